@@ -1,7 +1,9 @@
-// Measured RLHF iterations beside what predict::estimate says of them: fitted, and predicted with the row's own model or sweep left out.
+// Measured RLHF iterations beside what predict::estimate says of them: fitted, and predicted with the row's own model
+// or sweep left out.
 //
 // One set of efficiencies for each GPU type, engine and site (accuracy_sets.h). Each fit is printed as the lines of
-// src/cost/bundled_efficiencies.cpp, and compared with them. What the tables mean and why rows miss is in docs/accuracy.md.
+// src/cost/bundled_efficiencies.cpp, and compared with them. What the tables mean and why rows miss is in
+// docs/accuracy.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,13 +31,14 @@ using namespace dovetail;
 
 /// What the fit of a set must reach.
 struct Goal {
-  double iteration = 0;    // mean absolute error, also with groups left out
-  double phase = 0;        // worst of the phases that are a tenth of their row or more, also with groups left out; 0: there are none
+  double iteration = 0;  // mean absolute error, also with groups left out
+  double phase =
+      0;  // worst of the phases that are a tenth of their row or more, also with groups left out; 0: there are none
   double correlation = 0;  // of the ranks of all iterations; 0: not asked for
 };
 
-/// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there; of the workload, the spread
-/// of lengths, whether it is nemo_rl_spread.
+/// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there; of the
+/// workload, the spread of lengths, whether it is nemo_rl_spread.
 bool print_values(const measure::Calibration& calibration) {
   // The last digit hangs on the machine's mathematical library.
   constexpr double rounding = 0.02;
@@ -65,8 +68,8 @@ std::pair<int, int> print_set(const measure::Measurements& measurements, const G
   const auto begin = std::chrono::steady_clock::now();
   const measure::Calibration calibration = measure::calibrate(measurements);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n", report::text_of(answer::calibration_sections(calibration)),
-             seconds);
+  fmt::print("{}\nfitted, and again without each group, in {:.1f} s:\n",
+             report::text_of(answer::calibration_sections(calibration)), seconds);
   const bool same = print_values(calibration);
   const measure::ErrorSummary& fitted = calibration.fitted;
   const measure::ErrorSummary& left_out = calibration.left_out.value();
@@ -78,8 +81,8 @@ std::pair<int, int> print_set(const measure::Measurements& measurements, const G
   return {static_cast<int>(std::count(met.begin(), met.end(), true)), static_cast<int>(met.size())};
 }
 
-/// The best plan with ReaL's means for each row of its table, beside what ReaL's own plan took: both as parts of the heuristic plan's
-/// seconds. Predicted by the efficiencies that were fitted to heuristic plans alone.
+/// The best plan with ReaL's means for each row of its table, beside what ReaL's own plan took: both as parts of the
+/// heuristic plan's seconds. Predicted by the efficiencies that were fitted to heuristic plans alone.
 std::pair<int, int> print_searched(const measure::Measurements& measurements, const std::vector<double>& measured) {
   constexpr double must_be_within = 0.20;
   constexpr double may_be_above = 0.05;
@@ -100,18 +103,26 @@ std::pair<int, int> print_searched(const measure::Measurements& measurements, co
     const double measured_ratio = measured[index] / row.seconds;
     sum += std::abs(predicted_ratio - measured_ratio);
     above += predicted_ratio > measured_ratio + may_be_above ? 1 : 0;
-    rows.push_back({row.name, fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", heuristic), fmt::format("{:.1f}", measured[index]),
-                    fmt::format("{:.1f}", best), fmt::format("{:.2f}", measured_ratio), fmt::format("{:.2f}", predicted_ratio),
+    rows.push_back({row.name, fmt::format("{:.1f}", row.seconds), fmt::format("{:.1f}", heuristic),
+                    fmt::format("{:.1f}", measured[index]), fmt::format("{:.1f}", best),
+                    fmt::format("{:.2f}", measured_ratio), fmt::format("{:.2f}", predicted_ratio),
                     fmt::format("{:+.2f}", predicted_ratio - measured_ratio)});
   }
   const double mean = sum / static_cast<double>(measured.size());
   fmt::print(
-      "The best plan with ReaL's means, searched by Dovetail, beside the plan that ReaL found (seconds; ratios to the heuristic plan)\n");
-  const std::vector<report::Column> columns{
-      {"row", report::Align::left}, {"heuristic"}, {"predicted"}, {"ReaL's"}, {"best found"}, {"ratio"}, {"predicted's"}, {"difference"}};
+      "The best plan with ReaL's means, searched by Dovetail, beside the plan that ReaL found (seconds; ratios to the "
+      "heuristic plan)\n");
+  const std::vector<report::Column> columns{{"row", report::Align::left},
+                                            {"heuristic"},
+                                            {"predicted"},
+                                            {"ReaL's"},
+                                            {"best found"},
+                                            {"ratio"},
+                                            {"predicted's"},
+                                            {"difference"}};
   std::fputs(report::render_table(columns, rows).c_str(), stdout);
-  fmt::print("mean difference of the ratios {:.3f}; predicted more than {} above the measured one in {} of {}\n\n", mean, may_be_above,
-             above, measured.size());
+  fmt::print("mean difference of the ratios {:.3f}; predicted more than {} above the measured one in {} of {}\n\n",
+             mean, may_be_above, above, measured.size());
   const bool few_above = 10 * above <= static_cast<int>(measured.size());
   return {(mean <= must_be_within ? 1 : 0) + (few_above ? 1 : 0), 2};
 }

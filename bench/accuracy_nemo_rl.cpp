@@ -14,10 +14,11 @@ namespace {
 constexpr int prompt = 120;  // OpenMathInstruct-2: about 100 to 135 tokens
 constexpr int train_batch = 512;
 
-/// The tables of the sources leave out samples of a prompt, recomputation, packs of inference and sequence parallelism; they are in the
-/// configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of Llama with phases ran
-/// grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml, by FSDP2 grpo_math_8B.yaml; rows without phases have recipes in
-/// recipes/llm/performance. That of Qwen3-32B with phases is not named: what its later recipe and the defaults say is taken.
+/// The tables of the sources leave out samples of a prompt, recomputation, packs of inference and sequence parallelism;
+/// they are in the configurations that the sources name (examples/configs of github.com/NVIDIA-NeMo/RL). The rows of
+/// Llama with phases ran grpo_math_8B_megatron.yaml and grpo_math_70B_megatron.yaml, by FSDP2 grpo_math_8B.yaml; rows
+/// without phases have recipes in recipes/llm/performance. That of Qwen3-32B with phases is not named: what its later
+/// recipe and the defaults say is taken.
 struct Row {
   const char* name;
   const char* model;
@@ -47,7 +48,8 @@ constexpr const char* deepseek = "deepseek-v3";
 
 std::vector<measure::MeasuredPhase> phases(double training, double refit, double generation, double inference) {
   using Kind = measure::PhaseKind;
-  return {{Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::inference, inference}};
+  return {
+      {Kind::training, training}, {Kind::refit, refit}, {Kind::generation, generation}, {Kind::inference, inference}};
 }
 
 std::vector<Row> table() {
@@ -59,19 +61,24 @@ std::vector<Row> table() {
       {"8B, on policy", llama_8b, 16, false, 4096, 1060, 2048, 32, 1, 1, 1, 1, 2, true, 2, 97.7},
       {"8B, 1 off", llama_8b, 8, true, 4096, 1129, 2048, 32, 1, 1, 1, 1, 2, true, 2, 74.6},
       {"8B, phases", llama_8b, 8, false, 4096, 795, 2048, 32, 1, 1, 1, 1, 1, false, 4, 112, phases(28, 5, 58, 18)},
-      {"70B, phases", llama_70b, 64, false, 4096, 398, 2048, 32, 4, 4, 1, 1, 4, false, 4, 147, phases(28, 14, 84, 18), "", false, false},
+      {"70B, phases",          llama_70b, 64,    false, 4096, 398, 2048, 32, 4, 4, 1, 1, 4, false, 4, 147,
+       phases(28, 14, 84, 18), "",        false, false},
       {"Qwen3-32B, on policy", qwen_32b, 32, false, 4096, 3206, 2048, 32, 4, 4, 1, 1, 4, false, 4, 393},
       {"Qwen3-32B, 1 off", qwen_32b, 32, true, 4096, 3207, 2048, 32, 4, 4, 1, 1, 4, false, 4, 215},
-      {"Qwen3-32B, phases", qwen_32b, 64, false, 4096, 3283, 2048, 32, 4, 4, 1, 1, 2, false, 4, 213, phases(68, 7, 96, 40)},
+      {"Qwen3-32B, phases", qwen_32b, 64, false, 4096, 3283, 2048, 32, 4, 4, 1, 1, 2, false, 4, 213,
+       phases(68, 7, 96, 40)},
       {"Qwen3-30B-A3B, on policy", qwen_30b, 32, false, 4096, 3154, 2048, 32, 4, 2, 1, 8, 1, false, 4, 225},
       {"Qwen3-235B, on policy", qwen_235b, 128, false, 8192, 5671, 512, 32, 16, 2, 2, 16, 8, true, 1, 506},
       {"DeepSeek-V3, on policy", deepseek, 256, false, 1536, 745, 512, 16, 32, 1, 1, 16, 16, true, 1, 154},
       {"DeepSeek-V3, 1 off", deepseek, 256, true, 1536, 744, 512, 16, 32, 1, 1, 16, 16, true, 1, 77.9},
       {"Qwen3-30B-A3B, 1 off", qwen_30b, 16, true, 4096, 3158, 2048, 32, 2, 1, 1, 8, 2, false, 4, 244, {}, printed},
       {"Qwen3-235B, 1 off", qwen_235b, 128, true, 8192, 5691, 512, 32, 8, 4, 1, 16, 8, true, 1, 241, {}, contradicts},
-      {"Qwen3-30B-A3B, phases", qwen_30b, 64, false, 4096, 3251, 2048, 32, 4, 2, 1, 8, 1, false, 4, 167, phases(50, 12, 78, 23), blind},
-      {"8B, phases: FSDP2", llama_8b, 8, false, 4096, 777, 2048, 32, 1, 1, 1, 1, 1, false, 2, 122, phases(38, 4, 57, 19), fsdp, true},
-      {"70B, phases: FSDP2", llama_70b, 64, false, 4096, 395, 2048, 32, 4, 8, 1, 1, 1, false, 2, 230, phases(97, 15, 82, 28), fsdp, true},
+      {"Qwen3-30B-A3B, phases", qwen_30b, 64, false, 4096, 3251, 2048, 32, 4, 2, 1, 8, 1, false, 4, 167,
+       phases(50, 12, 78, 23), blind},
+      {"8B, phases: FSDP2", llama_8b, 8, false, 4096, 777, 2048, 32, 1, 1, 1, 1, 1, false, 2, 122,
+       phases(38, 4, 57, 19), fsdp, true},
+      {"70B, phases: FSDP2", llama_70b, 64, false, 4096, 395, 2048, 32, 4, 8, 1, 1, 1, false, 2, 230,
+       phases(97, 15, 82, 28), fsdp, true},
   };
 }
 
@@ -81,11 +88,13 @@ plan::Job job_of(const Row& row) {
       "format: dovetail/job@1\n"
       "algorithm: {{name: grpo, reward: rule}}\n"
       "models: {{actor: {}}}\n"
-      "workload: {{prompts: {}, samples_per_prompt: {}, mini_batch: {}, prompt_length: {}, response_length: {}, steps_off_policy: {}}}\n"
+      "workload: {{prompts: {}, samples_per_prompt: {}, mini_batch: {}, prompt_length: {}, response_length: {}, "
+      "steps_off_policy: {}}}\n"
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: H100}}\n"
       "software: {{training: {}}}\n",
-      row.model, row.rollouts / row.samples_per_prompt, row.samples_per_prompt, train_batch, prompt, static_cast<int>(row.generated),
-      row.apart ? 1 : 0, (row.apart ? 2 : 1) * row.devices / 8, row.fully_sharded ? "fsdp2" : "nemo-rl-megatron");
+      row.model, row.rollouts / row.samples_per_prompt, row.samples_per_prompt, train_batch, prompt,
+      static_cast<int>(row.generated), row.apart ? 1 : 0, (row.apart ? 2 : 1) * row.devices / 8,
+      row.fully_sharded ? "fsdp2" : "nemo-rl-megatron");
   return plan::parse_job(text, "nemo-rl.yaml").value();
 }
 
@@ -104,8 +113,8 @@ llm::Layout training_layout(const Row& row) {
   return layout;
 }
 
-/// Training and both passes for log-probabilities on the first devices; engines there, too, with gradients and optimizer out of their way,
-/// or on the others. The reference comes from host memory.
+/// Training and both passes for log-probabilities on the first devices; engines there, too, with gradients and
+/// optimizer out of their way, or on the others. The reference comes from host memory.
 plan::TaskPlan task_plan(const Row& row, const workflow::Task& task) {
   plan::TaskPlan planned;
   planned.mesh = {0, row.devices};
@@ -142,9 +151,20 @@ measure::Measurements nemo_rl_set() {
     measured.responses = measure::OpenLengths{row.generated, row.longest - prompt};
     set.rows.push_back(std::move(measured));
   }
-  set.fitted = {
-      "matrix_products", "expert_products",       "expert_launch", "slot",        "memory_bandwidth", "decode_layer", "decode_step",
-      "decode_sequence", "links.between.latency", "refit",         "refit_links", "refit_tensor",     "task",         "iteration"};
+  set.fitted = {"matrix_products",
+                "expert_products",
+                "expert_launch",
+                "slot",
+                "memory_bandwidth",
+                "decode_layer",
+                "decode_step",
+                "decode_sequence",
+                "links.between.latency",
+                "refit",
+                "refit_links",
+                "refit_tensor",
+                "task",
+                "iteration"};
   set.start.links.between.latency = 2e-5;
   return set;
 }

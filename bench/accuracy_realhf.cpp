@@ -36,7 +36,8 @@ constexpr std::array<Row, 21> table = {{
 }};
 
 plan::Job job_of(const Row& row) {
-  static const std::map<int, const char*> models = {{7, "llama-2-7b"}, {13, "llama-2-13b"}, {34, "codellama-34b"}, {70, "llama-2-70b"}};
+  static const std::map<int, const char*> models = {
+      {7, "llama-2-7b"}, {13, "llama-2-13b"}, {34, "codellama-34b"}, {70, "llama-2-70b"}};
   const std::string text = fmt::format(
       "format: dovetail/job@1\n"
       "algorithm: ppo\n"
@@ -47,8 +48,8 @@ plan::Job job_of(const Row& row) {
   return plan::parse_job(text, "realhf.yaml").value();
 }
 
-/// Every call on all GPUs. As many micro-batches as stages in generation and inference, twice as many in training; one where there is one
-/// stage. All sequences are decoded to the end, together, with the trained weights.
+/// Every call on all GPUs. As many micro-batches as stages in generation and inference, twice as many in training; one
+/// where there is one stage. All sequences are decoded to the end, together, with the trained weights.
 plan::Plan plan_of(const Row& row, const plan::Job& job) {
   const int stages = row.devices / 8;
   plan::Plan plan{"heuristic", {}};
@@ -64,7 +65,8 @@ plan::Plan plan_of(const Row& row, const plan::Job& job) {
     planned.engine.cuda_graphs = false;
     planned.engine.own_weights = false;
     const bool trains = task.kind == workflow::TaskKind::train;
-    if (task.kind != workflow::TaskKind::generate) planned.micro_batching.count = trains && stages > 1 ? 2 * stages : stages;
+    if (task.kind != workflow::TaskKind::generate)
+      planned.micro_batching.count = trains && stages > 1 ? 2 * stages : stages;
     plan.tasks.push_back(std::move(planned));
   }
   return plan;
@@ -77,14 +79,16 @@ measure::Measurements realhf_set() {
   for (const Row& row : table) {
     plan::Job job = job_of(row);
     plan::Plan plan = plan_of(row, job);
-    std::string name = fmt::format("{} g{}, {} GPUs, {}B + {}B", row.sweep, row.generated, row.devices, row.actor, row.critic);
+    std::string name =
+        fmt::format("{} g{}, {} GPUs, {}B + {}B", row.sweep, row.generated, row.devices, row.actor, row.critic);
     set.rows.push_back({std::move(name), row.sweep, std::move(job), std::move(plan), row.seconds});
   }
   set.fitted = {"matrix_products", "decode_reduce", "decode_step", "slot", "iteration"};
-  // An eager engine. All plans here decode at tensor degree 8, and so cannot tell a layer's own kernels from its all-reduces; the former is
-  // known from elsewhere: gpt-fast without compilation decodes Llama-2-7B on an A100 at 25.5 tokens/s, bound by its host
-  // (pytorch.org/blog/accelerating-generative-ai-2), which is 24.5 us for each of the 50 kernels that a layer of its model launches. ReaL's
-  // decoder layer launches 28 (two norms of 8, 7 products, attention, activation and its product, 2 residuals).
+  // An eager engine. All plans here decode at tensor degree 8, and so cannot tell a layer's own kernels from its
+  // all-reduces; the former is known from elsewhere: gpt-fast without compilation decodes Llama-2-7B on an A100 at 25.5
+  // tokens/s, bound by its host (pytorch.org/blog/accelerating-generative-ai-2), which is 24.5 us for each of the 50
+  // kernels that a layer of its model launches. ReaL's decoder layer launches 28 (two norms of 8, 7 products,
+  // attention, activation and its product, 2 residuals).
   set.start.decode_launch = 6.9e-4;
   set.start.decode_reduce = 1e-4;
   set.start.decode_step = 2e-3;

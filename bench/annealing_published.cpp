@@ -1,5 +1,5 @@
-// The annealing baseline with its published parameters on the instances where few seeds are known to reach the latency bound: a table,
-// and exit code 1 where one does not. Run: build/release/bin/annealing_published [INSTANCE ...]
+// The annealing baseline with its published parameters on the instances where few seeds are known to reach the latency
+// bound: a table, and exit code 1 where one does not. Run: build/release/bin/annealing_published [INSTANCE ...]
 #include <fmt/format.h>
 
 #include <chrono>
@@ -33,9 +33,10 @@ Row run(const pipeline::Instance& instance) {
   const fuse::Solution solution = fuse::anneal(instance.problem, parameters, options);
   const double seconds = base::seconds_since(begin);
   const base::Ticks bound = instance.published->bound;
-  return {solution.evaluation.makespan == bound, fmt::format("{:<8} {:>6} {:>9} {:>12} {:>12} {:>8.1f} {:>14.0f}", instance.name,
-                                                             bound.count(), solution.evaluation.makespan.count(), last.iterations,
-                                                             parameters.latency.iterations, seconds, last.iterations_per_second)};
+  return {solution.evaluation.makespan == bound,
+          fmt::format("{:<8} {:>6} {:>9} {:>12} {:>12} {:>8.1f} {:>14.0f}", instance.name, bound.count(),
+                      solution.evaluation.makespan.count(), last.iterations, parameters.latency.iterations, seconds,
+                      last.iterations_per_second)};
 }
 
 }  // namespace
@@ -43,8 +44,8 @@ Row run(const pipeline::Instance& instance) {
 int main(int argc, char** argv) {
   std::vector<std::string> names(argv + 1, argv + argc);
   if (names.empty()) names = {"exp0", "exp1", "exp4", "exp11"};
-  fmt::print("{:<8} {:>6} {:>9} {:>12} {:>12} {:>8} {:>14}\n", "instance", "bound", "makespan", "iterations", "of", "seconds",
-             "evaluations/s");
+  fmt::print("{:<8} {:>6} {:>9} {:>12} {:>12} {:>8} {:>14}\n", "instance", "bound", "makespan", "iterations", "of",
+             "seconds", "evaluations/s");
   bool all_met = true;
   for (const std::string& name : names) {
     const pipeline::Instance* instance = pipeline::find_instance(name);

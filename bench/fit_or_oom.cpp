@@ -1,7 +1,7 @@
 // Configurations that are known to fit or to fail for lack of memory, beside what Dovetail says of them.
 //
-// Rows whose source leaves open what may decide, and rows on which reports conflict, are printed apart and not scored. A row that is told
-// wrong is explained in docs/accuracy.md.
+// Rows whose source leaves open what may decide, and rows on which reports conflict, are printed apart and not scored.
+// A row that is told wrong is explained in docs/accuracy.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -43,7 +43,8 @@ std::string max_parts(const predict::TaskMemory& memory, const workflow::Workflo
   constexpr std::size_t shown = 4;
   std::string text;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
-    text += fmt::format("{}{} {}", part == 0 ? "" : ", ", name_of(memory.parts[part], workflow), gigabytes(memory.parts[part].bytes));
+    text += fmt::format("{}{} {}", part == 0 ? "" : ", ", name_of(memory.parts[part], workflow),
+                        gigabytes(memory.parts[part].bytes));
   return text;
 }
 
@@ -58,7 +59,8 @@ Value must(base::Result<Value> result) {
 Verdict verdict_of(const FitRow& row) {
   const plan::Job job = must(plan::parse_job(row.job, row.source));
   const plan::Plan plan = must(plan::parse_plan(row.plan, row.source, job));
-  const std::vector<predict::TaskMemory> memory = predict::task_memory(predict::scenario_of(job, must(predict::software_of(job))), plan);
+  const std::vector<predict::TaskMemory> memory =
+      predict::task_memory(predict::scenario_of(job, must(predict::software_of(job))), plan);
   Verdict verdict;
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
@@ -95,22 +97,24 @@ Score print_scored(const std::vector<FitRow>& rows) {
     const bool did_fit = row.outcome == Outcome::fits;
     ++(did_fit ? score.fitting : score.failing);
     if (verdict.fits != did_fit) ++(did_fit ? score.refused : score.accepted);
-    table.push_back({row.source, row.what, happened_in(row), verdict.fits ? "fits" : "fails", gigabytes(verdict.tightest.needed()),
-                     gigabytes(verdict.tightest.usable), fmt::format("{} on {}", verdict.task, verdict.tightest.device),
-                     gigabytes(verdict.tightest.host), verdict.fits == did_fit ? "right" : "WRONG", verdict.parts});
+    table.push_back({row.source, row.what, happened_in(row), verdict.fits ? "fits" : "fails",
+                     gigabytes(verdict.tightest.needed()), gigabytes(verdict.tightest.usable),
+                     fmt::format("{} on {}", verdict.task, verdict.tightest.device), gigabytes(verdict.tightest.host),
+                     verdict.fits == did_fit ? "right" : "WRONG", verdict.parts});
   }
   constexpr auto left = report::Align::left;
-  fmt::print("GB; configurations whose sources are complete\n{}\n", report::render_table({{"source", left},
-                                                                                          {"what", left},
-                                                                                          {"happened", left},
-                                                                                          {"Dovetail", left},
-                                                                                          {"needed"},
-                                                                                          {"usable"},
-                                                                                          {"limit is task, device", left},
-                                                                                          {"host"},
-                                                                                          {"", left},
-                                                                                          {"largest parts", left}},
-                                                                                         table));
+  fmt::print("GB; configurations whose sources are complete\n{}\n",
+             report::render_table({{"source", left},
+                                   {"what", left},
+                                   {"happened", left},
+                                   {"Dovetail", left},
+                                   {"needed"},
+                                   {"usable"},
+                                   {"limit is task, device", left},
+                                   {"host"},
+                                   {"", left},
+                                   {"largest parts", left}},
+                                  table));
   return score;
 }
 

@@ -1,8 +1,9 @@
 // Configurations of RLHF and training runs that are known to fit, or to fail for lack of memory, from public sources.
 //
-// Each is a job and a plan in the formats that users write, where its source says enough to write them: then the model has to say whether
-// it fits. What the source does not say and what cannot decide (batches that only fill micro-batches, memory of hosts) is chosen here. Two
-// things are assumed of data sets: of GSM8K prompts of about 105 and responses of about 240 tokens; of others that all are at their cap.
+// Each is a job and a plan in the formats that users write, where its source says enough to write them: then the model
+// has to say whether it fits. What the source does not say and what cannot decide (batches that only fill
+// micro-batches, memory of hosts) is chosen here. Two things are assumed of data sets: of GSM8K prompts of about 105
+// and responses of about 240 tokens; of others that all are at their cap.
 #pragma once
 
 #include <string>

@@ -1,6 +1,7 @@
-// The bundled problems of examples/general: the search beside the best construction, the pattern that it begins with, and, where it
-// applies, the annealing baseline in the same time. Met: never worse than any of them, and strictly better unless what they found is proven
-// optimal. For several mini-batches also what fusing all of them gains over fusing each alone.
+// The bundled problems of examples/general: the search beside the best construction, the pattern that it begins with,
+// and, where it applies, the annealing baseline in the same time. Met: never worse than any of them, and strictly
+// better unless what they found is proven optimal. For several mini-batches also what fusing all of them gains over
+// fusing each alone.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -45,15 +46,18 @@ Row run_row(const pipeline::Instance& instance, const bench::Run& ours, const fu
   const auto annealing = bench::run_annealing_beside(ours.seconds, instance.problem, solve);
   const bool met = is_met(ours, construction, solve) && is_met(ours, pattern, solve) && is_met(ours, annealing, solve);
   return {met,
-          {instance.name, base::format_time(ours.claims.bound_makespan.value_or(base::Ticks(0)), instance.problem.time_unit),
+          {instance.name,
+           base::format_time(ours.claims.bound_makespan.value_or(base::Ticks(0)), instance.problem.time_unit),
            bench::makespan_text(ours), bench::peak_text(ours),
-           ours.claims.bound_peak_activation ? base::format_memory(*ours.claims.bound_peak_activation) : "-", bench::optimal_text(ours),
-           bench::seconds_text(ours.seconds), construction.solution.solver.name, bench::makespan_text(construction),
-           bench::peak_text(construction), bench::ratio_text(construction, ours), bench::makespan_text(pattern), bench::peak_text(pattern),
-           bench::makespan_text(annealing), bench::peak_text(annealing), bench::ratio_text(annealing, ours), bench::yes_or_no(met)}};
+           ours.claims.bound_peak_activation ? base::format_memory(*ours.claims.bound_peak_activation) : "-",
+           bench::optimal_text(ours), bench::seconds_text(ours.seconds), construction.solution.solver.name,
+           bench::makespan_text(construction), bench::peak_text(construction), bench::ratio_text(construction, ours),
+           bench::makespan_text(pattern), bench::peak_text(pattern), bench::makespan_text(annealing),
+           bench::peak_text(annealing), bench::ratio_text(annealing, ours), bench::yes_or_no(met)}};
 }
 
-std::vector<std::string> row_of_gain(const pipeline::Instance& instance, const bench::Run& ours, const fuse::SolveOptions& solve) {
+std::vector<std::string> row_of_gain(const pipeline::Instance& instance, const bench::Run& ours,
+                                     const fuse::SolveOptions& solve) {
   const int rounds = fuse::count_minibatches(instance.problem);
   base::Ticks sum;
   std::optional<pipeline::Problem> last;
@@ -65,8 +69,8 @@ std::vector<std::string> row_of_gain(const pipeline::Instance& instance, const b
     last = std::move(problem);
   }
   const auto whole = static_cast<double>(ours.solution.evaluation.makespan.count());
-  return {instance.name, fmt::format("{}", rounds), base::format_time(sum, instance.problem.time_unit), bench::makespan_text(ours),
-          fmt::format("{:.1f}%", 100 * (static_cast<double>(sum.count()) / whole - 1))};
+  return {instance.name, fmt::format("{}", rounds), base::format_time(sum, instance.problem.time_unit),
+          bench::makespan_text(ours), fmt::format("{:.1f}%", 100 * (static_cast<double>(sum.count()) / whole - 1))};
 }
 
 const std::vector<report::Column> columns{{"problem", report::Align::left},
@@ -97,17 +101,20 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
     const Row row = run_row(*instance, ours, solve);
     rows.push_back(row.cells);
     met += row.met ? 1 : 0;
-    bench::note(fmt::format("{}: {}, {} in {} s, met: {}", instance->name, bench::makespan_text(ours), bench::peak_text(ours),
-                            bench::seconds_text(ours.seconds), bench::yes_or_no(row.met)));
+    bench::note(fmt::format("{}: {}, {} in {} s, met: {}", instance->name, bench::makespan_text(ours),
+                            bench::peak_text(ours), bench::seconds_text(ours.seconds), bench::yes_or_no(row.met)));
     if (instance->group == pipeline::InstanceGroup::minibatches) gains.push_back(row_of_gain(*instance, ours, solve));
   }
   fmt::print(
-      "{} threads, at most {:g} s each; ratios are makespans over the search's; *: does not fit into the capacity; annealing in the\n"
+      "{} threads, at most {:g} s each; ratios are makespans over the search's; *: does not fit into the capacity; "
+      "annealing in the\n"
       "same time, where it applies (no transfers, splits, steps, several stages of a pipeline on a device):\n{}\n",
       options.threads, options.seconds, report::render_table(columns, rows));
   if (!gains.empty())
-    fmt::print("All mini-batches in one schedule against each fused alone, one after the other:\n{}\n",
-               report::render_table({{"problem", report::Align::left}, {"mini-batches"}, {"each alone"}, {"together"}, {"gain"}}, gains));
+    fmt::print(
+        "All mini-batches in one schedule against each fused alone, one after the other:\n{}\n",
+        report::render_table(
+            {{"problem", report::Align::left}, {"mini-batches"}, {"each alone"}, {"together"}, {"gain"}}, gains));
   return bench::print_met(met, static_cast<int>(rows.size()));
 }
 

@@ -1,5 +1,5 @@
-// The same schedule to the byte, whoever computes it: two threads against one with the speed-up, and four MPI ranks against one process
-// with the same chains. Runs the dovetail program that lies beside this one.
+// The same schedule to the byte, whoever computes it: two threads against one with the speed-up, and four MPI ranks
+// against one process with the same chains. Runs the dovetail program that lies beside this one.
 #include <fmt/format.h>
 #include <sys/wait.h>
 
@@ -59,7 +59,8 @@ Timed run_command(const std::string& command, const std::filesystem::path& folde
 }
 
 std::string schedule_command(const std::string& instance, const Options& options, int threads) {
-  std::string command = fmt::format("'{}' schedule {} --chains {} --threads {}", options.program, instance, options.chains, threads);
+  std::string command =
+      fmt::format("'{}' schedule {} --chains {} --threads {}", options.program, instance, options.chains, threads);
   if (options.iterations) command += fmt::format(" --iterations {}", *options.iterations);
   return options.extra.empty() ? command : command + " " + options.extra;
 }
@@ -86,8 +87,8 @@ bool add_row(std::vector<std::vector<std::string>>& rows, const Case& compared, 
   const bool same = one.file == other.file;
   const double speed_up = one.seconds / other.seconds;
   const bool met = same && speed_up >= compared.min_speed_up;
-  row.insert(row.end(), {bench::seconds_text(other.seconds), fmt::format("{:.2f}", speed_up), same ? "same bytes" : "DIFFERENT",
-                         bench::yes_or_no(met)});
+  row.insert(row.end(), {bench::seconds_text(other.seconds), fmt::format("{:.2f}", speed_up),
+                         same ? "same bytes" : "DIFFERENT", bench::yes_or_no(met)});
   rows.push_back(std::move(row));
   bench::note(fmt::format("{} {}: {}", compared.instance, compared.what, rows.back()[5]));
   return met;
@@ -102,18 +103,21 @@ int print_table(const Options& options, const std::filesystem::path& folder) {
     met += add_row(rows, {instance, "2 threads", 1.8}, one, two) ? 1 : 0;
     if (options.ranks == 0) continue;
     const std::string launcher = replaced(options.launcher, "{ranks}", fmt::format("{}", options.ranks));
-    const Timed ranks = run_command(fmt::format("{} {} --mpi", launcher, schedule_command(instance, options, 1)), folder);
+    const Timed ranks =
+        run_command(fmt::format("{} {} --mpi", launcher, schedule_command(instance, options, 1)), folder);
     met += add_row(rows, {instance, fmt::format("{} MPI ranks", options.ranks), 0}, one, ranks) ? 1 : 0;
   }
-  fmt::print("{} chains; seconds of the whole program; met: the same bytes, and 1.8 times as fast with 2 threads:\n{}\n", options.chains,
-             report::render_table({{"instance", report::Align::left},
-                                   {"against one thread", report::Align::left},
-                                   {"one: seconds"},
-                                   {"seconds"},
-                                   {"speed-up"},
-                                   {"schedule", report::Align::left},
-                                   {"met"}},
-                                  rows));
+  fmt::print(
+      "{} chains; seconds of the whole program; met: the same bytes, and 1.8 times as fast with 2 threads:\n{}\n",
+      options.chains,
+      report::render_table({{"instance", report::Align::left},
+                            {"against one thread", report::Align::left},
+                            {"one: seconds"},
+                            {"seconds"},
+                            {"speed-up"},
+                            {"schedule", report::Align::left},
+                            {"met"}},
+                           rows));
   return bench::print_met(met, static_cast<int>(rows.size()));
 }
 
@@ -124,12 +128,15 @@ int main(int argc, char** argv) {
   options.program = (std::filesystem::path(argv[0]).parent_path() / "dovetail").string();
   CLI::App program("The same schedule whoever computes it: threads and MPI ranks against one thread.");
   program.add_option("--chains", options.chains, "chains in all (default 8)")->check(CLI::PositiveNumber);
-  program.add_option("--iterations", options.iterations, "iterations of a chain (default: the program's)")->check(CLI::PositiveNumber);
+  program.add_option("--iterations", options.iterations, "iterations of a chain (default: the program's)")
+      ->check(CLI::PositiveNumber);
   program.add_option("--ranks", options.ranks, "MPI ranks (default 4; 0: no MPI)")->check(CLI::NonNegativeNumber);
-  program.add_option("--launcher", options.launcher, fmt::format("what starts the ranks (default: {})", options.launcher));
+  program.add_option("--launcher", options.launcher,
+                     fmt::format("what starts the ranks (default: {})", options.launcher));
   program.add_option("--program", options.program, "the dovetail program (default: the one beside this)");
   program.add_option("--extra", options.extra, "further arguments of dovetail schedule, as one text");
-  program.add_option("instances", options.names, "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
+  program.add_option("instances", options.names,
+                     "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
   CLI11_PARSE(program, argc, argv);
   if (options.names.empty()) options.names = {"exp9", "exp10", "three-models-2", "split-backward-3"};
   std::string folder = (std::filesystem::temp_directory_path() / "dovetail-invariance-XXXXXX").string();

@@ -1,7 +1,7 @@
 // Measured peak memory of training runs beside what the memory model says of them.
 //
-// Rows that leave something open are printed apart, with what is open, and not counted; so are values that a source reports besides. What
-// was fitted on which rows, and why rows miss, is in docs/accuracy.md.
+// Rows that leave something open are printed apart, with what is open, and not counted; so are values that a source
+// reports besides. What was fitted on which rows, and why rows miss, is in docs/accuracy.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -38,9 +38,13 @@ double predicted(const Row& row) {
 double error_of(const Row& row) { return predicted(row) / row.measured - 1; }
 
 /// Whether a row decides what is met: all that is asked for is there, and it is what the section reports first.
-bool is_counted(const Row& row) { return row.open.empty() && row.kind == (row.section == 5 ? Kind::reserved : Kind::allocated); }
+bool is_counted(const Row& row) {
+  return row.open.empty() && row.kind == (row.section == 5 ? Kind::reserved : Kind::allocated);
+}
 
-std::string text_of(Kind kind) { return kind == Kind::allocated ? "allocated" : kind == Kind::reserved ? "reserved" : "between steps"; }
+std::string text_of(Kind kind) {
+  return kind == Kind::allocated ? "allocated" : kind == Kind::reserved ? "reserved" : "between steps";
+}
 
 std::vector<std::string> cells(const Row& row) {
   const std::string stage = row.stage < 0 || row.layout.pipeline == 1 ? "" : fmt::format(" stage {}", row.stage);
@@ -76,7 +80,8 @@ Summary summary_of(const std::vector<double>& errors) {
 
 void print_summary(const std::string& what, const std::vector<double>& errors) {
   const Summary summary = summary_of(errors);
-  fmt::print("{}: {} rows, mean absolute error {:.1f}%, worst {:.1f}%\n", what, summary.rows, 100 * summary.mean, 100 * summary.worst);
+  fmt::print("{}: {} rows, mean absolute error {:.1f}%, worst {:.1f}%\n", what, summary.rows, 100 * summary.mean,
+             100 * summary.worst);
 }
 
 /// Prints the rows that `is_meant` picks, if there are any, and gives their errors.
@@ -133,11 +138,13 @@ std::vector<Fitted> fitted_constants() {
   const auto model = [](const Row& row) { return row.model_text; };
   const auto layout = [](const Row& row) { return llm::to_text(row.layout); };
   const auto reserved_of = [](int section) {
-    return [section](const Row& row) { return row.section == section && row.kind == Kind::reserved && row.open.empty(); };
+    return
+        [section](const Row& row) { return row.section == section && row.kind == Kind::reserved && row.open.empty(); };
   };
   return {
-      {"checkpoint_bytes of fsdp1 (section 4), one row left out", [](const Row& row) { return row.conventions.checkpoint_bytes > 0; },
-       checkpoint, predicted_with_checkpoint, [](const Row& row) { return llm::to_text(row.layout) + row.note; }},
+      {"checkpoint_bytes of fsdp1 (section 4), one row left out",
+       [](const Row& row) { return row.conventions.checkpoint_bytes > 0; }, checkpoint, predicted_with_checkpoint,
+       [](const Row& row) { return llm::to_text(row.layout) + row.note; }},
       {"reserved_factor of fsdp2 (section 5), one model left out", reserved_of(5), factor, reserved_with, model},
       {"reserved_factor of megatron (section 1), one model left out", reserved_of(1), factor, reserved_with, model},
       {"reserved_factor of nanotron (section 3), one layout left out", reserved_of(3), factor, reserved_with, layout},

@@ -83,8 +83,12 @@ void add_simumax(std::vector<MeasuredMemory>& rows) {
       {"405B L4", &large, 2, 1, 4, 1, 1, 131072, {118.13}, 127.50},
   };
   for (const Run& run : runs) {
-    MeasuredMemory row{
-        1, run.name, *run.model, layout_of(run.data, run.tensor, run.pipeline, 1), shape_of(run.length, 1, 4), conventions("megatron")};
+    MeasuredMemory row{1,
+                       run.name,
+                       *run.model,
+                       layout_of(run.data, run.tensor, run.pipeline, 1),
+                       shape_of(run.length, 1, 4),
+                       conventions("megatron")};
     row.layout.context = run.context;
     row.layout.expert = run.expert;
     row.layout.sequence_parallel = true;
@@ -146,8 +150,12 @@ void add_megatron_tests(std::vector<MeasuredMemory>& rows) {
     row.measured = static_gib * gibibyte;
     rows.push_back(row);
   };
-  MeasuredMemory row{
-      2, "GPT 15B", gpt("GPT 15B", 6144, 48, 256'000), layout_of(32, 8, 1, 1), shape_of(4096, 4, 3), conventions("megatron")};
+  MeasuredMemory row{2,
+                     "GPT 15B",
+                     gpt("GPT 15B", 6144, 48, 256'000),
+                     layout_of(32, 8, 1, 1),
+                     shape_of(4096, 4, 3),
+                     conventions("megatron")};
   row.layout.sequence_parallel = true;
   add(row, 12.36, 26.23, 26.44);
   row = {2, "GPT 7B", gpt_7b(), layout_of(2, 4, 1, 1), shape_of(8192, 2, 2), megatron_with_dropout()};
@@ -156,7 +164,12 @@ void add_megatron_tests(std::vector<MeasuredMemory>& rows) {
   row.layout.virtual_stages = 8;
   row.shape = shape_of(8192, 1, 4);
   add(row, 23.11, 56.55, 56.33);
-  row = {2, "Mixtral 8x7B", bundled("mixtral-8x7b"), layout_of(8, 2, 4, 1), shape_of(4096, 1, 32), conventions("megatron")};
+  row = {2,
+         "Mixtral 8x7B",
+         bundled("mixtral-8x7b"),
+         layout_of(8, 2, 4, 1),
+         shape_of(4096, 1, 32),
+         conventions("megatron")};
   row.layout.virtual_stages = 8;
   row.layout.expert = 8;
   row.layout.sequence_parallel = true;
@@ -182,15 +195,19 @@ void add_nanotron(std::vector<MeasuredMemory>& rows) {
   model.vocabulary = 50'257;
   model.tied_embeddings = true;
   // Layers of the stages: those of the first are known; how the others are shared out does not matter to it.
-  const std::map<int, std::vector<int>> stages = {
-      {1, {}}, {2, {14, 10}}, {4, {7, 7, 7, 3}}, {8, {4, 3, 3, 3, 3, 3, 3, 2}}, {16, {2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1}}};
+  const std::map<int, std::vector<int>> stages = {{1, {}},
+                                                  {2, {14, 10}},
+                                                  {4, {7, 7, 7, 3}},
+                                                  {8, {4, 3, 3, 3, 3, 3, 3, 2}},
+                                                  {16, {2, 2, 2, 2, 2, 2, 2, 2, 1, 1, 1, 1, 1, 1, 1, 1}}};
   struct Run {
     int data, tensor, pipeline, sequences;
     double now, allocated, reserved;  // MiB
   };
-  constexpr Run runs[] = {{1, 1, 8, 4, 4717, 44034, 44472},  {2, 1, 4, 2, 4613, 21843, 22742},  {2, 2, 2, 1, 4035, 8570, 9170},
-                          {1, 4, 2, 8, 3049, 25707, 26100},  {2, 4, 1, 8, 3280, 25808, 27166},  {1, 8, 1, 32, 2490, 60096, 60780},
-                          {16, 1, 1, 4, 7253, 42900, 44042}, {1, 1, 16, 2, 3274, 22941, 23444}, {1, 8, 2, 16, 1573, 31526, 31874}};
+  constexpr Run runs[] = {
+      {1, 1, 8, 4, 4717, 44034, 44472},  {2, 1, 4, 2, 4613, 21843, 22742},  {2, 2, 2, 1, 4035, 8570, 9170},
+      {1, 4, 2, 8, 3049, 25707, 26100},  {2, 4, 1, 8, 3280, 25808, 27166},  {1, 8, 1, 32, 2490, 60096, 60780},
+      {16, 1, 1, 4, 7253, 42900, 44042}, {1, 1, 16, 2, 3274, 22941, 23444}, {1, 8, 2, 16, 1573, 31526, 31874}};
   for (const Run& run : runs) {
     MeasuredMemory row{3,
                        "llama-1B",
@@ -202,7 +219,8 @@ void add_nanotron(std::vector<MeasuredMemory>& rows) {
     row.layout.stage_layers = stages.at(run.pipeline);
     row.stage = 0;
     for (const auto& [kind, value] :
-         {std::pair{Kind::allocated, run.allocated}, std::pair{Kind::reserved, run.reserved}, std::pair{Kind::between_steps, run.now}}) {
+         {std::pair{Kind::allocated, run.allocated}, std::pair{Kind::reserved, run.reserved},
+          std::pair{Kind::between_steps, run.now}}) {
       row.kind = kind;
       row.measured = value * mebibyte;
       rows.push_back(row);
@@ -220,14 +238,19 @@ void add_atorch(std::vector<MeasuredMemory>& rows) {
     row.measured = allocated * mebibyte;
     rows.push_back(row);
   };
-  MeasuredMemory fsdp{4, "Llama-2-7B", bundled("llama-2-7b"), layout_of(1, 1, 1, 3), shape_of(4096, 4, 1), conventions("fsdp1")};
+  MeasuredMemory fsdp{
+      4, "Llama-2-7B", bundled("llama-2-7b"), layout_of(1, 1, 1, 3), shape_of(4096, 4, 1), conventions("fsdp1")};
   add(fsdp, 8, 39596.3);
   add(fsdp, 32, 32366.8);
   fsdp.model.adapter_rank = 16;
   fsdp.note = "LoRA";
   add(fsdp, 8, 33354.1);
-  MeasuredMemory pipeline{
-      4, "Llama-2-7B", bundled("llama-2-7b"), layout_of(1, 1, 2, 1), shape_of(4096, 8, 64), conventions("deepspeed-3d")};
+  MeasuredMemory pipeline{4,
+                          "Llama-2-7B",
+                          bundled("llama-2-7b"),
+                          layout_of(1, 1, 2, 1),
+                          shape_of(4096, 8, 64),
+                          conventions("deepspeed-3d")};
   add(pipeline, 4, 40006.9);
   pipeline.layout.tensor = 2;
   add(pipeline, 2, 31132.3);
@@ -237,7 +260,8 @@ void add_atorch(std::vector<MeasuredMemory>& rows) {
 // Section 5: torchtitan. Reserved, the largest of all GPUs.
 
 void add_torchtitan(std::vector<MeasuredMemory>& rows) {
-  const auto add = [&rows](MeasuredMemory row, llm::Recomputation recomputation, const char* note, double reserved, const char* open = "") {
+  const auto add = [&rows](MeasuredMemory row, llm::Recomputation recomputation, const char* note, double reserved,
+                           const char* open = "") {
     row.layout.recomputation = recomputation;
     row.layout.sequence_parallel = row.layout.tensor > 1;
     row.kind = Kind::reserved;
@@ -246,7 +270,12 @@ void add_torchtitan(std::vector<MeasuredMemory>& rows) {
     row.measured = reserved * gibibyte;
     rows.push_back(row);
   };
-  MeasuredMemory row{5, "Llama-3.1-8B", bundled("llama-3.1-8b"), layout_of(8, 1, 1, 3), shape_of(8192, 2, 1), conventions("torchtitan")};
+  MeasuredMemory row{5,
+                     "Llama-3.1-8B",
+                     bundled("llama-3.1-8b"),
+                     layout_of(8, 1, 1, 3),
+                     shape_of(8192, 2, 1),
+                     conventions("torchtitan")};
   add(row, llm::Recomputation::selective, "eager", 82.4);
   add(row, llm::Recomputation::selective, "compiled", 77.0);
   row.layout.data = 128;
@@ -258,9 +287,19 @@ void add_torchtitan(std::vector<MeasuredMemory>& rows) {
   row.layout.context = 8;
   row.shape = shape_of(262144, 1, 1);
   add(row, llm::Recomputation::full, "compiled, fp8", 84.5);
-  row = {5, "Llama-3.1-70B", bundled("llama-3.1-70b"), layout_of(32, 8, 1, 3), shape_of(8192, 16, 1), conventions("torchtitan")};
+  row = {5,
+         "Llama-3.1-70B",
+         bundled("llama-3.1-70b"),
+         layout_of(32, 8, 1, 3),
+         shape_of(8192, 16, 1),
+         conventions("torchtitan")};
   add(row, llm::Recomputation::full, "compiled, fp8", 71.9);
-  row = {5, "Llama-3.1-405B", bundled("llama-3.1-405b"), layout_of(8, 8, 8, 3), shape_of(8192, 4, 8), conventions("torchtitan")};
+  row = {5,
+         "Llama-3.1-405B",
+         bundled("llama-3.1-405b"),
+         layout_of(8, 8, 8, 3),
+         shape_of(8192, 4, 8),
+         conventions("torchtitan")};
   row.layout.stage_layers = {16, 16, 16, 16, 16, 16, 15, 15};
   add(row, llm::Recomputation::full, "compiled, fp8, 1F1B", 82.5);
   row.layout.stage_layers.clear();
@@ -284,7 +323,8 @@ Transformer moonlight() {
 }
 
 void add_bridge(std::vector<MeasuredMemory>& rows) {
-  MeasuredMemory row{6, "Moonlight-16B", moonlight(), layout_of(4, 2, 1, 1), shape_of(4096, 1, 1), conventions("megatron-bridge")};
+  MeasuredMemory row{
+      6, "Moonlight-16B", moonlight(), layout_of(4, 2, 1, 1), shape_of(4096, 1, 1), conventions("megatron-bridge")};
   row.layout.expert = 8;
   row.layout.sequence_parallel = true;
   row.measured = 36.618e9;
@@ -293,12 +333,21 @@ void add_bridge(std::vector<MeasuredMemory>& rows) {
   row.note = "recomputes moe_act";
   row.measured = 35.941e9;
   rows.push_back(row);
-  row = {
-      6, "Qwen3-30B-A3B", bundled("qwen3-30b-a3b"), layout_of(16, 1, 1, 1), shape_of(4096, 1, 64), conventions("megatron-bf16-gradients")};
+  row = {6,
+         "Qwen3-30B-A3B",
+         bundled("qwen3-30b-a3b"),
+         layout_of(16, 1, 1, 1),
+         shape_of(4096, 1, 64),
+         conventions("megatron-bf16-gradients")};
   row.layout.expert = 16;
   row.measured = 62.166 * gibibyte;
   rows.push_back(row);
-  row = {6, "Llama-3-70B SFT", bundled("llama-3-70b"), layout_of(2, 4, 4, 1), shape_of(4096, 1, 16), conventions("megatron-bridge")};
+  row = {6,
+         "Llama-3-70B SFT",
+         bundled("llama-3-70b"),
+         layout_of(2, 4, 4, 1),
+         shape_of(4096, 1, 16),
+         conventions("megatron-bridge")};
   row.layout.virtual_stages = 5;
   row.layout.sequence_parallel = true;
   row.open = "types of weights, gradients and moments, and the fp8 recipe";
@@ -309,7 +358,12 @@ void add_bridge(std::vector<MeasuredMemory>& rows) {
   row.shape.micro_batches = 32;
   row.measured = 53.2e9;
   rows.push_back(row);
-  row = {6, "Qwen3-30B-A3B", bundled("qwen3-30b-a3b"), layout_of(8, 1, 4, 3), shape_of(4096, 1, 128), conventions("megatron")};
+  row = {6,
+         "Qwen3-30B-A3B",
+         bundled("qwen3-30b-a3b"),
+         layout_of(8, 1, 4, 3),
+         shape_of(4096, 1, 128),
+         conventions("megatron")};
   row.layout.expert = 8;
   row.note = "PithTrain, DualPipeV";
   row.open = "kind of peak, batch and sequence length";

@@ -1,8 +1,9 @@
-// Measured peak memory of training runs, from public sources, each with its whole configuration where the source gives it.
+// Measured peak memory of training runs, from public sources, each with its whole configuration where the source gives
+// it.
 //
-// The rows are those of SimuMax v1.2 (section 1), the functional tests of Megatron-LM (2), nanotron's benchmark (3), ATorch's table of
-// Llama-2 (4), torchtitan's of December 2024 (5), Megatron-Bridge's recipes and PithTrain (6). Facts only; each function of the source
-// says what its source reports.
+// The rows are those of SimuMax v1.2 (section 1), the functional tests of Megatron-LM (2), nanotron's benchmark (3),
+// ATorch's table of Llama-2 (4), torchtitan's of December 2024 (5), Megatron-Bridge's recipes and PithTrain (6). Facts
+// only; each function of the source says what its source reports.
 #pragma once
 
 #include <string>

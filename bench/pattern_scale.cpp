@@ -1,6 +1,6 @@
-// Schedules of ever more micro-batches by a repeated pattern: the search costs the same, and the gap to the bound does not grow.
-// Two models in opposite directions, as in the bundled instances scale64 and scale256. Exits with 1 where there is no pattern. Arguments:
-// STAGES MICROBATCHES..., or none.
+// Schedules of ever more micro-batches by a repeated pattern: the search costs the same, and the gap to the bound does
+// not grow. Two models in opposite directions, as in the bundled instances scale64 and scale256. Exits with 1 where
+// there is no pattern. Arguments: STAGES MICROBATCHES..., or none.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -82,11 +82,17 @@ bool print_table(const std::vector<Size>& sizes) {
     if (row) rows.push_back(std::move(*row));
   }
   const bool all = rows.size() == sizes.size();
-  fmt::print(
-      "{}",
-      report::render_table(
-          {{"stages"}, {"micro-batches"}, {"ops"}, {"search s"}, {"evaluate s"}, {"makespan"}, {"bound"}, {"gap"}, {"peak"}, {"GiB used"}},
-          rows));
+  fmt::print("{}", report::render_table({{"stages"},
+                                         {"micro-batches"},
+                                         {"ops"},
+                                         {"search s"},
+                                         {"evaluate s"},
+                                         {"makespan"},
+                                         {"bound"},
+                                         {"gap"},
+                                         {"peak"},
+                                         {"GiB used"}},
+                                        rows));
   return all;
 }
 
@@ -103,8 +109,8 @@ int main(int argc, char** argv) {
   if (sizes.empty()) sizes = {{64, 256}, {64, 1024}, {64, 4096}, {64, 16384}, {256, 1024}};
   for (const Size& size : sizes) {
     if (is_accepted(size)) continue;
-    fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages, and up to 16777216 ops in all\n", size.stages,
-               size.microbatches);
+    fmt::print(stderr, "{} stages, {} micro-batches: accepted are 1 to 1024 stages, and up to 16777216 ops in all\n",
+               size.stages, size.microbatches);
     return 2;
   }
   return print_table(sizes) ? 0 : 1;

@@ -1,7 +1,8 @@
 // The search over plans: how good, how fast, beside ReaL's in the same run.
 //
-// PPO on clusters of A100 with nodes of eight. Known best: the least that any run here finds, the long one among them. ReaL's Markov chain
-// (with correct units) searches the same space, once with as many evaluations as ours and once with ten times as many.
+// PPO on clusters of A100 with nodes of eight. Known best: the least that any run here finds, the long one among them.
+// ReaL's Markov chain (with correct units) searches the same space, once with as many evaluations as ours and once with
+// ten times as many.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -44,7 +45,8 @@ constexpr Case cases[] = {
 plan::Job job_of(const Case& one) {
   const std::string text = fmt::format(
       "format: dovetail/job@1\nname: search\nalgorithm: ppo\nmodels: {{actor: {}, reward: {}}}\n"
-      "workload: {{prompts: {}, mini_batches: 4, prompt_length: 128, response_length: {{p50: 200, p90: 600, cap: 1024}}}}\n"
+      "workload: {{prompts: {}, mini_batches: 4, prompt_length: 128, response_length: {{p50: 200, p90: 600, cap: "
+      "1024}}}}\n"
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB, network: {{bandwidth: 200Gb/s}}}}\n",
       one.actor, one.reward, one.prompts, one.nodes);
   return plan::parse_job(text, "search.yaml").value();
@@ -74,7 +76,8 @@ double evaluation_rate(const planner::SearchSpace& space, int evaluations) {
   return evaluations / base::seconds_since(begin);
 }
 
-/// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of them fuses something.
+/// Random co-located plans that fuse what they can, scored on one thread, a second: a search's worst case, as each of
+/// them fuses something.
 double fused_rate(const planner::SearchSpace& space, const planner::Selection& start, int evaluations) {
   base::Random random(1, 0);
   planner::Trial trial(space);
@@ -113,7 +116,8 @@ Row measure(const Case& one, const Options& given) {
   options.search.iterations = given.iterations;
   const planner::Ranking ranking = planner::rank_plans(scenario, options).value();
   const double took = base::seconds_since(begin);
-  const planner::SearchSpace space = planner::make_search_space(scenario, planner::search_meshes(job), {}, given.threads);
+  const planner::SearchSpace space =
+      planner::make_search_space(scenario, planner::search_meshes(job), {}, given.threads);
   std::vector<planner::Selection> starts;
   for (const planner::Placement placement : planner::named_placements)
     for (const planner::Selection& selection : planner::selection_of(space, placement)) starts.push_back(selection);
@@ -125,8 +129,9 @@ Row measure(const Case& one, const Options& given) {
   const std::int64_t evaluations = options.search.chains * given.iterations;
   double others[3];  // ReaL's, ReaL's with ten times the evaluations, ours with more
   parallel::for_each_index(3, given.threads, [&](int other) {
-    others[other] = other == 2 ? seconds_of(planner::search(space, starts, longer).found)
-                               : seconds_of(planner::real_search(space, {.evaluations = (other == 0 ? 1 : 10) * evaluations}));
+    others[other] = other == 2
+                        ? seconds_of(planner::search(space, starts, longer).found)
+                        : seconds_of(planner::real_search(space, {.evaluations = (other == 0 ? 1 : 10) * evaluations}));
   });
   const auto [real, real_longer, ours_longer] = others;
   const double best = std::min({ours, ours_longer, real > 0 ? real : ours, real_longer > 0 ? real_longer : ours});
@@ -140,14 +145,16 @@ Row measure(const Case& one, const Options& given) {
       of_task += static_cast<double>(space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size());
     choices *= std::max(1.0, of_task);
   }
-  const bool met = took <= one.must_take && ours <= 1.02 * best && (real_longer == 0 || ours < real_longer) && rate >= 1e5;
+  const bool met =
+      took <= one.must_take && ours <= 1.02 * best && (real_longer == 0 || ours < real_longer) && rate >= 1e5;
   const auto text = [](double seconds) { return seconds > 0 ? fmt::format("{:.3f}", seconds) : std::string("none"); };
-  return {
-      {one.name, fmt::format("{:.0e}", choices), fmt::format("{:.2f}", took), text(ours), text(best),
-       fmt::format("{:.2f}%", 100 * (ours / best - 1)), text(real), text(real_longer),
-       fmt::format("{:.1f}%", 100 * (ours / planner::period_bound(space) - 1)), fmt::format("{:.0f}", rate), fmt::format("{:.0f}", fused),
-       ranking.plans.empty() ? "none" : fmt::format("{:.3f}", ranking.plans.front().estimate.iteration_seconds), met ? "yes" : "NO"},
-      met};
+  return {{one.name, fmt::format("{:.0e}", choices), fmt::format("{:.2f}", took), text(ours), text(best),
+           fmt::format("{:.2f}%", 100 * (ours / best - 1)), text(real), text(real_longer),
+           fmt::format("{:.1f}%", 100 * (ours / planner::period_bound(space) - 1)), fmt::format("{:.0f}", rate),
+           fmt::format("{:.0f}", fused),
+           ranking.plans.empty() ? "none" : fmt::format("{:.3f}", ranking.plans.front().estimate.iteration_seconds),
+           met ? "yes" : "NO"},
+          met};
 }
 
 int print_all(const Options& options) {
@@ -159,7 +166,8 @@ int print_all(const Options& options) {
     met += row.met ? 1 : 0;
   }
   fmt::print(
-      "Periods in seconds, without fusion; evaluations of one thread a second, `fused` of plans that fuse all they can; `took`: all of "
+      "Periods in seconds, without fusion; evaluations of one thread a second, `fused` of plans that fuse all they "
+      "can; `took`: all of "
       "dovetail plan, but for playing its finalists and printing; `iteration`: of its best plan, whatever it fuses\n");
   std::fputs(report::render_table({{"cluster, actor and critic", report::Align::left},
                                    {"plans"},

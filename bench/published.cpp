@@ -1,5 +1,6 @@
-// The twelve published instances: latency, peak and what is proven of them, beside the published results and the annealing baseline
-// in the same time; with --seeds N the spread over seeds. Exit code 1 where a row misses what it must reach.
+// The twelve published instances: latency, peak and what is proven of them, beside the published results and the
+// annealing baseline in the same time; with --seeds N the spread over seeds. Exit code 1 where a row misses what it
+// must reach.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -13,8 +14,8 @@ namespace {
 
 using namespace dovetail;
 
-/// The highest peaks at the least latency with which a row counts as met: of one run (the published peak where that is lower), and of each
-/// seed.
+/// The highest peaks at the least latency with which a row counts as met: of one run (the published peak where that is
+/// lower), and of each seed.
 struct Target {
   const char* instance;
   const char* one_run;
@@ -34,7 +35,8 @@ constexpr std::array<Target, 12> targets{{{"exp0", "16", "16"},
                                           {"exp11", "26.24", "27.5"}}};
 
 base::Memory limit_of(const pipeline::Instance& instance, const char* Target::* which) {
-  const auto target = std::find_if(targets.begin(), targets.end(), [&](const Target& row) { return instance.name == row.instance; });
+  const auto target =
+      std::find_if(targets.begin(), targets.end(), [&](const Target& row) { return instance.name == row.instance; });
   return base::parse_memory((*target).*which).value();
 }
 
@@ -64,7 +66,8 @@ std::vector<bench::Run> run_seeds(const pipeline::Instance& instance, const Opti
   return runs;
 }
 
-std::vector<std::string> row_of_first(const pipeline::Instance& instance, const bench::Run& run, const Options& options) {
+std::vector<std::string> row_of_first(const pipeline::Instance& instance, const bench::Run& run,
+                                      const Options& options) {
   fuse::SolveOptions solve;
   solve.threads = options.threads;
   const auto annealing = bench::run_annealing_beside(run.seconds, instance.problem, solve);
@@ -94,7 +97,8 @@ void append_spread(std::vector<std::string>& row, std::vector<Value> values, For
   for (const Value& value : {values.front(), values[values.size() / 2], values.back()}) row.push_back(format(value));
 }
 
-std::vector<std::string> row_of_spread(const pipeline::Instance& instance, const std::vector<bench::Run>& runs, bool& met) {
+std::vector<std::string> row_of_spread(const pipeline::Instance& instance, const std::vector<bench::Run>& runs,
+                                       bool& met) {
   const base::Memory limit = limit_of(instance, &Target::every_seed);
   std::vector<base::Ticks> makespans;
   std::vector<base::Memory> peaks;
@@ -162,10 +166,12 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
     met += all_seeds ? 1 : 0;
   }
   fmt::print(
-      "Seed 1, {} threads, at most {:g} s each; annealing in the time that the search took, and its figures over the search's:\n{}\n",
+      "Seed 1, {} threads, at most {:g} s each; annealing in the time that the search took, and its figures over the "
+      "search's:\n{}\n",
       options.threads, options.seconds, report::render_table(columns, first));
   if (options.seeds > 1)
-    fmt::print("Spread over seeds 1 to {}: least, median and most.\n{}\n", options.seeds, report::render_table(spread_columns, spread));
+    fmt::print("Spread over seeds 1 to {}: least, median and most.\n{}\n", options.seeds,
+               report::render_table(spread_columns, spread));
   return bench::print_met(met, static_cast<int>(first.size() + spread.size()));
 }
 
@@ -173,7 +179,8 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program("The published instances: what the search reaches, beside the published results and the annealing baseline.");
+  CLI::App program(
+      "The published instances: what the search reaches, beside the published results and the annealing baseline.");
   program.add_option("--seeds", options.seeds, "run seeds 1 to N (default 1)")->check(CLI::Range(1, 1024));
   bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("instances", options.names, "exp0 to exp11 (default: all)");

@@ -1,8 +1,9 @@
-// RLHFuse's setting (NSDI 2025, section 7) by simulation: its four pairs of models and three lengths on 256 Hopper GPUs, as four systems
-// would run them, beside the ratios that the paper has. A plausibility check: nothing is fitted to these ratios.
+// RLHFuse's setting (NSDI 2025, section 7) by simulation: its four pairs of models and three lengths on 256 Hopper
+// GPUs, as four systems would run them, beside the ratios that the paper has. A plausibility check: nothing is fitted
+// to these ratios.
 //
-// What the paper does not say is assumed, and printed above the table: lengths, layouts (the planner's), and what of a machine each
-// system's software reaches.
+// What the paper does not say is assumed, and printed above the table: lengths, layouts (the planner's), and what of a
+// machine each system's software reaches.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -28,7 +29,8 @@ namespace {
 
 using namespace dovetail;
 
-constexpr std::array<std::array<const char*, 2>, 4> all_pairs{{{"13b", "33b"}, {"33b", "13b"}, {"33b", "65b"}, {"65b", "33b"}}};
+constexpr std::array<std::array<const char*, 2>, 4> all_pairs{
+    {{"13b", "33b"}, {"33b", "13b"}, {"33b", "65b"}, {"65b", "33b"}}};
 constexpr std::array<int, 3> all_lengths{512, 1024, 2048};
 constexpr double part_of_pairs = 0.75;
 /// The paper's best threshold: what is left of the samples when the tail begins.
@@ -45,8 +47,9 @@ struct Effort {
   bool padded = false;      ///< whether inference and training have rows as long as the longest, of all systems
 };
 
-/// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine wakes up or is
-/// filled tensor by tensor, nothing is handed from one framework to another. Its task switches are less than 3% of an iteration.
+/// Kernels as NVIDIA's stack reaches them on H100. The runtime is one program for all tasks, as RLHFuse's is: no engine
+/// wakes up or is filled tensor by tensor, nothing is handed from one framework to another. Its task switches are less
+/// than 3% of an iteration.
 cost::Efficiency one_runtime(double task) {
   cost::Efficiency efficiency = cost::find_efficiency("h100/megatron-vllm").value();
   efficiency.name = "h100, one runtime";
@@ -57,8 +60,9 @@ cost::Efficiency one_runtime(double task) {
   return efficiency;
 }
 
-/// The same, with what the host takes of ReaL's runs on A100: between decode steps, between passes, and once an iteration. Kernels of a
-/// decode step are in a CUDA graph, as ReaL's examples of PPO have it (`ppo.gen.use_cuda_graph=True`).
+/// The same, with what the host takes of ReaL's runs on A100: between decode steps, between passes, and once an
+/// iteration. Kernels of a decode step are in a CUDA graph, as ReaL's examples of PPO have it
+/// (`ppo.gen.use_cuda_graph=True`).
 cost::Efficiency real_runtime() {
   cost::Efficiency efficiency = one_runtime(0);
   const cost::Efficiency real = cost::find_efficiency("a100/realhf").value();
@@ -69,10 +73,10 @@ cost::Efficiency real_runtime() {
   return efficiency;
 }
 
-/// The same, launching the kernels of a decode step one by one, at what was fitted to ReaL's runs without graphs; half as many, as
-/// DeepSpeed's hybrid engine has kernels of its own: norm and product of queries, keys and values, 6 of attention (split, rotation, two
-/// products, softmax, merge), its product, 4 of the MLP (norm with residual, product, activation, product), a residual (counted in its
-/// csrc/transformer/inference/csrc/pt_binding.cpp).
+/// The same, launching the kernels of a decode step one by one, at what was fitted to ReaL's runs without graphs; half
+/// as many, as DeepSpeed's hybrid engine has kernels of its own: norm and product of queries, keys and values, 6 of
+/// attention (split, rotation, two products, softmax, merge), its product, 4 of the MLP (norm with residual, product,
+/// activation, product), a residual (counted in its csrc/transformer/inference/csrc/pt_binding.cpp).
 cost::Efficiency hybrid_engine_runtime() {
   constexpr double kernels = 14.0;
   constexpr double kernels_of_real = 28.0;
@@ -108,11 +112,14 @@ std::vector<System> systems(const Effort& effort) {
   using planner::OptionSet;
   using planner::Placement;
   const bool packing = !effort.padded;
-  return {{"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), OptionSet::all, Placement::co_located},
-          {"ReaL", "megatron", effort.mini_batch, packing, real + apart, real_runtime(), OptionSet::real, Placement::searched},
-          {"RLHFuse-Base", "megatron", effort.mini_batch, packing, real + apart, one_runtime(effort.task), OptionSet::all,
+  return {{"DeepSpeed-Chat", "deepspeed-zero", 256, packing, zero, hybrid_engine_runtime(), OptionSet::all,
            Placement::co_located},
-          {"RLHFuse", "megatron", effort.mini_batch, packing, real, one_runtime(effort.task), OptionSet::all, Placement::rlhfuse}};
+          {"ReaL", "megatron", effort.mini_batch, packing, real + apart, real_runtime(), OptionSet::real,
+           Placement::searched},
+          {"RLHFuse-Base", "megatron", effort.mini_batch, packing, real + apart, one_runtime(effort.task),
+           OptionSet::all, Placement::co_located},
+          {"RLHFuse", "megatron", effort.mini_batch, packing, real, one_runtime(effort.task), OptionSet::all,
+           Placement::rlhfuse}};
 }
 
 plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, int length) {
@@ -128,19 +135,20 @@ plan::Job job_of(const System& system, const std::array<const char*, 2>& pair, i
 
 /// A plan that was played.
 struct Played {
-  double iteration = 0;             ///< seconds
-  double generated = 0;             ///< generation alone, where nothing is fused with it
-  double tail = 0;                  ///< of it, the part with at most tail_begins of the samples left, by the closed form
-  double scored = 0;                ///< from the beginning of generation to the end of inference
-  double trained = 0;               ///< both trainings, from the first's beginning
-  double mini_by_mini = 0;          ///< the same, were each pair of mini-batches fused by itself
+  double iteration = 0;     ///< seconds
+  double generated = 0;     ///< generation alone, where nothing is fused with it
+  double tail = 0;          ///< of it, the part with at most tail_begins of the samples left, by the closed form
+  double scored = 0;        ///< from the beginning of generation to the end of inference
+  double trained = 0;       ///< both trainings, from the first's beginning
+  double mini_by_mini = 0;  ///< the same, were each pair of mini-batches fused by itself
   std::optional<double> threshold;  ///< fraction; nothing: nothing migrates
 
   bool there() const { return iteration > 0; }
 };
 
 /// Seconds from the beginning of the first step of these kinds to the end of the last.
-double seconds_of(const predict::Simulation& simulation, const plan::Job& job, const std::function<bool(workflow::TaskKind)>& counts) {
+double seconds_of(const predict::Simulation& simulation, const plan::Job& job,
+                  const std::function<bool(workflow::TaskKind)>& counts) {
   base::Ticks begin = base::Ticks::max();
   base::Ticks end;
   for (std::size_t index = 0; index < simulation.closed.graph.activities.size(); ++index) {
@@ -180,10 +188,12 @@ Played play(const System& system, const std::array<const char*, 2>& pair, int le
   played.generated = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate; });
   if (!plan.fusion.threshold && !plan::find_threshold_fault(tail_begins, job, plan.tasks))
     played.tail = std::max(0.0, played.generated - predict::inter_stage(scenario, plan.tasks, tail_begins).until);
-  played.scored = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
+  played.scored =
+      seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::generate || kind == TaskKind::infer; });
   played.trained = seconds_of(simulation, job, [](TaskKind kind) { return kind == TaskKind::train; });
   played.mini_by_mini = played.trained;
-  if (const auto& fused = simulation.training) played.mini_by_mini += base::seconds_of_ticks(fused->mini_by_mini - fused->trace.end);
+  if (const auto& fused = simulation.training)
+    played.mini_by_mini += base::seconds_of_ticks(fused->mini_by_mini - fused->trace.end);
   return played;
 }
 
@@ -211,8 +221,9 @@ Figures figures_of(const std::vector<Played>& played) {
   };
   const Played& base = played[2];
   const Played& ours = played[3];
-  return {over(played[0], ours, &Played::iteration), over(played[1], ours, &Played::iteration), over(base, ours, &Played::iteration),
-          over(base, ours, &Played::scored),         over(base, ours, &Played::trained),        ours.threshold};
+  return {over(played[0], ours, &Played::iteration), over(played[1], ours, &Played::iteration),
+          over(base, ours, &Played::iteration),      over(base, ours, &Played::scored),
+          over(base, ours, &Played::trained),        ours.threshold};
 }
 
 std::string text_of(std::size_t figure, std::optional<double> value) {
@@ -220,7 +231,9 @@ std::string text_of(std::size_t figure, std::optional<double> value) {
   return value ? fmt::format("{:.2f}", *value) : "-";
 }
 
-std::string seconds_text(const Played& played) { return played.there() ? fmt::format("{:.1f}", played.iteration) : "-"; }
+std::string seconds_text(const Played& played) {
+  return played.there() ? fmt::format("{:.1f}", played.iteration) : "-";
+}
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -285,19 +298,24 @@ Pair play_pair(std::size_t number, const Effort& effort) {
 
 void print_setting(const Effort& effort) {
   fmt::print(
-      "512 prompts (median 100 tokens, 90% below 300), responses log-normal with median 200 and sigma 0.85, cut at the length; "
+      "512 prompts (median 100 tokens, 90% below 300), responses log-normal with median 200 and sigma 0.85, cut at the "
+      "length; "
       "mini-batches\n"
-      "of {} (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of lengths. Assumed:\n"
-      "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over a task, 0.5 s an\n"
+      "of {} (DeepSpeed-Chat 256); 32 nodes of 8 H100, 200 Gb/s each. Seconds of an iteration, mean of {} draws of "
+      "lengths. Assumed:\n"
+      "- RLHFuse, Base: h100/megatron-vllm's kernels in one runtime (no refit beyond moving weights, {} s of hand-over "
+      "a task, 0.5 s an\n"
       "  iteration)\n"
-      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and between passes, and\n"
+      "- ReaL: the same kernels, decoding in CUDA graphs; a100/realhf's seconds of the host between decode steps and "
+      "between passes, and\n"
       "  its 2.2 s an iteration\n"
-      "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on all GPUs, ZeRO 3 in\n"
+      "- DeepSpeed-Chat: as ReaL, but decoding kernel by kernel, half as many a layer as a100/realhf launches; all on "
+      "all GPUs, ZeRO 3 in\n"
       "  training and inference, tensor parallel generation\n"
       "- sequences of inference and training: {}\n"
       "- layouts and micro-batches: the planner's; ReaL with its own means, {} iterations in each of 2 chains\n\n",
-      effort.mini_batch, effort.draws, effort.task, effort.padded ? "each padded to the longest that there can be" : "packed",
-      effort.iterations);
+      effort.mini_batch, effort.draws, effort.task,
+      effort.padded ? "each padded to the longest that there can be" : "packed", effort.iterations);
 }
 
 /// Both tables; how many figures are in their bands for enough pairs.
@@ -327,7 +345,8 @@ int print_tables(const Effort& effort) {
   }
   fmt::print("{}\n", report::render_table(columns, ratios));
   fmt::print(
-      "Where Base's seconds go; at most: generation and inference, were inference hidden whole. Then RLHFuse's training, and what it\n"
+      "Where Base's seconds go; at most: generation and inference, were inference hidden whole. Then RLHFuse's "
+      "training, and what it\n"
       "would take (gain over Base) were each pair of mini-batches fused by itself\n{}\n",
       report::render_table({{"actor/critic, tokens", report::Align::left},
                             {"generation"},
@@ -347,14 +366,17 @@ int main(int argc, char** argv) {
   CLI::App program("RLHFuse's setting by simulation, beside the ratios of its paper.");
   Effort effort;
   program.add_option("--pairs", effort.pairs, "of models, from the first")->check(CLI::Range(1, effort.pairs));
-  program.add_option("--lengths", effort.lengths, "of responses, from the shortest")->check(CLI::Range(1, effort.lengths));
-  program.add_option("--iterations", effort.iterations, "of the search for ReaL's plan, a chain")->check(CLI::PositiveNumber);
+  program.add_option("--lengths", effort.lengths, "of responses, from the shortest")
+      ->check(CLI::Range(1, effort.lengths));
+  program.add_option("--iterations", effort.iterations, "of the search for ReaL's plan, a chain")
+      ->check(CLI::PositiveNumber);
   program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
   program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)")
       ->check(CLI::Range(0.0, 60.0));
   program.add_option("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat")
       ->check(CLI::Range(1, 512));
-  program.add_flag("--padded", effort.padded, "inference and training pad all sequences to the longest that there can be");
+  program.add_flag("--padded", effort.padded,
+                   "inference and training pad all sequences to the longest that there can be");
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);
   print_setting(effort);

@@ -1,5 +1,6 @@
-// Two models over 64 and 256 stages: how far each solver ends above the bound, its peak, its time and its largest resident memory. Each
-// runs in a process of its own. Met: the search within 3% of the bound on scale64; within 5%, in 60 s and 4 GiB, on scale256.
+// Two models over 64 and 256 stages: how far each solver ends above the bound, its peak, its time and its largest
+// resident memory. Each runs in a process of its own. Met: the search within 3% of the bound on scale64; within 5%, in
+// 60 s and 4 GiB, on scale256.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,10 +34,11 @@ struct Figures {
   double all_gibibytes = 0;  ///< with bounds and validation
 };
 
-std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options,
-                                     const std::function<void()>& when_solved) {
+std::optional<bench::Run> run_solver(const std::string& solver, const pipeline::Problem& problem,
+                                     const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
   if (solver == "auto") return bench::run_search(problem, options, when_solved);
-  if (solver == "annealing") return bench::run_annealing_beside(*options.time_limit_seconds, problem, options, when_solved);
+  if (solver == "annealing")
+    return bench::run_annealing_beside(*options.time_limit_seconds, problem, options, when_solved);
   return bench::run(solver, problem, options, when_solved);
 }
 
@@ -56,8 +58,10 @@ Figures run_here(const std::string& solver, const pipeline::Problem& problem, co
   return figures;
 }
 
-/// run_here in a child, so that each run's memory is its own; nothing where the child died. A schedule that breaks a rule ends the program.
-std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem, const fuse::SolveOptions& options) {
+/// run_here in a child, so that each run's memory is its own; nothing where the child died. A schedule that breaks a
+/// rule ends the program.
+std::optional<Figures> run_apart(const std::string& solver, const pipeline::Problem& problem,
+                                 const fuse::SolveOptions& options) {
   int ends[2];
   if (pipe(ends) != 0) return std::nullopt;
   std::fflush(nullptr);  // what is not written yet the child would write too
@@ -78,15 +82,17 @@ std::optional<Figures> run_apart(const std::string& solver, const pipeline::Prob
   return told ? std::optional(figures) : std::nullopt;
 }
 
-double gap_of(const Figures& figures) { return static_cast<double>(figures.makespan) / static_cast<double>(figures.bound) - 1; }
+double gap_of(const Figures& figures) {
+  return static_cast<double>(figures.makespan) / static_cast<double>(figures.bound) - 1;
+}
 
 bool is_met(const pipeline::Instance& instance, const Figures& figures) {
   if (instance.problem.devices < 256) return gap_of(figures) <= 0.03 && figures.seconds <= 60;
   return gap_of(figures) <= 0.05 && figures.seconds <= 60 && figures.solver_gibibytes <= 4;
 }
 
-std::vector<std::string> row_of(const pipeline::Instance& instance, const std::string& solver, const std::optional<Figures>& figures,
-                                const std::optional<Figures>& search) {
+std::vector<std::string> row_of(const pipeline::Instance& instance, const std::string& solver,
+                                const std::optional<Figures>& figures, const std::optional<Figures>& search) {
   std::vector<std::string> row{instance.name, solver};
   if (!figures || !figures->made) {
     row.push_back(figures ? "not applicable" : "failed");
@@ -102,8 +108,9 @@ std::vector<std::string> row_of(const pipeline::Instance& instance, const std::s
   row.push_back(bench::seconds_text(figures->seconds));
   row.push_back(bench::gibibytes_text(figures->solver_gibibytes));
   row.push_back(bench::gibibytes_text(figures->all_gibibytes));
-  row.push_back(
-      search && search->made ? fmt::format("{:.3f}", static_cast<double>(figures->makespan) / static_cast<double>(search->makespan)) : "-");
+  row.push_back(search && search->made ? fmt::format("{:.3f}", static_cast<double>(figures->makespan) /
+                                                                   static_cast<double>(search->makespan))
+                                       : "-");
   row.push_back(judged ? bench::yes_or_no(is_met(instance, *figures)) : "");
   return row;
 }
@@ -136,7 +143,8 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
   int met = 0;
   for (const pipeline::Instance* instance : instances) met += add_rows(rows, *instance, options) ? 1 : 0;
   fmt::print(
-      "{} threads, at most {:g} s for the search, annealing in the same time, with as many seeds as there is time for; GiB: the largest\n"
+      "{} threads, at most {:g} s for the search, annealing in the same time, with as many seeds as there is time for; "
+      "GiB: the largest\n"
       "resident memory of the solver, then with bounds and validation of the schedule:\n{}\n",
       options.threads, options.seconds,
       report::render_table({{"instance", report::Align::left},
@@ -158,7 +166,8 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program("Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
+  CLI::App program(
+      "Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
   bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("instances", options.names, "bundled instances (default: scale64 scale256)");
   CLI11_PARSE(program, argc, argv);

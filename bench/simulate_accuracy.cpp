@@ -1,9 +1,10 @@
-// The closed form of the plan search beside the simulator: on random plans, in which plan is the best, and how long simulating takes.
+// The closed form of the plan search beside the simulator: on random plans, in which plan is the best, and how long
+// simulating takes.
 //
-// Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with lengths drawn at random. A random plan gives each task any of the meshes
-// and choices of the search's space. The best plan of a job is the first of those that a short search ranks. Where the simulator has
-// another one in front, but by no more than two standard errors of the mean difference of both on the same draws, it cannot tell the two
-// apart: that is no other best plan, and counted apart.
+// Jobs are PPO and GRPO of bundled models on 1 to 8 nodes, with lengths drawn at random. A random plan gives each task
+// any of the meshes and choices of the search's space. The best plan of a job is the first of those that a short search
+// ranks. Where the simulator has another one in front, but by no more than two standard errors of the mean difference
+// of both on the same draws, it cannot tell the two apart: that is no other best plan, and counted apart.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -30,11 +31,14 @@ using namespace dovetail;
 constexpr double mean_to_reach = 0.05;
 constexpr double same_best_to_reach = 0.9;
 
-int draw(const std::vector<int>& values, base::Random& random) { return values[random.below(static_cast<std::uint32_t>(values.size()))]; }
+int draw(const std::vector<int>& values, base::Random& random) {
+  return values[random.below(static_cast<std::uint32_t>(values.size()))];
+}
 
 /// A job with a scenario of its own.
 struct Case {
-  explicit Case(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
+  explicit Case(plan::Job of)
+      : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
   Case(const Case&) = delete;
 
   plan::Job job;
@@ -49,11 +53,13 @@ plan::Job draw_job(std::uint64_t number) {
   const std::string& reward = models[random.below(4)];
   const std::string text = fmt::format(
       "format: dovetail/job@1\nalgorithm: {}\nmodels: {{actor: {}{}}}\n"
-      "workload: {{prompts: {}, samples_per_prompt: {}, mini_batches: {}, prompt_length: {}, response_length: {{p50: {}, sigma: 0.{}, cap: "
+      "workload: {{prompts: {}, samples_per_prompt: {}, mini_batches: {}, prompt_length: {}, response_length: {{p50: "
+      "{}, sigma: 0.{}, cap: "
       "{}}}}}\ncluster: {{nodes: {}, gpus_per_node: 8, gpu: {}}}\n",
-      ppo ? "ppo" : "{name: grpo, reward: rule}", actor, ppo ? ", reward: " + reward : "", draw({128, 256, 512}, random),
-      ppo ? 1 : draw({4, 8}, random), draw({1, 4, 8}, random), draw({128, 512}, random), draw({256, 512}, random), draw({2, 5, 8}, random),
-      draw({1024, 2048, 4096}, random), draw({1, 2, 4, 8}, random), random.below(2) == 0 ? "H100" : "A100-80");
+      ppo ? "ppo" : "{name: grpo, reward: rule}", actor, ppo ? ", reward: " + reward : "",
+      draw({128, 256, 512}, random), ppo ? 1 : draw({4, 8}, random), draw({1, 4, 8}, random), draw({128, 512}, random),
+      draw({256, 512}, random), draw({2, 5, 8}, random), draw({1024, 2048, 4096}, random), draw({1, 2, 4, 8}, random),
+      random.below(2) == 0 ? "H100" : "A100-80");
   return plan::parse_job(text, "drawn.yaml").value();
 }
 
@@ -65,7 +71,8 @@ plan::Plan random_plan(const planner::SearchSpace& space, base::Random& random) 
     const std::vector<std::int32_t>& open = space.open[task];
     selection[task].mesh = open[random.below(static_cast<std::uint32_t>(open.size()))];
     const std::size_t shape = space.shapes[static_cast<std::size_t>(selection[task].mesh)];
-    selection[task].choice = static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
+    selection[task].choice =
+        static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(space.choices[task][shape].size())));
   }
   return planner::plan_of(space, selection, "random");
 }
@@ -107,7 +114,8 @@ double seconds_to_simulate(const std::string& text) {
 std::string large_job(int samples, int length, int nodes) {
   return fmt::format(
       "format: dovetail/job@1\nalgorithm: ppo\nmodels: {{actor: llama-2-70b, reward: llama-2-7b}}\n"
-      "workload: {{prompts: {}, mini_batches: 8, prompt_length: 256, response_length: {{p50: {}, sigma: 0.8, cap: {}}}}}\n"
+      "workload: {{prompts: {}, mini_batches: 8, prompt_length: 256, response_length: {{p50: {}, sigma: 0.8, cap: "
+      "{}}}}}\n"
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: H100}}\n",
       samples, length / 4, length, nodes);
 }
@@ -119,7 +127,8 @@ struct Sums {
   int same_best = 0;
   int undecided = 0;  // jobs of which the simulator cannot tell the closed form's best plan from its own
   int same_five = 0;
-  std::vector<std::vector<std::string>> other_best;  // a row of cells for each job of which the simulator finds another plan the best
+  std::vector<std::vector<std::string>>
+      other_best;  // a row of cells for each job of which the simulator finds another plan the best
 };
 
 /// A ranked plan that was simulated, by its place in the closed form's order.
@@ -142,7 +151,8 @@ struct MeanDifference {
 MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster) {
   const auto count = static_cast<double>(slower.draws.size());
   MeanDifference difference;
-  for (std::size_t draw = 0; draw < slower.draws.size(); ++draw) difference.mean += (slower.draws[draw] - faster.draws[draw]) / count;
+  for (std::size_t draw = 0; draw < slower.draws.size(); ++draw)
+    difference.mean += (slower.draws[draw] - faster.draws[draw]) / count;
   double squares = 0;
   for (std::size_t draw = 0; draw < slower.draws.size(); ++draw)
     squares += std::pow(slower.draws[draw] - faster.draws[draw] - difference.mean, 2);
@@ -152,7 +162,8 @@ MeanDifference difference_of(const PlayedPlan& slower, const PlayedPlan& faster)
 
 /// The closed form's first of those that were simulated.
 const PlayedPlan& ranked_first(const std::vector<PlayedPlan>& order) {
-  return *std::min_element(order.begin(), order.end(), [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
+  return *std::min_element(order.begin(), order.end(),
+                           [](const PlayedPlan& a, const PlayedPlan& b) { return a.place < b.place; });
 }
 
 /// REQUIRES: `order` is by simulated seconds, and its first plan is not the closed form's first.
@@ -182,8 +193,9 @@ void add_ranking(std::uint64_t number, const planner::Ranking& ranking, predict:
       order.push_back({simulation->iteration_seconds, index, simulation->closed.iteration_seconds, simulation->draws});
     }
   if (order.empty()) return;
-  std::sort(order.begin(), order.end(),
-            [](const PlayedPlan& a, const PlayedPlan& b) { return std::pair(a.simulated, a.place) < std::pair(b.simulated, b.place); });
+  std::sort(order.begin(), order.end(), [](const PlayedPlan& a, const PlayedPlan& b) {
+    return std::pair(a.simulated, a.place) < std::pair(b.simulated, b.place);
+  });
   const bool is_same = order.front().place == ranked_first(order).place;
   sums.same_best += is_same ? 1 : 0;
   sums.undecided += !is_same && !difference_of(ranked_first(order), order.front()).is_decided() ? 1 : 0;
@@ -202,13 +214,14 @@ void add_job(std::uint64_t number, int plans, int iterations, int draws, Sums& s
   predict::Simulator simulator(of.scenario, options);
   base::Random random(number, 1);
   for (int index = 0; index < plans; ++index)
-    if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok()) sums.random.add(*simulation);
+    if (const auto simulation = simulator.simulate(random_plan(space, random)); simulation.ok())
+      sums.random.add(*simulation);
   add_ranking(number, ranked(of, iterations), simulator, sums);
 }
 
 std::string row(const char* what, const Difference& difference) {
-  return fmt::format("{:40} {:4} plans: mean {:.2f}%, largest {:.2f}%\n", what, difference.plans, 100 * difference.mean(),
-                     100 * difference.most);
+  return fmt::format("{:40} {:4} plans: mean {:.2f}%, largest {:.2f}%\n", what, difference.plans,
+                     100 * difference.mean(), 100 * difference.most);
 }
 
 void print_other_best(const Sums& sums) {
@@ -251,17 +264,19 @@ int main(int argc, char** argv) {
   }
   fmt::print("|closed form / simulated - 1| of iterations (at least 5% on the mean, aim 3%)\n");
   fmt::print("{}{}", row("plans drawn at random", sums.random), row("plans that a search ranks first", sums.ranked));
-  fmt::print("the same best plan in {} of {} jobs, in {} more none that the draws tell from it (at least 9 of 10)\n", sums.same_best, jobs,
-             sums.undecided);
+  fmt::print("the same best plan in {} of {} jobs, in {} more none that the draws tell from it (at least 9 of 10)\n",
+             sums.same_best, jobs, sums.undecided);
   fmt::print("the same top five in {} (the aim)\n", sums.same_five);
   print_other_best(sums);
-  int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) + (sums.same_best + sums.undecided >= same_best_to_reach * jobs ? 1 : 0);
+  int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) +
+            (sums.same_best + sums.undecided >= same_best_to_reach * jobs ? 1 : 0);
   int all = 2;
   if (large) {
     const double small = seconds_to_simulate(large_job(512, 1024, 32));
     const double most = seconds_to_simulate(large_job(4096, 32'768, 128));
     fmt::print("simulating 512 samples of up to 1024 tokens on 256 GPUs: {:.3f} s (at least 1 s, aim 0.1 s)\n", small);
-    fmt::print("simulating 4096 samples of up to 32768 tokens on 1024 GPUs: {:.2f} s (at least 60 s, aim 10 s)\n", most);
+    fmt::print("simulating 4096 samples of up to 32768 tokens on 1024 GPUs: {:.2f} s (at least 60 s, aim 10 s)\n",
+               most);
     met += (small >= 0 && small <= 1 ? 1 : 0) + (most >= 0 && most <= 60 ? 1 : 0);
     all += 2;
   }

@@ -1,4 +1,5 @@
-// The simulation of generation: how far cost's closed form is from it over settings drawn at random, and how long simulations take.
+// The simulation of generation: how far cost's closed form is from it over settings drawn at random, and how long
+// simulations take.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,12 +33,14 @@ struct Setting {
   plan::Engine engine;
   double room = 0;
 
-  Setting(const std::string& model, int data, int tensor) : facts(cost::facts_of(llm::find_bundled_model(model).value())) {
+  Setting(const std::string& model, int data, int tensor)
+      : facts(cost::facts_of(llm::find_bundled_model(model).value())) {
     layout.data = data;
     layout.tensor = tensor;
     cluster.groups.push_back({(layout.devices() + 7) / 8, 8, cluster::find_gpu("H100").value(), 0});
     cluster.networks.push_back({"network", 0, 50e9, 5e-6, {}});
-    room = 0.9 * static_cast<double>(cluster.groups[0].gpu.memory) - static_cast<double>(cost::weight_bytes(facts, layout)) - 4e9;
+    room = 0.9 * static_cast<double>(cluster.groups[0].gpu.memory) -
+           static_cast<double>(cost::weight_bytes(facts, layout)) - 4e9;
   }
 
   simulate::GenerationTask task() const { return {facts, cluster, {0, layout.devices()}, layout, engine, room, {}}; }
@@ -61,8 +64,8 @@ struct Row {
 
 Row draw_row(std::uint64_t seed, std::uint64_t number, int draws) {
   base::Random random(seed, number);
-  const auto [model, tensor] =
-      draw_from<std::pair<std::string, int>>({{"llama-3.1-8b", 1}, {"llama-3.1-8b", 2}, {"qwen3-32b", 4}, {"qwen3-30b-a3b", 4}}, random);
+  const auto [model, tensor] = draw_from<std::pair<std::string, int>>(
+      {{"llama-3.1-8b", 1}, {"llama-3.1-8b", 2}, {"qwen3-32b", 4}, {"qwen3-30b-a3b", 4}}, random);
   Setting setting(model, 1 << random.below(6), tensor);
   setting.engine.max_num_seqs = draw_from<std::int64_t>({32, 64, 128, 256}, random);
   const double mean = draw_from<double>({200, 500, 1000, 3000}, random);
@@ -75,28 +78,33 @@ Row draw_row(std::uint64_t seed, std::uint64_t number, int draws) {
   setting.engine.chunked_prefill = random.below(4) > 0;
   setting.room *= draw_from<double>({1, 1, 0.3, 0.1}, random);
   Row row;
-  const cost::GenerationWork work{static_cast<double>(workload.samples()), static_cast<double>(workload.samples_per_prompt),
-                                  &workload.prompt_length, &workload.response_length};
+  const cost::GenerationWork work{static_cast<double>(workload.samples()),
+                                  static_cast<double>(workload.samples_per_prompt), &workload.prompt_length,
+                                  &workload.response_length};
   const simulate::GenerationTask task = setting.task();
   const cost::EngineLimits limits{static_cast<double>(setting.engine.max_num_seqs), setting.room,
-                                  static_cast<double>(setting.engine.max_num_batched_tokens), setting.engine.chunked_prefill};
-  const cost::GenerationSeconds closed =
-      cost::generation_seconds(setting.facts, setting.layout, work, limits, cost::machine_of(setting.cluster, task.mesh, {}), {});
+                                  static_cast<double>(setting.engine.max_num_batched_tokens),
+                                  setting.engine.chunked_prefill};
+  const cost::GenerationSeconds closed = cost::generation_seconds(setting.facts, setting.layout, work, limits,
+                                                                  cost::machine_of(setting.cluster, task.mesh, {}), {});
   row.closed = closed.sum();
   row.recomputed_closed = closed.recomputed * setting.layout.data / (work.sequences * workload.response_length.mean());
   for (int draw = 0; draw < draws; ++draw) {
-    const simulate::Generation generation =
-        simulate::simulate_generation(task, simulate::draw_samples(workload, {}, seed + number, static_cast<std::uint64_t>(draw)));
+    const simulate::Generation generation = simulate::simulate_generation(
+        task, simulate::draw_samples(workload, {}, seed + number, static_cast<std::uint64_t>(draw)));
     row.simulated += base::seconds_of_ticks(generation.end) / draws;
-    row.recomputed += static_cast<double>(generation.counts.recomputed) / static_cast<double>(generation.counts.decoded) / draws;
+    row.recomputed +=
+        static_cast<double>(generation.counts.recomputed) / static_cast<double>(generation.counts.decoded) / draws;
   }
-  row.text = fmt::format("{} dp{} tp{}, {:.0f} GB, {} prompts of {} x {}, mean {} sigma {} cap {}, {} places{}", model, setting.layout.data,
-                         tensor, setting.room * 1e-9, workload.prompts, workload.prompt_length.longest(), workload.samples_per_prompt, mean,
-                         sigma, cap, setting.engine.max_num_seqs, setting.engine.chunked_prefill ? "" : ", whole prompts");
+  row.text = fmt::format("{} dp{} tp{}, {:.0f} GB, {} prompts of {} x {}, mean {} sigma {} cap {}, {} places{}", model,
+                         setting.layout.data, tensor, setting.room * 1e-9, workload.prompts,
+                         workload.prompt_length.longest(), workload.samples_per_prompt, mean, sigma, cap,
+                         setting.engine.max_num_seqs, setting.engine.chunked_prefill ? "" : ", whole prompts");
   return row;
 }
 
-/// How long simulations of an iteration's generation and inference take: 33B actor and reference, 13B critic and reward, as in RLHFuse.
+/// How long simulations of an iteration's generation and inference take: 33B actor and reference, 13B critic and
+/// reward, as in RLHFuse.
 struct Speed {
   std::string text;
   double generation = 0;  ///< seconds
@@ -127,11 +135,13 @@ Speed speed_of(int samples, std::int64_t cap, int devices, int draws) {
                                     1 + static_cast<std::int32_t>(task.infer.size())};
     task.infer.push_back(infer);
   }
-  workflow::Workload workload{workflow::LengthDistribution::fixed(256),
-                              workflow::log_normal_lengths({.mean = static_cast<double>(cap) / 4, .sigma = 1.0, .cap = cap})};
+  workflow::Workload workload{
+      workflow::LengthDistribution::fixed(256),
+      workflow::log_normal_lengths({.mean = static_cast<double>(cap) / 4, .sigma = 1.0, .cap = cap})};
   workload.prompts = samples;
   std::vector<std::vector<simulate::Sample>> drawn;
-  for (int draw = 0; draw < draws; ++draw) drawn.push_back(simulate::draw_samples(workload, {}, 1, static_cast<std::uint64_t>(draw)));
+  for (int draw = 0; draw < draws; ++draw)
+    drawn.push_back(simulate::draw_samples(workload, {}, 1, static_cast<std::uint64_t>(draw)));
   Speed speed;
   speed.text = fmt::format("{} samples, cap {}, {} GPUs", samples, cap, devices);
   speed.generation = seconds_of([&] { simulate::simulate_generation(task.generation, drawn[0]); });
@@ -159,7 +169,8 @@ void print_recomputed(const std::vector<Row>& rows) {
   }
   if (count == 0) return;
   fmt::print(
-      "computed again for each decoded token, in {} settings that preempt: closed form {:.2f}, simulated {:.2f}, mean difference {:.2f}\n",
+      "computed again for each decoded token, in {} settings that preempt: closed form {:.2f}, simulated {:.2f}, mean "
+      "difference {:.2f}\n",
       count, closed / count, simulated / count, difference / count);
 }
 
@@ -173,20 +184,26 @@ double print_differences(int count, std::uint64_t seed, int draws) {
     bias += rows.back().error() / count;
   }
   print_recomputed(rows);
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return std::abs(a.error()) > std::abs(b.error()); });
+  std::sort(rows.begin(), rows.end(),
+            [](const Row& a, const Row& b) { return std::abs(a.error()) > std::abs(b.error()); });
   fmt::print(
-      "closed form over simulation, {} settings x {} draws: mean difference {:.2f}%, mean {:+.2f}%, median {:.2f}%, worst {:.2f}%\n\n",
-      count, draws, 100 * mean, 100 * bias, 100 * std::abs(rows[rows.size() / 2].error()), 100 * std::abs(rows.front().error()));
+      "closed form over simulation, {} settings x {} draws: mean difference {:.2f}%, mean {:+.2f}%, median {:.2f}%, "
+      "worst {:.2f}%\n\n",
+      count, draws, 100 * mean, 100 * bias, 100 * std::abs(rows[rows.size() / 2].error()),
+      100 * std::abs(rows.front().error()));
   std::vector<std::vector<std::string>> lines;
   rows.resize(std::min<std::size_t>(8, rows.size()));
   for (const Row& row : rows)
     lines.push_back({row.text, fmt::format("{:.2f}", row.closed), fmt::format("{:.2f}", row.simulated),
                      fmt::format("{:+.2f}%", 100 * row.error()), fmt::format("{:.2f}", row.recomputed_closed),
                      fmt::format("{:.2f}", row.recomputed)});
-  fmt::print(
-      "the largest differences\n{}\n",
-      report::render_table(
-          {{"setting", report::Align::left}, {"closed, s"}, {"simulated, s"}, {"difference"}, {"computed again"}, {"simulated"}}, lines));
+  fmt::print("the largest differences\n{}\n", report::render_table({{"setting", report::Align::left},
+                                                                    {"closed, s"},
+                                                                    {"simulated, s"},
+                                                                    {"difference"},
+                                                                    {"computed again"},
+                                                                    {"simulated"}},
+                                                                   lines));
   return mean;
 }
 
@@ -196,7 +213,8 @@ int main(int argc, char** argv) {
   int count = 200;
   int draws = 16;
   std::uint64_t seed = 1;
-  CLI::App program("Generation by sample beside its closed form, on settings drawn at random, and how long simulations take.");
+  CLI::App program(
+      "Generation by sample beside its closed form, on settings drawn at random, and how long simulations take.");
   program.add_option("--settings", count, "how many (default 200)")->check(CLI::PositiveNumber);
   program.add_option("--draws", draws, "of samples for each (default 16)")->check(CLI::PositiveNumber);
   program.add_option("--seed", seed, "of the draws (default 1)");
@@ -204,15 +222,20 @@ int main(int argc, char** argv) {
   bench::print_heading(argc, argv);
   const double mean = print_differences(count, seed, draws);
   const int threshold_draws = std::min(draws, 8);
-  const std::vector<Speed> speeds{speed_of(512, 1024, 256, threshold_draws), speed_of(4096, 32'768, 1024, threshold_draws)};
+  const std::vector<Speed> speeds{speed_of(512, 1024, 256, threshold_draws),
+                                  speed_of(4096, 32'768, 1024, threshold_draws)};
   std::vector<std::vector<std::string>> lines;
   for (const Speed& speed : speeds)
     lines.push_back({speed.text, fmt::format("{:.4f}", speed.generation), fmt::format("{:.4f}", speed.fused),
                      fmt::format("{:.3f}", speed.thresholds), speed.best, fmt::format("{:.3f}", speed.gain)});
-  fmt::print(
-      "seconds on one core; thresholds: 5 to 95% on {} draws\n{}", threshold_draws,
-      report::render_table(
-          {{"", report::Align::left}, {"generation"}, {"with inference, fused"}, {"all thresholds"}, {"best threshold"}, {"gain"}}, lines));
+  fmt::print("seconds on one core; thresholds: 5 to 95% on {} draws\n{}", threshold_draws,
+             report::render_table({{"", report::Align::left},
+                                   {"generation"},
+                                   {"with inference, fused"},
+                                   {"all thresholds"},
+                                   {"best threshold"},
+                                   {"gain"}},
+                                  lines));
   const bool fast = speeds[0].fused <= 0.1 && speeds[1].fused <= 10;
   fmt::print("\naim of 3% met: {}\n", bench::yes_or_no(mean <= mean_aimed_at));
   return bench::print_met((mean <= mean_to_reach ? 1 : 0) + (fast ? 1 : 0), 2);

@@ -1,6 +1,6 @@
-// Measured steps and phases of NeMo-RL beside the closed form and the simulator: with the constants that were fitted to the closed form,
-// and simulated once more with constants that are fitted, by the same procedure, to what the simulator says. What the tables mean and why
-// rows miss is in docs/accuracy.md.
+// Measured steps and phases of NeMo-RL beside the closed form and the simulator: with the constants that were fitted to
+// the closed form, and simulated once more with constants that are fitted, by the same procedure, to what the simulator
+// says. What the tables mean and why rows miss is in docs/accuracy.md.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -47,15 +47,18 @@ plan::Job job_of(const measure::Measurement& row, const cost::Candidate& constan
   // measure::calibrate takes hundredths as well.
   const double spread = std::round(constants.workload.front() * 100) / 100;
   plan::Job job = row.job;
-  job.workload.response_length = workflow::log_normal_lengths({.mean = row.responses->mean, .sigma = spread, .cap = row.responses->cap});
+  job.workload.response_length =
+      workflow::log_normal_lengths({.mean = row.responses->mean, .sigma = spread, .cap = row.responses->cap});
   return job;
 }
 
 /// What a device of the task does of that kind in an iteration, the mean of them.
-double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task, simulate::BarKind bar_kind) {
+double device_seconds(const simulate::Iteration& iteration, const plan::Plan& plan, std::size_t task,
+                      simulate::BarKind bar_kind) {
   double seconds = 0;
   for (const simulate::Use& use : simulate::uses_of(iteration.trace))
-    if (use.bar_kind == bar_kind && use.task == static_cast<std::int32_t>(task)) seconds += base::seconds_of_ticks(use.time);
+    if (use.bar_kind == bar_kind && use.task == static_cast<std::int32_t>(task))
+      seconds += base::seconds_of_ticks(use.time);
   return seconds / (std::max(1, plan.tasks[task].mesh.count) * static_cast<double>(iteration.iterations));
 }
 
@@ -96,7 +99,9 @@ class Draws {
     }
   }
   double mean(std::size_t phase) const { return sums_[phase] / count_; }
-  double deviation(std::size_t phase) const { return std::sqrt(std::max(0.0, squares_[phase] / count_ - mean(phase) * mean(phase))); }
+  double deviation(std::size_t phase) const {
+    return std::sqrt(std::max(0.0, squares_[phase] / count_ - mean(phase) * mean(phase)));
+  }
   double standard_error(std::size_t phase) const { return deviation(phase) / std::sqrt(count_); }
 
  private:
@@ -108,11 +113,12 @@ class Draws {
 /// Plays draws until the standard error of generation's mean is that part of it.
 Played played(const measure::Measurement& row, const cost::Candidate& constants, double precision) {
   const plan::Job job = job_of(row, constants);
-  const predict::Scenario scenario = predict::scenario_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
-  const auto generate =
-      static_cast<std::size_t>(std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
-                                            [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
-                               job.workflow.tasks.begin());
+  const predict::Scenario scenario =
+      predict::scenario_of(job, {predict::conventions_of(job.software).value(), constants.efficiency});
+  const auto generate = static_cast<std::size_t>(
+      std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
+                   [](const workflow::Task& task) { return task.kind == workflow::TaskKind::generate; }) -
+      job.workflow.tasks.begin());
   Played answer;
   Draws draws(1 + measure::phase_kinds.size());
   const auto is_sharp = [&] { return draws.standard_error(generation) <= precision * draws.mean(generation); };
@@ -121,11 +127,14 @@ Played played(const measure::Measurement& row, const cost::Candidate& constants,
     options.seed = static_cast<std::uint64_t>(draws.count()) + 1;
     const predict::Simulation simulation = predict::Simulator(scenario, options).simulate(row.plan).value();
     const predict::Estimate& closed = simulation.closed;
-    answer.closed = by_phase(closed.iteration_seconds, job, closed.graph, [&](std::size_t index) { return closed.activities[index]; });
-    const std::vector<double> simulated = by_phase(simulation.iteration_seconds, job, closed.graph,
-                                                   [&](std::size_t index) { return played_step(simulation, row.plan, index); });
+    answer.closed = by_phase(closed.iteration_seconds, job, closed.graph,
+                             [&](std::size_t index) { return closed.activities[index]; });
+    const std::vector<double> simulated =
+        by_phase(simulation.iteration_seconds, job, closed.graph,
+                 [&](std::size_t index) { return played_step(simulation, row.plan, index); });
     draws.add(simulated);
-    answer.instance += simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::tail);
+    answer.instance +=
+        simulated[generation] - device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::tail);
     answer.recomputed += device_seconds(simulation.iteration, row.plan, generate, simulate::BarKind::recompute);
   }
   for (std::size_t phase = 0; phase < answer.closed.size(); ++phase) {
@@ -147,7 +156,8 @@ struct Compared {
   Played own;     // with those that were fitted to the simulator; nothing where the row does not count
 };
 
-/// The constants that fit what the simulator says, which is taken for so many times the closed form as it is with the common constants.
+/// The constants that fit what the simulator says, which is taken for so many times the closed form as it is with the
+/// common constants.
 cost::Candidate fitted_to_simulator(const measure::Measurements& set, const std::vector<Compared>& rows) {
   std::vector<cost::CalibrationRow> simulated;
   for (const Compared& row : rows) {
@@ -165,7 +175,9 @@ cost::Candidate fitted_to_simulator(const measure::Measurements& set, const std:
   return cost::fit(simulated, measure::unknowns_of(set), {set.start, {set.spread.start}}).candidate;
 }
 
-std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
+std::string error_text(double predicted, double measured) {
+  return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1));
+}
 
 std::vector<std::string> cells_of(const Compared& row, std::size_t phase) {
   const double measured = row.measured.measured[phase].seconds;
@@ -219,7 +231,8 @@ void print_generation(const std::vector<Compared>& rows) {
                                                {"to closed"},
                                                {"deviation"},
                                                {"draws"}};
-  fmt::print("generation: in closed form, and simulated (seconds; means of draws)\n{}\n", report::render_table(columns, cells));
+  fmt::print("generation: in closed form, and simulated (seconds; means of draws)\n{}\n",
+             report::render_table(columns, cells));
 }
 
 /// A mean absolute error, and what draws leave open of it.
@@ -235,8 +248,8 @@ struct Errors {
   Error all;     // of all measured times, as the fit weighs them
 };
 
-/// Rows have draws of their own. Within a row the slowest instance decides on generation and on the step: their errors are added up as if
-/// all were one.
+/// Rows have draws of their own. Within a row the slowest instance decides on generation and on the step: their errors
+/// are added up as if all were one.
 class WeightedMean {
  public:
   void begin_row() {
@@ -292,8 +305,10 @@ Errors errors_of(const std::vector<Compared>& rows, const std::function<Said(con
 int print_claims(const std::vector<Compared>& rows) {
   const std::vector<double> exact;
   const Errors closed = errors_of(rows, [&](const Compared& row) { return Said{row.common.closed, exact}; });
-  const Errors simulated = errors_of(rows, [](const Compared& row) { return Said{row.common.simulated, row.common.standard_errors}; });
-  const Errors own = errors_of(rows, [](const Compared& row) { return Said{row.own.simulated, row.own.standard_errors}; });
+  const Errors simulated =
+      errors_of(rows, [](const Compared& row) { return Said{row.common.simulated, row.common.standard_errors}; });
+  const Errors own =
+      errors_of(rows, [](const Compared& row) { return Said{row.own.simulated, row.own.standard_errors}; });
   int met = 0;
   int claims = 0;
   std::vector<std::vector<std::string>> cells;
@@ -303,7 +318,8 @@ int print_claims(const std::vector<Compared>& rows) {
       const bool no_worse = is.mean <= (closed.*error).mean;
       met += no_worse ? 1 : 0;
       ++claims;
-      return fmt::format("{:.2f}% +- {:.2f}, {}", 100 * is.mean, 100 * is.standard_error, no_worse ? "no worse" : "WORSE");
+      return fmt::format("{:.2f}% +- {:.2f}, {}", 100 * is.mean, 100 * is.standard_error,
+                         no_worse ? "no worse" : "WORSE");
     };
     cells.push_back({what, fmt::format("{:.2f}%", 100 * (closed.*error).mean), judged(simulated), judged(own)});
   };
@@ -321,7 +337,9 @@ int print_claims(const std::vector<Compared>& rows) {
 int main(int argc, char** argv) {
   CLI::App program("Measured steps and phases of NeMo-RL beside the closed form and the simulator.");
   double precision = 0.0075;
-  program.add_option("--precision", precision, "play draws of lengths until the standard error of generation's mean is that part of it")
+  program
+      .add_option("--precision", precision,
+                  "play draws of lengths until the standard error of generation's mean is that part of it")
       ->check(CLI::Range(1e-4, 1.0));
   CLI11_PARSE(program, argc, argv);
   bench::print_heading(argc, argv);

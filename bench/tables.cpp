@@ -50,7 +50,8 @@ std::optional<Run> run(std::string_view solver, const pipeline::Problem& problem
   return Run{std::move(*solution), {}, fits, seconds};
 }
 
-Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
+Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& options,
+               const std::function<void()>& when_solved) {
   Run made = run("auto", problem, options, when_solved).value();  // it applies to everything
   made.claims = fuse::to_schedule(made.solution, fuse::bounds_of(problem)).claims;
   return made;
@@ -59,7 +60,8 @@ Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& optio
 void add_search_options(CLI::App& program, double& seconds, int& threads) {
   program.add_option("--seconds", seconds, fmt::format("time limit of each search (default {:g})", seconds))
       ->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", threads, fmt::format("threads of each search (default {})", threads))->check(CLI::Range(1, 1024));
+  program.add_option("--threads", threads, fmt::format("threads of each search (default {})", threads))
+      ->check(CLI::Range(1, 1024));
 }
 
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options) {
@@ -72,8 +74,8 @@ Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOpt
   return std::move(best).value();  // one-at-a-time applies to everything
 }
 
-std::optional<Run> run_annealing_beside(double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
-                                        const std::function<void()>& when_solved) {
+std::optional<Run> run_annealing_beside(double other_seconds, const pipeline::Problem& problem,
+                                        const fuse::SolveOptions& options, const std::function<void()>& when_solved) {
   const double most = std::max(1.0, other_seconds);
   fuse::SolveOptions again = options;
   std::optional<Run> best;
@@ -100,7 +102,9 @@ std::string makespan_text(const std::optional<Run>& run) {
   return base::format_time(run->solution.evaluation.makespan, run->solution.problem.time_unit) + (run->fits ? "" : "*");
 }
 
-std::string peak_text(const std::optional<Run>& run) { return run ? base::format_memory(run->solution.evaluation.peak_activation) : "-"; }
+std::string peak_text(const std::optional<Run>& run) {
+  return run ? base::format_memory(run->solution.evaluation.peak_activation) : "-";
+}
 
 std::string optimal_text(const Run& run) {
   if (!run.claims.optimal_makespan.value_or(false)) return "-";
@@ -109,7 +113,8 @@ std::string optimal_text(const Run& run) {
 
 std::string ratio_text(const std::optional<Run>& run, const Run& base) {
   if (!run) return "-";
-  return fmt::format("{:.3f}", ratio(run->solution.evaluation.makespan.count(), base.solution.evaluation.makespan.count()));
+  return fmt::format("{:.3f}",
+                     ratio(run->solution.evaluation.makespan.count(), base.solution.evaluation.makespan.count()));
 }
 
 std::string peak_ratio_text(const std::optional<Run>& run, const Run& base) {
@@ -142,8 +147,8 @@ std::optional<std::vector<const pipeline::Instance*>> find_instances(const std::
 void print_heading(int count, char** arguments) {
   std::string command;
   for (int i = 0; i < count; ++i) command += (i > 0 ? " " : "") + std::string(arguments[i]);
-  fmt::print("{}\n{}, {} processors; compiler {}, {}\n\n", command, processor_name(), parallel::default_thread_count(), __VERSION__,
-             DOVETAIL_BUILD_TYPE);
+  fmt::print("{}\n{}, {} processors; compiler {}, {}\n\n", command, processor_name(), parallel::default_thread_count(),
+             __VERSION__, DOVETAIL_BUILD_TYPE);
 }
 
 void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }

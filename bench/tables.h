@@ -25,14 +25,16 @@ struct Run {
   double seconds = 0;       ///< wall time of the solver
 };
 
-/// Runs the solver of that name; nothing where it does not apply, or only to another layout. A schedule that breaks a rule ends the
-/// program. `when_solved` is called between solver and validation.
+/// Runs the solver of that name; nothing where it does not apply, or only to another layout. A schedule that breaks a
+/// rule ends the program. `when_solved` is called between solver and validation.
 std::optional<Run> run(
     std::string_view solver, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});
 
 /// Runs "auto", and says what is proven of its schedule.
-Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& options, const std::function<void()>& when_solved = [] {});
+Run run_search(
+    const pipeline::Problem& problem, const fuse::SolveOptions& options,
+    const std::function<void()>& when_solved = [] {});
 
 /// The options that all tables have: --seconds and --threads of each search, with the defaults that the two hold.
 void add_search_options(CLI::App& program, double& seconds, int& threads);
@@ -40,8 +42,9 @@ void add_search_options(CLI::App& program, double& seconds, int& threads);
 /// The best of all constructions (those that make their schedule by rule: not the pattern) by the options' objective.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);
 
-/// The annealing baseline in the time that another run took (at least one second), else with the same options: where it ends sooner, the
-/// best of as many seeds as there is time for. `when_solved` is called after each of them, as in run().
+/// The annealing baseline in the time that another run took (at least one second), else with the same options: where it
+/// ends sooner, the best of as many seeds as there is time for. `when_solved` is called after each of them, as in
+/// run().
 std::optional<Run> run_annealing_beside(
     double other_seconds, const pipeline::Problem& problem, const fuse::SolveOptions& options,
     const std::function<void()>& when_solved = [] {});

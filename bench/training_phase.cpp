@@ -1,9 +1,10 @@
 // The closed form of the training phase beside its real schedule, on plans drawn at random.
 //
-// A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any layout that can be: up to 16 stages, even or not,
-// with virtual stages or without; its workload and micro-batches are drawn as well. The closed form is cost::training_seconds; the schedule
-// is 1F1B or its interleaved form, built op by op and evaluated (predict::scheduled_training_seconds). Beside them stands what the textbook
-// formula says: m max t + (sum t - max t) / v and each message once.
+// A plan is a bundled model, as a policy or with a scalar head, on 8 to 256 GPUs in any layout that can be: up to 16
+// stages, even or not, with virtual stages or without; its workload and micro-batches are drawn as well. The closed
+// form is cost::training_seconds; the schedule is 1F1B or its interleaved form, built op by op and evaluated
+// (predict::scheduled_training_seconds). Beside them stands what the textbook formula says: m max t + (sum t - max t) /
+// v and each message once.
 #include "predict/closed_form/training_phase.h"
 
 #include <fmt/format.h>
@@ -50,12 +51,13 @@ plan::Job draw_job(base::Random& random) {
   for (const std::string_view name : cost::efficiency_names()) efficiencies.emplace_back(name);
   const std::string text = fmt::format(
       "format: dovetail/job@1\nalgorithm: {}\nmodels: {{{}: {}}}\n"
-      "workload: {{prompts: {}, mini_batches: {}, prompt_length: {}, response_length: {{mean: {}, sigma: {}, cap: {}}}}}\n"
+      "workload: {{prompts: {}, mini_batches: {}, prompt_length: {}, response_length: {{mean: {}, sigma: {}, cap: "
+      "{}}}}}\n"
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: {}}}\nsoftware: {{efficiency: {}}}\n",
       scalar ? "reward_model" : "sft", scalar ? "reward" : "actor", draw_from(llm::bundled_model_names(), random),
-      draw_between(64, 4096, random), draw_between(1, 8, random), draw_between(64, 1024, random), draw_between(128, 2048, random),
-      draw_from<double>({0.2, 0.5, 0.8, 1.1}, random), draw_from<int>({4096, 8192, 16384}, random),
-      draw_from<int>({1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, random),
+      draw_between(64, 4096, random), draw_between(1, 8, random), draw_between(64, 1024, random),
+      draw_between(128, 2048, random), draw_from<double>({0.2, 0.5, 0.8, 1.1}, random),
+      draw_from<int>({4096, 8192, 16384}, random), draw_from<int>({1, 2, 3, 4, 6, 8, 12, 16, 24, 32}, random),
       draw_from<std::string>({"A100-80", "H100", "H200", "L40S", "MI300X"}, random), draw_from(efficiencies, random));
   return plan::parse_job(text, "drawn.yaml").value();
 }
@@ -87,7 +89,8 @@ std::optional<llm::Layout> draw_layout(const llm::Transformer& model, int device
   layout.zero = static_cast<int>(random.below(4));
   layout.sequence_parallel = layout.tensor > 1 && random.below(2) == 0;
   layout.recomputation = draw_from<llm::Recomputation>({llm::Recomputation::none, llm::Recomputation::full}, random);
-  if (layout.pipeline > 1 && random.below(4) == 0) layout.stage_layers = draw_stage_layers(model, layout.pipeline, random);
+  if (layout.pipeline > 1 && random.below(4) == 0)
+    layout.stage_layers = draw_stage_layers(model, layout.pipeline, random);
   if (llm::find_fault(layout, model)) return std::nullopt;
   return layout;
 }
@@ -154,15 +157,16 @@ Row row_of(const predict::Scenario& scenario, const predict::TrainTask& train) {
   const std::vector<cost::PassSeconds> stages = stages_of(passes, layout.pipeline);
   const int hops = 2 * (layout.pipeline * layout.virtual_stages - 1);
   const double steps = static_cast<double>(scenario.job.workload.optimizer_steps());
-  const cost::PipelineSeconds textbook = cost::pipeline_seconds(stages, passes.micro_batches, layout.virtual_stages, passes.hop, hops);
+  const cost::PipelineSeconds textbook =
+      cost::pipeline_seconds(stages, passes.micro_batches, layout.virtual_stages, passes.hop, hops);
   row.textbook = steps * textbook.seconds + closed.gradients + closed.optimizer;
   row.micro_batches = passes.micro_batches;
   double sum = 0;
   for (const cost::PassSeconds& stage : stages) sum += stage.sum();
   row.uneven = textbook.slowest.sum() / passes.micro_batches / (sum / layout.pipeline);
   row.hop = passes.hop / mean_forward(passes);
-  row.text = fmt::format("{} on {} GPUs, {}{}", scenario.job.models.front().name, layout.devices(), llm::to_text(layout),
-                         layout.stage_layers.empty() ? "" : ", stages drawn");
+  row.text = fmt::format("{} on {} GPUs, {}{}", scenario.job.models.front().name, layout.devices(),
+                         llm::to_text(layout), layout.stage_layers.empty() ? "" : ", stages drawn");
   return row;
 }
 
@@ -180,8 +184,8 @@ Row draw_row(std::uint64_t seed, std::uint64_t number) {
     planned.micro_batching = draw_micro_batching(random);
     const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     const cost::TrainingPasses passes = predict::training_passes(scenario, {0, planned});
-    const double count =
-        static_cast<double>(passes.chunks.size()) * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
+    const double count = static_cast<double>(passes.chunks.size()) * passes.micro_batches *
+                         static_cast<double>(job.workload.optimizer_steps());
     if (count > max_passes) continue;
     return row_of(scenario, {0, planned});
   }
@@ -210,13 +214,14 @@ std::vector<std::string> cells(const std::string& name, const Errors& errors) {
 }
 
 void print_worst(std::vector<Row> rows, double (Row::*error)() const, const std::string& title, std::size_t shown) {
-  std::sort(rows.begin(), rows.end(), [error](const Row& a, const Row& b) { return std::abs((a.*error)()) > std::abs((b.*error)()); });
+  std::sort(rows.begin(), rows.end(),
+            [error](const Row& a, const Row& b) { return std::abs((a.*error)()) > std::abs((b.*error)()); });
   rows.resize(std::min(shown, rows.size()));
   std::vector<std::vector<std::string>> lines;
   for (const Row& row : rows)
-    lines.push_back({row.text, fmt::format("{}", row.micro_batches), fmt::format("{:.2f}", row.uneven), fmt::format("{:.3f}", row.hop),
-                     fmt::format("{:.3f}", row.schedule), fmt::format("{:+.3f}%", 100 * row.error()),
-                     fmt::format("{:+.2f}%", 100 * row.textbook_error())});
+    lines.push_back({row.text, fmt::format("{}", row.micro_batches), fmt::format("{:.2f}", row.uneven),
+                     fmt::format("{:.3f}", row.hop), fmt::format("{:.3f}", row.schedule),
+                     fmt::format("{:+.3f}%", 100 * row.error()), fmt::format("{:+.2f}%", 100 * row.textbook_error())});
   fmt::print("\n{}\n{}", title,
              report::render_table({{"plan", report::Align::left},
                                    {"micro-batches"},
@@ -246,8 +251,9 @@ int main(int argc, char** argv) {
   }
   const Errors errors = errors_of(rows, &Row::error);
   fmt::print("{} plans; closed form against schedule, absolute errors\n{}", count,
-             report::render_table({{"", report::Align::left}, {"mean"}, {"95th percentile"}, {"worst"}},
-                                  {cells("closed form", errors), cells("textbook formula", errors_of(rows, &Row::textbook_error))}));
+             report::render_table(
+                 {{"", report::Align::left}, {"mean"}, {"95th percentile"}, {"worst"}},
+                 {cells("closed form", errors), cells("textbook formula", errors_of(rows, &Row::textbook_error))}));
   print_worst(rows, &Row::error, "the closed form's worst", 8);
   print_worst(rows, &Row::textbook_error, "the textbook formula's worst", 8);
   fmt::print("\nthe closed form takes {:.1f} us on average; aim of 3% met: {}\n", microseconds,

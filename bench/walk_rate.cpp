@@ -1,8 +1,9 @@
 // How fast the walk of the searches decides swaps, beside the annealing baseline's evaluations in the same run.
 //
-// Tested neighbours per second and core: uniform random adjacent unlike pairs, each exactly decided, over one whole cooling of the
-// published schedule: whether Metropolis takes the swap's new makespan, and whether it makes a cycle. Those that are taken are made. One
-// thread. A swap that is too long and makes a cycle counts as whichever is known first.
+// Tested neighbours per second and core: uniform random adjacent unlike pairs, each exactly decided, over one whole
+// cooling of the published schedule: whether Metropolis takes the swap's new makespan, and whether it makes a cycle.
+// Those that are taken are made. One thread. A swap that is too long and makes a cycle counts as whichever is known
+// first.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -57,7 +58,8 @@ Rate timed(const Work& work) {
   return rate;
 }
 
-/// One cooling from the greedy schedule. An iteration draws until the pair has two ops that are unlike; only those count.
+/// One cooling from the greedy schedule. An iteration draws until the pair has two ops that are unlike; only those
+/// count.
 void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t seed, Rate& rate) {
   const fuse::MetropolisTable& table = fuse::metropolis_table();
   fuse::MakespanWalk steps(walk, false);
@@ -77,7 +79,8 @@ void cool(fuse::SwapWalk& walk, const fuse::AnnealingPass& pass, std::uint64_t s
   }
 }
 
-/// The baseline over the first iterations of the same cooling: it evaluates the whole schedule each time, at any temperature.
+/// The baseline over the first iterations of the same cooling: it evaluates the whole schedule each time, at any
+/// temperature.
 void evaluate_whole(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const pipeline::Order& order,
                     const fuse::AnnealingPass& pass, std::int64_t iterations, Rate& rate) {
   fuse::AnnealingState state(problem, lowering, order);
@@ -126,13 +129,22 @@ int print_rates(const pipeline::Instance& instance, const fuse::AnnealingParamet
   DOVETAIL_ASSERT(pipeline::evaluate(lowering.graph, walk.order())->makespan.count() == walk.makespan());
   const std::int64_t iterations = std::max<std::int64_t>(100, pass.iterations / 200);
   const Rate slow = timed([&](Rate& rate) { evaluate_whole(problem, lowering, greedy.order, pass, iterations, rate); });
-  fmt::print("{}: one cooling of {} iterations from {:g} ticks, one thread; per second of the processor's time and of the clock\n{}\n",
-             instance.name, pass.iterations, pass.start_temperature,
-             report::render_table(
-                 {{"", report::Align::left}, {"tested"}, {"per second"}, {"by the clock"}, {"made"}, {""}, {"cycles"}, {"least makespan"}},
-                 {row("swaps", fast), row("annealing baseline", slow)}));
-  fmt::print("swaps over baseline: {:.0f}; 5 million a second: {}; 20 million (the aim): {}\n", fast.per_second() / slow.per_second(),
-             bench::yes_or_no(fast.per_second() >= must_reach), bench::yes_or_no(fast.per_second() >= aim));
+  fmt::print(
+      "{}: one cooling of {} iterations from {:g} ticks, one thread; per second of the processor's time and of the "
+      "clock\n{}\n",
+      instance.name, pass.iterations, pass.start_temperature,
+      report::render_table({{"", report::Align::left},
+                            {"tested"},
+                            {"per second"},
+                            {"by the clock"},
+                            {"made"},
+                            {""},
+                            {"cycles"},
+                            {"least makespan"}},
+                           {row("swaps", fast), row("annealing baseline", slow)}));
+  fmt::print("swaps over baseline: {:.0f}; 5 million a second: {}; 20 million (the aim): {}\n",
+             fast.per_second() / slow.per_second(), bench::yes_or_no(fast.per_second() >= must_reach),
+             bench::yes_or_no(fast.per_second() >= aim));
   return bench::print_met(fast.per_second() >= must_reach ? 1 : 0, 1);
 }
 
@@ -141,8 +153,10 @@ int print_rates(const pipeline::Instance& instance, const fuse::AnnealingParamet
 int main(int argc, char** argv) {
   std::string name = "exp9";
   std::int64_t most = 0;
-  CLI::App program("Tested neighbours a second and core over one cooling of the published schedule, beside the annealing baseline.");
-  program.add_option("--iterations", most, "end the cooling after so many (default: whole)")->check(CLI::PositiveNumber);
+  CLI::App program(
+      "Tested neighbours a second and core over one cooling of the published schedule, beside the annealing baseline.");
+  program.add_option("--iterations", most, "end the cooling after so many (default: whole)")
+      ->check(CLI::PositiveNumber);
   program.add_option("instance", name, "exp0 to exp11 (default exp9)");
   CLI11_PARSE(program, argc, argv);
   const auto instances = bench::find_instances({name});

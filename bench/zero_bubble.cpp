@@ -1,5 +1,5 @@
-// One model with split backward: the search, given the peak of each zero-bubble construction as its limit, against that construction.
-// Met: a makespan no larger, at no higher peak; on uneven stages a smaller one is the aim.
+// One model with split backward: the search, given the peak of each zero-bubble construction as its limit, against that
+// construction. Met: a makespan no larger, at no higher peak; on uneven stages a smaller one is the aim.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,8 +24,8 @@ struct Options {
 enum class Stages {
   alike,          ///< F, I and W of all stages take equal time
   unequal_kinds,  ///< stages alike, but I longer than F (attention has no W), and W shorter
-  head,           ///< as before, with a tenth more on the first stage (embedding) and two fifths more on the last (head)
-  dealt,          ///< as before, with stages of five layers and of four in turn, and transfers
+  head,   ///< as before, with a tenth more on the first stage (embedding) and two fifths more on the last (head)
+  dealt,  ///< as before, with stages of five layers and of four in turn, and transfers
 };
 constexpr std::array<const char*, 4> stages_names{"alike", "unequal I, W", "head", "dealt layers"};
 
@@ -43,8 +43,8 @@ int tenths_of(Stages stages, int stage, int count) {
   return stage == 0 ? 11 : stage == count - 1 ? 14 : 10;
 }
 
-/// An ordinary stage has F 200, I 200 and W 200 (unequal: I 240, W 160), in a V half of it. Where the kinds are unequal W needs half of
-/// the activation.
+/// An ordinary stage has F 200, I 200 and W 200 (unequal: I 240, W 160), in a V half of it. Where the kinds are unequal
+/// W needs half of the activation.
 pipeline::Problem make_problem(const Shape& shape) {
   const int count = shape.in_v ? 2 * shape.devices : shape.devices;
   const auto boundaries = static_cast<std::size_t>(count - 1);
@@ -93,15 +93,15 @@ Row run_row(const Shape& shape, const std::string& construction, const Options& 
   const base::Ticks time = ours.solution.evaluation.makespan;
   const base::Ticks their_time = theirs.solution.evaluation.makespan;
   const bool met = ours.fits && time <= their_time;
-  bench::note(fmt::format("{} on {} x {}, {}: {} against {}", construction, shape.devices, shape.microbatches, stages, time.count(),
-                          their_time.count()));
+  bench::note(fmt::format("{} on {} x {}, {}: {} against {}", construction, shape.devices, shape.microbatches, stages,
+                          time.count(), their_time.count()));
   return {met,
           their_time > ours.claims.bound_makespan.value_or(base::Ticks(0)),
           time < their_time,
           {construction, stages, fmt::format("{}", shape.devices), fmt::format("{}", shape.microbatches),
            fmt::format("{}", ours.claims.bound_makespan.value_or(base::Ticks(0)).count()), bench::makespan_text(theirs),
-           bench::peak_text(theirs), bench::makespan_text(ours), bench::peak_text(ours), bench::ratio_text(theirs, ours),
-           bench::optimal_text(ours), bench::seconds_text(ours.seconds),
+           bench::peak_text(theirs), bench::makespan_text(ours), bench::peak_text(ours),
+           bench::ratio_text(theirs, ours), bench::optimal_text(ours), bench::seconds_text(ours.seconds),
            time < their_time    ? "smaller"
            : time == their_time ? "equal"
                                 : "larger",
@@ -123,24 +123,27 @@ int print_table(const Options& options) {
           open += row.open && stages != Stages::alike ? 1 : 0;
           smaller += row.smaller && stages != Stages::alike ? 1 : 0;
         }
-  fmt::print("{} threads, at most {:g} s each, the construction's peak as the limit; the annealing baseline has no split backward.\n{}\n",
-             options.threads, options.seconds,
-             report::render_table({{"construction", report::Align::left},
-                                   {"stages", report::Align::left},
-                                   {"devices"},
-                                   {"micro-batches"},
-                                   {"bound"},
-                                   {"its makespan"},
-                                   {"its peak"},
-                                   {"makespan"},
-                                   {"peak"},
-                                   {"ratio"},
-                                   {"optimal", report::Align::left},
-                                   {"seconds"},
-                                   {"makespan is", report::Align::left},
-                                   {"met"}},
-                                  rows));
-  fmt::print("smaller where the kinds or the stages are uneven and the construction is above the bound: {} of {}\n", smaller, open);
+  fmt::print(
+      "{} threads, at most {:g} s each, the construction's peak as the limit; the annealing baseline has no split "
+      "backward.\n{}\n",
+      options.threads, options.seconds,
+      report::render_table({{"construction", report::Align::left},
+                            {"stages", report::Align::left},
+                            {"devices"},
+                            {"micro-batches"},
+                            {"bound"},
+                            {"its makespan"},
+                            {"its peak"},
+                            {"makespan"},
+                            {"peak"},
+                            {"ratio"},
+                            {"optimal", report::Align::left},
+                            {"seconds"},
+                            {"makespan is", report::Align::left},
+                            {"met"}},
+                           rows));
+  fmt::print("smaller where the kinds or the stages are uneven and the construction is above the bound: {} of {}\n",
+             smaller, open);
   return bench::print_met(met, static_cast<int>(rows.size()));
 }
 
@@ -151,7 +154,8 @@ int main(int argc, char** argv) {
   CLI::App program("One model with split backward: the search against the zero-bubble constructions at their peaks.");
   bench::add_search_options(program, options.seconds, options.threads);
   program.add_option("--least-devices", options.min_devices, "fewest devices (default 4)")->check(CLI::Range(2, 256));
-  program.add_option("--most-devices", options.max_devices, "most devices, in steps of four (default 16)")->check(CLI::Range(2, 256));
+  program.add_option("--most-devices", options.max_devices, "most devices, in steps of four (default 16)")
+      ->check(CLI::Range(2, 256));
   program.add_option("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)")
       ->check(CLI::IsMember({"zb-h1", "zb-h2", "zb-v"}));
   CLI11_PARSE(program, argc, argv);

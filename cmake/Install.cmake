@@ -1,4 +1,5 @@
-# What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their headers, the CMake package.
+# What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their
+# headers, the CMake package.
 set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching cost simulate predict planner measure study answer report)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 

@@ -1,6 +1,6 @@
-# DOVETAIL_UNITY compiles several files of a target as one, which takes a fraction of the time where everything is built anew: headers
-# are read and templates instantiated once a group. OFF, the default, compiles each alone: what a developer wants after a change, and
-# what finds a missing #include.
+# DOVETAIL_UNITY compiles several files of a target as one, which takes a fraction of the time where everything is built
+# anew: headers are read and templates instantiated once a group. OFF, the default, compiles each alone: what a
+# developer wants after a change, and what finds a missing #include.
 set(DOVETAIL_UNITY OFF CACHE STRING "Compile several files as one: OFF, tests (those of the tests alone) or all")
 set_property(CACHE DOVETAIL_UNITY PROPERTY STRINGS OFF tests all)
 if(NOT DOVETAIL_UNITY MATCHES "^(OFF|tests|all)$")

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Prints, for each source file, the number of the group that it can be compiled with as one (DOVETAIL_UNITY, cmake/Unity.cmake).
+"""Prints, for each source file, the number of the group that it can be compiled with as one (DOVETAIL_UNITY,
+cmake/Unity.cmake).
 
-Two files that use one name for different things in their unnamed namespaces, for a macro or in a using-declaration fall into different
-groups, so such names need not be unique in a folder. What this overlooks shows as an error when the group is compiled.
+Two files that use one name for different things in their unnamed namespaces, for a macro or in a using-declaration fall
+into different groups, so such names need not be unique in a folder. What this overlooks shows as an error when the
+group is compiled.
 
 usage: unity_groups.py MOST_FILES SOURCE...
 """
@@ -13,17 +15,20 @@ from pathlib import Path
 
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
 # clang-format leaves what a namespace holds unindented, so a line that starts with a letter declares something.
-DECLARED = [re.compile(r"^#define (\w+)"),
-            re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"),
-            re.compile(r"^using (\w+) ="),
-            re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*(?:[({=;]|$)")]
+DECLARED = [
+    re.compile(r"^#define (\w+)"),
+    re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"),
+    re.compile(r"^using (\w+) ="),
+    re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*(?:[({=;]|$)"),
+]
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)
 CALLED = re.compile(r"(?<![\w:.>])(\w+)\(")
 TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
 
 
 def names_of(source):
-    """{name: what it stands for} of the file's own: macros, using-declarations, all in unnamed namespaces; and of what else it calls."""
+    """{name: what it stands for} of the file's own: macros, using-declarations, all in unnamed namespaces; and of what
+    else it calls."""
     text = Path(source).read_text(encoding="utf-8")
     lines = [line for line in text.splitlines() if line.startswith("#define")]
     lines += [line for body in UNNAMED.findall(text) for line in body.splitlines()]
@@ -47,7 +52,9 @@ def groups_of(sources, most_files):
     numbers = []
     for source in sources:
         names = names_of(source)
-        number = next((i for i, (taken, files) in enumerate(groups) if files < most_files and fit(names, taken)), len(groups))
+        number = next(
+            (i for i, (taken, files) in enumerate(groups) if files < most_files and fit(names, taken)), len(groups)
+        )
         if number == len(groups):
             groups.append(({}, 0))
         groups[number] = (groups[number][0] | names, groups[number][1] + 1)

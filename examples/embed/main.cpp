@@ -1,5 +1,5 @@
-// How a training framework asks Dovetail for a schedule: it describes its pipelines, searches for a few seconds, hands each rank its
-// actions, and keeps the file. Usage: embed [SECONDS [FILE]]
+// How a training framework asks Dovetail for a schedule: it describes its pipelines, searches for a few seconds, hands
+// each rank its actions, and keeps the file. Usage: embed [SECONDS [FILE]]
 #include <dovetail/base/file.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/for_each_index.h>
@@ -19,11 +19,15 @@ namespace {
 
 dovetail::parallel::Cancellation cancellation;
 
-constexpr base::Ticks milliseconds(std::int64_t count) { return base::Ticks(count * 1'000'000); }   // times are whole nanoseconds
-constexpr base::Memory tenths_of_gib(std::int64_t count) { return base::Memory(count * 100'000); }  // memory is millionths, here of a GiB
+constexpr base::Ticks milliseconds(std::int64_t count) {
+  return base::Ticks(count * 1'000'000);
+}  // times are whole nanoseconds
+constexpr base::Memory tenths_of_gib(std::int64_t count) {
+  return base::Memory(count * 100'000);
+}  // memory is millionths, here of a GiB
 
-/// An actor and a critic on the same four devices, in opposite directions. What is not said is as in a problem file: no transfer
-/// delays, no optimizer steps, one value for all stages.
+/// An actor and a critic on the same four devices, in opposite directions. What is not said is as in a problem file: no
+/// transfer delays, no optimizer steps, one value for all stages.
 pipeline::Problem actor_and_critic() {
   pipeline::Problem problem;
   problem.time_unit = base::TimeUnit::ms;
@@ -34,7 +38,8 @@ pipeline::Problem actor_and_critic() {
   actor.name = "actor";
   actor.microbatches = 8;
   actor.replicas = {pipeline::device_list({0, 1, 2, 3})};
-  actor.forward = {milliseconds(30), milliseconds(30), milliseconds(30), milliseconds(36)};  // the last stage has the LM head
+  actor.forward = {milliseconds(30), milliseconds(30), milliseconds(30),
+                   milliseconds(36)};  // the last stage has the LM head
   actor.backward = {milliseconds(60), milliseconds(60), milliseconds(60), milliseconds(72)};
   actor.activation = {tenths_of_gib(20)};
 
@@ -58,7 +63,8 @@ int main(int argument_count, char** arguments) {
   options.threads = dovetail::parallel::default_thread_count();
   options.cancellation = &cancellation;
   options.on_progress = [](const fuse::Progress& progress) {
-    std::fprintf(stderr, "best so far: %s ms, %s GiB\n", base::format_time(progress.makespan, base::TimeUnit::ms).c_str(),
+    std::fprintf(stderr, "best so far: %s ms, %s GiB\n",
+                 base::format_time(progress.makespan, base::TimeUnit::ms).c_str(),
                  base::format_memory(progress.peak_activation).c_str());
   };
 
@@ -70,12 +76,15 @@ int main(int argument_count, char** arguments) {
 
   const pipeline::Schedule& schedule = solved->schedule;
   const pipeline::Evaluation& costs = solved->solution.evaluation;
-  std::printf("makespan %s ms, at least %s; peak activation %s GiB\n", base::format_time(costs.makespan, base::TimeUnit::ms).c_str(),
-              base::format_time(solved->bounds.makespan, base::TimeUnit::ms).c_str(), base::format_memory(costs.peak_activation).c_str());
+  std::printf("makespan %s ms, at least %s; peak activation %s GiB\n",
+              base::format_time(costs.makespan, base::TimeUnit::ms).c_str(),
+              base::format_time(solved->bounds.makespan, base::TimeUnit::ms).c_str(),
+              base::format_memory(costs.peak_activation).c_str());
   for (std::size_t rank = 0; rank < schedule.devices.size(); ++rank) {
     std::printf("rank %zu:", rank);
     for (const pipeline::ScheduledOp& op : schedule.devices[rank])  // in the order in which the rank runs them
-      std::printf(" %s:%s", schedule.problem.models[op.label.model.index()].name.c_str(), pipeline::short_name(op.label).c_str());
+      std::printf(" %s:%s", schedule.problem.models[op.label.model.index()].name.c_str(),
+                  pipeline::short_name(op.label).c_str());
     std::printf("\n");
   }
 

@@ -1,5 +1,6 @@
-// How a cluster's scheduler or a notebook asks Dovetail which plans a job can have: it holds the job as a text, searches for a few seconds
-// and hands on the answer as JSON, dovetail/ranking@2, in which each plan is whole. Usage: ranking [SECONDS]
+// How a cluster's scheduler or a notebook asks Dovetail which plans a job can have: it holds the job as a text,
+// searches for a few seconds and hands on the answer as JSON, dovetail/ranking@2, in which each plan is whole. Usage:
+// ranking [SECONDS]
 #include <dovetail/answer/plans/ranking.h>
 
 #include <csignal>

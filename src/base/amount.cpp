@@ -137,7 +137,8 @@ long exponent_of(std::string_view decimal) {
   return std::clamp(exponent, -far, far);
 }
 
-/// `decimal` * 10^power, rounded once as a literal is; nothing where it is beyond max_amount. What is too small for a double is 0.
+/// `decimal` * 10^power, rounded once as a literal is; nothing where it is beyond max_amount. What is too small for a
+/// double is 0.
 std::optional<double> scaled_double(std::string_view decimal, int power) {
   const ScaledDecimal of_largest = *scale_decimal(decimal, power - 24);
   if (of_largest.too_large || of_largest.whole > 1 || (of_largest.whole == 1 && !of_largest.exact)) return std::nullopt;
@@ -151,8 +152,10 @@ std::optional<double> scaled_double(std::string_view decimal, int power) {
 
 /// Reads the value at `node` with `parse`, whose errors get their place here.
 template <class Value, class Parse>
-Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std::string_view accepted, const Parse& parse) {
-  if (!node.is_number() && !node.is_string()) return node.error(fmt::format("{} is {}; accepted: {}", what, node.describe(), accepted));
+Result<Value> read_with(const Node& node, std::string_view what, Zero zero, std::string_view accepted,
+                        const Parse& parse) {
+  if (!node.is_number() && !node.is_string())
+    return node.error(fmt::format("{} is {}; accepted: {}", what, node.describe(), accepted));
   Result<Value> value = parse(node.text());
   if (!value.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), value.error().message));
   if (zero == Zero::refused && *value == 0) {
@@ -173,7 +176,8 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
     return static_cast<std::int64_t>(std::llround(bytes));
   }
   const ScaledDecimal whole = *scale_decimal(parts.decimal, parts.factor.ten);
-  if (whole.too_large || whole.whole >= static_cast<std::uint64_t>(max_bytes) + (whole.half_or_more ? 0 : 1)) return too_large();
+  if (whole.too_large || whole.whole >= static_cast<std::uint64_t>(max_bytes) + (whole.half_or_more ? 0 : 1))
+    return too_large();
   return static_cast<std::int64_t>(whole.whole) + (whole.half_or_more ? 1 : 0);
 }
 
@@ -190,7 +194,8 @@ Result<std::int64_t> read_bytes(const Node& node, std::string_view what, Zero ze
 }
 
 Result<double> read_amount(const Node& node, std::string_view what, Measure measure, Zero zero) {
-  return read_with<double>(node, what, zero, accepted_amount(measure), [&](std::string_view text) { return parse_amount(text, measure); });
+  return read_with<double>(node, what, zero, accepted_amount(measure),
+                           [&](std::string_view text) { return parse_amount(text, measure); });
 }
 
 }  // namespace dovetail::base

@@ -1,7 +1,8 @@
 // Amounts with a unit, as people write them in files: "80GiB", "3.35TB/s", "400Gb/s", "989TFLOP/s", "5us".
 //
-// A unit may have a prefix: k, M, G, T, P (powers of 1000; K is k) or Ki, Mi, Gi, Ti, Pi (powers of 1024). A small b is a bit, a
-// capital B a byte. Spaces may stand before the unit. A plain number is in the unit that has no prefix: bytes, bytes/s, FLOP/s, seconds.
+// A unit may have a prefix: k, M, G, T, P (powers of 1000; K is k) or Ki, Mi, Gi, Ti, Pi (powers of 1024). A small b is
+// a bit, a capital B a byte. Spaces may stand before the unit. A plain number is in the unit that has no prefix: bytes,
+// bytes/s, FLOP/s, seconds.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +26,12 @@ inline constexpr std::int64_t max_bytes = 1'000'000'000'000'000'000;
 /// The largest of all other amounts that is accepted.
 inline constexpr double max_amount = 1e24;
 
-/// Reads an amount of memory, rounded half up to whole bytes: "80GiB", "1.5 TB", "1024". Exact; with a binary prefix as exact as a double.
-/// The Error has a message only ("is negative; accepted: ..."); the caller adds the place.
+/// Reads an amount of memory, rounded half up to whole bytes: "80GiB", "1.5 TB", "1024". Exact; with a binary prefix as
+/// exact as a double. The Error has a message only ("is negative; accepted: ..."); the caller adds the place.
 Result<std::int64_t> parse_bytes(std::string_view text);
 
-/// Reads any other amount, from 0 on. A decimal is read as a C++ literal would be ("3.35TB/s" is 3.35e12); binary prefixes and bits are
-/// then powers of two. The Error has a message only.
+/// Reads any other amount, from 0 on. A decimal is read as a C++ literal would be ("3.35TB/s" is 3.35e12); binary
+/// prefixes and bits are then powers of two. The Error has a message only.
 Result<double> parse_amount(std::string_view text, Measure measure);
 
 /// Whether an amount in a file may be 0.

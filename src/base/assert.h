@@ -1,4 +1,5 @@
-// Assertions of our own invariants. They stay on in release builds: a broken invariant is a bug, never the user's fault.
+// Assertions of our own invariants. They stay on in release builds: a broken invariant is a bug, never the user's
+// fault.
 #pragma once
 
 namespace dovetail::base {
@@ -9,5 +10,6 @@ namespace dovetail::base {
 }  // namespace dovetail::base
 
 /// Aborts when `condition` is false, in every build type.
-#define DOVETAIL_ASSERT(condition) \
-  (static_cast<bool>(condition) ? static_cast<void>(0) : ::dovetail::base::assertion_failed(#condition, __FILE__, __LINE__))
+#define DOVETAIL_ASSERT(condition)                     \
+  (static_cast<bool>(condition) ? static_cast<void>(0) \
+                                : ::dovetail::base::assertion_failed(#condition, __FILE__, __LINE__))

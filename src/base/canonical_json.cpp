@@ -28,12 +28,14 @@ std::string canonical_string(std::string_view text) {
   return quoted + "\"";
 }
 
-/// As ECMAScript's Number::toString has it (ECMA-262, 6.1.6.1.20): the shortest digits that read back to the same double, with an exponent
-/// only where the point would be more than 21 digits behind the first or 6 before it. REQUIRES: value is finite.
+/// As ECMAScript's Number::toString has it (ECMA-262, 6.1.6.1.20): the shortest digits that read back to the same
+/// double, with an exponent only where the point would be more than 21 digits behind the first or 6 before it.
+/// REQUIRES: value is finite.
 std::string number_text(double value) {
   if (value == 0) return "0";
   std::array<char, 32> buffer{};
-  const char* const end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  const char* const end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
   const std::string_view written(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
   const std::string_view sign = written.substr(0, written.front() == '-' ? 1 : 0);
   const std::size_t exponent_at = written.find('e');
@@ -49,7 +51,8 @@ std::string number_text(double value) {
   const auto zeros = [](int number) { return std::string(static_cast<std::size_t>(number), '0'); };
   if (point >= count) return fmt::format("{}{}{}", sign, digits, zeros(point - count));
   if (point > 0)
-    return fmt::format("{}{}.{}", sign, digits.substr(0, static_cast<std::size_t>(point)), digits.substr(static_cast<std::size_t>(point)));
+    return fmt::format("{}{}.{}", sign, digits.substr(0, static_cast<std::size_t>(point)),
+                       digits.substr(static_cast<std::size_t>(point)));
   return fmt::format("{}0.{}{}", sign, zeros(-point), digits);
 }
 
@@ -70,7 +73,8 @@ std::string canonical_map(const Node& map, std::string_view left_out) {
   std::sort(order.begin(), order.end(), [&map](std::size_t a, std::size_t b) { return map.key(a) < map.key(b); });
   std::string text;
   for (const std::size_t member : order)
-    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", canonical_string(map.key(member)), canonical_json(map.value(member)));
+    text += fmt::format("{}{}:{}", text.empty() ? "" : ",", canonical_string(map.key(member)),
+                        canonical_json(map.value(member)));
   return fmt::format("{{{}}}", text);
 }
 
@@ -80,7 +84,8 @@ std::string canonical_json(const Node& value, std::string_view left_out) {
   if (value.is_map()) return canonical_map(value, left_out);
   if (value.is_list()) {
     std::string text;
-    for (std::size_t item = 0; item < value.size(); ++item) text += (item > 0 ? "," : "") + canonical_json(value.item(item));
+    for (std::size_t item = 0; item < value.size(); ++item)
+      text += (item > 0 ? "," : "") + canonical_json(value.item(item));
     return fmt::format("[{}]", text);
   }
   if (value.is_string()) return canonical_string(value.text());

@@ -12,7 +12,8 @@ namespace {
 
 class CsvParser {
  public:
-  CsvParser(std::string_view content, const std::string& path) : content_(without_byte_order_mark(content)), path_(path) {}
+  CsvParser(std::string_view content, const std::string& path)
+      : content_(without_byte_order_mark(content)), path_(path) {}
 
   Result<std::vector<CsvRow>> run() && {
     DOVETAIL_CHECK(check_input_size(InputKind::csv, content_.size(), path_));
@@ -93,7 +94,8 @@ class CsvParser {
     }
     trim(cell);
     skip_blanks();
-    if (!at_line_end() && peek() != ',') return error("text after the closing quote; a comma or the end of the line is accepted");
+    if (!at_line_end() && peek() != ',')
+      return error("text after the closing quote; a comma or the end of the line is accepted");
     return cell;
   }
 
@@ -114,7 +116,9 @@ class CsvParser {
 
 }  // namespace
 
-Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path) { return CsvParser(content, path).run(); }
+Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path) {
+  return CsvParser(content, path).run();
+}
 
 Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(std::vector<CsvRow> rows, parse_csv(content, path));

@@ -20,12 +20,13 @@ struct CsvCell {
 
 using CsvRow = std::vector<CsvCell>;
 
-/// Splits CSV text (RFC 4180: commas, quotes that are doubled within quotes; lines end with LF, CRLF or CR) into rows; `path` is for
-/// messages. A blank line is a row without cells; blank lines at the end are left out. A leading byte order mark is skipped. What is
-/// no text (control characters, bytes that are not UTF-8) is an Error.
+/// Splits CSV text (RFC 4180: commas, quotes that are doubled within quotes; lines end with LF, CRLF or CR) into rows;
+/// `path` is for messages. A blank line is a row without cells; blank lines at the end are left out. A leading byte
+/// order mark is skipped. What is no text (control characters, bytes that are not UTF-8) is an Error.
 Result<std::vector<CsvRow>> parse_csv(std::string_view content, const std::string& path);
 
-/// As parse_csv(), without the blank lines: each row has a cell, and the first one is the header. An empty file has no rows.
+/// As parse_csv(), without the blank lines: each row has a cell, and the first one is the header. An empty file has no
+/// rows.
 Result<std::vector<CsvRow>> parse_csv_table(std::string_view content, const std::string& path);
 
 /// A bad_input Error at `cell`.

@@ -85,7 +85,8 @@ std::optional<ScaledDecimal> scale_decimal(std::string_view text, int power) {
   const auto whole_size = static_cast<std::int64_t>(parts->whole.size());
   const std::int64_t size = whole_size + static_cast<std::int64_t>(parts->fraction.size());
   const auto digit = [&](std::int64_t i) {
-    const char c = i < whole_size ? parts->whole[static_cast<std::size_t>(i)] : parts->fraction[static_cast<std::size_t>(i - whole_size)];
+    const char c = i < whole_size ? parts->whole[static_cast<std::size_t>(i)]
+                                  : parts->fraction[static_cast<std::size_t>(i - whole_size)];
     return static_cast<unsigned>(c - '0');
   };
   // The digits before `point` are whole, those from it on are below.

@@ -7,7 +7,8 @@
 
 namespace dovetail::base {
 
-/// Whether `text` is a decimal: an optional sign, digits with at most one point among or beside them, an optional exponent.
+/// Whether `text` is a decimal: an optional sign, digits with at most one point among or beside them, an optional
+/// exponent.
 bool is_decimal(std::string_view text);
 
 /// A decimal times a power of ten, cut into its whole part and what is below.

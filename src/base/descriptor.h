@@ -12,7 +12,8 @@
 //     return base::fields<Engine>(
 //         field("memory_utilization", &Engine::memory_utilization, base::Number{0.01, 1},
 //               {.words = "memory utilization {}"}),
-//         field("cuda_graphs", &Engine::cuda_graphs, base::Flag{}, {.words = "CUDA graphs", .otherwise = "no graphs"}));
+//         field("cuda_graphs", &Engine::cuda_graphs, base::Flag{},
+//               {.words = "CUDA graphs", .otherwise = "no graphs"}));
 //   }
 //
 // A member without a field does not compile. Fields are read and written in the order of the list, which need not be
@@ -59,7 +60,8 @@ struct Field {
 };
 
 template <class Owner, class Value, class Kind>
-constexpr auto field(std::string_view key, Value Owner::* member, Kind kind, std::type_identity_t<FieldOptions<Owner>> options = {}) {
+constexpr auto field(std::string_view key, Value Owner::* member, Kind kind,
+                     std::type_identity_t<FieldOptions<Owner>> options = {}) {
   return Field<Owner, Value, Kind>{key, member, kind, options};
 }
 

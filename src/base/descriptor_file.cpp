@@ -10,7 +10,8 @@ Error without_companion(const Node& node, std::string_view key, std::string_view
   return node.error(fmt::format("{} has no meaning here; accepted: only with {}", quote(key), only_with));
 }
 
-Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key, const std::vector<std::string_view>& accepted) {
+Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
+                                                 const std::vector<std::string_view>& accepted) {
   const std::string list = fmt::format("accepted: a list of {}", fmt::join(accepted, ", "));
   if (!node.is_list()) return node.error(fmt::format("{} is {}; {}", quote(key), node.describe(), list));
   std::vector<std::string_view> names;

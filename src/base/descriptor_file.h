@@ -18,13 +18,14 @@ namespace dovetail::base {
 Error without_companion(const Node& node, std::string_view key, std::string_view only_with);
 
 /// The items of `node`, a list of some of `accepted`, each once; `key` is the list's. Else an Error at its place.
-Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key, const std::vector<std::string_view>& accepted);
+Result<std::vector<std::string_view>> read_names(const Node& node, std::string_view key,
+                                                 const std::vector<std::string_view>& accepted);
 
 template <class T>
 Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value);
 
-/// Gives `value` what `map` says under the keys of T. Every mistake in a value is an Error at its line and column; other
-/// keys are not looked at (check_keys).
+/// Gives `value` what `map` says under the keys of T. Every mistake in a value is an Error at its line and column;
+/// other keys are not looked at (check_keys).
 template <class T>
 Status read_fields(const Node& map, T& value) {
   Status status;
@@ -132,7 +133,8 @@ std::optional<std::string> find_out_of_range(const T& value) {
     if (fault) return;
     if constexpr (std::is_same_v<decltype(each.kind), Whole>)
       fault = out_of_range(what_of(each), static_cast<std::int64_t>(value.*each.member), each.kind);
-    if constexpr (std::is_same_v<decltype(each.kind), Number>) fault = out_of_range(what_of(each), value.*each.member, each.kind);
+    if constexpr (std::is_same_v<decltype(each.kind), Number>)
+      fault = out_of_range(what_of(each), value.*each.member, each.kind);
   });
   return fault;
 }
@@ -178,7 +180,8 @@ std::vector<std::string> changed_words(const T& from, const T& to) {
   for_each_field<T>([&](const auto& each) {
     if (from.*each.member == to.*each.member) return;
     texts.push_back(words_of(each, to));
-    if constexpr (!std::is_same_v<decltype(each.kind), Flag>) texts.back() += " in place of " + text_of(each.kind, from.*each.member);
+    if constexpr (!std::is_same_v<decltype(each.kind), Flag>)
+      texts.back() += " in place of " + text_of(each.kind, from.*each.member);
   });
   return texts;
 }

@@ -16,7 +16,8 @@ namespace dovetail::base {
 
 namespace {
 
-std::string unknown_key_message(std::string_view key, std::string_view what, const std::vector<std::string_view>& accepted) {
+std::string unknown_key_message(std::string_view key, std::string_view what,
+                                const std::vector<std::string_view>& accepted) {
   std::string message = fmt::format("unknown key {} in {}; ", quote(key), what);
   const std::vector<std::string_view> nearest = nearest_names(key, accepted, 1);
   if (!nearest.empty()) message += fmt::format("did you mean {}? ", quote(nearest.front()));
@@ -121,16 +122,20 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
   if (!looks_like_json) return parse_yaml(content, path);
   Result<Document> json = parse_json(content, path);
   if (json.ok() || path.ends_with(".json") || content.size() > max_input(InputKind::yaml)) return json;
-  // A YAML map in braces, perhaps; a duplicate key is found there again. What was read the furthest is what the file was meant to be.
+  // A YAML map in braces, perhaps; a duplicate key is found there again. What was read the furthest is what the file
+  // was meant to be.
   Result<Document> yaml = parse_yaml(content, path);
   if (yaml.ok()) return yaml;
-  const auto place_of = [](const Result<Document>& result) { return std::pair(result.error().line, result.error().column); };
+  const auto place_of = [](const Result<Document>& result) {
+    return std::pair(result.error().line, result.error().column);
+  };
   return place_of(json) > place_of(yaml) ? std::move(json) : std::move(yaml);
 }
 
 Status check_keys(const Node& map, std::string_view what, const std::vector<std::string_view>& accepted) {
   if (!map.is_map()) {
-    return map.error(fmt::format("{} must be a map, not {}; accepted keys: {}", what, map.describe(), fmt::join(accepted, ", ")));
+    return map.error(
+        fmt::format("{} must be a map, not {}; accepted keys: {}", what, map.describe(), fmt::join(accepted, ", ")));
   }
   for (std::size_t i = 0; i < map.size(); ++i) {
     const std::string_view key = map.key(i);
@@ -142,14 +147,17 @@ Status check_keys(const Node& map, std::string_view what, const std::vector<std:
 
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example) {
   if (!map.is_map())
-    return map.error(fmt::format("{} must be a map, not {}; accepted: a map with the key {}", what, map.describe(), quote(key)));
+    return map.error(
+        fmt::format("{} must be a map, not {}; accepted: a map with the key {}", what, map.describe(), quote(key)));
   if (const std::optional<Node> value = map.find(key)) return *value;
-  return map.error(fmt::format("{} needs the key {}{}{}", what, quote(key), example.empty() ? "" : "; accepted: ", example));
+  return map.error(
+      fmt::format("{} needs the key {}{}{}", what, quote(key), example.empty() ? "" : "; accepted: ", example));
 }
 
 Result<std::int64_t> read_whole(const Node& node, std::string_view what, std::int64_t least, std::int64_t most) {
   const auto error = [&] {
-    return node.error(fmt::format("{} must be a whole number from {} to {}, not {}", what, least, most, node.describe()));
+    return node.error(
+        fmt::format("{} must be a whole number from {} to {}, not {}", what, least, most, node.describe()));
   };
   if (!node.is_number()) return error();
   const std::optional<ScaledDecimal> scaled = scale_decimal(node.text(), 0);

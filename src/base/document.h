@@ -102,7 +102,8 @@ Result<Document> parse_yaml_or_json(std::string_view content, const std::string&
 /// `what` names the thing in the message ("a model"). Also an Error where `map` is no map.
 Status check_keys(const Node& map, std::string_view what, const std::vector<std::string_view>& accepted);
 
-/// The value of `key`; an Error at `map` where it is missing, which says `example` where there is one ("`format: NAME`").
+/// The value of `key`; an Error at `map` where it is missing, which says `example` where there is one ("`format:
+/// NAME`").
 Result<Node> require(const Node& map, std::string_view what, std::string_view key, std::string_view example = {});
 
 /// A whole number in [least, most]; else an Error at `node` that names `what` and the range.

@@ -12,7 +12,11 @@ namespace dovetail::base {
 namespace {
 
 Error text_error(const std::string& path, FilePlace place, std::string message) {
-  return Error{.failure = Failure::bad_input, .path = path, .line = place.line, .column = place.column, .message = std::move(message)};
+  return Error{.failure = Failure::bad_input,
+               .path = path,
+               .line = place.line,
+               .column = place.column,
+               .message = std::move(message)};
 }
 
 }  // namespace
@@ -24,9 +28,15 @@ void DocumentBuilder::reserve(std::size_t values, std::size_t text_bytes) {
 }
 
 std::uint32_t DocumentBuilder::add_null(FilePlace place) { return add(Kind::null, place, {}); }
-std::uint32_t DocumentBuilder::add_boolean(FilePlace place, std::string_view text) { return add(Kind::boolean, place, text); }
-std::uint32_t DocumentBuilder::add_number(FilePlace place, std::string_view text) { return add(Kind::number, place, text); }
-std::uint32_t DocumentBuilder::add_string(FilePlace place, std::string_view text) { return add(Kind::string, place, text); }
+std::uint32_t DocumentBuilder::add_boolean(FilePlace place, std::string_view text) {
+  return add(Kind::boolean, place, text);
+}
+std::uint32_t DocumentBuilder::add_number(FilePlace place, std::string_view text) {
+  return add(Kind::number, place, text);
+}
+std::uint32_t DocumentBuilder::add_string(FilePlace place, std::string_view text) {
+  return add(Kind::string, place, text);
+}
 std::uint32_t DocumentBuilder::begin_list(FilePlace place) { return begin(Kind::list, place); }
 std::uint32_t DocumentBuilder::begin_map(FilePlace place) { return begin(Kind::map, place); }
 
@@ -86,14 +96,16 @@ void DocumentBuilder::check_duplicate_keys(std::uint32_t map) {
   for (std::size_t i = 0; i < node.size(); ++i) {
     if (seen.insert(node.key(i)).second) continue;
     const Node key = node.key_node(i);
-    fail({.line = key.line(), .column = key.column()}, fmt::format("duplicate key {}; each key may stand once", quote(node.key(i))));
+    fail({.line = key.line(), .column = key.column()},
+         fmt::format("duplicate key {}; each key may stand once", quote(node.key(i))));
     return;
   }
 }
 
 void DocumentBuilder::share(FilePlace place, std::uint32_t value) {
   if (failed()) return;
-  const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const OpenValue& open) { return open.index == value; });
+  const bool is_open =
+      std::any_of(open_.begin(), open_.end(), [&](const OpenValue& open) { return open.index == value; });
   if (is_open) {
     fail(place, "an alias stands within the value of its own anchor; accepted: an alias of a value that has ended");
     return;
@@ -117,7 +129,8 @@ Status check_text(std::string_view content, const std::string& path, std::string
     return text_error(path, {1, 1}, fmt::format("the file is empty; accepted: {}", accepted));
   }
   // The parsers would skip another one.
-  if (text.starts_with(byte_order_mark)) return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
+  if (text.starts_with(byte_order_mark))
+    return text_error(path, {1, 1}, "a second byte order mark; accepted: one, at the start");
   return check_characters(text, path);
 }
 

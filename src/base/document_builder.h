@@ -17,7 +17,8 @@ class DocumentBuilder {
  public:
   explicit DocumentBuilder(std::string path) { document_.path_ = std::move(path); }
 
-  /// Takes the room at once for about as many values with so many bytes of text, which growing step by step would take twice.
+  /// Takes the room at once for about as many values with so many bytes of text, which growing step by step would take
+  /// twice.
   void reserve(std::size_t values, std::size_t text_bytes);
 
   /// Each returns the number of the new value, by which share() can repeat it.
@@ -59,8 +60,8 @@ class DocumentBuilder {
   std::optional<Error> error_;
 };
 
-/// What is wrong with the characters of a file: empty, control characters, not UTF-8, two byte order marks. `accepted` names
-/// what an empty file should hold.
+/// What is wrong with the characters of a file: empty, control characters, not UTF-8, two byte order marks. `accepted`
+/// names what an empty file should hold.
 Status check_text(std::string_view content, const std::string& path, std::string_view accepted);
 
 /// Line and column of the byte at `offset`.

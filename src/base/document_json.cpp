@@ -20,13 +20,15 @@ std::size_t end_of_string(std::string_view content, std::size_t begin) {
   return i + 1;
 }
 
-/// Takes nlohmann's events, which come without places, and follows them through the content to know where each value stands.
+/// Takes nlohmann's events, which come without places, and follows them through the content to know where each value
+/// stands.
 class JsonReader {
  public:
   JsonReader(std::string_view content, std::string path) : content_(content), builder_(std::move(path)) {
     // Every value but the first stands behind one of these. What is reserved in vain is never touched.
     const auto begins_value = [](char c) { return c == ',' || c == ':' || c == '[' || c == '{'; };
-    builder_.reserve(1 + static_cast<std::size_t>(std::count_if(content.begin(), content.end(), begins_value)), content.size());
+    builder_.reserve(1 + static_cast<std::size_t>(std::count_if(content.begin(), content.end(), begins_value)),
+                     content.size());
   }
 
   bool null() {
@@ -86,7 +88,8 @@ class JsonReader {
   }
   /// Moves over blanks and separators to the next value, or the bracket that ends a list or map.
   FilePlace go_to_value() {
-    while (cursor_ < content_.size() && std::string_view(" \t\r\n,:").find(content_[cursor_]) != std::string_view::npos) {
+    while (cursor_ < content_.size() &&
+           std::string_view(" \t\r\n,:").find(content_[cursor_]) != std::string_view::npos) {
       if (content_[cursor_] == '\n') {
         ++line_;
         line_begin_ = cursor_ + 1;
@@ -107,7 +110,8 @@ class JsonReader {
   std::size_t line_begin_ = 0;
 };
 
-/// nlohmann's words without its prefix, its place and the characters that it read last, which often begin before the mistake.
+/// nlohmann's words without its prefix, its place and the characters that it read last, which often begin before the
+/// mistake.
 std::string reason_of(std::string_view text) {
   if (const std::size_t prefix = text.find("] "); prefix != std::string_view::npos) text.remove_prefix(prefix + 2);
   if (text.starts_with("parse error at")) {
@@ -116,7 +120,8 @@ std::string reason_of(std::string_view text) {
   const std::size_t last_read = text.find("; last read: ");
   const std::size_t expected = text.rfind("; expected ");
   std::string reason(text.substr(0, last_read));
-  if (last_read != std::string_view::npos && expected != std::string_view::npos && expected > last_read) reason += text.substr(expected);
+  if (last_read != std::string_view::npos && expected != std::string_view::npos && expected > last_read)
+    reason += text.substr(expected);
   constexpr std::size_t longest = 200;
   if (reason.size() > longest) reason = reason.substr(0, longest) + "...";
   return reason;
@@ -125,7 +130,8 @@ std::string reason_of(std::string_view text) {
 bool JsonReader::parse_error(std::size_t position, const std::string&, const Json::exception& exception) {
   const std::string_view text = exception.what();
   const auto says = [&](std::string_view words) { return text.find(words) != std::string_view::npos; };
-  // `position` counts the characters read. A broken token is shown where it breaks, a sound one out of place at its start.
+  // `position` counts the characters read. A broken token is shown where it breaks, a sound one out of place at its
+  // start.
   FilePlace place;
   if (says("unexpected end of input")) {
     place = place_at(content_, content_.size());
@@ -134,8 +140,9 @@ bool JsonReader::parse_error(std::size_t position, const std::string&, const Jso
   } else {
     place = go_to_value();
   }
-  builder_.fail(place, says("number overflow") ? "the number is too large; accepted: numbers below 1.8e308"
-                                               : fmt::format("not valid JSON: {}; accepted: JSON (RFC 8259)", reason_of(text)));
+  builder_.fail(place, says("number overflow")
+                           ? "the number is too large; accepted: numbers below 1.8e308"
+                           : fmt::format("not valid JSON: {}; accepted: JSON (RFC 8259)", reason_of(text)));
   return false;
 }
 

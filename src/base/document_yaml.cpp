@@ -36,26 +36,31 @@ FilePlace place_of(const YAML::Mark& mark) {
   return {.line = mark.line + 1, .column = mark.column + 1};
 }
 
-/// Takes yaml-cpp's events. Plain scalars are null, true, false, a decimal, or else a string (the core schema without its other bases).
+/// Takes yaml-cpp's events. Plain scalars are null, true, false, a decimal, or else a string (the core schema without
+/// its other bases).
 class YamlReader : public YAML::EventHandler {
  public:
   explicit YamlReader(std::string path) : builder_(std::move(path)) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ > 1) {
-      builder_.fail(place_of(mark), "something follows the end of the file's value; accepted: one YAML document a file");
+      builder_.fail(place_of(mark),
+                    "something follows the end of the file's value; accepted: one YAML document a file");
     }
   }
   void OnDocumentEnd() override {}
 
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { remember(anchor, builder_.add_null(place_of(mark))); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    remember(anchor, builder_.add_null(place_of(mark)));
+  }
 
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     // After a mistake anchors are no longer remembered.
     if (!builder_.failed()) builder_.share(place_of(mark), anchors_[anchor]);
   }
 
-  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override {
     const FilePlace place = place_of(mark);
     if (tag == "!") {
       remember(anchor, builder_.add_string(place, value));
@@ -64,13 +69,15 @@ class YamlReader : public YAML::EventHandler {
     }
   }
 
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     check_tag(place_of(mark), tag);
     remember(anchor, builder_.begin_list(place_of(mark)));
   }
   void OnSequenceEnd() override { builder_.end(); }
 
-  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
     check_tag(place_of(mark), tag);
     remember(anchor, builder_.begin_map(place_of(mark)));
   }
@@ -104,7 +111,11 @@ class YamlReader : public YAML::EventHandler {
 /// Stands before what the reader found: events that lead to a syntax error may not be what the user meant.
 Error syntax_error(const std::string& path, const YAML::Mark& mark, std::string message) {
   const FilePlace place = place_of(mark);
-  return Error{.failure = Failure::bad_input, .path = path, .line = place.line, .column = place.column, .message = std::move(message)};
+  return Error{.failure = Failure::bad_input,
+               .path = path,
+               .line = place.line,
+               .column = place.column,
+               .message = std::move(message)};
 }
 
 /// Hands all documents of the content to the reader; how many there were. Throws what yaml-cpp throws.
@@ -127,10 +138,12 @@ Result<Document> parse_yaml(std::string_view content, const std::string& path) {
     const int documents = read_documents(without_byte_order_mark(content), reader);
     if (documents == 0) reader.builder().fail({1, 1}, "the file holds no value; accepted: a YAML or JSON document");
   } catch (const YAML::DeepRecursion& exception) {
-    return syntax_error(path, exception.mark,
-                        fmt::format("lists and maps are nested too deep; accepted: at most {} levels", deepest_nesting));
+    return syntax_error(
+        path, exception.mark,
+        fmt::format("lists and maps are nested too deep; accepted: at most {} levels", deepest_nesting));
   } catch (const YAML::Exception& exception) {
-    return syntax_error(path, exception.mark, fmt::format("not valid YAML: {}; accepted: YAML 1.2 or JSON", exception.msg));
+    return syntax_error(path, exception.mark,
+                        fmt::format("not valid YAML: {}; accepted: YAML 1.2 or JSON", exception.msg));
   }
   return std::move(reader.builder()).finish();
 }

@@ -17,7 +17,8 @@ Status read_value(const Node& node, std::string_view key, Flag, bool& value) {
 }
 
 Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value) {
-  if (!node.is_list()) return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
+  if (!node.is_list())
+    return node.error(fmt::format("{} is {}; accepted: a list of numbers", quote(key), node.describe()));
   value.clear();
   for (std::size_t item = 0; item < node.size(); ++item) {
     DOVETAIL_TRY(const std::int64_t whole, read_whole(node.item(item), kind.each, kind.min, kind.max));
@@ -40,7 +41,9 @@ std::string json_of(const Whole&, std::int64_t value) { return std::to_string(va
 std::string json_of(const Whole&, double value) { return fmt::format("{}", value); }
 std::string json_of(const Number&, double value) { return fmt::format("{}", value); }
 std::string json_of(Flag, bool value) { return value ? "true" : "false"; }
-std::string json_of(const WholeList&, const std::vector<int>& value) { return fmt::format("[{}]", fmt::join(value, ", ")); }
+std::string json_of(const WholeList&, const std::vector<int>& value) {
+  return fmt::format("[{}]", fmt::join(value, ", "));
+}
 std::string json_of(Seconds, Ticks value) { return format_time(value, TimeUnit::s); }
 std::string json_of(Name, const std::string& value) { return json_string(value); }
 

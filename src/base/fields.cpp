@@ -29,7 +29,8 @@ Status require_format(const Node& map, std::string_view what, std::string_view f
 }
 
 Result<bool> read_flag(const Node& node, std::string_view key) {
-  if (!node.is_boolean()) return node.error(fmt::format("{} is {}; accepted: true or false", quote(key), node.describe()));
+  if (!node.is_boolean())
+    return node.error(fmt::format("{} is {}; accepted: true or false", quote(key), node.describe()));
   return node.text() == "true";
 }
 
@@ -47,7 +48,8 @@ Result<double> read_number(const Node& node, std::string_view what, double least
 }
 
 Result<Ticks> read_seconds(const Node& node, std::string_view what) {
-  if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number of seconds", what, node.describe()));
+  if (!node.is_number())
+    return node.error(fmt::format("{} is {}; accepted: a number of seconds", what, node.describe()));
   const Result<Ticks> time = parse_time(node.text(), TimeUnit::s, FineDigits::round_half_up);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;

@@ -10,8 +10,8 @@
 
 namespace dovetail::base {
 
-/// Whether the value of `format` is `format`; else an Error there. Asked before all other keys: a file of another kind is told by it.
-/// `what` names the file in messages ("a job").
+/// Whether the value of `format` is `format`; else an Error there. Asked before all other keys: a file of another kind
+/// is told by it. `what` names the file in messages ("a job").
 Status require_format(const Node& map, std::string_view what, std::string_view format);
 
 /// Whether a text can be a name: not empty, and without what a terminal would obey (has_controls).

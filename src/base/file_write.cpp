@@ -145,7 +145,8 @@ int keep_old(PendingFile& file) {
   if (!created.is_open()) return errno;
   ::unlink(name.path.c_str());
   // File systems without links have no file under its own name for a moment.
-  if (::link(file.target.c_str(), name.path.c_str()) != 0 && ::rename(file.target.c_str(), name.path.c_str()) != 0) return errno;
+  if (::link(file.target.c_str(), name.path.c_str()) != 0 && ::rename(file.target.c_str(), name.path.c_str()) != 0)
+    return errno;
   file.old = name.path;
   return 0;
 }

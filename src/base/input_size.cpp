@@ -26,8 +26,8 @@ Status check(std::size_t bytes, std::size_t largest, std::string_view what, cons
   if (bytes <= largest) return {};
   return Error{.failure = Failure::bad_input,
                .path = path,
-               .message = fmt::format("the file is too large, {} bytes; accepted: at most {} MiB ({} bytes) of {}", bytes,
-                                      largest / mebibyte, largest, what)};
+               .message = fmt::format("the file is too large, {} bytes; accepted: at most {} MiB ({} bytes) of {}",
+                                      bytes, largest / mebibyte, largest, what)};
 }
 
 }  // namespace
@@ -40,6 +40,8 @@ Status check_input_size(InputKind kind, std::size_t bytes, const std::string& pa
   return check(bytes, facts_of(kind).largest, facts_of(kind).name, path);
 }
 
-Status check_input_size(std::size_t bytes, const std::string& path) { return check(bytes, max_input(), "any input", path); }
+Status check_input_size(std::size_t bytes, const std::string& path) {
+  return check(bytes, max_input(), "any input", path);
+}
 
 }  // namespace dovetail::base

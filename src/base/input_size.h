@@ -8,8 +8,9 @@
 
 namespace dovetail::base {
 
-/// Kinds of text that are read differently. A list of ones, two bytes a value, takes 14 bytes of memory a byte of JSON and 25 a byte of
-/// YAML; CSV of empty cells takes 80. `lines` is text that is read line by line: logs, JSON lines, FlexFusion traces.
+/// Kinds of text that are read differently. A list of ones, two bytes a value, takes 14 bytes of memory a byte of JSON
+/// and 25 a byte of YAML; CSV of empty cells takes 80. `lines` is text that is read line by line: logs, JSON lines,
+/// FlexFusion traces.
 enum class InputKind { json, yaml, csv, lines };
 
 /// The most bytes that are read of a kind.

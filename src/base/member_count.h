@@ -44,6 +44,7 @@ inline constexpr std::size_t max_member_count = 48;
 
 /// REQUIRES: an aggregate of at most detail::max_member_count members, without base classes and arrays.
 template <class Struct>
-inline constexpr std::size_t member_count = detail::count_members<Struct>(std::make_index_sequence<detail::max_member_count>{});
+inline constexpr std::size_t member_count =
+    detail::count_members<Struct>(std::make_index_sequence<detail::max_member_count>{});
 
 }  // namespace dovetail::base

@@ -26,7 +26,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates, std::size_t most) {
+std::vector<std::string_view> nearest_names(std::string_view name, const std::vector<std::string_view>& candidates,
+                                            std::size_t most) {
   constexpr std::size_t max_name = 100;
   if (name.size() > max_name) return {};
   std::vector<std::pair<std::size_t, std::string_view>> near;

@@ -18,8 +18,11 @@ struct UnitFacts {
   int decimals;  ///< of the unit that are held
 };
 
-constexpr std::array<UnitFacts, 5> units = {
-    {{TimeUnit::tick, "tick", 0}, {TimeUnit::s, "s", 9}, {TimeUnit::ms, "ms", 6}, {TimeUnit::us, "us", 3}, {TimeUnit::ns, "ns", 0}}};
+constexpr std::array<UnitFacts, 5> units = {{{TimeUnit::tick, "tick", 0},
+                                             {TimeUnit::s, "s", 9},
+                                             {TimeUnit::ms, "ms", 6},
+                                             {TimeUnit::us, "us", 3},
+                                             {TimeUnit::ns, "ns", 0}}};
 constexpr int memory_decimals = 6;
 
 /// Not yet whole, within what ticks_of_seconds gives.
@@ -63,7 +66,8 @@ Result<ScaledDecimal> scale(std::string_view text, int decimals, const Limit& li
 /// What is said of digits finer than one ns.
 std::string too_fine(TimeUnit unit) {
   const int decimals = facts_of(unit).decimals;
-  return "has digits finer than one ns; accepted: " + (decimals == 0 ? "a whole number" : fmt::format("at most {} decimals", decimals));
+  return "has digits finer than one ns; accepted: " +
+         (decimals == 0 ? "a whole number" : fmt::format("at most {} decimals", decimals));
 }
 
 bool is_above(const ScaledDecimal& scaled, std::int64_t largest) {

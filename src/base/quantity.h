@@ -1,4 +1,5 @@
-// Whole-number quantities: time in ticks, memory in millionths of the file's unit. Sums are exact and equal on every machine.
+// Whole-number quantities: time in ticks, memory in millionths of the file's unit. Sums are exact and equal on every
+// machine.
 #pragma once
 
 #include <compare>
@@ -69,8 +70,9 @@ Ticks ticks_within_seconds(double seconds);
 /// To 53 binary digits: ticks_of_seconds gives the same ticks back, up to max_time.
 double seconds_of_ticks(Ticks ticks);
 
-/// Reads a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Decimals of `tick` must be whole.
-/// The Error has a message only ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds the place.
+/// Reads a decimal ("2", "0.5", "1e-3") of `unit` exactly, up to `largest` ticks or ns. Decimals of `tick` must be
+/// whole. The Error has a message only ("is negative; accepted: a number from 0 to 1000000 s", ...); the caller adds
+/// the place.
 Result<Ticks> parse_time(std::string_view text, TimeUnit unit, FineDigits fine_digits, std::int64_t largest = max_time);
 /// Reads an amount of memory with at most six decimals, up to `largest` millionths; finer digits are refused.
 Result<Memory> parse_memory(std::string_view text, std::int64_t largest = max_memory);

@@ -6,7 +6,8 @@
 
 namespace dovetail::base {
 
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection that scatters 64 bits. For keys of counter-based draws.
+/// SplitMix64's finalizer (Steele, Lea, Flood 2014): a bijection that scatters 64 bits. For keys of counter-based
+/// draws.
 constexpr std::uint64_t scatter(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;

@@ -32,7 +32,9 @@ char32_t decode(std::string_view character) {
 
 std::size_t utf8_length(std::string_view text) {
   if (text.empty()) return 0;
-  const auto byte = [&](std::size_t i) -> unsigned { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  const auto byte = [&](std::size_t i) -> unsigned {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
+  };
   const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
   const unsigned lead = byte(0);
   if (lead < 0x80U) return 1;
@@ -58,7 +60,8 @@ Status check_characters(std::string_view content, const std::string& path) {
   std::size_t line_begin = 0;
   for (std::size_t i = 0; i < content.size();) {
     const auto error = [&](std::string_view what) {
-      return Error{Failure::bad_input, path, line, static_cast<int>(i - line_begin) + 1, fmt::format("{}; accepted: text in UTF-8", what)};
+      return Error{Failure::bad_input, path, line, static_cast<int>(i - line_begin) + 1,
+                   fmt::format("{}; accepted: text in UTF-8", what)};
     };
     const auto code = static_cast<unsigned char>(content[i]);
     if (is_refused_control(content[i])) return error(fmt::format("control character 0x{:02X}", code));
@@ -75,7 +78,8 @@ Status check_characters(std::string_view content, const std::string& path) {
 bool is_control(char32_t code) {
   const auto within = [code](char32_t first, char32_t last) { return code >= first && code <= last; };
   const bool is_separator = within(0x2028, 0x2029);
-  const bool turns_direction = code == 0x061C || within(0x200E, 0x200F) || within(0x202A, 0x202E) || within(0x2066, 0x2069);
+  const bool turns_direction =
+      code == 0x061C || within(0x200E, 0x200F) || within(0x202A, 0x202E) || within(0x2066, 0x2069);
   return code < 0x20 || within(0x7F, 0x9F) || is_separator || turns_direction;
 }
 
@@ -96,7 +100,8 @@ std::string visible(std::string_view text, std::string_view kept) {
     const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
     if (length == 0) {
       shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(character.front()));
-    } else if (const char32_t code = decode(character); is_control(code) && kept.find(character) == std::string_view::npos) {
+    } else if (const char32_t code = decode(character);
+               is_control(code) && kept.find(character) == std::string_view::npos) {
       shown += escape(code);
     } else {
       shown += character;

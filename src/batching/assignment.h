@@ -1,4 +1,5 @@
-// Which sequences share a micro-batch, or go to one rank: parts of a batch, each the ids of its sequences, and what they add up to.
+// Which sequences share a micro-batch, or go to one rank: parts of a batch, each the ids of its sequences, and what
+// they add up to.
 #pragma once
 
 #include <cstddef>

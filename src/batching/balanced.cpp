@@ -18,7 +18,9 @@ struct Part {
   std::size_t last = nobody;
 };
 
-bool is_larger(const Part& a, const Part& b) { return a.tokens != b.tokens ? a.tokens > b.tokens : a.min_rank < b.min_rank; }
+bool is_larger(const Part& a, const Part& b) {
+  return a.tokens != b.tokens ? a.tokens > b.tokens : a.min_rank < b.min_rank;
+}
 
 /// Parts with sequences, the largest first; the others are empty.
 struct Draft {
@@ -42,7 +44,8 @@ class Differencing {
 
   Assignment deal(PartSizes sizes) {
     const std::size_t each = sizes == PartSizes::equal ? parts_ : 1;
-    for (std::size_t begin = 0; begin < ids_.size(); begin += each) push(draft_of(begin, std::min(begin + each, ids_.size())));
+    for (std::size_t begin = 0; begin < ids_.size(); begin += each)
+      push(draft_of(begin, std::min(begin + each, ids_.size())));
     while (drafts_.size() > 1) {
       Draft one = pop();
       push(merged(std::move(one), pop()));
@@ -99,7 +102,8 @@ class Differencing {
 
   void fill(const Draft& draft, Assignment& dealt) const {
     for (std::size_t index = 0; index < draft.parts.size(); ++index) {
-      for (std::size_t rank = draft.parts[index].first; rank != nobody; rank = next_[rank]) dealt[index].push_back(ids_[rank]);
+      for (std::size_t rank = draft.parts[index].first; rank != nobody; rank = next_[rank])
+        dealt[index].push_back(ids_[rank]);
       std::sort(dealt[index].begin(), dealt[index].end());
     }
   }

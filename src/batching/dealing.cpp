@@ -46,13 +46,15 @@ Assignment deal_in_turn(std::size_t count, std::size_t parts) {
   return dealt;
 }
 
-Assignment deal_to_instances(const std::vector<std::int64_t>& groups, const std::vector<std::int64_t>& loads, std::size_t instances) {
+Assignment deal_to_instances(const std::vector<std::int64_t>& groups, const std::vector<std::int64_t>& loads,
+                             std::size_t instances) {
   DOVETAIL_ASSERT(instances >= 1 && (loads.empty() || loads.size() == groups.size()));
   Assignment dealt(instances);
   std::vector<std::int64_t> so_far(instances, 0);
   std::size_t turn = 0;
   for (const std::vector<std::size_t>& bundle : bundles_of(groups, instances)) {
-    if (!loads.empty()) turn = static_cast<std::size_t>(std::min_element(so_far.begin(), so_far.end()) - so_far.begin());
+    if (!loads.empty())
+      turn = static_cast<std::size_t>(std::min_element(so_far.begin(), so_far.end()) - so_far.begin());
     for (const std::size_t sample : bundle) {
       dealt[turn].push_back(sample);
       if (!loads.empty()) so_far[turn] += loads[sample];

@@ -20,9 +20,11 @@ Assignment deal_to_ranks(const std::vector<std::int64_t>& lengths, std::size_t r
 /// What comes goes to one part after the other: i to i modulo `parts` (at least 1).
 Assignment deal_in_turn(std::size_t count, std::size_t parts);
 
-/// The samples of each instance, in the order in which they come. Groups (`groups`: [sample]) stay together and are dealt in the order of
-/// their first samples; where there are fewer groups than instances, samples are by themselves. In turn, or where `loads` is not empty
+/// The samples of each instance, in the order in which they come. Groups (`groups`: [sample]) stay together and are
+/// dealt in the order of their first samples; where there are fewer groups than instances, samples are by themselves.
+/// In turn, or where `loads` is not empty
 /// ([sample], as tokens) to the instance with the least so far, of several the first. REQUIRES: instances >= 1.
-Assignment deal_to_instances(const std::vector<std::int64_t>& groups, const std::vector<std::int64_t>& loads, std::size_t instances);
+Assignment deal_to_instances(const std::vector<std::int64_t>& groups, const std::vector<std::int64_t>& loads,
+                             std::size_t instances);
 
 }  // namespace dovetail::batching

@@ -32,7 +32,8 @@ const EngineStep& EngineScheduler::next() {
   plan_chunks(blocks);
   if (step_.chunks.empty()) {
     // Whoever entered did so with its keys and values.
-    for (std::size_t place = running_.size() - step_.admitted; place < running_.size(); ++place) step_.decoding.push_back(place);
+    for (std::size_t place = running_.size() - step_.admitted; place < running_.size(); ++place)
+      step_.decoding.push_back(place);
   } else if (!limits_.chunked_prefill) {
     step_.decoding.clear();
   }
@@ -63,10 +64,12 @@ void EngineScheduler::preempt_last() {
   step_.preempted.push_back(last.id);
 }
 
-/// Who is computed: those that have entered and are not complete, then those that enter. `blocks`: with the next token of all that run.
+/// Who is computed: those that have entered and are not complete, then those that enter. `blocks`: with the next token
+/// of all that run.
 void EngineScheduler::plan_chunks(std::int64_t blocks) {
   std::int64_t budget = limits_.batched_tokens;
-  if (limits_.chunked_prefill) budget = std::max<std::int64_t>(0, budget - static_cast<std::int64_t>(step_.decoding.size()));
+  if (limits_.chunked_prefill)
+    budget = std::max<std::int64_t>(0, budget - static_cast<std::int64_t>(step_.decoding.size()));
   for (std::size_t place = 0; place < running_.size(); ++place) budget -= plan_chunk(place, budget);
   constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
   while (budget > 0 && admit_next(limits_.chunked_prefill || step_.chunks.empty() ? no_limit : budget, blocks)) {
@@ -83,7 +86,8 @@ std::int64_t EngineScheduler::plan_chunk(std::size_t place, std::int64_t budget)
   return tokens;
 }
 
-/// Lets the first that waits in, where it has a place and blocks, and no more tokens than that are to be computed; adds to `blocks`.
+/// Lets the first that waits in, where it has a place and blocks, and no more tokens than that are to be computed; adds
+/// to `blocks`.
 bool EngineScheduler::admit_next(std::int64_t max_to_compute, std::int64_t& blocks) {
   if (waiting_.empty() || static_cast<std::int64_t>(running_.size()) >= limits_.sequences) return false;
   Sequence next = waiting_.front();
@@ -160,7 +164,8 @@ std::vector<Sequence> EngineScheduler::leave() {
 std::int64_t EngineScheduler::blocks_after(std::int64_t steps) const {
   const std::int64_t until_decoding = std::min<std::int64_t>(1, steps);
   std::int64_t blocks = prompt_blocks_;
-  for (const Sequence& sequence : running_) blocks += blocks_for(sequence.done + (sequence.to_compute > 0 ? until_decoding : steps));
+  for (const Sequence& sequence : running_)
+    blocks += blocks_for(sequence.done + (sequence.to_compute > 0 ? until_decoding : steps));
   return blocks;
 }
 

@@ -1,18 +1,25 @@
-// The rules by which a generation engine batches sequences continuously over a paged cache of keys and values. No clock, no log, and no
-// lengths of responses: the caller says which sequences have ended. The simulator and the runtime run this code.
+// The rules by which a generation engine batches sequences continuously over a paged cache of keys and values. No
+// clock, no log, and no lengths of responses: the caller says which sequences have ended. The simulator and the runtime
+// run this code.
 //
 // The rules are vLLM's (V1 scheduler) but for what they say themselves:
-// - Sequences wait by priority, and of one priority in the order in which they arrived. The first of them enters when a place is free and
+// - Sequences wait by priority, and of one priority in the order in which they arrived. The first of them enters when a
+// place is free and
 //   its prompt, what it decoded before and one token more have blocks; nobody passes it.
-// - A decode step reads the last token of a sequence and makes the next one. A step decodes a token of each running sequence and computes,
-//   with chunked prefill, up to batched_tokens, less these, of sequences that have entered, in that order. Without it decoding
-//   pauses while whole prompts are computed, as many as batched_tokens allows and at least one. A sequence decodes from the step after
-//   its last token was computed; one that enters with all of its keys and values decodes at once in a step that computes nothing.
-// - Sequences of one group share their prompt: it is computed by the first that enters, and its blocks are held once, for as long as any of
+// - A decode step reads the last token of a sequence and makes the next one. A step decodes a token of each running
+// sequence and computes,
+//   with chunked prefill, up to batched_tokens, less these, of sequences that have entered, in that order. Without it
+//   decoding pauses while whole prompts are computed, as many as batched_tokens allows and at least one. A sequence
+//   decodes from the step after its last token was computed; one that enters with all of its keys and values decodes at
+//   once in a step that computes nothing.
+// - Sequences of one group share their prompt: it is computed by the first that enters, and its blocks are held once,
+// for as long as any of
 //   them runs. Nobody enters before the prompts of all that run are computed, or will be by the same step.
-// - When running sequences lack blocks for their next token, the one that entered last is preempted: its blocks are free, it waits in front
-//   of all others, and all its tokens are computed again. In that step nobody enters: there is no room for it, and nobody passes it. The
-//   last sequence that runs is never preempted: one that is longer than the cache runs alone, beyond it.
+// - When running sequences lack blocks for their next token, the one that entered last is preempted: its blocks are
+// free, it waits in front
+//   of all others, and all its tokens are computed again. In that step nobody enters: there is no room for it, and
+//   nobody passes it. The last sequence that runs is never preempted: one that is longer than the cache runs alone,
+//   beyond it.
 #pragma once
 
 #include <cstddef>
@@ -68,9 +75,9 @@ struct EngineStep {
 
 /// One engine's sequences, step by step: next, advance, finish, and again. A value: a copy goes on by itself.
 ///
-/// Between calls: no more sequences run than have places; the blocks of all that run, with a token more for each, are within the cache once
-/// `next` has planned the step, unless a single one runs; a prompt is held by those that run, and by nobody else. While any sequence is
-/// unfinished a step decodes or computes at least one token.
+/// Between calls: no more sequences run than have places; the blocks of all that run, with a token more for each, are
+/// within the cache once `next` has planned the step, unless a single one runs; a prompt is held by those that run, and
+/// by nobody else. While any sequence is unfinished a step decodes or computes at least one token.
 class EngineScheduler {
  public:
   /// REQUIRES: limits of at least 1, blocks of at least 0, a cache of at most 10^15 tokens.
@@ -78,26 +85,27 @@ class EngineScheduler {
 
   /// The sequence waits from now on. REQUIRES: a prompt of at least 1 token.
   void arrive(const Sequence& sequence);
-  /// Preempts and admits, and says what the step then does. It stays the next one until advance or finish: arrivals change only those
-  /// behind it. REQUIRES: something is unfinished.
+  /// Preempts and admits, and says what the step then does. It stays the next one until advance or finish: arrivals
+  /// change only those behind it. REQUIRES: something is unfinished.
   const EngineStep& next();
-  /// How many steps, at most `max`, are like the one that `next` planned for as long as nothing arrives or ends: 1 where it computes, else
-  /// as many as have blocks for all. REQUIRES: next; max >= 1.
+  /// How many steps, at most `max`, are like the one that `next` planned for as long as nothing arrives or ends: 1
+  /// where it computes, else as many as have blocks for all. REQUIRES: next; max >= 1.
   std::int64_t steps_unchanged(std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
   /// The step that `next` planned was done so many times. REQUIRES: next; 1 <= steps <= steps_unchanged().
   void advance(std::int64_t steps);
-  /// Those in these places of running() have ended and hold nothing more. A step that is planned is no longer, but whom it preempted and
-  /// admitted stays so. REQUIRES: ascending.
+  /// Those in these places of running() have ended and hold nothing more. A step that is planned is no longer, but whom
+  /// it preempted and admitted stays so. REQUIRES: ascending.
   void finish(const std::vector<std::size_t>& places);
-  /// Takes all sequences away: those that run first, in the order of their entry. Their `cached` says whether keys and values of all their
-  /// tokens are there.
+  /// Takes all sequences away: those that run first, in the order of their entry. Their `cached` says whether keys and
+  /// values of all their tokens are there.
   std::vector<Sequence> leave();
 
   /// In the order of their entry.
   const std::vector<Sequence>& running() const { return running_; }
   const std::deque<Sequence>& waiting() const { return waiting_; }
   std::size_t unfinished() const { return waiting_.size() + running_.size(); }
-  /// Blocks that are held when so many more steps have been decoded; from 1 on with a token for each sequence that does not decode yet.
+  /// Blocks that are held when so many more steps have been decoded; from 1 on with a token for each sequence that does
+  /// not decode yet.
   std::int64_t blocks_after(std::int64_t steps) const;
 
  private:
@@ -113,7 +121,9 @@ class EngineScheduler {
   bool admit_next(std::int64_t max_to_compute, std::int64_t& blocks);
   void release(const Sequence& sequence);
   std::int64_t prompt_of(const Sequence& sequence) const;
-  std::int64_t blocks_for(std::int64_t tokens) const { return (tokens + limits_.block_tokens - 1) / limits_.block_tokens; }
+  std::int64_t blocks_for(std::int64_t tokens) const {
+    return (tokens + limits_.block_tokens - 1) / limits_.block_tokens;
+  }
 
   EngineLimits limits_;
   std::deque<Sequence> waiting_;

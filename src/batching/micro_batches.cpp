@@ -39,7 +39,8 @@ class Rooms {
   std::vector<std::int64_t> max_room_;  // a tree: of the node's own micro-batches; the leaves are these
 };
 
-/// First-fit decreasing of `count` sequences, `length_of(0)` being the longest: tells `put` the micro-batch of each in turn.
+/// First-fit decreasing of `count` sequences, `length_of(0)` being the longest: tells `put` the micro-batch of each in
+/// turn.
 template <class LengthOf, class Put>
 void first_fit(std::size_t count, std::int64_t capacity, LengthOf length_of, Put put) {
   Rooms rooms(count, capacity);

@@ -31,32 +31,35 @@ void add_choice_option(CLI::App& command, const std::string& name, std::string& 
   add_choice_option(command, name, choices, description, [&value](const std::string& text) { value = text; });
 }
 
-void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices, const std::string& description,
-                       const std::function<void(const std::string&)>& take) {
+void add_choice_option(CLI::App& command, const std::string& name, const std::string& choices,
+                       const std::string& description, const std::function<void(const std::string&)>& take) {
   add_choice(command, {name, description}, choices, take);
 }
 
 void add_color_option(CLI::App& command, ColorChoice& choice) {
-  add_choice_option(command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
-                    [&choice](const std::string& text) {
-                      choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
-                    });
+  add_choice_option(
+      command, "--color", "always|never|auto", "colours (auto: on a terminal, unless NO_COLOR is set)",
+      [&choice](const std::string& text) {
+        choice = text == "auto" ? ColorChoice::automatic : text == "always" ? ColorChoice::always : ColorChoice::never;
+      });
 }
 
 void add_problem_option(CLI::App& command, std::optional<answer::Input>& problem, const std::string& description) {
-  add_option(command, {"--problem", description}, answer::File{"PROBLEM"}, [&problem](answer::Input input) { problem = std::move(input); });
+  add_option(command, {"--problem", description}, answer::File{"PROBLEM"},
+             [&problem](answer::Input input) { problem = std::move(input); });
 }
 
 void add_positional(CLI::App& command, const std::string& name, std::string& value, const std::string& description) {
   command.add_option(name, value, description)->required()->option_text(" ");
 }
 
-void add_positional_list(CLI::App& command, const std::string& name, std::vector<std::string>& values, const std::string& description) {
+void add_positional_list(CLI::App& command, const std::string& name, std::vector<std::string>& values,
+                         const std::string& description) {
   command.add_option(name, values, description)->required()->option_text(" ");
 }
 
-void add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value, const std::string& kind,
-                     const std::string& description) {
+void add_text_option(CLI::App& command, const std::string& names, std::optional<std::string>& value,
+                     const std::string& kind, const std::string& description) {
   command.add_option(names, value, description)->option_text(kind);
 }
 
@@ -65,28 +68,34 @@ void add_text_option(CLI::App& command, const std::string& names, std::string& v
   command.add_option(names, value, description)->option_text(kind);
 }
 
-void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values, const std::string& kind,
-                   const std::string& description) {
+void add_name_list(CLI::App& command, const std::string& names, std::vector<std::string>& values,
+                   const std::string& kind, const std::string& description) {
   // Without extra arguments: a list must not swallow the positional argument that follows it.
   command.add_option(names, values, description)->allow_extra_args(false)->option_text(kind);
 }
 
-void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most, const std::string& description) {
-  add_option(command, {name, description}, answer::Count{static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)},
+void add_count_option(CLI::App& command, const std::string& name, int& value, int least, int most,
+                      const std::string& description) {
+  add_option(command, {name, description},
+             answer::Count{static_cast<std::uint64_t>(least), static_cast<std::uint64_t>(most)},
              [&value](std::uint64_t number) { value = static_cast<int>(number); });
 }
 
-void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description, std::optional<double>& seconds) {
+void add_seconds_option(CLI::App& command, const std::string& name, const std::string& description,
+                        std::optional<double>& seconds) {
   add_option(command, {name, description}, answer::Seconds{}, seconds);
 }
 
-CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description, const std::string& example) {
+CLI::App* add_command(CLI::App& program, const std::string& name, const std::string& description,
+                      const std::string& example) {
   CLI::App* command = program.add_subcommand(name, description);
   command->footer("Example:\n" + example);
   return command;
 }
 
-void exclude_option(CLI::App& command, const std::string& name, const std::string& other) { command.get_option(name)->excludes(other); }
+void exclude_option(CLI::App& command, const std::string& name, const std::string& other) {
+  command.get_option(name)->excludes(other);
+}
 
 void set_action(CLI::App& command, Action& action, Action run) {
   command.callback([&action, run = std::move(run)] { action = run; });
@@ -94,7 +103,8 @@ void set_action(CLI::App& command, Action& action, Action run) {
 
 base::Status check_standard_input(const std::vector<std::optional<std::string>>& paths) {
   if (std::count(paths.begin(), paths.end(), "-") <= 1) return {};
-  return base::bad_input("standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
+  return base::bad_input(
+      "standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
 }
 
 std::vector<std::string> split(const std::string& text, char separator) { return CLI::detail::split(text, separator); }

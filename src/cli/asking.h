@@ -1,4 +1,5 @@
-// Asking a question for a command: with a line of progress, so that Ctrl-C ends it, and no output replaces what is read.
+// Asking a question for a command: with a line of progress, so that Ctrl-C ends it, and no output replaces what is
+// read.
 #pragma once
 
 #include <functional>
@@ -34,7 +35,8 @@ class Asking {
 /// Of who waits for no search: notes are printed.
 answer::Watch noting();
 
-/// The answer to `request`. Before the work begins it is an Error where one of `outputs`, which will be written, is a file that was read.
+/// The answer to `request`. Before the work begins it is an Error where one of `outputs`, which will be written, is a
+/// file that was read.
 template <class Request>
 auto ask(const Request& request, const std::string& label, std::vector<std::optional<std::string>> outputs = {},
          PlainLines plain = PlainLines::none) {
@@ -48,8 +50,9 @@ struct AnswerFile {
   std::function<base::Result<std::string>()> content;
 };
 
-// Prints an answer: its sections, or with `json` its JSON, and writes its file. Sections stand on standard error where the file is standard
-// output; JSON then has what the file says as its member `output`. An answer whose file cannot be written is printed all the same.
+// Prints an answer: its sections, or with `json` its JSON, and writes its file. Sections stand on standard error where
+// the file is standard output; JSON then has what the file says as its member `output`. An answer whose file cannot be
+// written is printed all the same.
 base::Status deliver(const answer::Sections& sections, const AnswerFile& file);
 base::Status deliver_json(const std::string& json, const AnswerFile& file);
 template <class Answer>

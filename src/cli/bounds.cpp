@@ -59,12 +59,13 @@ struct Argument {
 
 std::vector<Argument> arguments_of(const Proven& proven) {
   const fuse::Bounds& bounds = proven.bounds;
-  return {
-      {"path", "path: the longest chain of ops that wait for each other", bounds.path, nullptr},
-      {"work", "work: of the busiest device", bounds.work, nullptr},
-      {"head_work_tail", "head + work + tail: over devices and subsets of models", bounds.head_work_tail, &bounds.head_work_tail_by_device},
-      {"one_machine", "one machine: Jackson's preemptive schedule of a device", bounds.one_machine, &bounds.one_machine_by_device},
-      {"sequences", "sequences: every order of a device, with what the others leave", proven.makespan, nullptr}};
+  return {{"path", "path: the longest chain of ops that wait for each other", bounds.path, nullptr},
+          {"work", "work: of the busiest device", bounds.work, nullptr},
+          {"head_work_tail", "head + work + tail: over devices and subsets of models", bounds.head_work_tail,
+           &bounds.head_work_tail_by_device},
+          {"one_machine", "one machine: Jackson's preemptive schedule of a device", bounds.one_machine,
+           &bounds.one_machine_by_device},
+          {"sequences", "sequences: every order of a device, with what the others leave", proven.makespan, nullptr}};
 }
 
 /// The devices on which the largest value is met.
@@ -80,18 +81,22 @@ std::vector<std::size_t> min_margin_devices(const std::vector<base::Ticks>& by_d
 std::string short_list(const std::vector<std::size_t>& devices) {
   constexpr std::size_t most = 4;
   const std::size_t shown = devices.size() <= most + 1 ? devices.size() : most;
-  std::string text = fmt::format("{}", fmt::join(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
+  std::string text =
+      fmt::format("{}", fmt::join(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(shown), ", "));
   if (shown < devices.size()) text += fmt::format(" and {} more", devices.size() - shown);
   return text;
 }
 
-bool is_limited(const answer::NamedProblem& named, const Question& question) { return named.problem.capacity || question.memory_cap; }
+bool is_limited(const answer::NamedProblem& named, const Question& question) {
+  return named.problem.capacity || question.memory_cap;
+}
 
 /// What the peak comes to, and by when there is no schedule.
 std::string in_words(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
   const base::TimeUnit unit = named.problem.time_unit;
-  std::string text = fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name, is_limited(named, question) ? " that fits" : "",
-                                 answer::time_with_unit(proven.makespan, unit));
+  std::string text =
+      fmt::format("\n{}: no schedule{} is shorter than {}\n", named.name,
+                  is_limited(named, question) ? " that fits" : "", answer::time_with_unit(proven.makespan, unit));
   for (const pipeline::CapacityExcess& excess : proven.impossible)
     text += fmt::format("no schedule fits: device {} holds at least {}, its capacity is {}\n", excess.device.value,
                         base::format_memory(excess.peak), base::format_memory(excess.capacity));
@@ -100,8 +105,8 @@ std::string in_words(const answer::NamedProblem& named, const Question& question
   if (!question.deadline) return text;
   const std::string deadline = answer::time_with_unit(*question.deadline, unit);
   if (!proven.peak_at_deadline) return text + fmt::format("no schedule ends by {}\n", deadline);
-  return text + fmt::format("peak activation: at least {} for a schedule that ends by {}\n", base::format_memory(*proven.peak_at_deadline),
-                            deadline);
+  return text + fmt::format("peak activation: at least {} for a schedule that ends by {}\n",
+                            base::format_memory(*proven.peak_at_deadline), deadline);
 }
 
 std::string to_text(const answer::NamedProblem& named, const Question& question, const Proven& proven) {
@@ -112,12 +117,15 @@ std::string to_text(const answer::NamedProblem& named, const Question& question,
                     argument.by_device == nullptr ? "" : short_list(min_margin_devices(*argument.by_device)),
                     argument.bound == proven.makespan ? "sets the bound" : ""});
   }
-  const std::vector<report::Column> columns{
-      {"argument", report::Align::left}, {"makespan"}, {"largest on device", report::Align::left}, {"", report::Align::left}};
+  const std::vector<report::Column> columns{{"argument", report::Align::left},
+                                            {"makespan"},
+                                            {"largest on device", report::Align::left},
+                                            {"", report::Align::left}};
   return report::render_table(columns, rows) + in_words(named, question, proven);
 }
 
-answer::Json to_json(const answer::NamedProblem& named, const Question& question, const Proven& proven, double seconds) {
+answer::Json to_json(const answer::NamedProblem& named, const Question& question, const Proven& proven,
+                     double seconds) {
   const base::TimeUnit unit = named.problem.time_unit;
   answer::Json object{{"format", "dovetail/bounds@1"},
                       {"problem", named.name},
@@ -132,7 +140,8 @@ answer::Json to_json(const answer::NamedProblem& named, const Question& question
   }
   object["arguments"] = answer::Json::object();
   for (const Argument& argument : arguments_of(proven)) {
-    answer::Json entry{{"makespan", answer::json_time(argument.bound, unit)}, {"sets_the_bound", argument.bound == proven.makespan}};
+    answer::Json entry{{"makespan", answer::json_time(argument.bound, unit)},
+                       {"sets_the_bound", argument.bound == proven.makespan}};
     if (argument.by_device != nullptr) {
       entry["by_device"] = answer::Json::array();
       for (const base::Ticks bound : *argument.by_device) entry["by_device"].push_back(answer::json_time(bound, unit));
@@ -186,9 +195,12 @@ base::Result<int> run_bounds(const BoundsArguments& arguments) {
 
 void add_bounds(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<BoundsArguments>();
-  CLI::App* command = add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
-  add_positional(*command, "PROBLEM", arguments->problem, "problem file, '-' for standard input, or a bundled instance");
-  add_text_option(*command, "--deadline", arguments->deadline, "TIME", "also the least peak activation of a schedule that ends by then");
+  CLI::App* command =
+      add_command(program, "bounds", "prove what no schedule of a problem can beat", "  dovetail bounds exp5");
+  add_positional(*command, "PROBLEM", arguments->problem,
+                 "problem file, '-' for standard input, or a bundled instance");
+  add_text_option(*command, "--deadline", arguments->deadline, "TIME",
+                  "also the least peak activation of a schedule that ends by then");
   add_option(*command, {"--memory-cap", answer::memory_cap_help}, answer::Amount{}, arguments->memory_cap);
   add_count_option(*command, "--work", arguments->work, 0, 1'000'000,
                    "millions of device states that each proof may look at (default 20: about a second; 0: sums only)");

@@ -16,8 +16,10 @@ struct CalibrateArguments {
 
 base::Result<int> run_calibrate(const CalibrateArguments& arguments) {
   DOVETAIL_TRY(const answer::CalibrationAnswer answer, ask(arguments.request, "calibrate", {arguments.output}));
-  DOVETAIL_CHECK(deliver(answer, arguments.json, {arguments.output, [&answer] { return answer::efficiency_file(answer); }}));
-  if (answer.outcome == answer::Outcome::interrupted) print_warning("stopped: these are the best values so far, and no row was left out");
+  DOVETAIL_CHECK(
+      deliver(answer, arguments.json, {arguments.output, [&answer] { return answer::efficiency_file(answer); }}));
+  if (answer.outcome == answer::Outcome::interrupted)
+    print_warning("stopped: these are the best values so far, and no row was left out");
   return exit_code_of(answer.outcome);
 }
 

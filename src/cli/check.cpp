@@ -77,7 +77,9 @@ std::vector<IdleStretch> idle_stretches(const Checked& checked) {
   return stretches;
 }
 
-const timeline::Bar& bar_of(const Checked& checked, const IdleStretch& stretch) { return checked.timeline.bars[stretch.bar]; }
+const timeline::Bar& bar_of(const Checked& checked, const IdleStretch& stretch) {
+  return checked.timeline.bars[stretch.bar];
+}
 
 double share(base::Ticks part, base::Ticks whole) {
   return whole.count() == 0 ? 0.0 : static_cast<double>(part.count()) / static_cast<double>(whole.count());
@@ -92,8 +94,10 @@ std::string device_table(const Checked& checked) {
     const pipeline::DeviceUse& use = checked.evaluation.devices[device];
     const timeline::TimeByActivity time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
     rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
-                    answer::percent(1.0 - share(use.busy, checked.evaluation.makespan)), base::format_memory(use.peak)});
-    for (const BarKind cause : timeline::schedule_causes) rows.back().push_back(base::format_time(time[index_of(cause)], unit));
+                    answer::percent(1.0 - share(use.busy, checked.evaluation.makespan)),
+                    base::format_memory(use.peak)});
+    for (const BarKind cause : timeline::schedule_causes)
+      rows.back().push_back(base::format_time(time[index_of(cause)], unit));
   }
   return report::render_table(columns, rows);
 }
@@ -106,25 +110,28 @@ std::string max_idle_table(const Checked& checked) {
   };
   std::vector<IdleStretch> stretches = idle_stretches(checked);
   // Nothing comes after drain that could have come earlier.
-  std::erase_if(stretches, [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).bar_kind == BarKind::drain; });
+  std::erase_if(stretches,
+                [&checked](const IdleStretch& stretch) { return bar_of(checked, stretch).bar_kind == BarKind::drain; });
   const auto shown = std::min(stretches.size(), idle_stretches_shown);
   // Of equally long ones the first, by device and time.
   const auto is_before = [&length](const IdleStretch& a, const IdleStretch& b) {
     return std::tuple(length(b), a.bar) < std::tuple(length(a), b.bar);
   };
-  std::partial_sort(stretches.begin(), stretches.begin() + static_cast<std::ptrdiff_t>(shown), stretches.end(), is_before);
+  std::partial_sort(stretches.begin(), stretches.begin() + static_cast<std::ptrdiff_t>(shown), stretches.end(),
+                    is_before);
   stretches.resize(shown);
   if (stretches.empty()) return {};
   std::vector<std::vector<std::string>> rows;
   for (const IdleStretch& stretch : stretches) {
     const timeline::Bar& bar = bar_of(checked, stretch);
-    rows.push_back({fmt::format("{}", stretch.device), base::format_time(bar.begin, unit), base::format_time(bar.end, unit),
-                    base::format_time(length(stretch), unit), std::string(timeline::name_of(bar.bar_kind)),
-                    describe_awaited(checked, bar)});
+    rows.push_back({fmt::format("{}", stretch.device), base::format_time(bar.begin, unit),
+                    base::format_time(bar.end, unit), base::format_time(length(stretch), unit),
+                    std::string(timeline::name_of(bar.bar_kind)), describe_awaited(checked, bar)});
   }
   return "\nlongest idle stretches before an op:\n" +
-         report::render_table({{"device"}, {"from"}, {"to"}, {"time"}, {"cause", report::Align::left}, {"awaits", report::Align::left}},
-                              rows);
+         report::render_table(
+             {{"device"}, {"from"}, {"to"}, {"time"}, {"cause", report::Align::left}, {"awaits", report::Align::left}},
+             rows);
 }
 
 /// "false claim: bounds.makespan: 610 is above ...": a line a claim.
@@ -138,17 +145,19 @@ std::string doubts_text(const Checked& checked) {
 std::string to_text(const Checked& checked) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::Evaluation& evaluation = checked.evaluation;
-  return fmt::format("{}: valid{}\n", checked.loaded.path, checked.has_false_claim() ? "; a claim of the file is false" : "") +
+  return fmt::format("{}: valid{}\n", checked.loaded.path,
+                     checked.has_false_claim() ? "; a claim of the file is false" : "") +
          fmt::format("makespan {}, bound {}, {}\n", answer::time_with_unit(evaluation.makespan, unit),
                      base::format_time(checked.bounds.makespan, unit),
                      answer::gap_text(answer::gap(evaluation.makespan, checked.bounds.makespan))) +
-         fmt::format("peak activation {}, bound {} at this makespan, {}\n", base::format_memory(evaluation.peak_activation),
-                     base::format_memory(checked.peak_bound),
+         fmt::format("peak activation {}, bound {} at this makespan, {}\n",
+                     base::format_memory(evaluation.peak_activation), base::format_memory(checked.peak_bound),
                      answer::gap_text(answer::gap(evaluation.peak_activation, checked.peak_bound))) +
          doubts_text(checked) +
-         fmt::format("bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
-                     answer::percent(pipeline::bubble_rate(evaluation)),
-                     answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
+         fmt::format(
+             "bubbles {} of the devices' time; the longest time from a device's first start to its last end is {}\n\n",
+             answer::percent(pipeline::bubble_rate(evaluation)),
+             answer::time_with_unit(pipeline::max_device_span(evaluation), unit)) +
          device_table(checked) + max_idle_table(checked);
 }
 
@@ -184,7 +193,8 @@ answer::Json to_json(const Checked& checked, double seconds) {
                       {"longest_device_span", answer::json_time(pipeline::max_device_span(checked.evaluation), unit)},
                       {"devices", answer::Json::array()},
                       {"idle", answer::Json::array()}};
-  for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) object["devices"].push_back(device_json(checked, device));
+  for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device)
+    object["devices"].push_back(device_json(checked, device));
   for (const IdleStretch& stretch : idle_stretches(checked)) {
     const timeline::Bar& bar = bar_of(checked, stretch);
     answer::Json entry{{"device", stretch.device},
@@ -195,7 +205,8 @@ answer::Json to_json(const Checked& checked, double seconds) {
     object["idle"].push_back(std::move(entry));
   }
   for (const fuse::DoubtfulClaim& claim : checked.doubts)
-    object["claims"].push_back({{"key", claim.key}, {"verdict", claim.refuted ? "false" : "not confirmed"}, {"reason", claim.reason}});
+    object["claims"].push_back(
+        {{"key", claim.key}, {"verdict", claim.refuted ? "false" : "not confirmed"}, {"reason", claim.reason}});
   object["timing"] = answer::Json{{"seconds", answer::json_seconds(seconds)}};
   return object;
 }
@@ -206,8 +217,8 @@ base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   answer::Json violation{{"message", error.message}};
   if (error.line > 0) violation["line"] = error.line;
   if (error.column > 0) violation["column"] = error.column;
-  print_json(
-      answer::json_text(answer::Json{{"format", "dovetail/check@1"}, {"file", error.path}, {"valid", false}, {"violation", violation}}));
+  print_json(answer::json_text(
+      answer::Json{{"format", "dovetail/check@1"}, {"file", error.path}, {"valid", false}, {"violation", violation}}));
   return error;
 }
 
@@ -224,7 +235,8 @@ base::Result<int> run_check(const CheckArguments& arguments) {
   checked.evaluation = std::move(lowered.evaluation);
   checked.bounds = fuse::bounds_of(checked.problem());
   checked.peak_bound = fuse::peak_activation_bound(checked.problem(), checked.evaluation.makespan);
-  checked.doubts = fuse::doubtful_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan, checked.peak_bound);
+  checked.doubts = fuse::doubtful_claims(checked.loaded.file.schedule, checked.evaluation, checked.bounds.makespan,
+                                         checked.peak_bound);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
     print_json(answer::json_text(to_json(checked, seconds)));
@@ -240,9 +252,11 @@ void add_check(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
                                   "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5");
-  add_positional(*command, "FILE", arguments->file, "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
+  add_positional(*command, "FILE", arguments->file,
+                 "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
-  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of FILE (default: told from its content)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats,
+                  "format of FILE (default: told from its content)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_check(*arguments); });
 }

@@ -1,5 +1,5 @@
-// What the files of the subcommands know of the library that reads the command line. Its own headers take longer to compile than all
-// of ours: arguments.cpp, completion and main include them, nobody else.
+// What the files of the subcommands know of the library that reads the command line. Its own headers take longer to
+// compile than all of ours: arguments.cpp, completion and main include them, nobody else.
 #pragma once
 
 #include <functional>

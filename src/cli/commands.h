@@ -6,7 +6,13 @@
 namespace dovetail::cli {
 
 /// Exit codes of the program.
-enum ExitCode : int { exit_done = 0, exit_invalid = 1, exit_bad_input = 2, exit_infeasible = 3, exit_interrupted = 130 };
+enum ExitCode : int {
+  exit_done = 0,
+  exit_invalid = 1,
+  exit_bad_input = 2,
+  exit_infeasible = 3,
+  exit_interrupted = 130
+};
 
 void add_schedule(CLI::App& program, Action& action);
 void add_compare(CLI::App& program, Action& action);

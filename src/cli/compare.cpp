@@ -14,7 +14,8 @@ struct CompareArguments {
 };
 
 base::Result<int> run_compare(const CompareArguments& arguments) {
-  DOVETAIL_TRY(const answer::ComparisonAnswer answer, ask(arguments.request, "compare", {}, PlainLines::every_few_seconds));
+  DOVETAIL_TRY(const answer::ComparisonAnswer answer,
+               ask(arguments.request, "compare", {}, PlainLines::every_few_seconds));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }
@@ -23,8 +24,9 @@ base::Result<int> run_compare(const CompareArguments& arguments) {
 
 void add_compare(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CompareArguments>();
-  CLI::App* command = add_command(program, "compare", "compare the schedules of all solvers",
-                                  "  dovetail compare exp5\n  dovetail compare problem.yaml --solver greedy --solver auto --time-limit 1m");
+  CLI::App* command = add_command(
+      program, "compare", "compare the schedules of all solvers",
+      "  dovetail compare exp5\n  dovetail compare problem.yaml --solver greedy --solver auto --time-limit 1m");
   add_request(*command, arguments->request);
   exclude_option(*command, "--all", "--solver");
   add_json_flag(*command, arguments->json);

@@ -75,8 +75,8 @@ std::vector<CompletedPositional> positionals_of(const CLI::App& command) {
 
 void add_completion(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CompletionArguments>();
-  CLI::App* command =
-      add_command(program, "completion", "print a completion script for bash or zsh", "  source <(dovetail completion bash)");
+  CLI::App* command = add_command(program, "completion", "print a completion script for bash or zsh",
+                                  "  source <(dovetail completion bash)");
   add_positional(*command, "SHELL", arguments->shell, "bash or zsh");
   set_action(*command, action, [arguments, &program] { return run_completion(program, *arguments); });
 }

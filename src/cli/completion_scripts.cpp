@@ -56,7 +56,8 @@ std::string zsh_value(const std::string& kind) {
   std::string action = " ";
   if (completion.files && completion.words.empty()) action = "_files";
   if (!completion.words.empty()) action = fmt::format("({})", fmt::join(completion.words, " "));
-  if (completion.files && !completion.words.empty()) action = fmt::format("{{ compadd -- {}; _files }}", fmt::join(completion.words, " "));
+  if (completion.files && !completion.words.empty())
+    action = fmt::format("{{ compadd -- {}; _files }}", fmt::join(completion.words, " "));
   return fmt::format("{}:{}", zsh_quoted(kind.empty() ? "value" : kind), action);
 }
 
@@ -64,7 +65,8 @@ std::string zsh_command(const CLI::App& command) {
   std::string text = fmt::format("        {})\n          _arguments", command.get_name());
   for (const CompletedOption& option : options_of(command)) {
     for (const std::string& name : option.names) {
-      text += fmt::format(" \\\n            '{}{}[{}]{}'", option.repeatable ? "*" : "", name, zsh_quoted(option.description),
+      text += fmt::format(" \\\n            '{}{}[{}]{}'", option.repeatable ? "*" : "", name,
+                          zsh_quoted(option.description),
                           option.takes_value ? fmt::format(":{}", zsh_value(option.kind)) : "");
     }
   }
@@ -89,7 +91,8 @@ std::string bash_completion(const CLI::App& program) {
     first.push_back(command->get_name());
     cases += bash_command(*command);
   }
-  for (const CompletedOption& option : options_of(program)) first.insert(first.end(), option.names.begin(), option.names.end());
+  for (const CompletedOption& option : options_of(program))
+    first.insert(first.end(), option.names.begin(), option.names.end());
   return fmt::format(R"(# bash completion of dovetail. Load it with: source <(dovetail completion bash)
 _dovetail() {{
   local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}"
@@ -132,10 +135,12 @@ std::string zsh_completion(const CLI::App& program) {
   }
   std::string options;
   for (const CompletedOption& option : options_of(program)) {
-    for (const std::string& name : option.names) options += fmt::format("    '{}[{}]' \\\n", name, zsh_quoted(option.description));
+    for (const std::string& name : option.names)
+      options += fmt::format("    '{}[{}]' \\\n", name, zsh_quoted(option.description));
   }
   return fmt::format(R"(#compdef dovetail
-# zsh completion of dovetail. Load it with: source <(dovetail completion zsh), or save it as _dovetail in a folder of fpath.
+# zsh completion of dovetail. Load it with: source <(dovetail completion zsh),
+# or save it as _dovetail in a folder of fpath.
 _dovetail() {{
   local curcontext="$curcontext" state line
   typeset -A opt_args

@@ -45,13 +45,16 @@ base::Error needs_problem(const std::string& path) {
 
 base::Result<int> run_convert(const ConvertArguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
-  if (arguments.json && to_standard_output) return base::bad_input("--json and '-' as output both want standard output");
+  if (arguments.json && to_standard_output)
+    return base::bad_input("--json and '-' as output both want standard output");
   DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
   DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
-  DOVETAIL_TRY(answer::LoadedSchedule loaded, answer::load_valid_schedule({arguments.input}, from, arguments.problem, noting()));
+  DOVETAIL_TRY(answer::LoadedSchedule loaded,
+               answer::load_valid_schedule({arguments.input}, from, arguments.problem, noting()));
   if (loaded.format == ScheduleFormat::csv && !arguments.problem) return needs_problem(loaded.path);
   renew_claims(loaded.file.schedule);
-  DOVETAIL_TRY(const std::vector<std::string> written, write_schedule(loaded.file.schedule, loaded.path, to, arguments.output));
+  DOVETAIL_TRY(const std::vector<std::string> written,
+               write_schedule(loaded.file.schedule, loaded.path, to, arguments.output));
   if (arguments.json) {
     print_json(answer::json_text(answer::Json{{"format", "dovetail/convert@1"},
                                               {"from", base::enum_name(loaded.format)},
@@ -71,11 +74,14 @@ void add_convert(CLI::App& program, Action& action) {
   CLI::App* command = add_command(program, "convert", "write a schedule in another format",
                                   "  dovetail convert schedule.json schedule.chrome.json\n"
                                   "  dovetail convert actor.csv schedule.svg --problem problem.yaml");
-  add_positional(*command, "IN", arguments->input, "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
+  add_positional(*command, "IN", arguments->input,
+                 "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
   add_positional(*command, "OUT", arguments->output,
                  "file to write, '-' for standard output; CSV of several pipelines becomes several files");
-  add_text_option(*command, "--from", arguments->from, answer::read_formats, "format of IN (default: told from its content)");
-  add_text_option(*command, "--to", arguments->to, written_formats, "format of OUT (default: by its extension; JSON for '-')");
+  add_text_option(*command, "--from", arguments->from, answer::read_formats,
+                  "format of IN (default: told from its content)");
+  add_text_option(*command, "--to", arguments->to, written_formats,
+                  "format of OUT (default: by its extension; JSON for '-')");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_convert(*arguments); });

@@ -62,9 +62,12 @@ struct Difference {
   std::size_t devices() const { return sides[0].evaluation.devices.size(); }
 };
 
-/// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from the first.
+/// The problem is the one that is named, else the one in a file that holds its own, else the one that is inferred from
+/// the first.
 base::Result<std::array<LoadedSchedule, 2>> load_both(const DiffArguments& arguments) {
-  if (std::count(arguments.files.begin(), arguments.files.end(), "-") + (arguments.problem == answer::Input{"-"} ? 1 : 0) > 1)
+  if (std::count(arguments.files.begin(), arguments.files.end(), "-") +
+          (arguments.problem == answer::Input{"-"} ? 1 : 0) >
+      1)
     return base::bad_input("only one of the two schedules and the problem can be read from standard input");
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
   DOVETAIL_TRY(const answer::ScheduleText a, answer::read_schedule_text({arguments.files[0]}, forced));
@@ -104,8 +107,8 @@ std::string figures(const Difference& difference) {
   };
   add("makespan", a.evaluation.makespan, b.evaluation.makespan, format_time);
   add("peak activation", a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory);
-  rows.push_back(
-      {"bubbles", answer::percent(pipeline::bubble_rate(a.evaluation)), answer::percent(pipeline::bubble_rate(b.evaluation)), "", ""});
+  rows.push_back({"bubbles", answer::percent(pipeline::bubble_rate(a.evaluation)),
+                  answer::percent(pipeline::bubble_rate(b.evaluation)), "", ""});
   return report::render_table({{"", report::Align::left}, {"A"}, {"B"}, {"from A to B"}, {""}}, rows);
 }
 
@@ -119,8 +122,9 @@ std::string device_table(const Difference& difference) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     rows.push_back({fmt::format("{}", device), format_time(a.evaluation.devices[device].busy),
-                    base::format_memory(a.evaluation.devices[device].peak), base::format_memory(b.evaluation.devices[device].peak),
-                    format_time(a.idle(device)), format_time(b.idle(device))});
+                    base::format_memory(a.evaluation.devices[device].peak),
+                    base::format_memory(b.evaluation.devices[device].peak), format_time(a.idle(device)),
+                    format_time(b.idle(device))});
     for (const BarKind cause : timeline::schedule_causes)
       rows.back().push_back(answer::change_text(a.idle(device, cause), b.idle(device, cause), format_time));
     const pipeline::DeviceDifference& order = difference.schedules.devices[device];
@@ -130,7 +134,8 @@ std::string device_table(const Difference& difference) {
 }
 
 std::string op_text(const Difference& difference, const pipeline::PlacedOp& placed) {
-  return fmt::format("{} at {}", pipeline::describe(difference.problem(), placed.op), base::format_time(placed.start, difference.unit()));
+  return fmt::format("{} at {}", pipeline::describe(difference.problem(), placed.op),
+                     base::format_time(placed.start, difference.unit()));
 }
 
 std::string parting_text(const Difference& difference) {
@@ -148,14 +153,16 @@ std::string moves_table(const Difference& difference) {
   std::vector<std::vector<std::string>> rows;
   for (const pipeline::Move& move : difference.schedules.moves) {
     if (rows.size() == moves_shown) break;
-    rows.push_back({fmt::format("{}", move.device.value), pipeline::describe(difference.problem(), move.a.op), format_time(move.a.start),
-                    format_time(move.b.start), answer::change_text(move.a.start, move.b.start, format_time),
-                    fmt::format("{}", move.a.position), fmt::format("{}", move.b.position)});
+    rows.push_back({fmt::format("{}", move.device.value), pipeline::describe(difference.problem(), move.a.op),
+                    format_time(move.a.start), format_time(move.b.start),
+                    answer::change_text(move.a.start, move.b.start, format_time), fmt::format("{}", move.a.position),
+                    fmt::format("{}", move.b.position)});
   }
   if (rows.empty()) return {};
   return "\nlargest moves (micro-batches counted in order of time):\n" +
-         report::render_table({{"device"}, {"op", report::Align::left}, {"start A"}, {"start B"}, {"later"}, {"place A"}, {"place B"}},
-                              rows);
+         report::render_table(
+             {{"device"}, {"op", report::Align::left}, {"start A"}, {"start B"}, {"later"}, {"place A"}, {"place B"}},
+             rows);
 }
 
 /// "devices 0, 2 and 5", "device 3", "12 devices".
@@ -175,7 +182,8 @@ std::string gains(const Difference& difference, std::size_t winner) {
   if (self.evaluation.makespan < other.evaluation.makespan)
     parts.push_back(answer::time_with_unit(other.evaluation.makespan - self.evaluation.makespan, unit) + " shorter");
   if (self.evaluation.peak_activation < other.evaluation.peak_activation)
-    parts.push_back(base::format_memory(other.evaluation.peak_activation - self.evaluation.peak_activation) + " less peak activation");
+    parts.push_back(base::format_memory(other.evaluation.peak_activation - self.evaluation.peak_activation) +
+                    " less peak activation");
   std::vector<std::size_t> lower;
   for (std::size_t device = 0; device < difference.devices(); ++device) {
     if (self.evaluation.devices[device].peak < other.evaluation.devices[device].peak) lower.push_back(device);
@@ -198,12 +206,13 @@ std::string order_text(const Difference& difference) {
     only_a += device.only_in_a;
     only_b += device.only_in_b;
   }
-  std::string text = difference.schedules.same_order
-                         ? "every device runs the same ops in the same order, at other times\n"
-                         : fmt::format("{} of {} moved in the order of their devices\n", moved, answer::counted(matched, "op"));
+  std::string text =
+      difference.schedules.same_order
+          ? "every device runs the same ops in the same order, at other times\n"
+          : fmt::format("{} of {} moved in the order of their devices\n", moved, answer::counted(matched, "op"));
   if (only_a + only_b > 0) {
-    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n", answer::counted(only_a, "op"),
-                        answer::counted(only_b, "op"));
+    text += fmt::format("backwards are whole in one and split in the other: {} only in A, {} only in B\n",
+                        answer::counted(only_a, "op"), answer::counted(only_b, "op"));
   }
   return text;
 }
@@ -251,7 +260,8 @@ answer::Json side_json(const Side& side, base::TimeUnit unit) {
 }
 
 answer::Json device_side_json(const Side& side, std::size_t device, base::TimeUnit unit) {
-  answer::Json object{{"peak_activation", answer::json_memory(side.evaluation.devices[device].peak)}, {"idle", answer::Json::object()}};
+  answer::Json object{{"peak_activation", answer::json_memory(side.evaluation.devices[device].peak)},
+                      {"idle", answer::Json::object()}};
   for (const BarKind cause : timeline::schedule_causes)
     object["idle"][std::string(timeline::name_of(cause))] = answer::json_time(side.idle(device, cause), unit);
   return object;
@@ -278,8 +288,9 @@ answer::Json order_json(const Difference& difference, answer::Json object) {
   }
   object["moves"] = answer::Json::array();
   for (const pipeline::Move& move : difference.schedules.moves) {
-    object["moves"].push_back(
-        {{"device", move.device.value}, {"a", placed_json(difference, move.a)}, {"b", placed_json(difference, move.b)}});
+    object["moves"].push_back({{"device", move.device.value},
+                               {"a", placed_json(difference, move.a)},
+                               {"b", placed_json(difference, move.b)}});
   }
   return object;
 }
@@ -287,12 +298,15 @@ answer::Json order_json(const Difference& difference, answer::Json object) {
 answer::Json to_json(const Difference& difference, double seconds) {
   const base::TimeUnit unit = difference.unit();
   const auto& [a, b] = difference.sides;
-  answer::Json object{
-      {"format", "dovetail/diff@1"}, {"time_unit", base::name_of(unit)}, {"a", side_json(a, unit)}, {"b", side_json(b, unit)}};
-  object["change"] = answer::Json{
-      {"makespan",
-       json_change(a.evaluation.makespan, b.evaluation.makespan, [unit](base::Ticks time) { return base::format_time(time, unit); })},
-      {"peak_activation", json_change(a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory)}};
+  answer::Json object{{"format", "dovetail/diff@1"},
+                      {"time_unit", base::name_of(unit)},
+                      {"a", side_json(a, unit)},
+                      {"b", side_json(b, unit)}};
+  object["change"] =
+      answer::Json{{"makespan", json_change(a.evaluation.makespan, b.evaluation.makespan,
+                                            [unit](base::Ticks time) { return base::format_time(time, unit); })},
+                   {"peak_activation",
+                    json_change(a.evaluation.peak_activation, b.evaluation.peak_activation, base::format_memory)}};
   object = order_json(difference, std::move(object));
   object["devices"] = answer::Json::array();
   for (std::size_t device = 0; device < difference.devices(); ++device) {
@@ -315,13 +329,14 @@ base::Result<int> run_diff(const DiffArguments& arguments) {
   const auto begin = std::chrono::steady_clock::now();
   DOVETAIL_TRY(auto loaded, load_both(arguments));
   Difference difference{{make_side(std::move(loaded[0])), make_side(std::move(loaded[1]))}, {}};
-  difference.schedules =
-      pipeline::diff_schedules(difference.sides[0].loaded.file.schedule, difference.sides[1].loaded.file.schedule, max_moves);
+  difference.schedules = pipeline::diff_schedules(difference.sides[0].loaded.file.schedule,
+                                                  difference.sides[1].loaded.file.schedule, max_moves);
   const double seconds = base::seconds_since(begin);
   if (arguments.json) {
     print_json(answer::json_text(to_json(difference, seconds)));
   } else {
-    if (arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal())) print_drawn(charts(difference, arguments));
+    if (arguments.gantt == "always" || (arguments.gantt == "auto" && stdout_is_terminal()))
+      print_drawn(charts(difference, arguments));
     print(to_text(difference));
   }
   return exit_done;
@@ -331,14 +346,17 @@ base::Result<int> run_diff(const DiffArguments& arguments) {
 
 void add_diff(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<DiffArguments>();
-  CLI::App* command = add_command(program, "diff", "compare two schedules of one problem: what moved, and which gains where",
-                                  "  dovetail diff before.json after.json\n  dovetail diff trace.txt mine.json --problem exp5");
+  CLI::App* command =
+      add_command(program, "diff", "compare two schedules of one problem: what moved, and which gains where",
+                  "  dovetail diff before.json after.json\n  dovetail diff trace.txt mine.json --problem exp5");
   add_positional(*command, "A", arguments->files[0],
                  "the first schedule, A (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
   add_positional(*command, "B", arguments->files[1], "the second one, B");
   add_problem_option(*command, arguments->problem, "problem that both are schedules of (default: as the files say)");
-  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of both (default: told from their content)");
-  add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto", "draw both, one above the other (auto: on a terminal)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats,
+                  "format of both (default: told from their content)");
+  add_choice_option(*command, "--gantt", arguments->gantt, "always|never|auto",
+                    "draw both, one above the other (auto: on a terminal)");
   add_color_option(*command, arguments->color);
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_diff(*arguments); });

@@ -23,8 +23,9 @@ base::Result<int> run_explain(const ExplainArguments& arguments) {
 
 void add_explain(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ExplainArguments>();
-  CLI::App* command = add_command(program, "explain", "why a plan is not the best, or does not fit, and what to change",
-                                  "  dovetail explain examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
+  CLI::App* command =
+      add_command(program, "explain", "why a plan is not the best, or does not fit, and what to change",
+                  "  dovetail explain examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_explain(*arguments); });

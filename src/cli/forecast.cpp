@@ -24,13 +24,17 @@ struct ForecastArguments {
 };
 
 /// The file of plan number `index`: "run.A.plan.json" of "run".
-std::string plan_path(const std::string& prefix, std::size_t index) { return prefix + "." + answer::plan_letter(index) + ".plan.json"; }
+std::string plan_path(const std::string& prefix, std::size_t index) {
+  return prefix + "." + answer::plan_letter(index) + ".plan.json";
+}
 
 base::Status check_prefix(const std::string& prefix) {
   std::error_code none;
-  if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) || std::filesystem::is_directory(prefix, none))
+  if (prefix.empty() || prefix.back() == '/' || is_standard_output(prefix) ||
+      std::filesystem::is_directory(prefix, none))
     return base::bad_input(
-        fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json", base::quote(prefix)));
+        fmt::format("-o {} names no file; accepted: what the names of plans begin with, as run of run.A.plan.json",
+                    base::quote(prefix)));
   return check_output_path(plan_path(prefix, 0));
 }
 
@@ -45,7 +49,8 @@ std::vector<std::optional<std::string>> outputs_of(const std::optional<std::stri
 base::Status write_plans(const std::string& prefix, const answer::ForecastAnswer& answer) {
   std::vector<OutputFile> files;
   for (std::size_t index = 0; index < answer.forecast.plans.size(); ++index)
-    files.push_back({plan_path(prefix, index), plan::plan_to_json(answer.forecast.plans[index].plan, answer.scenario.job)});
+    files.push_back(
+        {plan_path(prefix, index), plan::plan_to_json(answer.forecast.plans[index].plan, answer.scenario.job)});
   const auto written = write_outputs(files);
   return written.ok() ? base::Status() : written.error();
 }
@@ -62,12 +67,13 @@ base::Result<int> run_forecast(const ForecastArguments& arguments) {
 
 void add_forecast(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ForecastArguments>();
-  CLI::App* command =
-      add_command(program, "forecast", "what a run of many steps takes as its responses grow, and when to plan again",
-                  "  dovetail forecast examples/jobs/grpo-8b.yaml --steps 1000 --lengths 500:2.5,1000:4 --cap 16384\n"
-                  "  dovetail forecast examples/jobs/ppo-7b.yaml --steps 2000 --p50 2000:800 --pause 100:5m --restart 10m -o run");
+  CLI::App* command = add_command(
+      program, "forecast", "what a run of many steps takes as its responses grow, and when to plan again",
+      "  dovetail forecast examples/jobs/grpo-8b.yaml --steps 1000 --lengths 500:2.5,1000:4 --cap 16384\n"
+      "  dovetail forecast examples/jobs/ppo-7b.yaml --steps 2000 --p50 2000:800 --pause 100:5m --restart 10m -o run");
   add_request(*command, arguments->request);
-  add_text_option(*command, "-o,--output", arguments->output, "PREFIX", "write the schedule's plans: PREFIX.A.plan.json, ...");
+  add_text_option(*command, "-o,--output", arguments->output, "PREFIX",
+                  "write the schedule's plans: PREFIX.A.plan.json, ...");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_forecast(*arguments); });
 }

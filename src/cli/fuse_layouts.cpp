@@ -51,7 +51,8 @@ base::Status read_count(const std::string& model, const std::string& key, const 
   const char* end = value.data() + value.size();
   const auto parsed = std::from_chars(value.data(), end, count);
   if (parsed.ec == std::errc() && parsed.ptr == end && count >= 1 && count <= pipeline::max_device_count) return {};
-  return wrong_model(model, fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::max_device_count));
+  return wrong_model(model,
+                     fmt::format("{}={} is no whole number from 1 to {}", key, value, pipeline::max_device_count));
 }
 
 base::Status read_item(const std::string& key, const std::string& value, ModelText& model) {
@@ -68,14 +69,16 @@ base::Status read_item(const std::string& key, const std::string& value, ModelTe
     return {};
   }
   const std::vector<std::string_view> accepted{"dp", "pp", "tp", "microbatches", "forward", "backward", "activation"};
-  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key, answer::hint_and_list(key, "accepted:", accepted)));
+  return wrong_model(model.name, fmt::format("there is no '{}' in a layout{}", key,
+                                             answer::hint_and_list(key, "accepted:", accepted)));
 }
 
 base::Result<ModelText> read_model(const std::string& text) {
   const Strings items = split(text, ',');
   ModelText model;
   model.name = items.front();
-  if (model.name.empty() || model.name.find('=') != std::string::npos) return wrong_model(text, "it does not start with the model's name");
+  if (model.name.empty() || model.name.find('=') != std::string::npos)
+    return wrong_model(text, "it does not start with the model's name");
   if (!base::is_name(model.name)) return wrong_model(text, "the model's name has a control character");
   std::set<std::string> seen;
   for (std::size_t i = 1; i < items.size(); ++i) {
@@ -93,7 +96,8 @@ base::Result<ModelText> read_model(const std::string& text) {
 
 /// One cost for every stage, or a cost for each, separated by '/'.
 template <class Amount, class Parse>
-base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char* key, const std::string& text, Parse parse) {
+base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char* key, const std::string& text,
+                                             Parse parse) {
   std::vector<Amount> costs;
   for (const std::string& item : split(text, '/')) {
     base::Result<Amount> cost = parse(item);
@@ -103,13 +107,16 @@ base::Result<std::vector<Amount>> read_costs(const ModelText& model, const char*
   const auto stages = static_cast<std::size_t>(model.pp);
   if (costs.size() == 1) costs.resize(stages, costs.front());
   if (costs.size() == stages) return costs;
-  return wrong_model(model.name, fmt::format("{} has {} values for {} stages; accepted: one for all, or one for each ('5/5/6/6')", key,
-                                             costs.size(), stages));
+  return wrong_model(
+      model.name, fmt::format("{} has {} values for {} stages; accepted: one for all, or one for each ('5/5/6/6')", key,
+                              costs.size(), stages));
 }
 
 base::Result<pipeline::ModelLayout> read_layout(const std::string& text, base::TimeUnit unit) {
   DOVETAIL_TRY(const ModelText model, read_model(text));
-  const auto time = [unit](const std::string& item) { return base::parse_time(item, unit, base::FineDigits::round_half_up); };
+  const auto time = [unit](const std::string& item) {
+    return base::parse_time(item, unit, base::FineDigits::round_half_up);
+  };
   const auto memory = [](const std::string& item) { return base::parse_memory(item); };
   pipeline::ModelLayout layout{model.name, model.dp, model.pp, model.tp, model.microbatches, {}, {}, {}};
   DOVETAIL_TRY(layout.forward, read_costs<base::Ticks>(model, "forward", model.forward, time));
@@ -142,7 +149,8 @@ answer::Json to_json(const pipeline::FusedLayouts& fused) {
 /// Writes the problem to `path`; how it came about is told here, too, since JSON has no comments.
 base::Status write_problem(const pipeline::FusedLayouts& fused, const std::string& path) {
   const bool as_json = path.ends_with(".json");
-  DOVETAIL_TRY(const std::string written, write_output(path, as_json ? pipeline::problem_to_json(fused.problem) + "\n" : to_yaml(fused)));
+  DOVETAIL_TRY(const std::string written,
+               write_output(path, as_json ? pipeline::problem_to_json(fused.problem) + "\n" : to_yaml(fused)));
   for (const std::string& note : fused.notes) print_note(note);
   print_error(fmt::format("written: {}\n", written));
   return {};
@@ -150,10 +158,13 @@ base::Status write_problem(const pipeline::FusedLayouts& fused, const std::strin
 
 base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
   const auto unit = base::time_unit_named(arguments.time_unit);
-  if (!unit) return base::bad_input(fmt::format("--time-unit '{}' is unknown; accepted: tick, s, ms, us, ns", arguments.time_unit));
+  if (!unit)
+    return base::bad_input(
+        fmt::format("--time-unit '{}' is unknown; accepted: tick, s, ms, us, ns", arguments.time_unit));
   if (arguments.models.size() != 2) {
-    return base::bad_input(fmt::format("two models are fused, and {} --model {} given; an example: --model {}", arguments.models.size(),
-                                       arguments.models.size() == 1 ? "is" : "are", model_example));
+    return base::bad_input(fmt::format("two models are fused, and {} --model {} given; an example: --model {}",
+                                       arguments.models.size(), arguments.models.size() == 1 ? "is" : "are",
+                                       model_example));
   }
   DOVETAIL_TRY(const pipeline::ModelLayout first, read_layout(arguments.models[0], *unit));
   DOVETAIL_TRY(const pipeline::ModelLayout second, read_layout(arguments.models[1], *unit));
@@ -173,17 +184,21 @@ base::Result<int> run_fuse_layouts(const FuseLayoutsArguments& arguments) {
 
 void add_fuse_layouts(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<FuseLayoutsArguments>();
-  CLI::App* command = add_command(program, "fuse-layouts", "make a problem from the parallel layouts of two models on the same devices",
-                                  "  dovetail fuse-layouts -o problem.yaml \\\n"
-                                  "    --model actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32 \\\n"
-                                  "    --model critic,dp=4,pp=4,tp=8,forward=3,backward=6,activation=1.1,microbatches=16");
-  add_name_list(*command, "--model", arguments->models, "NAME,KEY=VALUE,...",
-                "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
-                "number, or one for each stage separated by '/'); give it twice");
-  add_text_option(*command, "--time-unit", arguments->time_unit, "tick|s|ms|us|ns", "unit of forward and backward (default tick)");
+  CLI::App* command =
+      add_command(program, "fuse-layouts", "make a problem from the parallel layouts of two models on the same devices",
+                  "  dovetail fuse-layouts -o problem.yaml \\\n"
+                  "    --model actor,dp=2,pp=8,tp=8,forward=5,backward=10,activation=1.95,microbatches=32 \\\n"
+                  "    --model critic,dp=4,pp=4,tp=8,forward=3,backward=6,activation=1.1,microbatches=16");
+  add_name_list(
+      *command, "--model", arguments->models, "NAME,KEY=VALUE,...",
+      "a model: dp, pp, tp, microbatches (of a pipeline), forward, backward, activation (of one of its stages; one\n"
+      "number, or one for each stage separated by '/'); give it twice");
+  add_text_option(*command, "--time-unit", arguments->time_unit, "tick|s|ms|us|ns",
+                  "unit of forward and backward (default tick)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write it to FILE (.json: JSON, else YAML); default: standard output");
-  add_flag(*command, "--json", arguments->json, "print one JSON object on standard output: the problem, and how it came about");
+  add_flag(*command, "--json", arguments->json,
+           "print one JSON object on standard output: the problem, and how it came about");
   set_action(*command, action, [arguments] { return run_fuse_layouts(*arguments); });
 }
 

@@ -61,7 +61,8 @@ std::vector<std::string> row_of(const pipeline::Instance& instance) {
   if (!summary_has_models(instance.group)) row.push_back(fmt::format("{}", problem.models.size()));
   row.push_back(fmt::format("{}", pipeline::count_ops(problem)));
   if (const auto& published = instance.published) {
-    for (const base::Ticks time : {published->bound, published->makespan, published->greedy_makespan, published->serial_makespan})
+    for (const base::Ticks time :
+         {published->bound, published->makespan, published->greedy_makespan, published->serial_makespan})
       row.push_back(base::format_time(time, problem.time_unit));
     row.push_back(base::format_memory(published->peak_activation_optimized.value_or(published->peak_activation)));
   }
@@ -76,7 +77,9 @@ std::string to_text() {
       if (instance.group == group) rows.push_back(row_of(instance));
     text += fmt::format("{}:\n{}\n", title_of(group), report::render_table(columns_of(group), rows));
   }
-  return text + "dovetail schedule INSTANCE makes a schedule of one, dovetail problem INSTANCE prints it as a file to start from.\n";
+  return text +
+         "dovetail schedule INSTANCE makes a schedule of one, dovetail problem INSTANCE prints it as a file to start "
+         "from.\n";
 }
 
 answer::Json published_json(const pipeline::PublishedResult& published, pipeline::TimeUnit unit) {
@@ -119,7 +122,8 @@ base::Result<int> run_instances(const InstancesArguments& arguments) {
 
 void add_instances(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<InstancesArguments>();
-  CLI::App* command = add_command(program, "instances", "list the bundled problems, with published results", "  dovetail instances");
+  CLI::App* command =
+      add_command(program, "instances", "list the bundled problems, with published results", "  dovetail instances");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_instances(*arguments); });
 }

@@ -5,7 +5,8 @@
 
 namespace dovetail::cli {
 
-/// From now on the first SIGINT or SIGTERM requests the cancellation that this returns; a second one ends the program at once.
+/// From now on the first SIGINT or SIGTERM requests the cancellation that this returns; a second one ends the program
+/// at once.
 const parallel::Cancellation& stop_on_interrupt();
 
 }  // namespace dovetail::cli

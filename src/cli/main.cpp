@@ -49,7 +49,8 @@ const CLI::App& deepest(const CLI::App& program) {
   return chosen.empty() ? program : *chosen.front();
 }
 
-/// What is wrong with the first argument that nobody took: an unknown command, an unknown option, or one argument too many.
+/// What is wrong with the first argument that nobody took: an unknown command, an unknown option, or one argument too
+/// many.
 std::string unexpected_argument(const CLI::App& command, const std::string& text) {
   const std::string argument = text.starts_with("-") ? text.substr(0, text.find('=')) : text;
   std::vector<std::string> known;
@@ -61,9 +62,11 @@ std::string unexpected_argument(const CLI::App& command, const std::string& text
     for (const CLI::App* subcommand : command.get_subcommands({})) known.push_back(subcommand->get_name());
   }
   const std::vector<std::string_view> candidates(known.begin(), known.end());
-  if (argument.starts_with("-")) return fmt::format("there is no option '{}'{}", argument, base::did_you_mean(argument, candidates));
+  if (argument.starts_with("-"))
+    return fmt::format("there is no option '{}'{}", argument, base::did_you_mean(argument, candidates));
   if (known.empty()) return fmt::format("'{}' is one argument too many", argument);
-  return fmt::format("there is no command '{}'{}", argument, answer::hint_and_list(argument, "the commands are", candidates));
+  return fmt::format("there is no command '{}'{}", argument,
+                     answer::hint_and_list(argument, "the commands are", candidates));
 }
 
 /// What the parser says, but for an option without its value, which it puts in terms of its own.
@@ -71,7 +74,8 @@ std::string text_of(const CLI::ParseError& error) {
   std::string text = error.what();
   const std::size_t colon = text.find(": ");
   const bool lacks_value = text.find(" required ") != std::string::npos && text.ends_with(" missing");
-  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos || !lacks_value) return text;
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos || !lacks_value)
+    return text;
   return text.substr(0, colon) + " needs a value";
 }
 
@@ -125,10 +129,14 @@ int flush_output(int code) {
 int run(int argument_count, char** arguments) {
   std::signal(SIGINT, exit_at_once);
   std::signal(SIGTERM, exit_at_once);
-  CLI::App program("Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.", "dovetail");
+  CLI::App program(
+      "Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.",
+      "dovetail");
   program.footer(
-      "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate examples/jobs/ppo-7b.yaml --plan plan.json\n"
-      "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad input;\n"
+      "Examples:\n  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n  dovetail simulate "
+      "examples/jobs/ppo-7b.yaml --plan plan.json\n"
+      "  dovetail schedule exp5 -o exp5.svg\n\nExit codes: 0 done; 1 a check failed, or reading or writing did; 2 bad "
+      "input;\n"
       "3 nothing fits the memory, or keeps the deadline; 130 interrupted, with the best so far.");
   program.set_version_flag("--version", version_text, "print the version and what it was built with");
   program.require_subcommand(1);

@@ -22,7 +22,8 @@ struct MeasuredArguments {
 
 base::Status check_measured(const MeasuredArguments& arguments) {
   if (arguments.name && !base::is_name(*arguments.name))
-    return base::bad_input(fmt::format("--name {} is no name; accepted: a text without control characters", base::quote(*arguments.name)));
+    return base::bad_input(
+        fmt::format("--name {} is no name; accepted: a text without control characters", base::quote(*arguments.name)));
   if (!arguments.output) return {};
   if (const auto fault = answer::find_measurement_fault(arguments.request)) return base::bad_input(*fault);
   return {};
@@ -40,15 +41,18 @@ base::Result<int> run_measured(const MeasuredArguments& arguments) {
 
 void add_measured(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<MeasuredArguments>();
-  CLI::App* command = add_command(program, "measured", "phase times that verl or NeMo-RL logged, beside what is predicted",
-                                  "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
-                                  "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
-                                  "examples/jobs/grpo-8b.plan.json -o run.yaml\n"
-                                  "  dovetail measured run-1-tag-timing_s_gen.csv timing_s/step=step.csv");
+  CLI::App* command = add_command(
+      program, "measured", "phase times that verl or NeMo-RL logged, beside what is predicted",
+      "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
+      "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
+      "examples/jobs/grpo-8b.plan.json -o run.yaml\n"
+      "  dovetail measured run-1-tag-timing_s_gen.csv timing_s/step=step.csv");
   add_request(*command, arguments->request);
-  add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write a dovetail/measurement@1 file for calibrate, JSON where it ends in .json; needs --job and --plan");
-  add_text_option(*command, "--name", arguments->name, "NAME", "of the row in that file (default: the job's name and the log's)");
+  add_text_option(
+      *command, "-o,--output", arguments->output, "FILE",
+      "write a dovetail/measurement@1 file for calibrate, JSON where it ends in .json; needs --job and --plan");
+  add_text_option(*command, "--name", arguments->name, "NAME",
+                  "of the row in that file (default: the job's name and the log's)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_measured(*arguments); });
 }

@@ -16,17 +16,21 @@ CLI::Option* finish(CLI::Option* option, const Flagged& flagged, std::string_vie
   return option->required(flagged.required)->option_text(is_positional(flagged) ? " " : std::string(kind));
 }
 
-void add_list(CLI::App& command, const Flagged& flagged, std::string_view kind, std::function<void(const std::vector<std::string>&)> take) {
-  CLI::Option* const option = command.add_option_function<std::vector<std::string>>(flagged.name, std::move(take), flagged.help);
+void add_list(CLI::App& command, const Flagged& flagged, std::string_view kind,
+              std::function<void(const std::vector<std::string>&)> take) {
+  CLI::Option* const option =
+      command.add_option_function<std::vector<std::string>>(flagged.name, std::move(take), flagged.help);
   // Without extra arguments: a list must not swallow the positional argument that follows it.
   if (!is_positional(flagged)) option->allow_extra_args(false);
   finish(option, flagged, kind);
 }
 
 /// An option whose text `read` takes; the message that it gives refuses it.
-void add_read(CLI::App& command, const Flagged& flagged, std::string_view kind, std::function<std::string(const std::string&)> read) {
+void add_read(CLI::App& command, const Flagged& flagged, std::string_view kind,
+              std::function<std::string(const std::string&)> read) {
   // The check runs before any command does; the callback has nothing left to do.
-  CLI::Option* const option = command.add_option_function<std::string>(flagged.name, [](const std::string&) {}, flagged.help);
+  CLI::Option* const option =
+      command.add_option_function<std::string>(flagged.name, [](const std::string&) {}, flagged.help);
   finish(option->check(CLI::Validator(std::move(read), "")), flagged, kind);
 }
 
@@ -57,7 +61,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, s
   add_list(command, flagged, kind.kind, [&values](const std::vector<std::string>& texts) { values = texts; });
 }
 
-void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take) {
+void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind,
+                std::function<void(std::uint64_t)> take) {
   add_read(command, flagged, "N", [kind, take = std::move(take)](const std::string& text) -> std::string {
     std::uint64_t number = 0;
     const char* const end = text.data() + text.size();
@@ -78,7 +83,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Seconds /*kin
   });
 }
 
-void add_option(CLI::App& command, const Flagged& flagged, answer::Amount /*kind*/, std::optional<base::Memory>& value) {
+void add_option(CLI::App& command, const Flagged& flagged, answer::Amount /*kind*/,
+                std::optional<base::Memory>& value) {
   add_read(command, flagged, "AMOUNT", [&value](const std::string& text) -> std::string {
     auto memory = base::parse_memory(text);
     if (!memory) return fmt::format("'{}' {}", text, memory.error().message);
@@ -87,7 +93,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Amount /*kind
   });
 }
 
-void add_choice(CLI::App& command, const Flagged& flagged, const std::string& choices, std::function<void(const std::string&)> take) {
+void add_choice(CLI::App& command, const Flagged& flagged, const std::string& choices,
+                std::function<void(const std::string&)> take) {
   add_read(command, flagged, choices, [choices, take = std::move(take)](const std::string& text) -> std::string {
     const std::vector<std::string> accepted = split(choices, '|');
     if (std::find(accepted.begin(), accepted.end(), text) != accepted.end()) {

@@ -36,7 +36,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, s
 void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Seconds kind, std::optional<double>& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Amount kind, std::optional<base::Memory>& value);
-void add_choice(CLI::App& command, const Flagged& flagged, const std::string& choices, std::function<void(const std::string&)> take);
+void add_choice(CLI::App& command, const Flagged& flagged, const std::string& choices,
+                std::function<void(const std::string&)> take);
 
 namespace detail {
 
@@ -108,7 +109,8 @@ void add_request(CLI::App& command, Request& request) {
     } else if constexpr (!std::is_same_v<Kind, answer::Unlisted>) {
       const bool positional = option.name.front() >= 'A' && option.name.front() <= 'Z';
       const std::string name = (positional ? "" : "--") + std::string(option.name);
-      detail::add_value(command, {name, detail::help_with(option.help, value), option.required || positional}, option.kind, value);
+      detail::add_value(command, {name, detail::help_with(option.help, value), option.required || positional},
+                        option.kind, value);
     }
   });
 }

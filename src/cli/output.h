@@ -9,8 +9,8 @@ namespace dovetail::cli {
 void print_nothing();
 /// Prints a JSON text (answer/question/json.h) on stdout.
 void print_json(std::string_view text);
-/// Prints `text` on stdout. Whatever a terminal would obey (base::has_controls), but tabs and line ends, is made visible: names, paths and
-/// arguments are of others.
+/// Prints `text` on stdout. Whatever a terminal would obey (base::has_controls), but tabs and line ends, is made
+/// visible: names, paths and arguments are of others.
 void print(std::string_view text);
 /// Prints a chart on stdout as it is, with its colours. REQUIRES: the texts of others in it are made visible, or clean.
 void print_drawn(std::string_view chart);

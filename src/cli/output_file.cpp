@@ -21,7 +21,8 @@ base::Status check_output_path(const std::string& path) {
   return base::Error{base::Failure::io, path, 0, 0, fmt::format("the folder '{}' does not exist", folder.string())};
 }
 
-base::Status check_no_input(const std::optional<std::string>& path, const std::vector<std::optional<std::string>>& to_be_read) {
+base::Status check_no_input(const std::optional<std::string>& path,
+                            const std::vector<std::optional<std::string>>& to_be_read) {
   if (!path || is_standard_output(*path)) return {};
   std::optional<std::string> input = base::read_as(*path);
   for (const std::optional<std::string>& other : to_be_read) {
@@ -29,7 +30,8 @@ base::Status check_no_input(const std::optional<std::string>& path, const std::v
     if (other && std::filesystem::equivalent(*path, *other, ignored)) input = other;
   }
   if (!input) return {};
-  return base::bad_input(fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
+  return base::bad_input(
+      fmt::format("the output '{}' is the input '{}', which would be lost; accepted: another file", *path, *input));
 }
 
 base::Result<std::string> write_output(const std::string& path, std::string_view content) {

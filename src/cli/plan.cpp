@@ -29,21 +29,26 @@ struct PlanArguments {
 
 /// Options that do not go together.
 base::Status check_plan(const PlanArguments& arguments) {
-  if (arguments.plan && arguments.output) return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
-  if (arguments.pick > 1 && !arguments.output) return base::bad_input("--pick says which plan -o writes; name a file with -o");
-  if (arguments.plan && arguments.mpi.asked) return base::bad_input("--mpi shares out a search; with --plan none is searched");
+  if (arguments.plan && arguments.output)
+    return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
+  if (arguments.pick > 1 && !arguments.output)
+    return base::bad_input("--pick says which plan -o writes; name a file with -o");
+  if (arguments.plan && arguments.mpi.asked)
+    return base::bad_input("--mpi shares out a search; with --plan none is searched");
   if (arguments.mpi.asked && arguments.request.job.path == "-")
     return base::bad_input("with --mpi every process reads the job, and only one has standard input; name a file");
   return {};
 }
 
 base::Result<int> run_prediction(const PlanArguments& arguments) {
-  DOVETAIL_TRY(const answer::PredictionAnswer answer, ask(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
+  DOVETAIL_TRY(const answer::PredictionAnswer answer,
+               ask(answer::PredictionRequest{arguments.request.job, *arguments.plan}, "plan"));
   DOVETAIL_CHECK(deliver(answer, arguments.json));
   return exit_code_of(answer.outcome);
 }
 
-/// Lets a search that shares its work out write the best plan so far to `output`, if that can be written again and again.
+/// Lets a search that shares its work out write the best plan so far to `output`, if that can be written again and
+/// again.
 void keep_best(BestFile& file, const std::string& output, answer::RankingRequest& request, answer::Watch& watch) {
   if (!can_be_rewritten(output)) return;
   request.on_better = [&file, output](const plan::Plan& plan, const plan::Job& job) {
@@ -87,7 +92,8 @@ base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArgu
   }
   DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
   const plan::Job& job = answer.scenario.job;
-  return deliver(answer, arguments.json, {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
+  return deliver(answer, arguments.json,
+                 {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
 }
 
 base::Result<int> run_ranking(const PlanArguments& arguments) {
@@ -114,17 +120,19 @@ base::Result<int> run_plan(const PlanArguments& given) {
 
 void add_plan(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<PlanArguments>();
-  CLI::App* command = add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
-                                  "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
-                                  "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
-                                  "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
-                                  "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
-                                  "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
+  CLI::App* command =
+      add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
+                  "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
+                  "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
+                  "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
+                  "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
+                  "  dovetail plan examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json");
   add_option(*command, {"--plan", "predict this plan, a dovetail/plan@1 file, in place of searching"}, answer::File{},
              [&plan = arguments->plan](answer::Input input) { plan = std::move(input); });
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the first plan there, as dovetail/plan@1 ('-': standard output)");
-  add_count_option(*command, "--pick", arguments->pick, 1, 1000, "with -o: write plan N of the table in place of the first");
+  add_count_option(*command, "--pick", arguments->pick, 1, 1000,
+                   "with -o: write plan N of the table in place of the first");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   add_mpi_options(*command, arguments->mpi);

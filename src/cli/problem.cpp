@@ -64,7 +64,9 @@ base::Status add_devices(const std::string& text, pipeline::TimingsOptions& opti
   std::vector<base::DeviceId> devices;
   for (const std::string& item : split(assignment.value, ',')) {
     const auto device = base::parse_index(item);
-    if (!device) return base::bad_input(fmt::format("{} '{}': '{}' is no device number; accepted: {}", option, text, item, example));
+    if (!device)
+      return base::bad_input(
+          fmt::format("{} '{}': '{}' is no device number; accepted: {}", option, text, item, example));
     devices.emplace_back(*device);
   }
   if (!options.devices.emplace(assignment.name, std::move(devices)).second) {
@@ -78,14 +80,22 @@ std::string spread_table(const pipeline::TimedProblem& timed) {
   std::vector<std::vector<std::string>> rows;
   for (const pipeline::TimingSpread& spread : timed.spread) {
     const auto range = static_cast<double>((spread.most - spread.least).count());
-    rows.push_back({spread.model, fmt::format("{}", spread.stage), std::string(1, pipeline::letter_of(spread.op)),
-                    fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.least, unit),
-                    base::format_time(spread.most, unit),
-                    spread.median.count() == 0 ? "-" : answer::percent(range / static_cast<double>(spread.median.count()))});
+    rows.push_back(
+        {spread.model, fmt::format("{}", spread.stage), std::string(1, pipeline::letter_of(spread.op)),
+         fmt::format("{}", spread.rows), base::format_time(spread.median, unit), base::format_time(spread.least, unit),
+         base::format_time(spread.most, unit),
+         spread.median.count() == 0 ? "-" : answer::percent(range / static_cast<double>(spread.median.count()))});
   }
   const std::string header = std::string(base::name_of(unit));
-  return report::render_table(
-      {{"model", report::Align::left}, {"stage"}, {"op"}, {"rows"}, {"median " + header}, {"least"}, {"most"}, {"range"}}, rows);
+  return report::render_table({{"model", report::Align::left},
+                               {"stage"},
+                               {"op"},
+                               {"rows"},
+                               {"median " + header},
+                               {"least"},
+                               {"most"},
+                               {"range"}},
+                              rows);
 }
 
 base::Result<pipeline::Problem> from_timings(const ProblemArguments& arguments) {
@@ -93,7 +103,8 @@ base::Result<pipeline::Problem> from_timings(const ProblemArguments& arguments) 
   for (const std::string& text : arguments.microbatches) DOVETAIL_CHECK(add_microbatches(text, options));
   for (const std::string& text : arguments.map) DOVETAIL_CHECK(add_devices(text, options));
   DOVETAIL_TRY(const std::string content, base::read_file(*arguments.timings));
-  DOVETAIL_TRY(pipeline::TimedProblem timed, pipeline::problem_from_timings(content, base::display_path(*arguments.timings), options));
+  DOVETAIL_TRY(pipeline::TimedProblem timed,
+               pipeline::problem_from_timings(content, base::display_path(*arguments.timings), options));
   print_error(spread_table(timed));
   return std::move(timed.problem);
 }
@@ -122,13 +133,17 @@ base::Result<int> run_problem(const ProblemArguments& arguments) {
 
 void add_problem(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ProblemArguments>();
-  CLI::App* command = add_command(program, "problem", "make a problem file from measured times, or print one",
-                                  "  dovetail problem --from timings.csv --microbatches actor=64 --microbatches critic=32 -o problem.yaml\n"
-                                  "  dovetail problem exp5 -o problem.yaml");
-  add_text_option(*command, "PROBLEM", arguments->source, " ", "problem file, '-' for standard input, or a bundled instance");
-  add_text_option(*command, "--from", arguments->timings, "FILE",
-                  "CSV of measured times: model,stage,op,seconds[,activation_bytes]; several rows of one op: their median");
-  add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N", "micro-batches of a model; once for each model");
+  CLI::App* command = add_command(
+      program, "problem", "make a problem file from measured times, or print one",
+      "  dovetail problem --from timings.csv --microbatches actor=64 --microbatches critic=32 -o problem.yaml\n"
+      "  dovetail problem exp5 -o problem.yaml");
+  add_text_option(*command, "PROBLEM", arguments->source, " ",
+                  "problem file, '-' for standard input, or a bundled instance");
+  add_text_option(
+      *command, "--from", arguments->timings, "FILE",
+      "CSV of measured times: model,stage,op,seconds[,activation_bytes]; several rows of one op: their median");
+  add_name_list(*command, "--microbatches", arguments->microbatches, "NAME=N",
+                "micro-batches of a model; once for each model");
   add_name_list(*command, "--map", arguments->map, "NAME=D,D,...",
                 "devices of a model's stages (default: 0, 1, ... for the first model, reversed for the others)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",

@@ -23,10 +23,12 @@ constexpr double default_timeout_seconds = 60;
 }  // namespace
 
 void add_mpi_options(CLI::App& command, MpiArguments& arguments) {
-  add_flag(command, "--mpi", arguments.asked, "share the chains out over the processes that mpirun started; never changes the answer");
+  add_flag(command, "--mpi", arguments.asked,
+           "share the chains out over the processes that mpirun started; never changes the answer");
   add_seconds_option(
       command, "--mpi-timeout",
-      fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)", default_timeout_seconds),
+      fmt::format("with --mpi: how long to wait for another process before it counts as lost (default {:g}s)",
+                  default_timeout_seconds),
       arguments.timeout_seconds);
 }
 
@@ -43,7 +45,8 @@ base::Result<std::optional<parallel::Exchange>> connect_processes(const MpiArgum
   if (!arguments.asked && arguments.timeout_seconds)
     return base::bad_input("--mpi-timeout is how long to wait for other processes: it needs --mpi");
   if (!arguments.asked) return std::optional<parallel::Exchange>();
-  DOVETAIL_TRY(parallel::Exchange exchange, parallel::connect_by_mpi(arguments.timeout_seconds.value_or(default_timeout_seconds)));
+  DOVETAIL_TRY(parallel::Exchange exchange,
+               parallel::connect_by_mpi(arguments.timeout_seconds.value_or(default_timeout_seconds)));
   if (exchange.rank > 0) print_nothing();
   return std::optional(std::move(exchange));
 }

@@ -27,7 +27,8 @@ std::size_t min_width(const std::vector<ProgressField>& fields) {
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room) {
   std::vector<std::size_t> order(fields.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&fields](std::size_t a, std::size_t b) { return fields[a].rank < fields[b].rank; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&fields](std::size_t a, std::size_t b) { return fields[a].rank < fields[b].rank; });
   std::size_t width = 0;
   std::size_t shown = 0;
   for (; shown < order.size(); ++shown) {

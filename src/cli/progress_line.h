@@ -16,8 +16,8 @@ using answer::ProgressField;
 /// What is printed where there is no terminal.
 enum class PlainLines { none, every_few_seconds };
 
-/// The fields that have room together, as they follow each other. Room is given by rank, and from the left where that is equal, up to the
-/// first that has none: a line is never cut within a number.
+/// The fields that have room together, as they follow each other. Room is given by rank, and from the left where that
+/// is equal, up to the first that has none: a line is never cut within a number.
 std::string fit_fields(const std::vector<ProgressField>& fields, std::size_t room);
 
 class ProgressLine {
@@ -29,7 +29,8 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// Shows these figures where the last line is long enough ago: a tenth of a second on a terminal, five seconds elsewhere.
+  /// Shows these figures where the last line is long enough ago: a tenth of a second on a terminal, five seconds
+  /// elsewhere.
   void update(const answer::Figures& figures);
   /// Shows a plain text in place of a search's figures, on a terminal only.
   void update(std::string_view text);

@@ -57,9 +57,10 @@ base::Result<Input> read_trace(const ScheduleText& text) {
 }
 
 /// Plays the plan at `plan`, else the best.
-base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan, const ReportArguments& arguments,
-                             const parallel::Cancellation& stop) {
-  answer::SimulationRequest request{.job = {text.input.path, text.content}, .play = arguments.play, .compared = !arguments.overlay};
+base::Result<Input> play_job(const ScheduleText& text, const std::optional<std::string>& plan,
+                             const ReportArguments& arguments, const parallel::Cancellation& stop) {
+  answer::SimulationRequest request{
+      .job = {text.input.path, text.content}, .play = arguments.play, .compared = !arguments.overlay};
   if (plan) request.plan = answer::Input{*plan};
   Asking asking("report", {arguments.output}, PlainLines::none);
   answer::Watch watch = asking.watch();
@@ -81,8 +82,9 @@ base::Result<std::vector<ScheduleText>> read_texts(const ReportArguments& argume
   for (const std::string& path : arguments.files) {
     DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
     if (answer::named_format(text.content) == "dovetail/plan")
-      return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
-                         fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
+      return base::Error{
+          base::Failure::bad_input, base::display_path(path), 0, 0,
+          fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
     texts.push_back(std::move(text));
   }
   return texts;
@@ -94,8 +96,9 @@ base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, c
   DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
   const auto jobs = std::count_if(texts.begin(), texts.end(), is_job);
   if (!arguments.plans.empty() && jobs != 1)
-    return base::bad_input(fmt::format("--plan is of a job, and {} among the files; accepted: one job, with one plan of it or several",
-                                       jobs == 0 ? "none is" : fmt::format("{} are", jobs)));
+    return base::bad_input(
+        fmt::format("--plan is of a job, and {} among the files; accepted: one job, with one plan of it or several",
+                    jobs == 0 ? "none is" : fmt::format("{} are", jobs)));
   std::vector<Input> inputs;
   for (const ScheduleText& text : texts) {
     if (!is_job(text)) {
@@ -114,7 +117,8 @@ base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, c
 }
 
 report::Page page_of(const Input& input) {
-  if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return report::trace_page(*trace, input.name);
+  if (const auto* trace = std::get_if<timeline::Timeline>(&input.content))
+    return report::trace_page(*trace, input.name);
   if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content)) return report::job_page(*played);
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
@@ -140,8 +144,9 @@ report::Page build(const std::vector<Input>& inputs, bool overlay) {
 base::Status check_overlay(const ReportArguments& arguments) {
   const std::size_t timelines = arguments.files.size() + std::max<std::size_t>(arguments.plans.size(), 1) - 1;
   if (!arguments.overlay || timelines == 2) return {};
-  return base::bad_input(fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
-                                     timelines == 1 ? "one is" : fmt::format("{} are", timelines)));
+  return base::bad_input(
+      fmt::format("--overlay lays two timelines over each other, and {} given; accepted: --overlay A B",
+                  timelines == 1 ? "one is" : fmt::format("{} are", timelines)));
 }
 
 base::Result<int> run_report(const ReportArguments& arguments) {
@@ -149,8 +154,10 @@ base::Result<int> run_report(const ReportArguments& arguments) {
   std::vector<std::optional<std::string>> read(arguments.files.begin(), arguments.files.end());
   read.insert(read.end(), arguments.plans.begin(), arguments.plans.end());
   DOVETAIL_CHECK(check_standard_input(read));
-  if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") && !arguments.output.ends_with(".htm"))
-    return base::bad_input(fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
+  if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") &&
+      !arguments.output.ends_with(".htm"))
+    return base::bad_input(
+        fmt::format("a report is HTML, which '{}' does not say; accepted: .html, .htm, or '-'", arguments.output));
   DOVETAIL_CHECK(check_output_path(arguments.output));
   DOVETAIL_CHECK(check_no_input(arguments.output, read));
   const parallel::Cancellation stop(&stop_on_interrupt(), arguments.play.search.budget.time_limit);
@@ -159,7 +166,9 @@ base::Result<int> run_report(const ReportArguments& arguments) {
   if (arguments.title) page.title = *arguments.title;
   DOVETAIL_TRY(const std::string written, write_output(arguments.output, report::render_html(page)));
   if (!is_standard_output(arguments.output)) print(fmt::format("written: {}; open it in a browser\n", written));
-  const auto is_played = [](const Input& input) { return std::holds_alternative<answer::SimulationAnswer>(input.content); };
+  const auto is_played = [](const Input& input) {
+    return std::holds_alternative<answer::SimulationAnswer>(input.content);
+  };
   const bool played = std::any_of(inputs.begin(), inputs.end(), is_played);
   return played && stop_on_interrupt().requested() ? exit_interrupted : exit_done;
 }
@@ -168,18 +177,21 @@ base::Result<int> run_report(const ReportArguments& arguments) {
 
 void add_report(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ReportArguments>();
-  CLI::App* command = add_command(program, "report", "write jobs, schedules or traces as an HTML report, one file that needs nothing else",
-                                  "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
-                                  "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
-                                  "  dovetail report schedule.json -o schedule.html\n"
-                                  "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
-                                  "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html");
+  CLI::App* command = add_command(
+      program, "report", "write jobs, schedules or traces as an HTML report, one file that needs nothing else",
+      "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
+      "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
+      "  dovetail report schedule.json -o schedule.html\n"
+      "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
+      "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html");
   add_positional_list(*command, "FILE", arguments->files,
                       "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
                 "of the job, in place of the best that is found, a dovetail/plan@1 file (may be given several times)");
-  add_text_option(*command, "-o,--output", arguments->output, "FILE", "file to write, '-' for standard output (default: report.html)");
-  add_text_option(*command, "--title", arguments->title, "TEXT", "title of the report (default: the names of the files)");
+  add_text_option(*command, "-o,--output", arguments->output, "FILE",
+                  "file to write, '-' for standard output (default: report.html)");
+  add_text_option(*command, "--title", arguments->title, "TEXT",
+                  "title of the report (default: the names of the files)");
   add_flag(*command, "--overlay", arguments->overlay,
            "lay two timelines over each other, begun with the same step, and list how they differ");
   add_problem_option(*command, arguments->problem, "problem that the schedules are of (default: as the files say)");

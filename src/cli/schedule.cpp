@@ -40,10 +40,12 @@ struct Output {
 
 /// Options of the output that do not go together.
 base::Status check_schedule(const ScheduleArguments& arguments) {
-  if (arguments.pick > 0 && !arguments.asks_front()) return base::bad_input("--pick chooses from a front: it needs --objective pareto");
+  if (arguments.pick > 0 && !arguments.asks_front())
+    return base::bad_input("--pick chooses from a front: it needs --objective pareto");
   if (arguments.pick > 0 && !arguments.output)
     return base::bad_input("--pick chooses the schedule of a front that is written: it needs -o FILE");
-  if (arguments.format && !arguments.output) return base::bad_input("--format is the format of -o FILE, which is missing");
+  if (arguments.format && !arguments.output)
+    return base::bad_input("--format is the format of -o FILE, which is missing");
   return {};
 }
 
@@ -52,19 +54,21 @@ base::Result<Output> output_of(const ScheduleArguments& arguments) {
   DOVETAIL_TRY(const ScheduleFormat format, format_to_write(*arguments.output, arguments.format));
   const bool whole_front = arguments.asks_front() && arguments.pick == 0;
   if (whole_front && format != ScheduleFormat::json && format != ScheduleFormat::svg)
-    return base::bad_input(
-        fmt::format("a front is written as json or svg, not as {}; with --pick N one of its schedules is written, in any format",
-                    base::enum_name(format)));
+    return base::bad_input(fmt::format(
+        "a front is written as json or svg, not as {}; with --pick N one of its schedules is written, in any format",
+        base::enum_name(format)));
   return Output{arguments.output, format};
 }
 
-/// Asks with a line of progress, with which `file` keeps up. Where the output is an Error, it is one of what is read: of several processes
-/// only the first writes, and all have to end alike.
+/// Asks with a line of progress, with which `file` keeps up. Where the output is an Error, it is one of what is read:
+/// of several processes only the first writes, and all have to end alike.
 template <class Request>
 auto ask_for(const Request& request, const base::Result<Output>& output, BestFile* file = nullptr) {
   Asking asking("schedule", {output.ok() ? output->path : std::nullopt}, PlainLines::every_few_seconds);
   answer::Watch watch = asking.watch();
-  watch.on_read = [&output, check_inputs = watch.on_read]() -> base::Status { return output.ok() ? check_inputs() : output.error(); };
+  watch.on_read = [&output, check_inputs = watch.on_read]() -> base::Status {
+    return output.ok() ? check_inputs() : output.error();
+  };
   watch.on_figures = [file, show = watch.on_figures](const answer::Figures& figures) {
     show(figures);
     if (file != nullptr) file->catch_up();
@@ -80,7 +84,8 @@ struct Written {
 
 /// Writes and prints an answer, which says where it was written to.
 template <class Answer>
-base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path, const Written& written) {
+base::Status deliver_written(Answer& answer, bool json, const std::optional<std::string>& path,
+                             const Written& written) {
   if (path && json && is_standard_output(*path)) return deliver_json(to_json(answer), {path, written.content});
   if (path) {
     DOVETAIL_TRY(answer.written, written.write());
@@ -117,8 +122,8 @@ base::Result<int> run_one(const ScheduleArguments& arguments, const base::Result
   if (answer.outcome == answer::Outcome::infeasible)
     report_infeasible(answer, arguments.json);
   else
-    DOVETAIL_CHECK(
-        deliver_written(answer, arguments.json, output->path, written_schedule(answer.solved->schedule, answer.asked.named.name, *output)));
+    DOVETAIL_CHECK(deliver_written(answer, arguments.json, output->path,
+                                   written_schedule(answer.solved->schedule, answer.asked.named.name, *output)));
   if (const auto lost = answer.lost_process()) return *lost;
   return exit_code_of(answer.outcome);
 }
@@ -129,20 +134,24 @@ Written written_front(const answer::FrontAnswer& answer, const ScheduleArguments
     return written_schedule(answer.schedules[picked].solved.schedule, answer.asked.named.name, output);
   }
   const auto content = [&]() -> base::Result<std::string> {
-    return output.format == ScheduleFormat::svg ? report::render_pareto_svg(report::picture_of(answer)) : answer::front_file(answer);
+    return output.format == ScheduleFormat::svg ? report::render_pareto_svg(report::picture_of(answer))
+                                                : answer::front_file(answer);
   };
   return {content, [&output, content] { return write_outputs({{*output.path, *content()}}); }};
 }
 
-/// Writes and prints the front. Where there is no schedule with the number to write it is printed before that is an Error.
+/// Writes and prints the front. Where there is no schedule with the number to write it is printed before that is an
+/// Error.
 base::Status deliver_front(answer::FrontAnswer& answer, const ScheduleArguments& arguments, const Output& output) {
   const auto schedules = static_cast<std::int64_t>(answer.schedules.size());
-  if (arguments.pick <= schedules) return deliver_written(answer, arguments.json, output.path, written_front(answer, arguments, output));
+  if (arguments.pick <= schedules)
+    return deliver_written(answer, arguments.json, output.path, written_front(answer, arguments, output));
   if (arguments.json)
     print_json(to_json(answer));
   else
     print_beside(output.path, report::text_of(sections(answer)));
-  return base::bad_input(fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
+  return base::bad_input(
+      fmt::format("the front has {}; --pick accepts 1 to {}", answer::counted(schedules, "schedule"), schedules));
 }
 
 base::Result<int> run_front(const ScheduleArguments& arguments, const base::Result<Output>& output) {
@@ -184,11 +193,13 @@ void add_schedule(CLI::App& program, Action& action) {
                                   "  dovetail schedule exp5 --objective pareto -o front.svg\n\nSolvers:\n" +
                                       answer::list_of_solvers());
   add_request(*command, arguments->request);
-  add_count_option(*command, "--pick", arguments->pick, 1, max_picked, "of a front, write the schedule with this number to -o FILE");
+  add_count_option(*command, "--pick", arguments->pick, 1, max_picked,
+                   "of a front, write the schedule with this number to -o FILE");
   add_mpi_options(*command, arguments->mpi);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the schedule, or the front (.json, .svg), to FILE ('-': standard output)");
-  add_text_option(*command, "--format", arguments->format, written_formats, "format of FILE (default: by its extension)");
+  add_text_option(*command, "--format", arguments->format, written_formats,
+                  "format of FILE (default: by its extension)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_schedule(*arguments); });
 }

@@ -18,13 +18,14 @@ namespace dovetail::cli {
 namespace {
 
 /// Longer extensions first: ".chrome.json" is no ".json".
-constexpr std::array<std::pair<std::string_view, ScheduleFormat>, 7> extensions{{{".chrome.json", ScheduleFormat::chrome},
-                                                                                 {".trace.json", ScheduleFormat::chrome},
-                                                                                 {".json", ScheduleFormat::json},
-                                                                                 {".svg", ScheduleFormat::svg},
-                                                                                 {".csv", ScheduleFormat::csv},
-                                                                                 {".txt", ScheduleFormat::trace},
-                                                                                 {".trace", ScheduleFormat::trace}}};
+constexpr std::array<std::pair<std::string_view, ScheduleFormat>, 7> extensions{
+    {{".chrome.json", ScheduleFormat::chrome},
+     {".trace.json", ScheduleFormat::chrome},
+     {".json", ScheduleFormat::json},
+     {".svg", ScheduleFormat::svg},
+     {".csv", ScheduleFormat::csv},
+     {".txt", ScheduleFormat::trace},
+     {".trace", ScheduleFormat::trace}}};
 
 timeline::Timeline timeline_of(const pipeline::Schedule& schedule, const std::string& title) {
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title);
@@ -44,11 +45,12 @@ std::optional<pipeline::CsvActions> csv_actions_of(ScheduleFormat format) {
 }
 
 /// The one file of a schedule of one pipeline, that goes to `path`, which has no name for several.
-base::Result<std::string> csv_content(const pipeline::Schedule& schedule, pipeline::CsvActions actions, const std::string& path) {
+base::Result<std::string> csv_content(const pipeline::Schedule& schedule, pipeline::CsvActions actions,
+                                      const std::string& path) {
   DOVETAIL_TRY(const std::vector<pipeline::CsvFile> files, pipeline::schedule_to_pytorch_csv(schedule, actions));
   if (files.size() == 1) return files.front().content;
-  return base::bad_input(
-      fmt::format("CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
+  return base::bad_input(fmt::format(
+      "CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
 }
 
 }  // namespace
@@ -64,12 +66,13 @@ base::Result<ScheduleFormat> format_to_write(const std::string& path, const std:
   for (const auto& [extension, format] : extensions) {
     if (path.size() > extension.size() && path.ends_with(extension)) return format;
   }
-  return base::bad_input(
-      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it ({})", path,
-                  written_formats));
+  return base::bad_input(fmt::format(
+      "the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it ({})",
+      path, written_formats));
 }
 
-base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format) {
+base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
+                                           ScheduleFormat format) {
   switch (format) {
     case ScheduleFormat::json:
       return pipeline::schedule_to_json(schedule);
@@ -86,13 +89,14 @@ base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, c
   DOVETAIL_ASSERT(false);
 }
 
-base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format,
-                                                      const std::string& path) {
+base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
+                                                      ScheduleFormat format, const std::string& path) {
   const auto actions = csv_actions_of(format);
   std::error_code ignored;
   const bool has_name = !is_standard_output(path) && !std::filesystem::is_other(path, ignored);
   if (!actions || !has_name) {
-    DOVETAIL_TRY(const std::string content, actions ? csv_content(schedule, *actions, path) : schedule_content(schedule, title, format));
+    DOVETAIL_TRY(const std::string content,
+                 actions ? csv_content(schedule, *actions, path) : schedule_content(schedule, title, format));
     return write_outputs({{path, content}});
   }
   DOVETAIL_TRY(const std::vector<pipeline::CsvFile> files, pipeline::schedule_to_pytorch_csv(schedule, *actions));

@@ -17,18 +17,19 @@ using answer::ScheduleFormat;
 /// What --format accepts for writing ("json|trace|...").
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms";
 
-/// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json, .json, .svg,
-/// .csv, .txt or .trace). An Error names what is accepted; also where the folder of `path` does not exist, so that a long search
-/// is not lost to a slip of the fingers.
+/// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json,
+/// .json, .svg, .csv, .txt or .trace). An Error names what is accepted; also where the folder of `path` does not exist,
+/// so that a long search is not lost to a slip of the fingers.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
-/// The schedule in that format, called `title` in pictures; an Error for CSV of several pipelines, which are several files.
-/// REQUIRES: no validate(schedule).
-base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format);
+/// The schedule in that format, called `title` in pictures; an Error for CSV of several pipelines, which are several
+/// files. REQUIRES: no validate(schedule).
+base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
+                                           ScheduleFormat format);
 
 /// Writes the schedule, and gives the paths written: one, or a CSV for each pipeline.
 /// REQUIRES: no validate(schedule).
-base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title, ScheduleFormat format,
-                                                      const std::string& path);
+base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
+                                                      ScheduleFormat format, const std::string& path);
 
 }  // namespace dovetail::cli

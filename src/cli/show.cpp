@@ -33,11 +33,13 @@ void draw(const pipeline::Schedule& schedule, const std::string& title, const Sh
   style.columns = arguments.columns > 0 ? arguments.columns : chart_columns();
   style.color = use_color(arguments.color);
   style.rows = arguments.rows;
-  print_drawn(report::render_terminal_gantt(timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title), style));
+  print_drawn(report::render_terminal_gantt(
+      timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), title), style));
 }
 
 base::Error does_not_fit(std::string_view what, const std::vector<pipeline::CapacityExcess>& excess) {
-  return {base::Failure::infeasible, {}, 0, 0, fmt::format("{}:\n{}", what, report::text_of(answer::excess_table(excess)))};
+  return {
+      base::Failure::infeasible, {}, 0, 0, fmt::format("{}:\n{}", what, report::text_of(answer::excess_table(excess)))};
 }
 
 /// Draws the schedule that a solver makes of a problem.
@@ -48,16 +50,19 @@ base::Result<int> show_solved(const std::string& name, const ShowArguments& argu
   const fuse::Solved& solved = *answer.solved;
   if (answer.outcome == answer::Outcome::infeasible)
     return does_not_fit(fmt::format("no schedule that {} found fits the memory", answer.solver), solved.excess);
-  draw(solved.schedule, fmt::format("{} ({})", answer.asked.named.name, answer::describe(solved.solution.solver)), arguments);
+  draw(solved.schedule, fmt::format("{} ({})", answer.asked.named.name, answer::describe(solved.solution.solver)),
+       arguments);
   return exit_code_of(answer.outcome);
 }
 
 base::Result<int> show_file(const std::string& path, const ShowArguments& arguments) {
   if (answer::is_instance({path}))
-    return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; say how to make one: dovetail show {0} --solver {1}", path,
-                                       answer::default_solver().name));
+    return base::bad_input(
+        fmt::format("'{0}' is a problem, not a schedule; say how to make one: dovetail show {0} --solver {1}", path,
+                    answer::default_solver().name));
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
-  DOVETAIL_TRY(const answer::LoadedSchedule loaded, answer::load_valid_schedule({path}, forced, arguments.problem, noting()));
+  DOVETAIL_TRY(const answer::LoadedSchedule loaded,
+               answer::load_valid_schedule({path}, forced, arguments.problem, noting()));
   draw(loaded.file.schedule, loaded.path, arguments);
   return exit_done;
 }
@@ -67,7 +72,8 @@ base::Result<int> run_show(const ShowArguments& arguments) {
     return base::bad_input("--problem belongs to a schedule file; with --solver the problem is the argument");
   for (std::size_t i = 0; i < arguments.files.size(); ++i) {
     if (i > 0) print("\n");
-    DOVETAIL_TRY(const int code, arguments.solver ? show_solved(arguments.files[i], arguments) : show_file(arguments.files[i], arguments));
+    DOVETAIL_TRY(const int code, arguments.solver ? show_solved(arguments.files[i], arguments)
+                                                  : show_file(arguments.files[i], arguments));
     if (code != exit_done) return code;
   }
   return exit_done;
@@ -77,17 +83,20 @@ base::Result<int> run_show(const ShowArguments& arguments) {
 
 void add_show(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ShowArguments>();
-  CLI::App* command =
-      add_command(program, "show", "draw schedules in the terminal", "  dovetail show schedule.json\n  dovetail show exp5 --solver greedy");
+  CLI::App* command = add_command(program, "show", "draw schedules in the terminal",
+                                  "  dovetail show schedule.json\n  dovetail show exp5 --solver greedy");
   add_positional_list(*command, "FILE", arguments->files,
                       "schedule files ('-': standard input); with --solver: problems or bundled instances");
-  add_text_option(*command, "--solver", arguments->solver, "SOLVER", "take FILE as a problem, and draw what this solver makes of it");
+  add_text_option(*command, "--solver", arguments->solver, "SOLVER",
+                  "take FILE as a problem, and draw what this solver makes of it");
   add_problem_option(*command, arguments->problem, "problem that FILE is a schedule of (default: as the file says)");
-  add_text_option(*command, "--format", arguments->format, answer::read_formats, "format of FILE (default: told from its content)");
+  add_text_option(*command, "--format", arguments->format, answer::read_formats,
+                  "format of FILE (default: told from its content)");
   add_color_option(*command, arguments->color);
   add_count_option(*command, "--columns", arguments->columns, report::min_gantt_columns, max_columns,
                    "width of the chart (default: COLUMNS, else the terminal's, else 80)");
-  add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count, "most devices to draw (default: all)");
+  add_count_option(*command, "--rows", arguments->rows, 1, pipeline::max_device_count,
+                   "most devices to draw (default: all)");
   add_request(*command, arguments->search);
   set_action(*command, action, [arguments] { return run_show(*arguments); });
 }

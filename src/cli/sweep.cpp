@@ -27,7 +27,8 @@ base::Result<OutputFormat> format_of(const std::string& path) {
   if (path.ends_with(".json") || is_standard_output(path)) return OutputFormat::json;
   if (path.ends_with(".csv")) return OutputFormat::csv;
   if (path.ends_with(".svg")) return OutputFormat::svg;
-  return base::bad_input(fmt::format("the extension of '{}' does not tell the format; accepted: .svg, .json, .csv", path));
+  return base::bad_input(
+      fmt::format("the extension of '{}' does not tell the format; accepted: .svg, .json, .csv", path));
 }
 
 base::Result<std::string> content_of(const answer::SweepAnswer& answer, OutputFormat format, const std::string& path) {
@@ -55,11 +56,12 @@ base::Result<int> run_sweep(const SweepArguments& arguments) {
 
 void add_sweep(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      add_command(program, "sweep", "vary one input of a job or of its plan: what each value costs, and which is best",
-                  "  dovetail sweep examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml --over length -o lengths.svg\n"
-                  "  dovetail sweep examples/jobs/rlhfuse-33b-13b.yaml --plan examples/jobs/rlhfuse-33b-13b.plan.json --over threshold\n"
-                  "  dovetail sweep examples/jobs/grpo-8b.yaml --over nodes --values 1,2,4");
+  CLI::App* command = add_command(
+      program, "sweep", "vary one input of a job or of its plan: what each value costs, and which is best",
+      "  dovetail sweep examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml --over length -o lengths.svg\n"
+      "  dovetail sweep examples/jobs/rlhfuse-33b-13b.yaml --plan examples/jobs/rlhfuse-33b-13b.plan.json --over "
+      "threshold\n"
+      "  dovetail sweep examples/jobs/grpo-8b.yaml --over nodes --values 1,2,4");
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "FILE", "write the curves: .svg, .json or .csv");
   add_json_flag(*command, arguments->json);

@@ -22,7 +22,8 @@ std::string compiler() {
 
 std::string mpi() {
   if (const auto module = parallel::find_mpi_module()) return "yes: loaded when asked for, from " + *module;
-  if (parallel::mpi_module_was_built()) return "no: it was built, but its module is not where this program looks (DOVETAIL_MODULE_PATH)";
+  if (parallel::mpi_module_was_built())
+    return "no: it was built, but its module is not where this program looks (DOVETAIL_MODULE_PATH)";
   return "no: libopenmpi-dev was missing, or not wanted, when this was built";
 }
 
@@ -39,8 +40,9 @@ std::string version_text() {
       "yaml-cpp:      {}\n"
       "MPI:           {}\n"
       "libtorch:      no: nothing in this version uses it",
-      DOVETAIL_VERSION, compiler(), DOVETAIL_BUILD_TYPE, CLI11_VERSION, FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100,
-      NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH, DOVETAIL_YAML_CPP_VERSION, mpi());
+      DOVETAIL_VERSION, compiler(), DOVETAIL_BUILD_TYPE, CLI11_VERSION, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+      FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH,
+      DOVETAIL_YAML_CPP_VERSION, mpi());
 }
 
 }  // namespace dovetail::cli

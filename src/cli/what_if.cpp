@@ -24,9 +24,10 @@ base::Result<int> run_what_if(const WhatIfArguments& arguments) {
 
 void add_what_if(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<WhatIfArguments>();
-  CLI::App* command = add_command(program, "what-if", "is fusion worth it here, and what would older policies or partial rollout give",
-                                  "  dovetail what-if examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml\n"
-                                  "  dovetail what-if examples/jobs/grpo-8b.yaml --json");
+  CLI::App* command =
+      add_command(program, "what-if", "is fusion worth it here, and what would older policies or partial rollout give",
+                  "  dovetail what-if examples/jobs/ppo-7b.yaml --plan examples/jobs/ppo-7b.plan.yaml\n"
+                  "  dovetail what-if examples/jobs/grpo-8b.yaml --json");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_what_if(*arguments); });

@@ -58,7 +58,8 @@ int device_count(const Cluster& cluster) {
 bool nodes_are_equal(const Cluster& cluster) {
   return std::all_of(cluster.groups.begin(), cluster.groups.end(), [&](const NodeGroup& group) {
     const NodeGroup& first = cluster.groups.front();
-    return group.devices_per_node == first.devices_per_node && group.gpu == first.gpu && group.host_memory == first.host_memory;
+    return group.devices_per_node == first.devices_per_node && group.gpu == first.gpu &&
+           group.host_memory == first.host_memory;
   });
 }
 
@@ -76,7 +77,9 @@ std::size_t group_of(const Cluster& cluster, NodeId node) { return place_of_node
 
 int devices_of(const Cluster& cluster, NodeId node) { return cluster.groups[group_of(cluster, node)].devices_per_node; }
 
-const Gpu& gpu_of(const Cluster& cluster, DeviceId device) { return cluster.groups[place_of_device(cluster, device).index].gpu; }
+const Gpu& gpu_of(const Cluster& cluster, DeviceId device) {
+  return cluster.groups[place_of_device(cluster, device).index].gpu;
+}
 
 int meeting_level(const Cluster& cluster, DeviceId a, DeviceId b) {
   const int first = node_of(cluster, a).value;

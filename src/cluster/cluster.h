@@ -29,7 +29,8 @@ struct NodeGroup {
 /// One level of the network between nodes.
 struct NetworkLevel {
   std::string name;
-  int nodes = 0;         ///< that one switch of this level joins: nodes k * nodes ... (k + 1) * nodes - 1; 0 on the last level: all
+  int nodes =
+      0;  ///< that one switch of this level joins: nodes k * nodes ... (k + 1) * nodes - 1; 0 on the last level: all
   double bandwidth = 0;  ///< bytes/s of a device in one direction
   double latency = 0;    ///< seconds of a message
   std::optional<double> half_bandwidth_size =
@@ -38,8 +39,9 @@ struct NetworkLevel {
   friend bool operator==(const NetworkLevel&, const NetworkLevel&) = default;
 };
 
-/// A cluster; sound if it was read by read_cluster. Otherwise: at least one group, at least one node and device in each, and at least one
-/// network, each level's `nodes` a multiple of that of the level before it, and 0 only on the last.
+/// A cluster; sound if it was read by read_cluster. Otherwise: at least one group, at least one node and device in
+/// each, and at least one network, each level's `nodes` a multiple of that of the level before it, and 0 only on the
+/// last.
 struct Cluster {
   std::vector<NodeGroup> groups;
   std::vector<NetworkLevel> networks;  ///< from the innermost to the one that joins all nodes
@@ -66,8 +68,8 @@ std::size_t group_of(const Cluster& cluster, NodeId node);
 int devices_of(const Cluster& cluster, NodeId node);
 const Gpu& gpu_of(const Cluster& cluster, DeviceId device);
 
-/// The level at which two devices meet, and with them all devices between the two: 0 inside a node, else 1 + the index in `networks` of the
-/// innermost level that joins their nodes.
+/// The level at which two devices meet, and with them all devices between the two: 0 inside a node, else 1 + the index
+/// in `networks` of the innermost level that joins their nodes.
 int meeting_level(const Cluster& cluster, DeviceId a, DeviceId b);
 
 }  // namespace dovetail::cluster

@@ -38,7 +38,8 @@ std::string_view doubt(Measure measure, double amount) {
     return "is less than 1MB/s; accepted: at least that, such as `50GB/s` (a number without a unit is in bytes/s)";
   }
   if (measure == Measure::compute && amount < min_speed) {
-    return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (a number without a unit is in FLOP/s)";
+    return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (a number without a unit is in "
+           "FLOP/s)";
   }
   if (measure == Measure::time && amount > max_latency) {
     return "is more than 1s; accepted: at most that, such as `5us` (a number without a unit is in seconds)";
@@ -56,14 +57,16 @@ Result<double> read_likely(const Node& node, const std::string& what, Measure me
 Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero zero = Zero::refused) {
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
   if (bytes > 0 && bytes < min_memory) {
-    return node.error(fmt::format("{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (a number without a unit is in bytes)",
-                                  what, node.describe()));
+    return node.error(fmt::format(
+        "{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (a number without a unit is in bytes)", what,
+        node.describe()));
   }
   return bytes;
 }
 
 /// Reads the amount at `key`, where it is there, into `amount`.
-Status read_optional(const Node& map, std::string_view what, std::string_view key, Measure measure, Zero zero, double& amount) {
+Status read_optional(const Node& map, std::string_view what, std::string_view key, Measure measure, Zero zero,
+                     double& amount) {
   if (const std::optional<Node> node = map.find(key)) {
     DOVETAIL_TRY(amount, read_likely(*node, fmt::format("{} of {}", quote(key), what), measure, zero));
   }
@@ -74,7 +77,8 @@ Status read_optional(const Node& map, std::string_view what, std::string_view ke
 Result<std::string> name_in(const Node& map, std::string_view what) {
   DOVETAIL_TRY(const Node name, base::require(map, what, "name"));
   if (!name.is_string() || !base::is_name(name.text())) {
-    return name.error(fmt::format("`name` of {} is {}; accepted: a string of letters, digits and signs", what, name.describe()));
+    return name.error(
+        fmt::format("`name` of {} is {}; accepted: a string of letters, digits and signs", what, name.describe()));
   }
   return std::string(name.text());
 }
@@ -86,12 +90,14 @@ Status read_gpu_memory(const Node& map, const std::string& what, Gpu& gpu) {
   if (const std::optional<Node> usable = map.find("usable_memory")) {
     DOVETAIL_TRY(gpu.usable_memory, read_memory(*usable, "`usable_memory` of " + what));
     if (gpu.usable_memory > gpu.memory) {
-      return usable->error(fmt::format("`usable_memory` of {}: {} is more than its `memory`, {}; accepted: at most that", what,
-                                       usable->describe(), memory.describe()));
+      return usable->error(
+          fmt::format("`usable_memory` of {}: {} is more than its `memory`, {}; accepted: at most that", what,
+                      usable->describe(), memory.describe()));
     }
   }
   DOVETAIL_TRY(const Node bandwidth, base::require(map, what, "bandwidth", "`bandwidth: 3.35TB/s`"));
-  DOVETAIL_TRY(gpu.memory_bandwidth, read_likely(bandwidth, "`bandwidth` of " + what, Measure::bandwidth, Zero::refused));
+  DOVETAIL_TRY(gpu.memory_bandwidth,
+               read_likely(bandwidth, "`bandwidth` of " + what, Measure::bandwidth, Zero::refused));
   return {};
 }
 
@@ -114,15 +120,15 @@ Result<Gpu> read_gpu(const Node& node) {
   if (!node.is_map()) {
     // A name such as 4090 is a number.
     if (!node.is_string() && !node.is_number()) {
-      return node.error(
-          fmt::format("`gpu` is {}; accepted: a map of figures, or one of {}", node.describe(), fmt::join(gpu_names(), ", ")));
+      return node.error(fmt::format("`gpu` is {}; accepted: a map of figures, or one of {}", node.describe(),
+                                    fmt::join(gpu_names(), ", ")));
     }
     Result<Gpu> gpu = find_gpu(node.text());
     if (!gpu.ok()) return node.error(gpu.error().message + ", or a map of figures");
     return gpu;
   }
-  DOVETAIL_CHECK(
-      base::check_keys(node, "`gpu`", {"name", "memory", "usable_memory", "bandwidth", "bf16", "fp16", "fp8", "link", "host_link"}));
+  DOVETAIL_CHECK(base::check_keys(
+      node, "`gpu`", {"name", "memory", "usable_memory", "bandwidth", "bf16", "fp16", "fp8", "link", "host_link"}));
   Gpu gpu;
   DOVETAIL_TRY(gpu.name, name_in(node, "`gpu`"));
   const std::string what = "GPU " + quote(gpu.name);
@@ -132,16 +138,20 @@ Result<Gpu> read_gpu(const Node& node) {
   return gpu;
 }
 
-/// Reads `nodes`, `gpus_per_node`, `gpu` and `host_memory` of `map`; `devices` is how many other groups have, and then with this one.
+/// Reads `nodes`, `gpus_per_node`, `gpu` and `host_memory` of `map`; `devices` is how many other groups have, and then
+/// with this one.
 Result<NodeGroup> read_group(const Node& map, std::string_view what, int& devices) {
   NodeGroup group;
   DOVETAIL_TRY(const Node nodes, base::require(map, what, "nodes", "`nodes: 4`"));
-  DOVETAIL_TRY(const std::int64_t node_number, base::read_whole(nodes, fmt::format("`nodes` of {}", what), 1, max_device_count));
+  DOVETAIL_TRY(const std::int64_t node_number,
+               base::read_whole(nodes, fmt::format("`nodes` of {}", what), 1, max_device_count));
   DOVETAIL_TRY(const Node per_node, base::require(map, what, "gpus_per_node", "`gpus_per_node: 8`"));
-  DOVETAIL_TRY(const std::int64_t in_node, base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
+  DOVETAIL_TRY(const std::int64_t in_node,
+               base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
   if (node_number * in_node > max_device_count - devices) {
-    return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number, in_node,
-                                   devices > 0 ? fmt::format(" beside {} GPUs of other groups", devices) : "", max_device_count));
+    return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number,
+                                   in_node, devices > 0 ? fmt::format(" beside {} GPUs of other groups", devices) : "",
+                                   max_device_count));
   }
   group.nodes = static_cast<int>(node_number);
   group.devices_per_node = static_cast<int>(in_node);
@@ -164,12 +174,14 @@ Result<std::vector<NodeGroup>> read_groups(const Node& map) {
   }
   for (const std::string_view key : {"nodes", "gpus_per_node", "gpu", "host_memory"}) {
     if (!map.find(key)) continue;
-    return list->error(fmt::format("`cluster` has both {} and `groups`; accepted: `groups` with {} in each, or one kind of node without it",
-                                   quote(key), quote(key)));
+    return list->error(fmt::format(
+        "`cluster` has both {} and `groups`; accepted: `groups` with {} in each, or one kind of node without it",
+        quote(key), quote(key)));
   }
   if (!list->is_list() || list->size() == 0) {
-    return list->error(fmt::format("`groups` is {}; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory",
-                                   list->is_list() ? "an empty list" : list->describe()));
+    return list->error(
+        fmt::format("`groups` is {}; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory",
+                    list->is_list() ? "an empty list" : list->describe()));
   }
   std::vector<NodeGroup> groups;
   for (std::size_t i = 0; i < list->size(); ++i) {
@@ -198,7 +210,8 @@ Status read_speeds(const Node& map, const std::string& what, NetworkLevel& netwo
   return {};
 }
 
-/// Reads level `index` of `networks`; `joined` is how many nodes a switch of the level before joins, 1 before the first.
+/// Reads level `index` of `networks`; `joined` is how many nodes a switch of the level before joins, 1 before the
+/// first.
 Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usual_bandwidth, int joined) {
   const Node map = list.item(index);
   DOVETAIL_CHECK(base::check_keys(map, "a network", {"name", "nodes", "bandwidth", "latency", "half_bandwidth_size"}));
@@ -209,12 +222,15 @@ Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usua
   if (index + 1 == list.size()) {
     if (nodes) return nodes->error(fmt::format("{} is the last and joins all nodes; accepted: no `nodes` there", what));
   } else {
-    if (!nodes) return map.error(fmt::format("{} needs the key `nodes`; accepted: how many nodes a switch joins, but for the last", what));
+    if (!nodes)
+      return map.error(
+          fmt::format("{} needs the key `nodes`; accepted: how many nodes a switch joins, but for the last", what));
     DOVETAIL_TRY(const std::int64_t count, base::read_whole(*nodes, "`nodes` of " + what, 2, max_device_count));
     network.nodes = static_cast<int>(count);
     if (network.nodes % joined != 0 || network.nodes == joined) {
-      return nodes->error(fmt::format("`nodes` of {}: {} is not several times what the network before joins; accepted: {}, {}, ...", what,
-                                      network.nodes, 2 * joined, 3 * joined));
+      return nodes->error(
+          fmt::format("`nodes` of {}: {} is not several times what the network before joins; accepted: {}, {}, ...",
+                      what, network.nodes, 2 * joined, 3 * joined));
     }
   }
   network.bandwidth = usual_bandwidth;
@@ -233,7 +249,8 @@ Result<std::vector<NetworkLevel>> read_levels(const Node& list, double usual_ban
   for (std::size_t i = 0; i < list.size(); ++i) {
     DOVETAIL_TRY(NetworkLevel network, read_level(list, i, usual_bandwidth, joined));
     if (!names.insert(network.name).second) {
-      return list.item(i).error(fmt::format("two networks have the name {}; accepted: a name of its own for each", quote(network.name)));
+      return list.item(i).error(
+          fmt::format("two networks have the name {}; accepted: a name of its own for each", quote(network.name)));
     }
     joined = network.nodes;
     networks.push_back(std::move(network));
@@ -245,7 +262,8 @@ Result<std::vector<NetworkLevel>> read_networks(const Node& map, double usual_ba
   const std::optional<Node> one = map.find("network");
   const std::optional<Node> several = map.find("networks");
   if (one && several) {
-    return several->error("`cluster` has both `network` and `networks`; accepted: `network` for one level, or `networks` for several");
+    return several->error(
+        "`cluster` has both `network` and `networks`; accepted: `network` for one level, or `networks` for several");
   }
   if (several) return read_levels(*several, usual_bandwidth);
   NetworkLevel network = {.name = "network", .nodes = 0, .bandwidth = usual_bandwidth, .latency = default_latency};
@@ -259,8 +277,8 @@ Result<std::vector<NetworkLevel>> read_networks(const Node& map, double usual_ba
 }  // namespace
 
 Result<Cluster> read_cluster(const Node& node) {
-  DOVETAIL_CHECK(
-      base::check_keys(node, "`cluster`", {"nodes", "gpus_per_node", "gpu", "host_memory", "groups", "network", "networks", "price"}));
+  DOVETAIL_CHECK(base::check_keys(
+      node, "`cluster`", {"nodes", "gpus_per_node", "gpu", "host_memory", "groups", "network", "networks", "price"}));
   Cluster cluster;
   DOVETAIL_TRY(cluster.groups, read_groups(node));
   DOVETAIL_TRY(cluster.networks, read_networks(node, usual_network(cluster.groups)));

@@ -29,14 +29,17 @@ struct Work {
 
 double latency_of(const Link& link, const Work& work) { return work.hops * link.latency; }
 
-double transfer_of(const Link& link, const Work& work, double message) { return work.share * (message + link.half_size) / link.bandwidth; }
+double transfer_of(const Link& link, const Work& work, double message) {
+  return work.share * (message + link.half_size) / link.bandwidth;
+}
 
 /// Both levels at work at a time, on `bytes` inside the nodes and on each rank's part of them between nodes.
 double overlapped(const Links& links, const Places& places, const Work& inside, const Work& between, double bytes) {
   DOVETAIL_ASSERT(bytes >= 0);
   if (bytes == 0) return 0;
   return latency_of(links.inside, inside) + latency_of(links.between, between) +
-         std::max(transfer_of(links.inside, inside, bytes), transfer_of(links.between, between, bytes / places.in_node));
+         std::max(transfer_of(links.inside, inside, bytes),
+                  transfer_of(links.between, between, bytes / places.in_node));
 }
 
 /// The depth of a binary tree.
@@ -102,11 +105,14 @@ double all_gather_seconds(const Links& links, RankGroup group, double bytes) {
   return overlapped(links, places, ring(places.in_node), ring(places.nodes), bytes);
 }
 
-double reduce_scatter_seconds(const Links& links, RankGroup group, double bytes) { return all_gather_seconds(links, group, bytes); }
+double reduce_scatter_seconds(const Links& links, RankGroup group, double bytes) {
+  return all_gather_seconds(links, group, bytes);
+}
 
 double broadcast_seconds(const Links& links, RankGroup group, double bytes) {
   const Places places = places_of(group);
-  return overlapped(links, places, spread(places.in_node, places.in_node - 1), spread(places.nodes, tree_hops(places.nodes)), bytes);
+  return overlapped(links, places, spread(places.in_node, places.in_node - 1),
+                    spread(places.nodes, tree_hops(places.nodes)), bytes);
 }
 
 AllToAllBytes all_to_all_bytes(RankGroup group, double bytes) {
@@ -121,8 +127,8 @@ double all_to_all_seconds(const Links& links, RankGroup group, double bytes) {
   const AllToAllBytes sent = all_to_all_bytes(group, bytes);
   const Work inside = spread(places.in_node, places.in_node - 1);
   const Work between = spread(places.nodes, places.nodes - 1);
-  return latency_of(links.inside, inside) + latency_of(links.between, between) + transfer_of(links.inside, inside, sent.inside) +
-         transfer_of(links.between, between, sent.between);
+  return latency_of(links.inside, inside) + latency_of(links.between, between) +
+         transfer_of(links.inside, inside, sent.inside) + transfer_of(links.between, between, sent.between);
 }
 
 double expert_all_to_all_seconds(const Links& links, RankGroup group, double bytes, double hottest_load) {

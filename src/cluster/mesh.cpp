@@ -106,10 +106,12 @@ MeshShape shape_of(const Cluster& cluster, const Mesh& mesh) {
   MeshShape shape{.parts = {}, .level = level_of(cluster, mesh)};
   int device = mesh.first;
   for (int node = node_of(cluster, first_of(mesh)).value; device < end_of(mesh); ++node) {
-    const int end = std::min(end_of(mesh), first_device(cluster, NodeId(node)).value + devices_of(cluster, NodeId(node)));
-    const MeshPart part{.nodes = 1, .devices_per_node = end - device, .group = first_alike(cluster, group_of(cluster, NodeId(node)))};
-    const bool goes_on =
-        !shape.parts.empty() && shape.parts.back().devices_per_node == part.devices_per_node && shape.parts.back().group == part.group;
+    const int end =
+        std::min(end_of(mesh), first_device(cluster, NodeId(node)).value + devices_of(cluster, NodeId(node)));
+    const MeshPart part{
+        .nodes = 1, .devices_per_node = end - device, .group = first_alike(cluster, group_of(cluster, NodeId(node)))};
+    const bool goes_on = !shape.parts.empty() && shape.parts.back().devices_per_node == part.devices_per_node &&
+                         shape.parts.back().group == part.group;
     if (goes_on) {
       ++shape.parts.back().nodes;
     } else {

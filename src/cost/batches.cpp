@@ -14,7 +14,8 @@ Batch batch_of(double sequences, const workflow::LengthDistribution& lengths) {
   return {sequences, {sequences * lengths.mean(), sequences * lengths.second_moment()}, &lengths};
 }
 
-workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& prompts, const workflow::LengthDistribution& responses) {
+workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& prompts,
+                                           const workflow::LengthDistribution& responses) {
   constexpr int points = 1000;
   std::vector<workflow::LengthPoint> sums;
   for (int point = 0; point < points; ++point) {
@@ -26,15 +27,17 @@ workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& p
 
 std::int64_t whole_limit(double limit) { return static_cast<std::int64_t>(std::clamp(limit, 0.0, 1e15)); }
 
-double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences, const MicroBatching& micro_batching,
-                           int together) {
+double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
+                           const MicroBatching& micro_batching, int together) {
   const double groups = sequences / together;
   if (micro_batching.count > 0) return std::min<double>(micro_batching.count, std::max(1.0, std::ceil(groups)));
-  if (micro_batching.tokens <= 0) return std::max(1.0, std::ceil(groups / std::max(1.0, std::ceil(micro_batching.sequences / together))));
+  if (micro_batching.tokens <= 0)
+    return std::max(1.0, std::ceil(groups / std::max(1.0, std::ceil(micro_batching.sequences / together))));
   constexpr double max_sample = 256;
   const double sampled = std::clamp(std::round(groups), 1.0, max_sample);
   std::vector<std::int64_t> sample;
-  for (int index = 0; index < static_cast<int>(sampled); ++index) sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
+  for (int index = 0; index < static_cast<int>(sampled); ++index)
+    sample.push_back(together * lengths.quantile((index + 0.5) / sampled));
   const double repeats = groups > max_sample ? groups / sampled : 1;
   const std::size_t bins = batching::count_first_fit_decreasing(std::move(sample), whole_limit(micro_batching.tokens));
   return std::max(1.0, static_cast<double>(bins) * repeats);

@@ -52,7 +52,8 @@ std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatr
 }  // namespace
 
 const FittedTo* fitted_to(std::string_view gpu) {
-  static const std::vector<FittedTo> all{{"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
+  static const std::vector<FittedTo> all{
+      {"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
   const auto found = std::find_if(all.begin(), all.end(), [gpu](const FittedTo& one) { return one.gpu == gpu; });
   return found == all.end() ? nullptr : &*found;
 }
@@ -61,7 +62,8 @@ std::vector<std::string_view> efficiency_names() { return {"assumed", "a100/real
 
 base::Result<Efficiency> find_efficiency(std::string_view name) {
   const std::vector<Efficiency> bundled = all();
-  const auto found = std::find_if(bundled.begin(), bundled.end(), [name](const Efficiency& one) { return one.name == name; });
+  const auto found =
+      std::find_if(bundled.begin(), bundled.end(), [name](const Efficiency& one) { return one.name == name; });
   if (found != bundled.end()) return *found;
   const std::vector<std::string_view> names = efficiency_names();
   return base::bad_input(fmt::format("there are no bundled efficiencies {}{}; accepted: {}", base::quote(name),

@@ -12,8 +12,9 @@ namespace dovetail::cost {
 /// "GPU/software": what find_efficiency knows, and "assumed", the defaults.
 std::vector<std::string_view> efficiency_names();
 
-/// The set of that name; an Error that says the nearest and all that are accepted where there is none. Values are what the command
-/// `dovetail_accuracy` (bench/accuracy.cpp) prints, which fits them anew; docs/accuracy.md says to which rows and how well.
+/// The set of that name; an Error that says the nearest and all that are accepted where there is none. Values are what
+/// the command `dovetail_accuracy` (bench/accuracy.cpp) prints, which fits them anew; docs/accuracy.md says to which
+/// rows and how well.
 base::Result<Efficiency> find_efficiency(std::string_view name);
 
 /// What a set was fitted to that stands for whoever has the same.
@@ -22,7 +23,8 @@ struct FittedTo {
   std::string_view gpu;                    ///< the name of a bundled GPU
   std::vector<std::string_view> training;  ///< names of conventions
 };
-/// The set that was fitted to a GPU of that name; null where none was. ReaL's runtime stands for itself alone: its set is for who names it.
+/// The set that was fitted to a GPU of that name; null where none was. ReaL's runtime stands for itself alone: its set
+/// is for who names it.
 const FittedTo* fitted_to(std::string_view gpu);
 
 }  // namespace dovetail::cost

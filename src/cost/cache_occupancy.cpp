@@ -30,7 +30,8 @@ struct Mark {
 
 class Cache {
  public:
-  Cache(const workflow::LengthDistribution& lengths, const CacheWork& work) : work_(work), mean_(lengths.mean()), fresh_(work.sequences) {
+  Cache(const workflow::LengthDistribution& lengths, const CacheWork& work)
+      : work_(work), mean_(lengths.mean()), fresh_(work.sequences) {
     const std::vector<double> probabilities = lengths_on_grid(lengths);
     step_ = static_cast<double>(lengths.longest()) / static_cast<double>(probabilities.size() - 1);
     double reached = 1;
@@ -39,7 +40,8 @@ class Cache {
       reached -= probabilities[age];
       // A prompt is held as long as any of those that share it runs.
       const double left = std::clamp(reached, too_few, 1.0);
-      const double own_prompt = (work.prompt + half_a_block) * (1 - std::pow(1 - left, work.group)) / (work.group * left);
+      const double own_prompt =
+          (work.prompt + half_a_block) * (1 - std::pow(1 - left, work.group)) / (work.group * left);
       held_.push_back(own_prompt + static_cast<double>(age) * step_ + half_a_block);
     }
     ending_.back() = 1;
@@ -67,7 +69,8 @@ class Cache {
   bool waits() const { return fresh_ > too_few || !again_.empty(); }
 
   double running_count() const {
-    return std::accumulate(running_.begin(), running_.end(), 0.0, [](double sum, const Cohort& cohort) { return sum + cohort.count; });
+    return std::accumulate(running_.begin(), running_.end(), 0.0,
+                           [](double sum, const Cohort& cohort) { return sum + cohort.count; });
   }
   double running_tokens() const {
     return std::accumulate(running_.begin(), running_.end(), 0.0,
@@ -112,7 +115,8 @@ class Cache {
       running_.push_back(cohort);
   }
 
-  /// All that run decode up to the next node; who finds no room is preempted half way there, and the others' sequences end.
+  /// All that run decode up to the next node; who finds no room is preempted half way there, and the others' sequences
+  /// end.
   void grow() {
     Occupancy::Part part{step_, 0, 0};
     preempt(part);
@@ -165,7 +169,8 @@ class Cache {
     if (third_ || ended < 3) return;
     third_ = so_far_;
     double tokens = 0;
-    for (std::size_t part = second_->part; part < third_->part; ++part) tokens += made_.parts[part].steps * made_.parts[part].sequences;
+    for (std::size_t part = second_->part; part < third_->part; ++part)
+      tokens += made_.parts[part].steps * made_.parts[part].sequences;
     const double more = tokens > 0 ? std::floor(fresh_ * mean_ / tokens) - 1 : 0;
     if (more < 1) return;
     fresh_ -= more * tokens / mean_;
@@ -190,6 +195,8 @@ class Cache {
 
 }  // namespace
 
-Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work) { return Cache(lengths, work).play(); }
+Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work) {
+  return Cache(lengths, work).play();
+}
 
 }  // namespace dovetail::cost

@@ -25,7 +25,8 @@ struct Vertex {
 /// What is minimised.
 class Objective {
  public:
-  Objective(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, Candidate start, const FitOptions& options)
+  Objective(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, Candidate start,
+            const FitOptions& options)
       : rows_(rows), unknowns_(unknowns), start_(std::move(start)), options_(options) {
     for (const Unknown& unknown : unknowns_) {
       starts_.push_back(unknown.of(start_));
@@ -141,7 +142,8 @@ Unknown efficiency_unknown(std::string_view name) {
 }
 
 Unknown workload_unknown(std::string name, std::size_t index, double low, double high) {
-  return {std::move(name), low, high, [index](Candidate& candidate) -> double& { return candidate.workload.at(index); }};
+  return {std::move(name), low, high,
+          [index](Candidate& candidate) -> double& { return candidate.workload.at(index); }};
 }
 
 double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& candidate, double noise) {
@@ -161,7 +163,8 @@ double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& cand
   return sum / weight;
 }
 
-Fit fit(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start, const FitOptions& options) {
+Fit fit(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start,
+        const FitOptions& options) {
   const Objective objective(rows, unknowns, start, options);
   const Vertex first = objective.at(Point(unknowns.size(), 1));
   Vertex best = unknowns.empty() ? first : descend(objective, first, options.evaluations);
@@ -179,8 +182,8 @@ Fit fit(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unk
   return {candidate, mean_error(rows, candidate)};
 }
 
-std::vector<LeftOut> leave_one_out(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start,
-                                   const FitOptions& options) {
+std::vector<LeftOut> leave_one_out(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns,
+                                   const Candidate& start, const FitOptions& options) {
   std::vector<LeftOut> answers;
   for (const CalibrationRow& row : rows) {
     const auto same = [&](const auto& other) { return other.group == row.group; };

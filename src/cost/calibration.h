@@ -2,14 +2,17 @@
 //
 // A fit minimises
 //
-//   weighted mean over all measured times of (sqrt(e^2 + noise^2) - noise)  +  prior * sum over unknowns of ln(value / start)^2
+//   weighted mean over all measured times of (sqrt(e^2 + noise^2) - noise)  +  prior * sum over unknowns of ln(value /
+//                                                                           start)^2
 //
-// with e = ln(predicted / measured): absolute errors, so that one row that misses does not pull all others along, but for what is below the
-// noise of measurements themselves; and a penalty that keeps what the measurements do not determine near where it started.
+// with e = ln(predicted / measured): absolute errors, so that one row that misses does not pull all others along, but
+// for what is below the noise of measurements themselves; and a penalty that keeps what the measurements do not
+// determine near where it started.
 //
-// The unknowns are positive and bounded. The search is Nelder and Mead's simplex (A simplex method for function minimization, 1965) in
-// value / start, begun again from its own best with a new simplex, and from starts that are up to twice as large or small. Its random
-// numbers are base::Random's and its logarithms base::negative_log's, so that it takes the same path wherever the predictions are the same.
+// The unknowns are positive and bounded. The search is Nelder and Mead's simplex (A simplex method for function
+// minimization, 1965) in value / start, begun again from its own best with a new simplex, and from starts that are up
+// to twice as large or small. Its random numbers are base::Random's and its logarithms base::negative_log's, so that it
+// takes the same path wherever the predictions are the same.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +25,8 @@
 
 namespace dovetail::cost {
 
-/// What a fit chooses: constants of the software, and facts of the workload that its source does not give (such as the spread of lengths).
+/// What a fit chooses: constants of the software, and facts of the workload that its source does not give (such as the
+/// spread of lengths).
 struct Candidate {
   Efficiency efficiency;
   std::vector<double> workload;
@@ -36,7 +40,8 @@ struct Unknown {
   std::function<double&(Candidate&)> of;
 };
 
-/// The constant of Efficiency of that name, with its bounds. REQUIRES: it is one of efficiency_constants() (efficiency_file.h).
+/// The constant of Efficiency of that name, with its bounds. REQUIRES: it is one of efficiency_constants()
+/// (efficiency_file.h).
 Unknown efficiency_unknown(std::string_view name);
 Unknown workload_unknown(std::string name, std::size_t index, double low, double high);
 
@@ -70,11 +75,12 @@ struct Fit {
   double error = 0;  ///< weighted mean of |ln(predicted / measured)|, without the penalty
 };
 
-/// The weighted mean of sqrt(e^2 + noise^2) - noise, which is |e| without noise. REQUIRES: some weight is above 0, predictions are above 0.
+/// The weighted mean of sqrt(e^2 + noise^2) - noise, which is |e| without noise. REQUIRES: some weight is above 0,
+/// predictions are above 0.
 double mean_error(const std::vector<CalibrationRow>& rows, const Candidate& candidate, double noise = 0);
 
-/// The candidate that fits best; where it starts, where no unknown is given. REQUIRES: as mean_error, unknowns of `start` within their
-/// bounds.
+/// The candidate that fits best; where it starts, where no unknown is given. REQUIRES: as mean_error, unknowns of
+/// `start` within their bounds.
 Fit fit(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start,
         const FitOptions& options = {});
 
@@ -84,7 +90,7 @@ struct LeftOut {
   Fit fit;
 };
 /// Of each group, in the order of the rows. REQUIRES: at least two groups have a weight above 0.
-std::vector<LeftOut> leave_one_out(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, const Candidate& start,
-                                   const FitOptions& options = {});
+std::vector<LeftOut> leave_one_out(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns,
+                                   const Candidate& start, const FitOptions& options = {});
 
 }  // namespace dovetail::cost

@@ -16,7 +16,8 @@ constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 Conventions megatron() {
   Conventions made;
   made.name = "megatron";
-  made.description = "Megatron-LM's core with Transformer Engine: bf16, fp32 gradients, flash attention, fused cross-entropy";
+  made.description =
+      "Megatron-LM's core with Transformer Engine: bf16, fp32 gradients, flash attention, fused cross-entropy";
   made.vocabulary_multiple = 128;
   made.dummy_gradient_bytes = 2;
   // The bf16 logits, and the softmax in fp32 that the backward turns into the gradient in place.
@@ -30,7 +31,8 @@ Conventions megatron() {
 Conventions megatron_bf16_gradients() {
   Conventions made = megatron();
   made.name = "megatron-bf16-gradients";
-  made.description = "Megatron-LM or Megatron-Bridge without grad_reduce_in_fp32: bf16 gradients, fp32 moments and master weights";
+  made.description =
+      "Megatron-LM or Megatron-Bridge without grad_reduce_in_fp32: bf16 gradients, fp32 moments and master weights";
   made.gradient_bytes = 2;
   made.memory_error = 0.059;  // Qwen3-30B-A3B
   return made;
@@ -39,7 +41,8 @@ Conventions megatron_bf16_gradients() {
 Conventions megatron_bridge() {
   Conventions made = megatron_bf16_gradients();
   made.name = "megatron-bridge";
-  made.description = "Megatron-Bridge's recipes with the precision-aware optimizer: bf16 gradients and moments, fp32 master weights";
+  made.description =
+      "Megatron-Bridge's recipes with the precision-aware optimizer: bf16 gradients and moments, fp32 master weights";
   made.moment_bytes = 2 * 2;
   return made;
 }
@@ -48,8 +51,10 @@ Conventions megatron_policy() {
   Conventions made = megatron();
   made.name = "megatron-policy";
   made.description =
-      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: log-probabilities and entropy of their own";
-  // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in fp32.
+      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: log-probabilities and entropy of "
+      "their own";
+  // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in
+  // fp32.
   made.logit_bytes = 2 + 4 * 4;
   // The logits in both types, and their exponentials.
   made.inference_logit_bytes = 2 + 4 + 4;
@@ -59,7 +64,8 @@ Conventions megatron_policy() {
 Conventions nemo_rl_megatron() {
   Conventions made = megatron_policy();
   made.name = "nemo-rl-megatron";
-  made.description = "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt out";
+  made.description =
+      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt out";
   made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
   made.deals_packs = true;
   return made;
@@ -68,7 +74,8 @@ Conventions nemo_rl_megatron() {
 Conventions nanotron() {
   Conventions made;
   made.name = "nanotron";
-  made.description = "nanotron: bf16, gradients summed in fp32, flash attention, tensor parallelism with sequence parallelism";
+  made.description =
+      "nanotron: bf16, gradients summed in fp32, flash attention, tensor parallelism with sequence parallelism";
   made.vocabulary_multiple = 1;
   made.keeps_gathered_inputs = true;
   made.keeps_projections = true;
@@ -84,7 +91,8 @@ Conventions nanotron() {
 Conventions fsdp1() {
   Conventions made;
   made.name = "fsdp1";
-  made.description = "PyTorch FSDP, first version, under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
+  made.description =
+      "PyTorch FSDP, first version, under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.fleeting_gradients = true;
@@ -93,7 +101,8 @@ Conventions fsdp1() {
   made.stream_bytes = 4;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
-  // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward two gradients.
+  // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward
+  // two gradients.
   made.logit_bytes = 2 + 4 * 4;
   made.inference_logit_bytes = 2 + 2 * 4;
   made.checkpoint_bytes = 5;
@@ -106,7 +115,9 @@ Conventions fsdp1() {
 Conventions verl_fsdp() {
   Conventions made;
   made.name = "verl-fsdp";
-  made.description = "PyTorch FSDP, first version, with fp32 shards gathered in bf16, as verl runs Hugging Face models without padding";
+  made.description =
+      "PyTorch FSDP, first version, with fp32 shards gathered in bf16, as verl runs Hugging Face models without "
+      "padding";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.fleeting_gradients = true;
@@ -124,7 +135,8 @@ Conventions verl_fsdp() {
 Conventions deepspeed_zero() {
   Conventions made;
   made.name = "deepspeed-zero";
-  made.description = "DeepSpeed's ZeRO around Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
+  made.description =
+      "DeepSpeed's ZeRO around Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
   made.gradient_bytes = 2;
   made.fleeting_gradients = true;
   made.keeps_gradient_shards = true;
@@ -216,7 +228,8 @@ std::vector<std::string_view> conventions_names() {
 }
 
 base::Result<Conventions> find_conventions(std::string_view name) {
-  const auto* found = std::find_if(std::begin(bundled), std::end(bundled), [name](const Named& named) { return named.name == name; });
+  const auto* found =
+      std::find_if(std::begin(bundled), std::end(bundled), [name](const Named& named) { return named.name == name; });
   if (found != std::end(bundled)) return found->make();
   const std::vector<std::string_view> names = conventions_names();
   return base::bad_input(fmt::format("there are no memory conventions {}{}; accepted: {}", base::quote(name),

@@ -1,5 +1,5 @@
-// How a training framework spends memory: what it keeps of weights, gradients, optimizer and activations, and in which types; and whether
-// it deals sequences out evenly.
+// How a training framework spends memory: what it keeps of weights, gradients, optimizer and activations, and in which
+// types; and whether it deals sequences out evenly.
 #pragma once
 
 #include <cstdint>
@@ -11,53 +11,61 @@
 
 namespace dovetail::cost {
 
-/// Facts of a framework that decide its memory: which tensors its code keeps, in which type. Three numbers are fitted to measured runs
-/// instead, as they say; docs/accuracy.md says to which. What a run chooses, such as ZeRO or recomputation, is in llm::Layout.
+/// Facts of a framework that decide its memory: which tensors its code keeps, in which type. Three numbers are fitted
+/// to measured runs instead, as they say; docs/accuracy.md says to which. What a run chooses, such as ZeRO or
+/// recomputation, is in llm::Layout.
 struct Conventions {
   std::string name;
   std::string description;  ///< which framework, in which setting, and where its facts are from
 
-  // A parameter that is trained, in bytes; of a frozen one only the weight is kept. llm::Layout::zero says what is sharded.
+  // A parameter that is trained, in bytes; of a frozen one only the weight is kept. llm::Layout::zero says what is
+  // sharded.
   int weight_bytes = 2;
   int gradient_bytes = 4;
   int moment_bytes = 8;  ///< both of Adam's moments together
   int master_bytes = 4;  ///< the optimizer's own copy of the weight; 0 where the weight is in fp32 itself
-  /// Gradients are allocated by the first backward and given back by the step; else they are a buffer that is always there.
+  /// Gradients are allocated by the first backward and given back by the step; else they are a buffer that is always
+  /// there.
   bool fleeting_gradients = false;
-  bool keeps_gradient_shards = false;    ///< under ZeRO 3 they are such a buffer all the same (DeepSpeed)
-  std::int64_t vocabulary_multiple = 1;  ///< the vocabulary is padded to a multiple of this times the tensor-parallel ranks
-  /// Bytes kept for the weight gradients of one layer, each shape once: Transformer Engine adds to the gradient buffer itself and hands
-  /// autograd a dummy in its place. 0: no dummies.
+  bool keeps_gradient_shards = false;  ///< under ZeRO 3 they are such a buffer all the same (DeepSpeed)
+  std::int64_t vocabulary_multiple =
+      1;  ///< the vocabulary is padded to a multiple of this times the tensor-parallel ranks
+  /// Bytes kept for the weight gradients of one layer, each shape once: Transformer Engine adds to the gradient buffer
+  /// itself and hands autograd a dummy in its place. 0: no dummies.
   int dummy_gradient_bytes = 0;
 
   // ZeRO 3: what is gathered for use.
   int gathered_bytes = 2;        ///< of a parameter
   int gathered_layers = 2;       ///< at once in the backward: the one in use and the one fetched ahead
   int layer_gradient_bytes = 2;  ///< of a parameter of the layer in its backward, before the gradient is scattered
-  /// Under pipeline parallelism a stage stays gathered through the step, and sums its gradients whole, in so many bytes a parameter (FSDP2
-  /// defers scattering to the last micro-batch); 0: it scatters each time.
+  /// Under pipeline parallelism a stage stays gathered through the step, and sums its gradients whole, in so many bytes
+  /// a parameter (FSDP2 defers scattering to the last micro-batch); 0: it scatters each time.
   int summed_gradient_bytes = 0;
-  bool gathers_ends_apart = false;  ///< embedding and head only while they are used (DeepSpeed), in place of all the time (FSDP's root)
+  bool gathers_ends_apart =
+      false;  ///< embedding and head only while they are used (DeepSpeed), in place of all the time (FSDP's root)
 
-  /// With Adam on the host gradients go there as they come, by way of a buffer for the largest parameter unless ZeRO 3 has cut it
-  /// (DeepSpeed).
+  /// With Adam on the host gradients go there as they come, by way of a buffer for the largest parameter unless ZeRO 3
+  /// has cut it (DeepSpeed).
   bool gradients_follow = false;
 
   // Activations of a layer.
-  int activation_bytes = 2;                 ///< of an element, but for the stream that layers add to
-  int stream_bytes = 2;                     ///< of that stream: 4 where autocast leaves it in fp32
-  int norm_copy_bytes = 0;                  ///< an element, kept by a normalization besides its input and output
-  int dropout_masks = 0;                    ///< of hidden size and a byte an element, in each layer
-  bool keeps_gathered_inputs = false;       ///< of column-parallel projections under sequence parallelism: else gathered again
-  bool keeps_projections = false;           ///< of queries, keys and values before they are rotated, besides those after it
-  bool keeps_gate = false;                  ///< the activated gate is kept besides its product (gating is not one kernel)
-  bool keeps_expert_product = true;         ///< the input of the experts' last projection; false: it is computed again ("moe_act")
-  bool keeps_expert_output = false;         ///< of each routed token, to weigh it behind the experts in place of within them
-  bool keeps_every_second_product = false;  ///< "selective" is per operator: attention and each second matrix product (torchtitan)
-  double checkpoint_bytes = 0;              ///< an element of hidden, besides a recomputed layer's input; fitted where it is not 0
-  bool keeps_stage_outputs = false;         ///< what a stage sent on is kept until the backward of its micro-batch
-  /// A stage has a buffer for the input, and for the gradient of the output, of each micro-batch of the step that it receives
-  /// (torch.distributed.pipelining).
+  int activation_bytes = 2;  ///< of an element, but for the stream that layers add to
+  int stream_bytes = 2;      ///< of that stream: 4 where autocast leaves it in fp32
+  int norm_copy_bytes = 0;   ///< an element, kept by a normalization besides its input and output
+  int dropout_masks = 0;     ///< of hidden size and a byte an element, in each layer
+  bool keeps_gathered_inputs =
+      false;                       ///< of column-parallel projections under sequence parallelism: else gathered again
+  bool keeps_projections = false;  ///< of queries, keys and values before they are rotated, besides those after it
+  bool keeps_gate = false;         ///< the activated gate is kept besides its product (gating is not one kernel)
+  bool keeps_expert_product =
+      true;  ///< the input of the experts' last projection; false: it is computed again ("moe_act")
+  bool keeps_expert_output = false;  ///< of each routed token, to weigh it behind the experts in place of within them
+  bool keeps_every_second_product =
+      false;                    ///< "selective" is per operator: attention and each second matrix product (torchtitan)
+  double checkpoint_bytes = 0;  ///< an element of hidden, besides a recomputed layer's input; fitted where it is not 0
+  bool keeps_stage_outputs = false;  ///< what a stage sent on is kept until the backward of its micro-batch
+  /// A stage has a buffer for the input, and for the gradient of the output, of each micro-batch of the step that it
+  /// receives (torch.distributed.pipelining).
   bool receives_apart = false;
   bool keeps_last_outputs = false;  ///< the last stage's logits are kept through the step, in activation_bytes
 
@@ -66,27 +74,31 @@ struct Conventions {
   double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
 
-  /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's balance_batch
-  /// (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's partitions. Else as they come.
+  /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's
+  /// balance_batch (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's
+  /// partitions. Else as they come.
   bool balances_ranks = true;
-  /// A batch is packed into micro-batches before these are dealt out in turn, and packs are padded to one length where there is a pipeline
-  /// (NeMo-RL); else each rank packs what it was dealt. Only simulations tell the two apart (predict/played/packs.h).
+  /// A batch is packed into micro-batches before these are dealt out in turn, and packs are padded to one length where
+  /// there is a pipeline (NeMo-RL); else each rank packs what it was dealt. Only simulations tell the two apart
+  /// (predict/played/packs.h).
   bool deals_packs = false;
 
   // The allocator.
-  std::int64_t bucket = 0;     ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in
-  std::int64_t overhead = 0;   ///< bytes that are always there, such as cuBLAS workspaces, buckets and the batch; fitted, but for DeepSpeed
+  std::int64_t bucket = 0;  ///< bytes at most that ZeRO, from stage 1 on, reduces gradients in
+  std::int64_t overhead =
+      0;  ///< bytes that are always there, such as cuBLAS workspaces, buckets and the batch; fitted, but for DeepSpeed
   double reserved_factor = 0;  ///< peak reserved over peak allocated of training, fitted or assumed; 0: not known
 
-  /// By what fraction of a measured peak the account was off at most, or at the edge of what ran (docs/accuracy.md); 0: nothing was
-  /// measured.
+  /// By what fraction of a measured peak the account was off at most, or at the edge of what ran (docs/accuracy.md); 0:
+  /// nothing was measured.
   double memory_error = 0;
 };
 
 /// The names of the bundled conventions.
 std::vector<std::string_view> conventions_names();
 
-/// The bundled conventions of that name. An Error with a message only that says the nearest names and all that are accepted.
+/// The bundled conventions of that name. An Error with a message only that says the nearest names and all that are
+/// accepted.
 base::Result<Conventions> find_conventions(std::string_view name);
 
 }  // namespace dovetail::cost

@@ -50,22 +50,24 @@ const std::vector<EfficiencyConstant>& efficiency_constants() {
 
 const EfficiencyConstant* find_constant(std::string_view name) {
   const std::vector<EfficiencyConstant>& all = efficiency_constants();
-  const auto found = std::find_if(all.begin(), all.end(), [name](const EfficiencyConstant& one) { return one.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [name](const EfficiencyConstant& one) { return one.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
-Status read_constants(const Node& map, std::string_view what, const std::vector<std::string_view>& others, Efficiency& efficiency) {
+Status read_constants(const Node& map, std::string_view what, const std::vector<std::string_view>& others,
+                      Efficiency& efficiency) {
   std::vector<std::string_view> accepted = others;
   for (const EfficiencyConstant& constant : efficiency_constants()) accepted.push_back(constant.name);
   DOVETAIL_CHECK(base::check_keys(map, what, accepted));
   for (const EfficiencyConstant& constant : efficiency_constants()) {
     const auto node = map.find(constant.name);
     if (!node) continue;
-    DOVETAIL_TRY(const double value,
-                 base::read_number(*node, base::quote(constant.name), constant.may_be_zero ? 0 : constant.low, constant.high));
+    DOVETAIL_TRY(const double value, base::read_number(*node, base::quote(constant.name),
+                                                       constant.may_be_zero ? 0 : constant.low, constant.high));
     if (value > 0 && value < constant.low)
-      return node->error(fmt::format("{} is {}; accepted: 0, or from {} to {}", base::quote(constant.name), node->describe(), constant.low,
-                                     constant.high));
+      return node->error(fmt::format("{} is {}; accepted: 0, or from {} to {}", base::quote(constant.name),
+                                     node->describe(), constant.low, constant.high));
     constant.of(efficiency) = value;
   }
   return {};
@@ -82,7 +84,8 @@ base::Result<Efficiency> parse_efficiency(std::string_view content, const std::s
   if (const auto error = root.find("error")) {
     DOVETAIL_TRY(efficiency.error, base::read_number(*error, "`error`", 0, max_error));
   }
-  DOVETAIL_TRY(const Node constants, base::require(root, "a set of efficiencies", "constants", "constants: {matrix_products: 0.45}"));
+  DOVETAIL_TRY(const Node constants,
+               base::require(root, "a set of efficiencies", "constants", "constants: {matrix_products: 0.45}"));
   DOVETAIL_CHECK(read_constants(constants, "`constants`", {}, efficiency));
   return efficiency;
 }
@@ -92,8 +95,9 @@ std::string efficiency_to_json(const Efficiency& efficiency) {
   std::vector<std::string> lines;
   for (const EfficiencyConstant& constant : efficiency_constants())
     lines.push_back(fmt::format("  {}: {}", base::json_string(constant.name), constant.of(values)));
-  return fmt::format("{{\"format\": {}, \"name\": {}, \"error\": {}, \"constants\": {{\n{}\n}}}}\n", base::json_string(efficiency_format),
-                     base::json_string(efficiency.name), efficiency.error, fmt::join(lines, ",\n"));
+  return fmt::format("{{\"format\": {}, \"name\": {}, \"error\": {}, \"constants\": {{\n{}\n}}}}\n",
+                     base::json_string(efficiency_format), base::json_string(efficiency.name), efficiency.error,
+                     fmt::join(lines, ",\n"));
 }
 
 }  // namespace dovetail::cost

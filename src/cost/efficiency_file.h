@@ -1,10 +1,11 @@
 // dovetail/efficiency@1: a set of efficiencies as a file, which `dovetail calibrate` writes and a job may name.
 //
-//   {"format": "dovetail/efficiency@1", "name": "h100/megatron-vllm", "error": 0.14, "constants": {"matrix_products": 0.476, "slot":
+//   {"format": "dovetail/efficiency@1", "name": "h100/megatron-vllm", "error": 0.14, "constants": {"matrix_products":
+//   0.476, "slot":
 //   0.0015}}
 //
-// `error` is Efficiency::error, of which the default is assumed. Constants are named as the members of Efficiency are, those of its links
-// as links.inside.latency; those that are not there have the defaults of Efficiency.
+// `error` is Efficiency::error, of which the default is assumed. Constants are named as the members of Efficiency are,
+// those of its links as links.inside.latency; those that are not there have the defaults of Efficiency.
 #pragma once
 
 #include <string>
@@ -32,7 +33,8 @@ struct EfficiencyConstant {
 const std::vector<EfficiencyConstant>& efficiency_constants();
 const EfficiencyConstant* find_constant(std::string_view name);
 
-/// Reads those constants that `map` has into `efficiency`; its keys among `others` are passed over. Every mistake is an Error at its place.
+/// Reads those constants that `map` has into `efficiency`; its keys among `others` are passed over. Every mistake is an
+/// Error at its place.
 base::Status read_constants(const base::Node& map, std::string_view what, const std::vector<std::string_view>& others,
                             Efficiency& efficiency);
 

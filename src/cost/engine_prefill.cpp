@@ -12,8 +12,8 @@ struct Chunks {
   double tokens = 0;
 };
 
-/// Of tokens that come in parts of `each`, over `steps`: one part a step or, where there are more parts, a bit of all in each step; never
-/// more than `most` in one.
+/// Of tokens that come in parts of `each`, over `steps`: one part a step or, where there are more parts, a bit of all
+/// in each step; never more than `most` in one.
 Chunks chunks_of(double tokens, double each, double steps, double most) {
   if (tokens <= 0) return {};
   const double in_one = std::min(most, std::max(each, tokens / std::max(1.0, steps)));
@@ -24,13 +24,21 @@ class Engine {
  public:
   Engine(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill, const EngineLimits& limits,
          const Machine& machine, const Efficiency& efficiency)
-      : facts_(facts), layout_(layout), prefill_(prefill), limits_(limits), machine_(machine), efficiency_(efficiency) {}
+      : facts_(facts),
+        layout_(layout),
+        prefill_(prefill),
+        limits_(limits),
+        machine_(machine),
+        efficiency_(efficiency) {}
 
-  PrefillSeconds seconds() const { return limits_.chunked_prefill ? PrefillSeconds{at_start() + later(), again()} : apart(); }
+  PrefillSeconds seconds() const {
+    return limits_.chunked_prefill ? PrefillSeconds{at_start() + later(), again()} : apart();
+  }
 
  private:
   double step(double sequences, double tokens, double attended) const {
-    return mixed_step_seconds(facts_, layout_, {sequences, prefill_.full.context}, {tokens, tokens * attended}, machine_, efficiency_);
+    return mixed_step_seconds(facts_, layout_, {sequences, prefill_.full.context}, {tokens, tokens * attended},
+                              machine_, efficiency_);
   }
 
   /// As sequences enter, more and more decode; what they decode in these steps is not to be decoded later.
@@ -53,17 +61,20 @@ class Engine {
     if (prefill_.in_waves) return prefill_.later / prefill_.at_start * at_start();
     const Chunks chunks = chunks_of(prefill_.later, prefill_.together, prefill_.full_steps, max_beside());
     if (chunks.steps == 0) return 0;
-    return chunks.steps * (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
+    return chunks.steps *
+           (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
   }
 
   /// Beside prompts as they come on average.
   double again() const {
     const double prompts = prefill_.full_steps > 0 ? std::min(max_beside(), prefill_.later / prefill_.full_steps) : 0;
-    const Chunks chunks = chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, max_beside() - prompts));
+    const Chunks chunks =
+        chunks_of(prefill_.again, prefill_.again_each, prefill_.full_steps, std::max(1.0, max_beside() - prompts));
     if (chunks.steps == 0) return 0;
     const double all = prompts + chunks.tokens;
     const double attended = (prompts * prefill_.attended + chunks.tokens * prefill_.again_each) / all;
-    return chunks.steps * (step(prefill_.full.sequences, all, attended) - step(prefill_.full.sequences, prompts, prefill_.attended));
+    return chunks.steps *
+           (step(prefill_.full.sequences, all, attended) - step(prefill_.full.sequences, prompts, prefill_.attended));
   }
 
   PrefillSeconds apart() const {
@@ -88,7 +99,8 @@ class Engine {
 }  // namespace
 
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
-                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency) {
+                                      const EngineLimits& limits, const Machine& machine,
+                                      const Efficiency& efficiency) {
   return Engine(facts, layout, prefill, limits, machine, efficiency).seconds();
 }
 

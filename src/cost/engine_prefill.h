@@ -1,4 +1,5 @@
-// What a generation engine computes besides decoding: prompts when sequences enter, and what it computes again of preempted ones.
+// What a generation engine computes besides decoding: prompts when sequences enter, and what it computes again of
+// preempted ones.
 #pragma once
 
 #include "cost/engine_step.h"
@@ -26,10 +27,11 @@ struct PrefillSeconds {
   double again = 0;
 };
 
-/// With chunked prefill the prompts at the start fill steps of at most EngineLimits::batched_tokens, less what is decoded by then; what is
-/// decoded meanwhile is taken off. Prompts that come later, and what is computed again, come in steps of their own (or in all
-/// steps, where there are more of them than steps), which take that much longer than their decoding (mixed_step_seconds); where a wave ends
-/// together the next one begins as the first did. Without chunked prefill decoding waits: the same tokens in steps of their own.
+/// With chunked prefill the prompts at the start fill steps of at most EngineLimits::batched_tokens, less what is
+/// decoded by then; what is decoded meanwhile is taken off. Prompts that come later, and what is computed again, come
+/// in steps of their own (or in all steps, where there are more of them than steps), which take that much longer than
+/// their decoding (mixed_step_seconds); where a wave ends together the next one begins as the first did. Without
+/// chunked prefill decoding waits: the same tokens in steps of their own.
 PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
                                       const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 

@@ -19,13 +19,14 @@ Efficiency without_launch(Efficiency efficiency) {
   return efficiency;
 }
 
-double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding, const llm::Tokens& prefilled,
-                          const Machine& machine, const Efficiency& efficiency) {
+double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding,
+                          const llm::Tokens& prefilled, const Machine& machine, const Efficiency& efficiency) {
   Machine fast_memory = machine;
   fast_memory.gpu.memory_bandwidth = std::numeric_limits<double>::infinity();
   const double alone = decode_step_seconds(facts, layout, decoding.sequences, decoding.context, machine, efficiency);
-  const double both = decode_step_seconds(facts, layout, decoding.sequences, decoding.context, fast_memory, efficiency) +
-                      prefill_seconds(facts, layout, prefilled, machine, without_launch(efficiency));
+  const double both =
+      decode_step_seconds(facts, layout, decoding.sequences, decoding.context, fast_memory, efficiency) +
+      prefill_seconds(facts, layout, prefilled, machine, without_launch(efficiency));
   return std::max(alone, both);
 }
 

@@ -15,14 +15,15 @@ struct Decoding {
   double context = 0;
 };
 
-/// The same with a host that takes no time: launching kernels, and what an engine adds for each step, layer and sequence.
+/// The same with a host that takes no time: launching kernels, and what an engine adds for each step, layer and
+/// sequence.
 Efficiency without_launch(Efficiency efficiency);
 
-/// Seconds of one step of an instance that decodes (0 sequences: it does not) and computes keys and values of `prefilled` in the same pass:
-/// a roofline (docs/facts.md#decode-step). The longer of the decode step, and, where memory is as fast as
-/// can be, of the decode step and the forward pass of prefill_seconds one after the other. What launching kernels takes is in the decode
-/// step already; of the pass it counts nothing.
-double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding, const llm::Tokens& prefilled,
-                          const Machine& machine, const Efficiency& efficiency);
+/// Seconds of one step of an instance that decodes (0 sequences: it does not) and computes keys and values of
+/// `prefilled` in the same pass: a roofline (docs/facts.md#decode-step). The longer of the decode step, and, where
+/// memory is as fast as can be, of the decode step and the forward pass of prefill_seconds one after the other. What
+/// launching kernels takes is in the decode step already; of the pass it counts nothing.
+double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding,
+                          const llm::Tokens& prefilled, const Machine& machine, const Efficiency& efficiency);
 
 }  // namespace dovetail::cost

@@ -31,8 +31,8 @@ Occupancy decoded_of(const GenerationWork& work, double share, double places, do
   if (std::min(share, places) * most > room) {
     // One sequence runs whatever the room.
     const double least = work.prompts->mean() + work.responses->mean();
-    Occupancy decoded =
-        cache_occupancy_of(*work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(room, least)});
+    Occupancy decoded = cache_occupancy_of(
+        *work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(room, least)});
     if (decoded.is_short_of_room) return decoded;
   }
   return occupancy_of(*work.responses, share, places);
@@ -77,18 +77,21 @@ double layer_launch_seconds(const llm::Layout& layout, const Efficiency& efficie
 }
 
 /// A step by the roofline.
-double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context, const Machine& machine,
-                               const Efficiency& efficiency) {
+double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
+                               const Machine& machine, const Efficiency& efficiency) {
   const double parts = std::min<double>(layout.pipeline, std::max(1.0, sequences));
   const double part = sequences / parts;
   const double ranks = static_cast<double>(layout.tensor) * layout.pipeline;
   const double layers = static_cast<double>(facts.model.layers) / layout.pipeline;
-  const double traffic = touched_parameters(facts, part) * bytes_an_element / ranks + part * context * key_value_bytes(facts, layout);
+  const double traffic =
+      touched_parameters(facts, part) * bytes_an_element / ranks + part * context * key_value_bytes(facts, layout);
   const double reading = traffic / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
-  const double products = decode_flops(facts, part, context) / ranks / (efficiency.decode_products * peak_flops(machine.gpu));
+  const double products =
+      decode_flops(facts, part, context) / ranks / (efficiency.decode_products * peak_flops(machine.gpu));
   const double hidden = static_cast<double>(facts.model.hidden) * part * bytes_an_element;
   const double reducing =
-      layout.tensor > 1 ? 2 * layers * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden) : 0;
+      layout.tensor > 1 ? 2 * layers * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden)
+                        : 0;
   const double working = std::max(reading, products) + reducing + layers * efficiency.decode_layer;
   const double stage = std::max(working, layers * layer_launch_seconds(layout, efficiency)) + efficiency.decode_step +
                        next_stage_seconds(layout, machine, layout.pipeline > 1 ? hidden : 0);
@@ -100,7 +103,9 @@ double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layou
 SequenceSeconds sequence_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                                  const Machine& machine, const Efficiency& efficiency) {
   constexpr double more = 0.1;
-  const auto step = [&](double batch, double length) { return decode_step_seconds(facts, layout, batch, length, machine, efficiency); };
+  const auto step = [&](double batch, double length) {
+    return decode_step_seconds(facts, layout, batch, length, machine, efficiency);
+  };
   const double seconds = step(sequences, context);
   const double with_others = step((1 + more) * sequences, context / (1 + more)) - seconds;
   const double with_longer = step(sequences, (1 + more) * context) - seconds;
@@ -108,8 +113,8 @@ SequenceSeconds sequence_seconds(const ModelFacts& facts, const llm::Layout& lay
 }
 
 /// Of an instance's `sequences` in all its steps.
-double imbalance_of(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work, double steps, const Machine& machine,
-                    const Efficiency& efficiency) {
+double imbalance_of(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work, double steps,
+                    const Machine& machine, const Efficiency& efficiency) {
   if (layout.data == 1) return 0;
   const double sequences = work.sequences / layout.data;
   const double batch = std::max(1.0, sequences * work.responses->mean() / steps);
@@ -124,8 +129,8 @@ double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout) {
   return static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) * bytes_an_element / layout.pipeline;
 }
 
-double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context, const Machine& machine,
-                           const Efficiency& efficiency) {
+double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
+                           const Machine& machine, const Efficiency& efficiency) {
   const auto modelled = [&](double batch, double length) {
     return modelled_decode_seconds(facts, layout, batch, length, machine, efficiency);
   };
@@ -137,14 +142,15 @@ double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double con
                   const Efficiency& efficiency) {
   const double limit = 1.25 * decode_step_seconds(facts, layout, 1, context, machine, efficiency);
   double batch = 1;
-  while (batch < 65'536 && decode_step_seconds(facts, layout, 2 * batch, context, machine, efficiency) <= limit) batch *= 2;
+  while (batch < 65'536 && decode_step_seconds(facts, layout, 2 * batch, context, machine, efficiency) <= limit)
+    batch *= 2;
   for (double step = batch / 2; step >= 1; step /= 2)
     if (decode_step_seconds(facts, layout, batch + step, context, machine, efficiency) <= limit) batch += step;
   return batch;
 }
 
-double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& tokens, const Machine& machine,
-                       const Efficiency& efficiency) {
+double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& tokens,
+                       const Machine& machine, const Efficiency& efficiency) {
   llm::Layout forward = layout;
   forward.recomputation = llm::Recomputation::none;
   const llm::Tokens part{tokens.count / layout.pipeline, tokens.squares / layout.pipeline};
@@ -154,8 +160,8 @@ double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const
   return pipeline_seconds(stages, layout.pipeline, 1, 0, 0).seconds;
 }
 
-double slice_seconds(const ModelFacts& facts, const llm::Layout& layout, const TailSlice& slice, double instances, const Machine& machine,
-                     const Efficiency& efficiency) {
+double slice_seconds(const ModelFacts& facts, const llm::Layout& layout, const TailSlice& slice, double instances,
+                     const Machine& machine, const Efficiency& efficiency) {
   const double batch = std::max(1.0, slice.batch * (layout.data / instances));
   return slice.steps * decode_step_seconds(facts, layout, batch, slice.context, machine, efficiency);
 }
@@ -164,8 +170,10 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency) {
   const double share = work.sequences / layout.data;
   const double prompt = work.prompts->mean();
-  const Occupancy decoded = decoded_of(work, share, limits.sequences, limits.key_value_bytes / key_value_bytes(facts, layout));
-  const PrefillSeconds computing = engine_prefill_seconds(facts, layout, prefill_of(work, decoded, share), limits, machine, efficiency);
+  const Occupancy decoded =
+      decoded_of(work, share, limits.sequences, limits.key_value_bytes / key_value_bytes(facts, layout));
+  const PrefillSeconds computing =
+      engine_prefill_seconds(facts, layout, prefill_of(work, decoded, share), limits, machine, efficiency);
   GenerationSeconds seconds;
   seconds.prefill = computing.prompts;
   seconds.recompute = computing.again;
@@ -177,21 +185,25 @@ GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout&
     const Occupancy::Part& part = decoded.parts[index];
     TailSlice slice{part.steps, part.sequences, prompt + part.context};
     if (index >= decoded.tail) {
-      slice.steps *= 1 - std::pow(1 - std::min(1.0, part.sequences / seconds.concurrency), seconds.concurrency * layout.data);
+      slice.steps *=
+          1 - std::pow(1 - std::min(1.0, part.sequences / seconds.concurrency), seconds.concurrency * layout.data);
       seconds.slices.push_back(slice);
     }
-    (index < decoded.tail ? seconds.full : seconds.tail) += slice_seconds(facts, layout, slice, layout.data, machine, efficiency);
+    (index < decoded.tail ? seconds.full : seconds.tail) +=
+        slice_seconds(facts, layout, slice, layout.data, machine, efficiency);
     steps += slice.steps;
   }
   seconds.imbalance = imbalance_of(facts, layout, work, steps, machine, efficiency);
   return seconds;
 }
 
-double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine, const Efficiency& efficiency) {
+double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine,
+                           const Efficiency& efficiency) {
   const double bytes = static_cast<double>(facts.parameters.all) * bytes_an_element;
   const cluster::Link& own = devices > machine.devices_per_node ? machine.links.between : machine.links.inside;
   const double moving =
-      apart ? cluster::broadcast_seconds(machine.links, group_of(devices, 1, machine.devices_per_node), bytes) : bytes / own.bandwidth;
+      apart ? cluster::broadcast_seconds(machine.links, group_of(devices, 1, machine.devices_per_node), bytes)
+            : bytes / own.bandwidth;
   return efficiency.refit + facts.tensors * efficiency.refit_tensor + moving / efficiency.refit_links;
 }
 

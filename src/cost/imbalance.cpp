@@ -29,7 +29,8 @@ CentralMoments central_moments(const workflow::LengthDistribution& lengths) {
   return {sums.second / weight, sums.third / weight, sums.fourth / weight};
 }
 
-/// The variance of linear l + square l^2. With d what l is beyond the mean that is (linear + 2 square mean) d + square d^2, and a constant.
+/// The variance of linear l + square l^2. With d what l is beyond the mean that is (linear + 2 square mean) d + square
+/// d^2, and a constant.
 double variance_of(double linear, double square, const workflow::LengthDistribution& lengths) {
   const CentralMoments moments = central_moments(lengths);
   const double slope = linear + 2 * square * lengths.mean();
@@ -43,8 +44,8 @@ double max_normal(int count) { return workflow::normal_quantile((count - 0.375) 
 
 }  // namespace
 
-double imbalance_seconds(const SequenceSeconds& added, double prompt, const workflow::LengthDistribution& responses, double sequences,
-                         int instances) {
+double imbalance_seconds(const SequenceSeconds& added, double prompt, const workflow::LengthDistribution& responses,
+                         double sequences, int instances) {
   if (instances <= 1) return 0;
   const double variance = variance_of(added.step + added.context * prompt, added.context / 2, responses);
   return max_normal(instances) * std::sqrt(sequences * variance);

@@ -14,7 +14,8 @@ Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, c
   bool first = true;
   while (begin < mesh.first + mesh.count) {
     const cluster::NodeId node = cluster::node_of(cluster, base::DeviceId(begin));
-    const int end = std::min(mesh.first + mesh.count, cluster::first_device(cluster, node).value + cluster::devices_of(cluster, node));
+    const int end = std::min(mesh.first + mesh.count,
+                             cluster::first_device(cluster, node).value + cluster::devices_of(cluster, node));
     const cluster::Gpu& gpu = cluster::gpu_of(cluster, base::DeviceId(begin));
     if (peak_flops(gpu) < peak_flops(machine.gpu)) {
       const cluster::Gpu before = machine.gpu;
@@ -33,9 +34,13 @@ Machine machine_of(const cluster::Cluster& cluster, const cluster::Mesh& mesh, c
   return machine;
 }
 
-RankGroup group_of(int ranks, int stride, int devices_per_node) { return {ranks, std::clamp(devices_per_node / stride, 1, ranks)}; }
+RankGroup group_of(int ranks, int stride, int devices_per_node) {
+  return {ranks, std::clamp(devices_per_node / stride, 1, ranks)};
+}
 
-RankGroup tensor_group(const llm::Layout& layout, const Machine& machine) { return group_of(layout.tensor, 1, machine.devices_per_node); }
+RankGroup tensor_group(const llm::Layout& layout, const Machine& machine) {
+  return group_of(layout.tensor, 1, machine.devices_per_node);
+}
 
 RankGroup context_group(const llm::Layout& layout, const Machine& machine) {
   return group_of(layout.context, layout.tensor, machine.devices_per_node);
@@ -51,7 +56,8 @@ RankGroup expert_group(const llm::Layout& layout, const Machine& machine) {
 
 double next_stage_seconds(const llm::Layout& layout, const Machine& machine, double bytes) {
   const int stride = layout.data * layout.context * layout.tensor;
-  return cluster::send_seconds(stride >= machine.devices_per_node ? machine.links.between : machine.links.inside, bytes);
+  return cluster::send_seconds(stride >= machine.devices_per_node ? machine.links.between : machine.links.inside,
+                               bytes);
 }
 
 double host_seconds(const Machine& machine, double bytes, const Efficiency& efficiency) {

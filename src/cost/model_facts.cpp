@@ -13,8 +13,11 @@ double layers_with_experts(const ModelFacts& facts) {
 
 /// Tensors of layers like the first and the last one, and those around them.
 double count_tensors(const ModelFacts& facts) {
-  const auto of_layer = [&](std::int64_t layer) { return static_cast<double>(llm::layer_tensors(facts.model, layer).size()); };
-  const double around = static_cast<double>(llm::embedding_tensors(facts.model).size() + llm::head_tensors(facts.model).size());
+  const auto of_layer = [&](std::int64_t layer) {
+    return static_cast<double>(llm::layer_tensors(facts.model, layer).size());
+  };
+  const double around =
+      static_cast<double>(llm::embedding_tensors(facts.model).size() + llm::head_tensors(facts.model).size());
   const double routed = layers_with_experts(facts);
   const double dense = static_cast<double>(facts.model.layers) - routed;
   return around + (dense > 0 ? dense * of_layer(0) : 0) + (routed > 0 ? routed * of_layer(facts.model.layers - 1) : 0);
@@ -24,7 +27,8 @@ double count_tensors(const ModelFacts& facts) {
 double decode_scores_of(const ModelFacts& facts) {
   // Causal scores are half of a square; a token that is decoded meets all before it.
   if (!facts.model.latent) return 2 * facts.scores;
-  return 2 * static_cast<double>(facts.model.heads * (2 * facts.model.latent->key_value_rank + facts.model.latent->rotary_size));
+  return 2 * static_cast<double>(facts.model.heads *
+                                 (2 * facts.model.latent->key_value_rank + facts.model.latent->rotary_size));
 }
 
 }  // namespace
@@ -36,7 +40,8 @@ ModelFacts facts_of(const llm::Transformer& model) {
   // Layer 0 stands for those without experts, or none of them where all have some.
   if (model.experts) {
     facts.routed = static_cast<double>(model.experts->active * facts.parameters.expert);
-    facts.routed_layer = static_cast<double>(llm::layer_multiplications(model, model.experts->dense_layers)) - facts.routed;
+    facts.routed_layer =
+        static_cast<double>(llm::layer_multiplications(model, model.experts->dense_layers)) - facts.routed;
   }
   facts.dense_layer = static_cast<double>(llm::layer_multiplications(model, model.experts ? -1 : 0));
   facts.head = static_cast<double>(llm::head_multiplications(model));
@@ -75,7 +80,8 @@ StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, 
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage) {
   const llm::ParameterCounts& counts = facts.parameters;
-  double shared = stage.dense * static_cast<double>(counts.dense_layer) + stage.with_experts * static_cast<double>(counts.expert_layer);
+  double shared = stage.dense * static_cast<double>(counts.dense_layer) +
+                  stage.with_experts * static_cast<double>(counts.expert_layer);
   if (stage.first) shared += static_cast<double>(counts.embedding);
   if (stage.last) shared += static_cast<double>(counts.head);
   // A tied head on another stage than the embedding is a copy of it.

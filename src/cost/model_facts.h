@@ -27,12 +27,14 @@ struct ModelFacts {
 
 ModelFacts facts_of(const llm::Transformer& model);
 
-/// FLOPs of decoding one token of each of `sequences`, with scores against `context` tokens before it: of latent attention in its
-/// absorbed form, where each head meets the compressed vector itself (arXiv 2405.04434, section 2.1.2).
+/// FLOPs of decoding one token of each of `sequences`, with scores against `context` tokens before it: of latent
+/// attention in its absorbed form, where each head meets the compressed vector itself (arXiv 2405.04434,
+/// section 2.1.2).
 double decode_flops(const ModelFacts& facts, double sequences, double context);
 
-/// Weights that a decode step of `sequences` tokens reads: all but the embedding, and of the experts those that some token is routed to:
-/// with even routing all but (1 - active / count)^sequences of them, on average (docs/facts.md#decode-step).
+/// Weights that a decode step of `sequences` tokens reads: all but the embedding, and of the experts those that some
+/// token is routed to: with even routing all but (1 - active / count)^sequences of them, on average
+/// (docs/facts.md#decode-step).
 double touched_parameters(const ModelFacts& facts, double sequences);
 
 /// The layers of a pipeline stage, and whether it has the embedding and the head.
@@ -47,8 +49,9 @@ struct StageLayers {
 
 StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, int stage);
 
-/// Parameters of one rank of a stage under tensor and expert parallelism, before ZeRO: those that all ranks of a data x context group
-/// share, and those of its routed experts. Largest rank; vectors that tensor parallelism does not cut are neglected.
+/// Parameters of one rank of a stage under tensor and expert parallelism, before ZeRO: those that all ranks of a data x
+/// context group share, and those of its routed experts. Largest rank; vectors that tensor parallelism does not cut are
+/// neglected.
 struct RankParameters {
   double shared = 0;
   double routed = 0;

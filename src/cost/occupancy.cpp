@@ -10,7 +10,8 @@ namespace {
 constexpr std::size_t nodes = 64;    // of the grid, up to the longest length
 constexpr std::size_t slices = 200;  // of a tail without renewals
 
-/// When the queue is empty: [node] the sequences of a place that ended there until then, `last` of those at the last node refilled.
+/// When the queue is empty: [node] the sequences of a place that ended there until then, `last` of those at the last
+/// node refilled.
 struct Renewals {
   std::vector<double> ended;
   double last = 0;
@@ -23,7 +24,8 @@ Renewals renewals_of(const std::vector<double>& probabilities, double refills) {
   while (true) {
     const std::size_t node = renewals.ended.size();
     double ended = node <= nodes ? probabilities[node] : 0;
-    for (std::size_t length = 1; length <= std::min(node, nodes); ++length) ended += probabilities[length] * renewals.ended[node - length];
+    for (std::size_t length = 1; length <= std::min(node, nodes); ++length)
+      ended += probabilities[length] * renewals.ended[node - length];
     ended /= 1 - probabilities[0];
     renewals.ended.push_back(ended);
     if (before + ended >= refills) {
@@ -34,7 +36,8 @@ Renewals renewals_of(const std::vector<double>& probabilities, double refills) {
   }
 }
 
-/// What the places hold when the queue is empty: [node] the fraction with so many nodes left, and their ages, summed, in nodes.
+/// What the places hold when the queue is empty: [node] the fraction with so many nodes left, and their ages, summed,
+/// in nodes.
 struct Residuals {
   std::vector<double> places = std::vector<double>(nodes + 1, 0);
   std::vector<double> ages = std::vector<double>(nodes + 1, 0);
@@ -53,7 +56,8 @@ Residuals residuals_of(const std::vector<double>& probabilities, const Renewals&
       residuals.add(length - (end - start), fraction * probabilities[length], end - start);
   };
   add_started(0, 1);
-  for (std::size_t start = end > nodes ? end - nodes : 0; start < end; ++start) add_started(start, renewals.ended[start]);
+  for (std::size_t start = end > nodes ? end - nodes : 0; start < end; ++start)
+    add_started(start, renewals.ended[start]);
   add_started(end, renewals.last);
   return residuals;
 }
@@ -109,7 +113,8 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
   for (std::size_t left = nodes; left >= 1; --left) {
     left_places += residuals.places[left];
     ages += residuals.ages[left];
-    const double context = left_places > 0 ? (ages / left_places + static_cast<double>(left) - 0.5) * node_steps - 0.5 : 0;
+    const double context =
+        left_places > 0 ? (ages / left_places + static_cast<double>(left) - 0.5) * node_steps - 0.5 : 0;
     tail[left - 1] = {node_steps, occupancy.at_start * std::min(1.0, left_places), context};
     met -= left_places * context * node_steps;
   }

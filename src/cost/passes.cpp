@@ -14,42 +14,48 @@ struct StageFlops {
   double routed = 0;
 };
 
-StageFlops forward_flops(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& tokens) {
-  const double multiplications = stage.dense * facts.dense_layer + stage.with_experts * facts.routed_layer + (stage.last ? facts.head : 0);
+StageFlops forward_flops(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
+                         const llm::Tokens& tokens) {
+  const double multiplications =
+      stage.dense * facts.dense_layer + stage.with_experts * facts.routed_layer + (stage.last ? facts.head : 0);
   const double ranks = static_cast<double>(layout.tensor) * layout.context;
   return {2 * multiplications * tokens.count / ranks, stage.layers() * facts.scores * tokens.squares / ranks,
           2 * stage.with_experts * facts.routed * tokens.count / ranks};
 }
 
 /// `products` times the matrix products of a forward, and `scores` times its scores.
-double compute_seconds(const StageFlops& flops, double products, double scores, const Machine& machine, const Efficiency& efficiency) {
+double compute_seconds(const StageFlops& flops, double products, double scores, const Machine& machine,
+                       const Efficiency& efficiency) {
   const double peak = peak_flops(machine.gpu);
   return (products * flops.dense + scores * flops.scores) / (efficiency.matrix_products * peak) +
          products * flops.routed / (efficiency.expert_products * peak);
 }
 
-double communication_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
-                             const Machine& machine) {
+double communication_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
+                             double tokens, const Machine& machine) {
   const double own = tokens / layout.context;
   const double hidden = static_cast<double>(facts.model.hidden) * own * bytes_an_element;
   double seconds = 0;
-  if (layout.tensor > 1) seconds += 2 * stage.layers() * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
+  if (layout.tensor > 1)
+    seconds += 2 * stage.layers() * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
   if (layout.context > 1) {
-    const double elements =
-        static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) / static_cast<double>(facts.model.layers);
-    seconds +=
-        stage.layers() * cluster::all_gather_seconds(machine.links, context_group(layout, machine), elements * tokens * bytes_an_element);
+    const double elements = static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) /
+                            static_cast<double>(facts.model.layers);
+    seconds += stage.layers() * cluster::all_gather_seconds(machine.links, context_group(layout, machine),
+                                                            elements * tokens * bytes_an_element);
   }
   if (layout.expert > 1) {
     const double routed = hidden / layout.tensor * static_cast<double>(facts.model.experts->active);
-    seconds += 2 * stage.with_experts * cluster::expert_all_to_all_seconds(machine.links, expert_group(layout, machine), routed, 1.0);
+    seconds += 2 * stage.with_experts *
+               cluster::expert_all_to_all_seconds(machine.links, expert_group(layout, machine), routed, 1.0);
   }
   return seconds;
 }
 
-/// Gathering again, for the gradients of weights, the inputs that sequence parallelism kept in parts: half of an all-reduce each.
-double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
-                               const Machine& machine) {
+/// Gathering again, for the gradients of weights, the inputs that sequence parallelism kept in parts: half of an
+/// all-reduce each.
+double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
+                               double tokens, const Machine& machine) {
   if (layout.tensor == 1) return 0;
   const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
   return 2 * stage.layers() * cluster::all_gather_seconds(machine.links, tensor_group(layout, machine), hidden);
@@ -58,8 +64,8 @@ double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layou
 /// `times` forwards through the stage, or what takes as long.
 PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage, const Efficiency& efficiency) {
   const double least = times * stage.layers() * efficiency.layer_launch;
-  pass.launch =
-      std::max(0.0, least - pass.compute - pass.communication) + times * stage.with_experts * efficiency.expert_launch + efficiency.slot;
+  pass.launch = std::max(0.0, least - pass.compute - pass.communication) +
+                times * stage.with_experts * efficiency.expert_launch + efficiency.slot;
   return pass;
 }
 
@@ -84,8 +90,8 @@ struct LayerContext {
   const Efficiency& efficiency;
 };
 
-/// The seconds of one layer by its measured table; beyond its range as the roofline goes on, without collectives and never less than
-/// launching takes.
+/// The seconds of one layer by its measured table; beyond its range as the roofline goes on, without collectives and
+/// never less than launching takes.
 double measured_layer(const LayerContext& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
   StageLayers layer;
   (with_experts ? layer.with_experts : layer.dense) = 1;
@@ -98,8 +104,8 @@ double measured_layer(const LayerContext& of, const ProfileTable& table, bool wi
   return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
 }
 
-/// Takes the layers that were measured out of `stage`, and gives their seconds: of a forward, or of a backward with or without a forward
-/// again, of which both must be there.
+/// Takes the layers that were measured out of `stage`, and gives their seconds: of a forward, or of a backward with or
+/// without a forward again, of which both must be there.
 double take_measured(const LayerContext& of, StageLayers& stage, bool backward, bool again) {
   if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
   double seconds = 0;
@@ -129,8 +135,8 @@ PassSeconds operator*(double factor, PassSeconds seconds) {
   return {factor * seconds.compute, factor * seconds.communication, factor * seconds.launch};
 }
 
-PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
-                         const Machine& machine, const Efficiency& efficiency) {
+PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
+                         const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency) {
   StageLayers modelled = stage;
   const double measured = take_measured({facts, layout, micro_batch, machine, efficiency}, modelled, false, false);
   PassSeconds pass;
@@ -141,8 +147,8 @@ PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, con
   return pass;
 }
 
-PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, const llm::Tokens& micro_batch,
-                          const Machine& machine, const Efficiency& efficiency) {
+PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
+                          const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency) {
   const bool again = layout.recomputation == llm::Recomputation::full;
   const PassKind kind = backward_kind(facts);
   const double products = kind.products + (again ? 1 : 0);
@@ -150,18 +156,20 @@ PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, co
   StageLayers modelled = stage;
   const double measured = take_measured({facts, layout, micro_batch, machine, efficiency}, modelled, true, again);
   PassSeconds pass;
-  pass.compute = compute_seconds(forward_flops(facts, layout, modelled, micro_batch), products, scores, machine, efficiency);
+  pass.compute =
+      compute_seconds(forward_flops(facts, layout, modelled, micro_batch), products, scores, machine, efficiency);
   pass.communication = (again ? 2 : 1) * communication_seconds(facts, layout, stage, micro_batch.count, machine);
-  if (layout.sequence_parallel) pass.communication += gathering_again_seconds(facts, layout, stage, micro_batch.count, machine);
+  if (layout.sequence_parallel)
+    pass.communication += gathering_again_seconds(facts, layout, stage, micro_batch.count, machine);
   pass = with_launch(pass, products, modelled, efficiency);
   pass.compute += measured;
   return pass;
 }
 
-PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages, double hop_seconds,
-                                 int hops) {
-  const auto slowest =
-      std::max_element(stages.begin(), stages.end(), [](const PassSeconds& a, const PassSeconds& b) { return a.sum() < b.sum(); });
+PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages,
+                                 double hop_seconds, int hops) {
+  const auto slowest = std::max_element(stages.begin(), stages.end(),
+                                        [](const PassSeconds& a, const PassSeconds& b) { return a.sum() < b.sum(); });
   double once = 0;
   for (const PassSeconds& stage : stages) once += stage.sum();
   PipelineSeconds pipeline;

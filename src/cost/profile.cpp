@@ -24,8 +24,8 @@ bool is_same_model(llm::Transformer a, const llm::Transformer& b) {
   return a == b;
 }
 
-/// The neighbours of `value` among items sorted by `key`, and how far it is from the first to the second; one of them twice where it is the
-/// value itself, or the end that the value lies beyond.
+/// The neighbours of `value` among items sorted by `key`, and how far it is from the first to the second; one of them
+/// twice where it is the value itself, or the end that the value lies beyond.
 struct Neighbours {
   std::size_t below = 0;
   std::size_t above = 0;
@@ -34,7 +34,8 @@ struct Neighbours {
 
 template <class Item>
 Neighbours neighbours_of(const std::vector<Item>& items, double Item::* key, double value) {
-  const auto above = std::lower_bound(items.begin(), items.end(), value, [key](const Item& item, double v) { return item.*key < v; });
+  const auto above =
+      std::lower_bound(items.begin(), items.end(), value, [key](const Item& item, double v) { return item.*key < v; });
   if (above == items.begin()) return {};
   const auto index = static_cast<std::size_t>(above - items.begin());
   if (above == items.end()) return {index - 1, index - 1, 0};
@@ -64,8 +65,8 @@ std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transfo
   return found;
 }
 
-const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout,
-                                       bool with_experts) {
+const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
+                                       const llm::Layout& layout, bool with_experts) {
   if (layout.context > 1) return nullptr;
   const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& profile) {
     return profile.gpu == gpu && profile.tensor == layout.tensor && profile.with_experts == with_experts &&
@@ -74,10 +75,12 @@ const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles
   return found == profiles.end() ? nullptr : &*found;
 }
 
-const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout) {
+const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
+                                        const llm::Layout& layout) {
   if (layout.context > 1 || layout.pipeline > 1) return nullptr;
   const auto found = std::find_if(profiles.begin(), profiles.end(), [&](const LayerProfile& profile) {
-    return profile.gpu == gpu && profile.tensor == layout.tensor && profile.expert == layout.expert && !profile.decode.empty();
+    return profile.gpu == gpu && profile.tensor == layout.tensor && profile.expert == layout.expert &&
+           !profile.decode.empty();
   });
   return found == profiles.end() ? nullptr : &found->decode;
 }

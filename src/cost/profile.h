@@ -1,7 +1,7 @@
 // Measured seconds of layers and decode steps, which stand in for the roofline where they are given.
 //
-// ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and lengths.
-// Here they are tables that are read between their points, and the roofline goes on where they end.
+// ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and
+// lengths. Here they are tables that are read between their points, and the roofline goes on where they end.
 #pragma once
 
 #include <functional>
@@ -53,24 +53,25 @@ struct Profile {
   std::vector<LayerProfile> layers;
 };
 
-/// What of a profile is of this model: layers of the same shape, whatever is around them, and decode steps where the whole model is the
-/// same. Names make no difference.
+/// What of a profile is of this model: layers of the same shape, whatever is around them, and decode steps where the
+/// whole model is the same. Names make no difference.
 std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model);
 
-/// The profile of a kind of layer on this GPU under this layout; null where there is none. Sequences that are cut (context parallelism)
-/// were not measured.
-const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout,
-                                       bool with_experts);
+/// The profile of a kind of layer on this GPU under this layout; null where there is none. Sequences that are cut
+/// (context parallelism) were not measured.
+const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
+                                       const llm::Layout& layout, bool with_experts);
 
 /// The decode steps of an instance; null where there are none. Those of pipelines were not measured.
-const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu, const llm::Layout& layout);
+const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
+                                        const llm::Layout& layout);
 
 /// Seconds by a model of the same thing: (amount, length).
 using ModelledSeconds = std::function<double(double, double)>;
 
-/// The seconds at this amount and length: between points linear in the amount, between curves linear in the length. Beyond the range of
-/// either the nearest measured seconds times what `modelled` says of here over there: as the roofline goes on. REQUIRES: the table is not
-/// empty; modelled seconds are above 0.
+/// The seconds at this amount and length: between points linear in the amount, between curves linear in the length.
+/// Beyond the range of either the nearest measured seconds times what `modelled` says of here over there: as the
+/// roofline goes on. REQUIRES: the table is not empty; modelled seconds are above 0.
 double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled);
 
 /// Whether the table was measured on both sides of this amount and length.

@@ -33,9 +33,11 @@ struct TableWords {
   std::string_view example;
 };
 constexpr TableWords layer_words{"tokens", "length", "{length: 2048, tokens: [2048, 4096], seconds: [0.001, 0.002]}"};
-constexpr TableWords decode_words{"sequences", "context", "{context: 1024, sequences: [1, 64], seconds: [0.012, 0.014]}"};
+constexpr TableWords decode_words{"sequences", "context",
+                                  "{context: 1024, sequences: [1, 64], seconds: [0.012, 0.014]}"};
 
-Result<std::vector<double>> read_numbers(const Node& map, const std::string& what, std::string_view key, double least, double most) {
+Result<std::vector<double>> read_numbers(const Node& map, const std::string& what, std::string_view key, double least,
+                                         double most) {
   DOVETAIL_TRY(const Node list, base::require(map, what, key));
   if (!list.is_list() || list.size() == 0)
     return list.error(fmt::format("{} of {} is {}; accepted: a list of numbers", quote(key), what, list.describe()));
@@ -51,16 +53,19 @@ Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const
   DOVETAIL_CHECK(base::check_keys(node, what, {words.length, words.amounts, "seconds"}));
   DOVETAIL_TRY(const Node length, base::require(node, what, words.length));
   ProfileCurve curve;
-  DOVETAIL_TRY(curve.length, base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::max_length)));
+  DOVETAIL_TRY(curve.length,
+               base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::max_length)));
   DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(node, what, words.amounts, 1, max_amount));
   DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(node, what, "seconds", min_seconds, max_seconds));
   if (amounts.size() != seconds.size())
-    return node.error(fmt::format("there are {} {} and {} seconds; accepted: as many", amounts.size(), words.amounts, seconds.size()));
+    return node.error(fmt::format("there are {} {} and {} seconds; accepted: as many", amounts.size(), words.amounts,
+                                  seconds.size()));
   for (std::size_t index = 0; index < amounts.size(); ++index) {
     if (index > 0 && amounts[index] <= amounts[index - 1])
       return node.find(words.amounts)
           ->item(index)
-          .error(fmt::format("{} come in no rising order; accepted: each more than the one before it", quote(words.amounts)));
+          .error(fmt::format("{} come in no rising order; accepted: each more than the one before it",
+                             quote(words.amounts)));
     curve.points.push_back({amounts[index], seconds[index]});
   }
   return curve;
@@ -72,15 +77,19 @@ Result<ProfileTable> read_table(const Node& layer, std::string_view key, const T
   const auto list = layer.find(key);
   if (!list) return table;
   if (!list->is_list() || list->size() == 0)
-    return list->error(fmt::format("{} is {}; accepted: a list of maps such as {}", quote(key), list->describe(), words.example));
+    return list->error(
+        fmt::format("{} is {}; accepted: a list of maps such as {}", quote(key), list->describe(), words.example));
   for (std::size_t item = 0; item < list->size(); ++item) {
     DOVETAIL_TRY(ProfileCurve curve, read_curve(list->item(item), fmt::format("an item of {}", quote(key)), words));
-    const auto twice = std::find_if(table.begin(), table.end(), [&](const ProfileCurve& other) { return other.length == curve.length; });
+    const auto twice = std::find_if(table.begin(), table.end(),
+                                    [&](const ProfileCurve& other) { return other.length == curve.length; });
     if (twice != table.end())
-      return list->item(item).error(fmt::format("{} {} stands twice in {}; accepted: each once", words.length, curve.length, quote(key)));
+      return list->item(item).error(
+          fmt::format("{} {} stands twice in {}; accepted: each once", words.length, curve.length, quote(key)));
     table.push_back(std::move(curve));
   }
-  std::sort(table.begin(), table.end(), [](const ProfileCurve& a, const ProfileCurve& b) { return a.length < b.length; });
+  std::sort(table.begin(), table.end(),
+            [](const ProfileCurve& a, const ProfileCurve& b) { return a.length < b.length; });
   return table;
 }
 
@@ -100,13 +109,15 @@ Status read_kind(const Node& node, LayerProfile& layer) {
   }
   DOVETAIL_TRY(layer.tensor, read_degree(node, "tensor"));
   DOVETAIL_TRY(layer.expert, read_degree(node, "expert"));
-  if (layer.expert > 1 && !layer.model.experts) return node.find("expert")->error("the model has no experts; accepted: 1");
+  if (layer.expert > 1 && !layer.model.experts)
+    return node.find("expert")->error("the model has no experts; accepted: 1");
   return {};
 }
 
 Result<LayerProfile> read_layer(const Node& node, const std::filesystem::path& folder) {
   constexpr std::string_view what = "an item of `layers`";
-  DOVETAIL_CHECK(base::check_keys(node, what, {"model", "gpu", "tensor", "expert", "experts", "forward", "backward", "decode"}));
+  DOVETAIL_CHECK(
+      base::check_keys(node, what, {"model", "gpu", "tensor", "expert", "experts", "forward", "backward", "decode"}));
   DOVETAIL_TRY(const Node model, base::require(node, what, "model", "model: llama-2-7b"));
   LayerProfile layer;
   DOVETAIL_TRY(layer.model, plan::read_model(model, "layers", folder));
@@ -118,12 +129,14 @@ Result<LayerProfile> read_layer(const Node& node, const std::filesystem::path& f
   DOVETAIL_TRY(layer.backward, read_table(node, "backward", layer_words));
   DOVETAIL_TRY(layer.decode, read_table(node, "decode", decode_words));
   if (layer.forward.empty() && layer.backward.empty() && layer.decode.empty())
-    return node.error("there is nothing measured of the layer; accepted: `forward`, `backward`, `decode` or some of them");
+    return node.error(
+        "there is nothing measured of the layer; accepted: `forward`, `backward`, `decode` or some of them");
   return layer;
 }
 
 bool is_of_the_same(const LayerProfile& a, const LayerProfile& b) {
-  return a.gpu == b.gpu && a.model == b.model && a.tensor == b.tensor && a.expert == b.expert && a.with_experts == b.with_experts;
+  return a.gpu == b.gpu && a.model == b.model && a.tensor == b.tensor && a.expert == b.expert &&
+         a.with_experts == b.with_experts;
 }
 
 }  // namespace

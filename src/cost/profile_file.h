@@ -13,7 +13,8 @@
 //       decode:                   # seconds of a step of the whole model, collectives and sampling and all
 //         - {context: 1024, sequences: [1, 64, 256], seconds: [0.0121, 0.0135, 0.0198]}
 //
-// Of a model with experts the layers are those with experts; `experts: false` is said of its dense ones, `expert: N` of expert parallelism.
+// Of a model with experts the layers are those with experts; `experts: false` is said of its dense ones, `expert: N` of
+// expert parallelism.
 #pragma once
 
 #include <string>
@@ -26,7 +27,8 @@ namespace dovetail::cost {
 
 inline constexpr std::string_view profile_format = "dovetail/profile@1";
 
-/// Reads a profile from YAML or JSON text; paths in it start from the folder of `path`. Every mistake is an Error at its line and column.
+/// Reads a profile from YAML or JSON text; paths in it start from the folder of `path`. Every mistake is an Error at
+/// its line and column.
 base::Result<Profile> parse_profile(std::string_view content, const std::string& path);
 
 }  // namespace dovetail::cost

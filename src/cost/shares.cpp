@@ -56,7 +56,8 @@ double max_of_balanced(const LengthDistribution& lengths, double each, int ranks
 double max_of_unbalanced(const LengthDistribution& lengths, const Spread& spread, double each, int ranks) {
   if (each <= 1) return lengths.expected_maximum(ranks);
   const NormalMaximum of = normal_maximum(ranks);
-  const double most = each * lengths.mean() + std::sqrt(each * spread.variance) * std::max(0.0, skewed(spread, each, of.mean, of.square));
+  const double most = each * lengths.mean() +
+                      std::sqrt(each * spread.variance) * std::max(0.0, skewed(spread, each, of.mean, of.square));
   return std::min(most, each * static_cast<double>(lengths.longest()));
 }
 
@@ -125,11 +126,14 @@ std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks)
 }
 
 double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching) {
-  return count_micro_batches(*batch.lengths, sequences_of(batch, share, micro_batching), micro_batching, batch.together);
+  return count_micro_batches(*batch.lengths, sequences_of(batch, share, micro_batching), micro_batching,
+                             batch.together);
 }
 
-int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share, const MicroBatching& micro_batching) {
-  return whole_micro_batches(layout, *batch.lengths, sequences_of(batch, share, micro_batching), micro_batching, batch.together);
+int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
+                        const MicroBatching& micro_batching) {
+  return whole_micro_batches(layout, *batch.lengths, sequences_of(batch, share, micro_batching), micro_batching,
+                             batch.together);
 }
 
 }  // namespace dovetail::cost

@@ -32,7 +32,8 @@ const TrainerLimits& trainer_limits(std::string_view conventions) {
       {"deepspeed-3d", {searched, searched, {0, 1}, 1, false}},
       {"fsdp2", {searched, pinned, {2, 3}, 3, false}},
   };
-  const auto* found = std::find_if(std::begin(table), std::end(table), [&](const Row& row) { return row.conventions == conventions; });
+  const auto* found =
+      std::find_if(std::begin(table), std::end(table), [&](const Row& row) { return row.conventions == conventions; });
   return found == std::end(table) ? all : found->limits;
 }
 

@@ -24,20 +24,23 @@ double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double to
 
 /// Gathering a stage's weights (or scattering as many gradients) over the ranks that ZeRO-3 cuts them to.
 double gather_seconds(const RankParameters& parameters, const llm::Layout& layout, const Machine& machine) {
-  return cluster::all_gather_seconds(machine.links, data_group(layout, machine), (parameters.shared + parameters.routed) * bytes_a_weight);
+  return cluster::all_gather_seconds(machine.links, data_group(layout, machine),
+                                     (parameters.shared + parameters.routed) * bytes_a_weight);
 }
 
 /// The collectives of a step that are not hidden.
-double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout, const Machine& machine,
-                        const Efficiency& efficiency) {
+double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
+                        const Machine& machine, const Efficiency& efficiency) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shared = parameters.shared * std::min(1.0, trained);
   const cluster::RankGroup group = data_group(layout, machine);
   double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * bytes_a_gradient) +
                    cluster::all_gather_seconds(machine.links, group, shared * bytes_a_weight);
   const int copies = layout.data * layout.context * layout.tensor / (layout.expert * layout.expert_tensor);
-  const cluster::RankGroup of_experts = group_of(copies, layout.expert * layout.expert_tensor, machine.devices_per_node);
-  seconds += cluster::all_reduce_seconds(machine.links, of_experts, parameters.routed * std::min(1.0, trained) * bytes_a_gradient);
+  const cluster::RankGroup of_experts =
+      group_of(copies, layout.expert * layout.expert_tensor, machine.devices_per_node);
+  seconds += cluster::all_reduce_seconds(machine.links, of_experts,
+                                         parameters.routed * std::min(1.0, trained) * bytes_a_gradient);
   return efficiency.exposed_gradients * seconds;
 }
 
@@ -45,14 +48,16 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
 double own_parameters(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shards = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context : 1;
-  const double copies =
-      layout.zero > 0 ? static_cast<double>(layout.data) * layout.context * layout.tensor / (layout.expert * layout.expert_tensor) : 1;
+  const double copies = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context * layout.tensor /
+                                              (layout.expert * layout.expert_tensor)
+                                        : 1;
   return std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
 }
 
 double optimizer_seconds(double own, const llm::Layout& layout, const Stepping& stepping, const Machine& machine,
                          const Efficiency& efficiency) {
-  if (!stepping.optimizer_on_host) return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
+  if (!stepping.optimizer_on_host)
+    return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
   const double of_node = own * std::min(machine.devices_per_node, layout.devices());
   const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
   return of_node * bytes_an_optimizer_step / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
@@ -76,8 +81,8 @@ bool passes_alike(const StageLayers& a, const StageLayers& b) {
   return a.dense == b.dense && a.with_experts == b.with_experts && a.last == b.last && a.first == b.first;
 }
 
-ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& layers, const llm::Tokens& micro_batch,
-                         const Machine& machine, const Efficiency& efficiency) {
+ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& layers,
+                         const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency) {
   ChunkPasses passes{forward_pass(facts, layout, layers, micro_batch, machine, efficiency),
                      backward_pass(facts, layout, layers, micro_batch, machine, efficiency)};
   if (layout.zero < 3) return passes;
@@ -89,15 +94,15 @@ ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, con
 
 }  // namespace
 
-TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
-                               const Machine& machine, const Efficiency& efficiency) {
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                               const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const Share share = slowest_share(batch, stepping.mini_batches, layout.data);
   const int micro_batches = whole_micro_batches(layout, batch, share, stepping.micro_batching);
   return training_passes(facts, layout, micro_batches, part_of(share.tokens, micro_batches), machine, efficiency);
 }
 
-TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches, const llm::Tokens& micro_batch,
-                               const Machine& machine, const Efficiency& efficiency) {
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches,
+                               const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency) {
   TrainingPasses training;
   training.micro_batches = micro_batches;
   training.micro_batch = micro_batch;
@@ -110,8 +115,8 @@ TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layou
     const std::vector<llm::Chunk> chunks = llm::chunks_of(layout, facts.model, stage);
     for (int round = 0; round < rounds; ++round) {
       const int index = round * layout.pipeline + stage;
-      const StageLayers layers =
-          layers_of_chunk(facts, chunks[static_cast<std::size_t>(round)], index == 0, index == layout.pipeline * rounds - 1);
+      const StageLayers layers = layers_of_chunk(facts, chunks[static_cast<std::size_t>(round)], index == 0,
+                                                 index == layout.pipeline * rounds - 1);
       // Most are like the one before.
       if (index == 0 || !passes_alike(layers, before))
         passes = chunk_passes(facts, layout, layers, training.micro_batch, machine, efficiency);
@@ -122,8 +127,8 @@ TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layou
   return training;
 }
 
-TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
-                                 const Machine& machine, const Efficiency& efficiency) {
+TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                                 const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const double steps = stepping.mini_batches;
   const TrainingPasses passes = training_passes(facts, layout, batch, stepping, machine, efficiency);
   TrainingSeconds training;
@@ -133,7 +138,8 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
     const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
     training.gradients = std::max(training.gradients, steps * gradients);
     const double own = own_parameters(facts, parameters, layout);
-    training.optimizer = std::max(training.optimizer, steps * optimizer_seconds(own, layout, stepping, machine, efficiency));
+    training.optimizer =
+        std::max(training.optimizer, steps * optimizer_seconds(own, layout, stepping, machine, efficiency));
   }
   training.pipeline = training_pipeline_seconds(passes.chunks, layout.pipeline, passes.micro_batches, passes.hop);
   training.pipeline.seconds *= steps;
@@ -143,13 +149,14 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
   return training;
 }
 
-InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
-                                 const Efficiency& efficiency) {
+InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch,
+                                 const Machine& machine, const Efficiency& efficiency) {
   InferencePasses passes;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const StageLayers layers = layers_of_stage(facts, layout, stage);
     PassSeconds pass = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
-    if (layout.zero == 3) pass.communication += exposed(gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine), pass);
+    if (layout.zero == 3)
+      pass.communication += exposed(gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine), pass);
     passes.stages.push_back(pass);
   }
   passes.hop = hop_seconds(facts, layout, micro_batch.count, machine);
@@ -163,7 +170,8 @@ InferenceBatches inference_batches(const llm::Layout& layout, const Batch& batch
 }
 
 PipelineSeconds inference_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
-                                  const MicroBatching& micro_batching, const Machine& machine, const Efficiency& efficiency) {
+                                  const MicroBatching& micro_batching, const Machine& machine,
+                                  const Efficiency& efficiency) {
   const InferenceBatches batches = inference_batches(layout, batch, micro_batching);
   const InferencePasses passes = inference_passes(facts, layout, batches.micro_batch, machine, efficiency);
   return pipeline_seconds(passes.stages, batches.count, 1, passes.hop, layout.pipeline - 1);

@@ -27,14 +27,14 @@ struct TrainingPasses {
   double hop = 0;                   ///< seconds of a message from a chunk to the next
 };
 
-/// Those of the rank with the most tokens (shares.h), for which the others wait in each mini-batch. A part of a micro-batch is one
-/// (whole_micro_batches). Under ZeRO-3 weights are gathered for each pass, and what of that is longer than the computation is exposed.
-/// REQUIRES: the layout has no fault.
-TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
-                               const Machine& machine, const Efficiency& efficiency);
+/// Those of the rank with the most tokens (shares.h), for which the others wait in each mini-batch. A part of a
+/// micro-batch is one (whole_micro_batches). Under ZeRO-3 weights are gathered for each pass, and what of that is
+/// longer than the computation is exposed. REQUIRES: the layout has no fault.
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                               const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 /// Those of so many micro-batches like this one.
-TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches, const llm::Tokens& micro_batch,
-                               const Machine& machine, const Efficiency& efficiency);
+TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layout, int micro_batches,
+                               const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
 /// Where the seconds of a training task go; `sum` is the iteration's.
 struct TrainingSeconds {
@@ -46,15 +46,16 @@ struct TrainingSeconds {
   double sum() const { return pipeline.seconds + gradients + optimizer; }
 };
 
-/// Training on `batch`, at the pace of the data-parallel rank that has the most tokens (shares.h). Gradients are reduced and weights
-/// gathered over the data-parallel group once a step, partly behind the backward (Efficiency::exposed_gradients), by all stages together,
-/// as the norm of the gradients is of all. The optimizer reads and writes 30 bytes a parameter of its own share: gradient, two moments and
-/// master weight in fp32, and the 16-bit weight. On the host (ZeRO-Offload, arXiv 2101.06840) the ranks of a node share its memory's
-/// bandwidth for these, of which 120 GB/s are assumed: about half of what two processors with six channels of DDR4-2666 publish, measured
-/// by nobody here. Then the 16-bit weights come back; gradients go there in 16 bits before, which counts unless they follow the backward.
-/// REQUIRES: the layout has no fault.
-TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch, const Stepping& stepping,
-                                 const Machine& machine, const Efficiency& efficiency);
+/// Training on `batch`, at the pace of the data-parallel rank that has the most tokens (shares.h). Gradients are
+/// reduced and weights gathered over the data-parallel group once a step, partly behind the backward
+/// (Efficiency::exposed_gradients), by all stages together, as the norm of the gradients is of all. The optimizer reads
+/// and writes 30 bytes a parameter of its own share: gradient, two moments and master weight in fp32, and the 16-bit
+/// weight. On the host (ZeRO-Offload, arXiv 2101.06840) the ranks of a node share its memory's bandwidth for these, of
+/// which 120 GB/s are assumed: about half of what two processors with six channels of DDR4-2666 publish, measured by
+/// nobody here. Then the 16-bit weights come back; gradients go there in 16 bits before, which counts unless they
+/// follow the backward. REQUIRES: the layout has no fault.
+TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
+                                 const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 
 /// What one pipeline does for a micro-batch that is scored.
 struct InferencePasses {
@@ -62,11 +63,13 @@ struct InferencePasses {
   double hop = 0;  ///< seconds of a message from a stage to the next
 };
 
-/// A forward pass over `micro_batch`. Under ZeRO-3 weights are gathered for it, as in training_passes. REQUIRES: the layout has no fault.
-InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch, const Machine& machine,
-                                 const Efficiency& efficiency);
+/// A forward pass over `micro_batch`. Under ZeRO-3 weights are gathered for it, as in training_passes. REQUIRES: the
+/// layout has no fault.
+InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& micro_batch,
+                                 const Machine& machine, const Efficiency& efficiency);
 
-/// The micro-batches of a batch that is scored: how many the slowest data-parallel rank has (shares.h), and its average one.
+/// The micro-batches of a batch that is scored: how many the slowest data-parallel rank has (shares.h), and its average
+/// one.
 struct InferenceBatches {
   double count = 1;
   llm::Tokens micro_batch;
@@ -75,6 +78,7 @@ InferenceBatches inference_batches(const llm::Layout& layout, const Batch& batch
 
 /// A forward pass over `batch`: log-probabilities, values or rewards; the slowest rank's (inference_batches).
 PipelineSeconds inference_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
-                                  const MicroBatching& micro_batching, const Machine& machine, const Efficiency& efficiency);
+                                  const MicroBatching& micro_batching, const Machine& machine,
+                                  const Efficiency& efficiency);
 
 }  // namespace dovetail::cost

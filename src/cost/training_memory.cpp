@@ -22,7 +22,9 @@ struct Elements {
 
   std::int64_t all() const { return trained + frozen + trained_expert + frozen_expert; }
   std::int64_t all_trained() const { return trained + trained_expert; }
-  Elements times(std::int64_t count) const { return {trained * count, frozen * count, trained_expert * count, frozen_expert * count}; }
+  Elements times(std::int64_t count) const {
+    return {trained * count, frozen * count, trained_expert * count, frozen_expert * count};
+  }
   Elements& operator+=(const Elements& other) {
     trained += other.trained;
     frozen += other.frozen;
@@ -40,20 +42,26 @@ struct Job {
   const Conventions& conventions;
 
   /// Whether FSDP keeps a stage gathered through the step, and its gradients whole.
-  bool stays_gathered() const { return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0; }
-  bool has_fleeting_gradients() const { return conventions.fleeting_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3); }
+  bool stays_gathered() const {
+    return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0;
+  }
+  bool has_fleeting_gradients() const {
+    return conventions.fleeting_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3);
+  }
   /// Experts of a layer that are on one rank.
   std::int64_t local_experts() const { return model.experts ? model.experts->count / layout.expert : 1; }
 };
 
-/// Of the first rank of a stage, which has the most: units that do not divide go to the first ranks. `copies` of each expert's tensor.
+/// Of the first rank of a stage, which has the most: units that do not divide go to the first ranks. `copies` of each
+/// expert's tensor.
 Elements elements_of(const std::vector<llm::Tensor>& tensors, const Job& job, std::int64_t copies = 1) {
   Elements sum;
   for (const llm::Tensor& tensor : tensors) {
     if (tensor.tied && job.layout.pipeline == 1) continue;
     const bool routed = tensor.expert >= 0;
     const bool trained = job.model.adapter_rank == 0 || tensor.adapter;
-    const std::int64_t held = llm::slice_of(tensor, routed ? job.layout.expert_tensor : job.layout.tensor, 0).elements();
+    const std::int64_t held =
+        llm::slice_of(tensor, routed ? job.layout.expert_tensor : job.layout.tensor, 0).elements();
     if (routed)
       (trained ? sum.trained_expert : sum.frozen_expert) += held * copies;
     else
@@ -82,7 +90,8 @@ struct LayerKind {
 };
 
 LayerKind layer_kind(const Job& job, bool with_experts) {
-  return {layer_elements(job, with_experts), layer_memory(job.model, job.layout, job.shape, job.conventions, with_experts)};
+  return {layer_elements(job, with_experts),
+          layer_memory(job.model, job.layout, job.shape, job.conventions, with_experts)};
 }
 
 /// What the stages are made of.
@@ -129,7 +138,8 @@ Stage stage_of(const Job& job, const Kinds& kinds, int index) {
   stage.all += kinds.dense.elements.times(stage.dense_layers);
   stage.all += kinds.experts.elements.times(stage.expert_layers);
   if (stage.dense_layers > 0) stage.max_layer = kinds.dense.elements;
-  if (stage.expert_layers > 0 && kinds.experts.elements.all() > stage.max_layer.all()) stage.max_layer = kinds.experts.elements;
+  if (stage.expert_layers > 0 && kinds.experts.elements.all() > stage.max_layer.all())
+    stage.max_layer = kinds.experts.elements;
   return stage;
 }
 
@@ -145,7 +155,8 @@ std::int64_t shard_bytes(const llm::Layout& layout, std::int64_t own, std::int64
 std::int64_t dummy_gradients(const Job& job, const Kinds& kinds, const Stage& stage) {
   const Elements& experts = kinds.experts.elements;
   const std::int64_t of_dense = stage.dense_layers > 0 ? kinds.dense.elements.trained : 0;
-  const std::int64_t of_experts = stage.expert_layers > 0 ? experts.trained + experts.trained_expert / job.local_experts() : 0;
+  const std::int64_t of_experts =
+      stage.expert_layers > 0 ? experts.trained + experts.trained_expert / job.local_experts() : 0;
   return job.conventions.dummy_gradient_bytes * std::max(of_dense, of_experts);
 }
 
@@ -155,9 +166,10 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
   const Elements& all = stage.all;
   const int optimizer_bytes = bytes.moment_bytes + bytes.master_bytes;
   MemoryParts parts;
-  parts.weights =
-      shard_bytes(job.layout, all.trained + all.frozen, all.trained_expert + all.frozen_expert, bytes.weight_bytes, job.layout.zero >= 3);
-  parts.gradients = shard_bytes(job.layout, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
+  parts.weights = shard_bytes(job.layout, all.trained + all.frozen, all.trained_expert + all.frozen_expert,
+                              bytes.weight_bytes, job.layout.zero >= 3);
+  parts.gradients =
+      shard_bytes(job.layout, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
   parts.optimizer = shard_bytes(job.layout, all.trained, all.trained_expert, optimizer_bytes, job.layout.zero >= 1);
   parts.workspace = dummy_gradients(job, kinds, stage) + bytes.overhead;
   const bool reduces = job.layout.zero >= 1 && job.layout.data * job.layout.context > 1;
@@ -168,24 +180,29 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
 /// Of all micro-batches in flight, in all layers of the stage, and at its borders.
 std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
   const std::int64_t cuts = job.layout.sequence_parallel ? job.layout.tensor : 1;
-  const std::int64_t border = divide_up(job.conventions.activation_bytes * job.model.hidden * tokens_of_rank(job.layout, job.shape), cuts);
+  const std::int64_t border =
+      divide_up(job.conventions.activation_bytes * job.model.hidden * tokens_of_rank(job.layout, job.shape), cuts);
   std::int64_t each = stage.dense_layers * kinds.dense.memory.kept + stage.expert_layers * kinds.experts.memory.kept;
   if (job.conventions.keeps_stage_outputs && !stage.is_last) each += border;
   double received = 0;
   if (job.conventions.receives_apart) {
     const auto micro_batches = static_cast<double>(job.shape.micro_batches);
     if (!stage.is_last) received += micro_batches;
-    if (!stage.is_first) received += std::max(0.0, micro_batches - in_flight);  // the others are inputs that the first layer keeps
+    if (!stage.is_first)
+      received += std::max(0.0, micro_batches - in_flight);  // the others are inputs that the first layer keeps
   }
-  return static_cast<std::int64_t>(std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(border)));
+  return static_cast<std::int64_t>(
+      std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(border)));
 }
 
 /// What ZeRO 3 has gathered in the backward of a layer, or at the loss.
 std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward) {
   const Conventions& bytes = job.conventions;
   if (job.layout.zero < 3) return 0;
-  if (job.stays_gathered()) return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
-  // Embedding and head are in the outermost unit, which stays gathered, or gathered for the loss; so is the last layer until its backward.
+  if (job.stays_gathered())
+    return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
+  // Embedding and head are in the outermost unit, which stays gathered, or gathered for the loss; so is the last layer
+  // until its backward.
   const std::int64_t layers = in_backward ? bytes.gathered_layers : 1;
   const std::int64_t ends = !bytes.gathers_ends_apart ? stage.ends.all() : in_backward ? 0 : stage.max_end.all();
   const std::int64_t weights = bytes.gathered_bytes * (ends + layers * stage.max_layer.all());
@@ -195,7 +212,8 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
 /// The logits of a step's micro-batches, where the framework hands them back at its end.
 std::int64_t returned_logits(const Job& job) {
   if (!job.conventions.keeps_last_outputs || job.layout.pipeline == 1 || job.model.head == llm::Head::scalar) return 0;
-  return job.conventions.activation_bytes * (padded_vocabulary(job.model, job.layout, job.conventions) / job.layout.tensor) *
+  return job.conventions.activation_bytes *
+         (padded_vocabulary(job.model, job.layout, job.conventions) / job.layout.tensor) *
          tokens_of_rank(job.layout, job.shape) * job.shape.micro_batches;
 }
 
@@ -207,8 +225,8 @@ MemoryParts peak_parts(const Job& job, const Kinds& kinds, const Stage& stage, d
   if (stage.is_last) backward.logits = returned_logits(job);
   MemoryParts loss = backward;
   backward.gathered = gathered_bytes(job, stage, true);
-  backward.workspace +=
-      std::max(stage.dense_layers > 0 ? kinds.dense.memory.workspace : 0, stage.expert_layers > 0 ? kinds.experts.memory.workspace : 0);
+  backward.workspace += std::max(stage.dense_layers > 0 ? kinds.dense.memory.workspace : 0,
+                                 stage.expert_layers > 0 ? kinds.experts.memory.workspace : 0);
   if (!stage.is_last) return backward;
   loss.gathered = gathered_bytes(job, stage, false);
   loss.logits += loss_bytes(job.model, job.layout, job.shape, job.conventions);
@@ -217,7 +235,8 @@ MemoryParts peak_parts(const Job& job, const Kinds& kinds, const Stage& stage, d
 
 }  // namespace
 
-MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions, int stage) {
+MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
+                          int stage) {
   const TrainingShape no_tokens;
   const Job job{model, layout, no_tokens, conventions};
   const Kinds kinds = kinds_of(job);
@@ -226,7 +245,8 @@ MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layo
   return parts;
 }
 
-MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout,
+                              const Conventions& conventions) {
   MemoryParts largest;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const MemoryParts here = static_memory(model, layout, conventions, stage);
@@ -235,7 +255,8 @@ MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& 
   return largest;
 }
 
-std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout,
+                                 const Conventions& conventions) {
   if (layout.zero < 3) return 0;
   const TrainingShape no_tokens;
   const Job job{model, layout, no_tokens, conventions};
@@ -254,10 +275,12 @@ std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layou
 
 namespace {
 
-/// Layers of a stage that hold a micro-batch at most, summed over micro-batches, under interleaved 1F1B of so many passes: as many forwards
-/// as warm it up, then one and a backward in turn. Forwards go through a stage's chunks in turn, a round of `stages` passes each, backwards
-/// the other way; where chunks differ what is held repeats after two rounds of all chunks.
-std::int64_t max_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up, std::int64_t passes) {
+/// Layers of a stage that hold a micro-batch at most, summed over micro-batches, under interleaved 1F1B of so many
+/// passes: as many forwards as warm it up, then one and a backward in turn. Forwards go through a stage's chunks in
+/// turn, a round of `stages` passes each, backwards the other way; where chunks differ what is held repeats after two
+/// rounds of all chunks.
+std::int64_t max_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up,
+                             std::int64_t passes) {
   const auto chunks = static_cast<std::int64_t>(layers.size());
   const auto layers_of = [&](std::int64_t chunk) { return layers[static_cast<std::size_t>(chunk)]; };
   std::int64_t held = 0;
@@ -272,7 +295,8 @@ std::int64_t max_layers_held(const std::vector<std::int64_t>& layers, std::int64
 
 }  // namespace
 
-double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, int stage) {
+double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                               int stage) {
   if (!shape.in_flight.empty()) return shape.in_flight[static_cast<std::size_t>(stage)];
   if (shape.all_forwards_first) return static_cast<double>(shape.micro_batches);
   const std::int64_t after = layout.pipeline - 1 - stage;
@@ -282,7 +306,8 @@ double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout&
   const std::int64_t all = std::accumulate(layers.begin(), layers.end(), std::int64_t{0});
   if (all == 0) return 0;
   const std::int64_t warm_up = 2 * after + std::int64_t{layout.virtual_stages - 1} * layout.pipeline;
-  const std::int64_t most = max_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
+  const std::int64_t most =
+      max_layers_held(layers, layout.pipeline, warm_up, shape.micro_batches * layout.virtual_stages);
   return static_cast<double>(most) / static_cast<double>(all);
 }
 

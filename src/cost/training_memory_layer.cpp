@@ -29,7 +29,8 @@ std::int64_t bytes_of(const PerToken& per_token, const llm::Layout& layout, std:
   return (per_token.whole + per_token.tensor) * tokens + divide_up(per_token.sequence * tokens, sequence_cuts(layout));
 }
 
-/// A normalization of hidden size: its input, which is the stream, and its output, which the projections behind it keep.
+/// A normalization of hidden size: its input, which is the stream, and its output, which the projections behind it
+/// keep.
 PerToken norm_bytes(const llm::Transformer& model, const Conventions& conventions) {
   PerToken kept;
   kept.sequence = (conventions.stream_bytes + conventions.norm_copy_bytes) * model.hidden;
@@ -40,8 +41,8 @@ PerToken norm_bytes(const llm::Transformer& model, const Conventions& convention
 /// Counts the bytes of one layer.
 class LayerAccount {
  public:
-  LayerAccount(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape, const Conventions& conventions,
-               bool with_experts)
+  LayerAccount(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+               const Conventions& conventions, bool with_experts)
       : model_(model), layout_(layout), conventions_(conventions), element_(conventions.activation_bytes) {
     tokens_ = tokens_of_rank(layout, shape);
     routed_ = with_experts ? routed_tokens(model, layout, shape) : 0;
@@ -59,13 +60,13 @@ class LayerAccount {
     kept.tensor += network(width_, true);
     if (routed_ > 0) kept.sequence += 8 * model_.experts->count;  // scores and probabilities of the router, in fp32
     kept.whole += adapters() * model_.adapter_rank * element_;
-    const std::int64_t of_routed =
-        (conventions_.keeps_expert_output ? 2 : 1) * model_.hidden * element_ + network(expert_width_, conventions_.keeps_expert_product);
+    const std::int64_t of_routed = (conventions_.keeps_expert_output ? 2 : 1) * model_.hidden * element_ +
+                                   network(expert_width_, conventions_.keeps_expert_product);
     return bytes_of(kept, layout_, tokens_) + of_routed * routed_;
   }
 
-  /// Selective recomputation per operator: the input, the output of attention, and of the matrix products (q, k, v, output, gate, up,
-  /// down) the first, the third, and so on.
+  /// Selective recomputation per operator: the input, the output of attention, and of the matrix products (q, k, v,
+  /// output, gate, up, down) the first, the third, and so on.
   std::int64_t kept_every_second_product() const {
     PerToken kept;
     kept.sequence = (conventions_.stream_bytes + element_) * model_.hidden;
@@ -85,9 +86,11 @@ class LayerAccount {
     const std::int64_t of_hidden = model_.hidden * element_;
     std::int64_t largest = std::max(network_gradients(width_), attention_gradients()) * tokens_;
     largest = std::max(largest, (network_gradients(expert_width_) + of_hidden) * routed_);
-    // Whole sequences: a gradient before it is scattered, and the input gathered again for the gradient of its projection's weight.
+    // Whole sequences: a gradient before it is scattered, and the input gathered again for the gradient of its
+    // projection's weight.
     const int wholes = sequence_cuts(layout_) == 1 ? 0 : conventions_.keeps_gathered_inputs ? 1 : 2;
-    return largest + wholes * of_hidden * tokens_ + bytes_of({0, conventions_.stream_bytes * model_.hidden, 0}, layout_, tokens_);
+    return largest + wholes * of_hidden * tokens_ +
+           bytes_of({0, conventions_.stream_bytes * model_.hidden, 0}, layout_, tokens_);
   }
 
  private:
@@ -121,8 +124,8 @@ class LayerAccount {
     return kept;
   }
 
-  /// Each compressed form is kept before and after its normalization (the rotary key has none); opened queries, keys and values are kept
-  /// as attention takes them, the rotary part joined on.
+  /// Each compressed form is kept before and after its normalization (the rotary key has none); opened queries, keys
+  /// and values are kept as attention takes them, the rotary part joined on.
   PerToken latent_attention(const llm::LatentAttention& latent) const {
     PerToken kept;
     kept.sequence = (2 * latent.query_rank + 2 * latent.key_value_rank + latent.rotary_size) * element_;
@@ -189,7 +192,8 @@ LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layou
   return {kept, account.gradients() + whole - kept};
 }
 
-std::int64_t padded_vocabulary(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions) {
+std::int64_t padded_vocabulary(const llm::Transformer& model, const llm::Layout& layout,
+                               const Conventions& conventions) {
   const std::int64_t multiple = conventions.vocabulary_multiple * layout.tensor;
   return divide_up(model.vocabulary, multiple) * multiple;
 }
@@ -204,7 +208,8 @@ std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout
   const std::int64_t rows = padded_vocabulary(model, layout, conventions) / layout.tensor;
   const auto at_loss = static_cast<std::int64_t>(std::ceil(each * static_cast<double>(rows * tokens)));
   // In the head's own backward: the gradient of the logits, and the dummy of the weight's.
-  const std::int64_t after = rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
+  const std::int64_t after =
+      rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
   return inputs + std::max(at_loss, after);
 }
 

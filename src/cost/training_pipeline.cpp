@@ -12,7 +12,10 @@ namespace {
 class Playing {
  public:
   Playing(const std::vector<ChunkPasses>& chunks, int stages, double hop)
-      : stages_(stages), rounds_(static_cast<int>(chunks.size()) / stages), hop_(hop), numbers_(2 * chunks.size() + 3 * at(stages)) {
+      : stages_(stages),
+        rounds_(static_cast<int>(chunks.size()) / stages),
+        hop_(hop),
+        numbers_(2 * chunks.size() + 3 * at(stages)) {
     forward_ = numbers_.data();
     backward_ = forward_ + chunks.size();
     free_ = backward_ + chunks.size();
@@ -54,10 +57,12 @@ class Playing {
     return free_[0];
   }
 
-  /// Interleaved 1F1B: passes go in groups of as many micro-batches as stages, a group through the first chunks, then the second ones, ...
+  /// Interleaved 1F1B: passes go in groups of as many micro-batches as stages, a group through the first chunks, then
+  /// the second ones, ...
   double play_interleaved(int micro_batches) {
     const int passes = micro_batches * rounds_;
-    const int after = stages_ * rounds_ + stages_ - 2;  // counts from the first stage's first forward to its first backward
+    const int after =
+        stages_ * rounds_ + stages_ - 2;  // counts from the first stage's first forward to its first backward
     std::fill_n(free_, stages_, 0.0);
     for (int count = 0; count < passes + after; ++count) {
       forwards(count, passes);
@@ -77,17 +82,21 @@ class Playing {
     }
   }
 
-  /// The backwards of a count: pass `first` of the first stage, where there is one, the one behind it of the second, ...
+  /// The backwards of a count: pass `first` of the first stage, where there is one, the one behind it of the second,
+  /// ...
   void backwards(int first, int passes) {
     const double round_the_ring = backward_end_[0] + hop_;
     for (int stage = std::max(0, -first); stage < stages_ && first + stage < passes; ++stage) {
       const int round = rounds_ - 1 - (first + stage) / stages_ % rounds_;
-      const double arrival = stage < stages_ - 1 ? backward_end_[stage + 1] + hop_ : round < rounds_ - 1 ? round_the_ring : 0;
+      const double arrival = stage < stages_ - 1   ? backward_end_[stage + 1] + hop_
+                             : round < rounds_ - 1 ? round_the_ring
+                                                   : 0;
       backward_end_[stage] = free_[stage] = std::max(free_[stage], arrival) + backward_[round * stages_ + stage];
     }
   }
 
-  /// A micro-batch in the long run: v = 1 by the header's formula, else as the last of those played, or as the slowest stage.
+  /// A micro-batch in the long run: v = 1 by the header's formula, else as the last of those played, or as the slowest
+  /// stage.
   double seconds_each(int played, double begun) {
     const bool interleaved = rounds_ > 1;
     double most = interleaved ? (begun - play(played - stages_)) / stages_ : 0;
@@ -114,7 +123,8 @@ class Playing {
 
 }  // namespace
 
-PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches, double hop_seconds) {
+PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches,
+                                          double hop_seconds) {
   const int rounds = static_cast<int>(chunks.size()) / stages;
   DOVETAIL_ASSERT(stages >= 1 && rounds >= 1 && micro_batches >= 1 && (rounds == 1 || micro_batches % stages == 0));
   PassSeconds slowest;

@@ -14,7 +14,8 @@ struct Solver {
   std::string_view summary;  ///< one line for lists
   bool in_compare = true;    ///< whether `compare` runs it unasked
   bool is_baseline = false;  ///< the one that speed-ups are counted against
-  bool searches = false;     ///< whether it looks for better and better schedules, by the options of its kind; else it makes one by rule
+  bool searches = false;     ///< whether it looks for better and better schedules, by the options of its kind; else it
+                             ///< makes one by rule
   bool is_shared = false;    ///< whether several processes share its chains out (SolveOptions::exchange)
   bool is_weighing = false;  ///< whether it weighs steadiness (SolveOptions::robustness_percent)
   Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;

@@ -33,7 +33,9 @@ bool dominates(const Solution& a, const Solution& b) {
 }
 
 /// The bound that is quick to have; it falls as deadlines grow.
-Memory swept_peak(const Problem& problem, Ticks deadline) { return peak_activation_bound(problem, deadline, {.work = 0}); }
+Memory swept_peak(const Problem& problem, Ticks deadline) {
+  return peak_activation_bound(problem, deadline, {.work = 0});
+}
 
 /// Deadlines between two neighbours of the front at which a schedule might have a lower peak than the first.
 struct Gap {
@@ -68,9 +70,12 @@ class ParetoSearch {
   }
 
  private:
-  bool fits(const Solution& solution) const { return pipeline::find_excess(problem_, solution.evaluation, options_.memory_cap).empty(); }
+  bool fits(const Solution& solution) const {
+    return pipeline::find_excess(problem_, solution.evaluation, options_.memory_cap).empty();
+  }
 
-  /// Whether the searches took longer than all of them together may; never so where several processes would have to agree on it.
+  /// Whether the searches took longer than all of them together may; never so where several processes would have to
+  /// agree on it.
   bool is_late() const {
     if (options_.exchange || !options_.time_limit_seconds) return false;
     return base::seconds_since(begin_) >= *options_.time_limit_seconds;
@@ -88,7 +93,8 @@ class ParetoSearch {
   }
 
   /// What one search may use: its part of the iterations, or of the time while the speed is unknown.
-  SolveOptions options_of(Objective objective, std::optional<Ticks> deadline, const Solution* start, std::int64_t parts) {
+  SolveOptions options_of(Objective objective, std::optional<Ticks> deadline, const Solution* start,
+                          std::int64_t parts) {
     SolveOptions options = options_;
     options.objective = objective;
     options.deadline = deadline;
@@ -97,7 +103,8 @@ class ParetoSearch {
     options.on_better = nullptr;
     options.iterations.reset();
     if (total_) options.iterations = std::max<std::int64_t>(1, *total_ / parts);
-    if (options_.time_limit_seconds) options.time_limit_seconds = *options_.time_limit_seconds / static_cast<double>(parts);
+    if (options_.time_limit_seconds)
+      options.time_limit_seconds = *options_.time_limit_seconds / static_cast<double>(parts);
     if (options_.on_progress) options.on_progress = [this](const Progress& progress) { tell(progress); };
     return options;
   }
@@ -108,7 +115,8 @@ class ParetoSearch {
     if (total_) {
       progress.iterations_planned = *total_;
       const double left = static_cast<double>(std::max<std::int64_t>(0, *total_ - progress.iterations));
-      if (progress.iterations_per_second > 0) progress.seconds_left = left * options_.chains / progress.iterations_per_second;
+      if (progress.iterations_per_second > 0)
+        progress.seconds_left = left * options_.chains / progress.iterations_per_second;
     }
     options_.on_progress(progress);
   }
@@ -143,11 +151,13 @@ class ParetoSearch {
       front_.clear();
     }
     if (!front_.empty() && !fits(solution)) return;
-    if (std::any_of(front_.begin(), front_.end(), [&](const Solution& other) { return dominates(other, solution); })) return;
+    if (std::any_of(front_.begin(), front_.end(), [&](const Solution& other) { return dominates(other, solution); }))
+      return;
     std::erase_if(front_, [&](const Solution& other) { return dominates(solution, other); });
     if (options_.on_better) options_.on_better(solution);
-    const auto place = std::find_if(front_.begin(), front_.end(),
-                                    [&](const Solution& other) { return other.evaluation.makespan > solution.evaluation.makespan; });
+    const auto place = std::find_if(front_.begin(), front_.end(), [&](const Solution& other) {
+      return other.evaluation.makespan > solution.evaluation.makespan;
+    });
     front_.insert(place, std::move(solution));
   }
 
@@ -187,7 +197,8 @@ class ParetoSearch {
       memory_bits = std::max(memory_bits, bits_of(gap.drop.count()));
     }
     const auto area = [&](const Gap& gap) {
-      return (((gap.last - gap.first).count() + 1) >> std::max(0, time_bits - 31)) * (gap.drop.count() >> std::max(0, memory_bits - 31));
+      return (((gap.last - gap.first).count() + 1) >> std::max(0, time_bits - 31)) *
+             (gap.drop.count() >> std::max(0, memory_bits - 31));
     };
     return *std::max_element(gaps.begin(), gaps.end(), [&](const Gap& a, const Gap& b) { return area(a) < area(b); });
   }
@@ -222,11 +233,13 @@ class ParetoSearch {
 };
 
 /// Adds the steps between two makespans whose bounds are known.
-void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std::int64_t finest, std::vector<PeakBoundStep>& curve) {
+void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std::int64_t finest,
+            std::vector<PeakBoundStep>& curve) {
   if (left.peak <= right.peak) return;
   const std::int64_t width = (right.makespan - left.makespan).count();
   if (width <= finest) {
-    // Somewhere in between the bound falls to the right one's: from the makespan after the left one on only that much is claimed.
+    // Somewhere in between the bound falls to the right one's: from the makespan after the left one on only that much
+    // is claimed.
     curve.push_back({left.makespan + Ticks(1), right.peak});
     return;
   }
@@ -248,7 +261,8 @@ std::vector<Solution> solve_pareto(const Problem& problem, const SolveOptions& o
 PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof) {
   const Problem& problem = solution.problem;
   const auto [makespan, peak] = std::pair(solution.evaluation.makespan, solution.evaluation.peak_activation);
-  PointBounds proven{std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0))), solution.proven_peak.value_or(Memory(0))};
+  PointBounds proven{std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0))),
+                     solution.proven_peak.value_or(Memory(0))};
   BoundOptions of_peak = proof;
   of_peak.known_peak = peak;
   proven.peak = std::max(proven.peak, peak_activation_bound(problem, makespan, of_peak));

@@ -25,7 +25,8 @@ using pipeline::StoppedBy;
 constexpr std::int64_t max_ops_to_search = 200'000;
 /// Constructions of so many ops take less than a second.
 constexpr std::int64_t max_ops_without_clock = 20'000;
-/// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded iterations repeat it.
+/// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded
+/// iterations repeat it.
 constexpr std::int64_t iterations_an_op = 3'000;
 constexpr std::int64_t max_iterations_alone = 1'000'000;
 /// Of work: a pattern counts its plays and never looks at the time.
@@ -127,7 +128,9 @@ class Portfolio {
   /// Whether no schedule can be better, so that there is nothing to search for.
   bool is_met() const {
     if (is_proven_) return true;
-    if (options_.robustness_percent > 0 || !pipeline::find_excess(problem_, best_->evaluation, options_.memory_cap).empty()) return false;
+    if (options_.robustness_percent > 0 ||
+        !pipeline::find_excess(problem_, best_->evaluation, options_.memory_cap).empty())
+      return false;
     const base::Ticks makespan = best_->evaluation.makespan;
     const base::Memory peak = best_->evaluation.peak_activation;
     if (options_.objective == Objective::memory && !options_.deadline)
@@ -143,7 +146,9 @@ class Portfolio {
     options.start = &*best_;
     options.on_progress = nullptr;
     ExactResult result;
-    if (!stop_.completes([&] { result = solve_exactly(problem_, options, limits_for(options, 1'000'000)); }) || !result.solution) return;
+    if (!stop_.completes([&] { result = solve_exactly(problem_, options, limits_for(options, 1'000'000)); }) ||
+        !result.solution)
+      return;
     best_ = std::move(*result.solution);
     starts_.push_back(*best_);
     is_proven_ = result.makespan_proven && result.peak_proven;
@@ -152,7 +157,9 @@ class Portfolio {
   /// Where the makespan is above the simple bounds: what else can be proven of schedules that fit.
   void raise_makespan_bound() {
     if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
-    if (options_.objective != Objective::makespan || options_.deadline || pipeline::count_ops(problem_) > max_ops_to_search) return;
+    if (options_.objective != Objective::makespan || options_.deadline ||
+        pipeline::count_ops(problem_) > max_ops_to_search)
+      return;
     BoundOptions proof;
     proof.work = options_.proof_work;
     proof.known_makespan = best_->evaluation.makespan;

@@ -28,8 +28,8 @@ Error infeasible(std::string message) { return {Failure::infeasible, {}, 0, 0, s
 Error no_solver(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Solver& solver : solvers()) names.push_back(solver.name);
-  return base::bad_input(
-      fmt::format("there is no solver '{}'{}; the solvers are {}", name, base::did_you_mean(name, names), fmt::join(names, ", ")));
+  return base::bad_input(fmt::format("there is no solver '{}'{}; the solvers are {}", name,
+                                     base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 }  // namespace
@@ -37,7 +37,8 @@ Error no_solver(std::string_view name) {
 std::optional<std::string> find_fault(const SolveOptions& options, const Problem& problem) {
   if (options.chains < 1) return fmt::format("chains is {}; at least 1 is accepted", options.chains);
   if (options.threads < 1) return fmt::format("threads is {}; at least 1 is accepted", options.threads);
-  if (options.iterations && *options.iterations < 1) return fmt::format("iterations is {}; at least 1 is accepted", *options.iterations);
+  if (options.iterations && *options.iterations < 1)
+    return fmt::format("iterations is {}; at least 1 is accepted", *options.iterations);
   if (options.iterations_alone && *options.iterations_alone < 1)
     return fmt::format("iterations_alone is {}; at least 1 is accepted", *options.iterations_alone);
   if (options.time_limit_seconds && !(*options.time_limit_seconds > 0 && std::isfinite(*options.time_limit_seconds)))
@@ -47,9 +48,12 @@ std::optional<std::string> find_fault(const SolveOptions& options, const Problem
   if (options.deadline && options.deadline->count() < 1)
     return fmt::format("deadline is {}; at least 1 is accepted", options.deadline->count());
   if (options.memory_cap && options.memory_cap->count() < 0) return "memory_cap is negative; 0 or more is accepted";
-  if (options.start && options.start->problem != problem) return "start is a schedule of another problem; one of the same is accepted";
-  if (options.exchange && (options.exchange->ranks < 1 || options.exchange->rank < 0 || options.exchange->rank >= options.exchange->ranks))
-    return fmt::format("exchange is rank {} of {}; one from 0 to ranks - 1 is accepted", options.exchange->rank, options.exchange->ranks);
+  if (options.start && options.start->problem != problem)
+    return "start is a schedule of another problem; one of the same is accepted";
+  if (options.exchange &&
+      (options.exchange->ranks < 1 || options.exchange->rank < 0 || options.exchange->rank >= options.exchange->ranks))
+    return fmt::format("exchange is rank {} of {}; one from 0 to ranks - 1 is accepted", options.exchange->rank,
+                       options.exchange->ranks);
   if (options.exchange && !options.exchange->all_gather) return "exchange has no all_gather";
   return std::nullopt;
 }
@@ -63,8 +67,8 @@ std::string describe_excess(const std::vector<CapacityExcess>& excess) {
   if (worst.size() > most) worst.resize(most);
   std::string text;
   for (const CapacityExcess& device : worst)
-    text += fmt::format("{}device {} holds {} and may hold {} ({} too much)", text.empty() ? "" : "; ", device.device.value,
-                        base::format_memory(device.peak), base::format_memory(device.capacity),
+    text += fmt::format("{}device {} holds {} and may hold {} ({} too much)", text.empty() ? "" : "; ",
+                        device.device.value, base::format_memory(device.peak), base::format_memory(device.capacity),
                         base::format_memory(device.peak - device.capacity));
   if (excess.size() > most) text += fmt::format("; {} more", excess.size() - most);
   return text;
@@ -73,7 +77,8 @@ std::string describe_excess(const std::vector<CapacityExcess>& excess) {
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options) {
   Solved solved{std::move(solution), problem_bounds, {}, {}, 0};
   if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
-  solved.schedule = to_schedule(solved.solution, solved.bounds, {.work = options.proof_work, .cancellation = options.cancellation});
+  solved.schedule =
+      to_schedule(solved.solution, solved.bounds, {.work = options.proof_work, .cancellation = options.cancellation});
   // What is proven may hold within the cap only, and a file is to say no more than is true of the problem in it.
   solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), options.memory_cap);
   solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
@@ -84,8 +89,8 @@ Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOption
 
 namespace {
 
-/// Not every search looks at its start, and no construction does. The record stays that of the search: it is what repeats the run. Where
-/// steadiness was weighed, what is longer may be better.
+/// Not every search looks at its start, and no construction does. The record stays that of the search: it is what
+/// repeats the run. Where steadiness was weighed, what is longer may be better.
 void keep_better_start(const Solver& solver, Solution& solution, const SolveOptions& options) {
   if (!options.start || solution.other_layout || !is_better(*options.start, solution, options)) return;
   const bool fits = pipeline::find_excess(solution.problem, solution.evaluation, options.memory_cap).empty();
@@ -101,7 +106,8 @@ void keep_better_start(const Solver& solver, Solution& solution, const SolveOpti
 
 }  // namespace
 
-Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bounds& bounds, const SolveOptions& options) {
+Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bounds& bounds,
+                          const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   Answer answer = solver.solve(problem, options);
   const double seconds = base::seconds_since(begin);
@@ -114,7 +120,8 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
   // Solvers do not ask who requested it.
   const bool is_cut_short = ended_by && (!solution.stopped_by || solution.stopped_by == pipeline::StoppedBy::interrupt);
   if (is_cut_short && !solution.lost_process)
-    solution.stopped_by = *ended_by == parallel::EndedBy::time ? pipeline::StoppedBy::time : pipeline::StoppedBy::interrupt;
+    solution.stopped_by =
+        *ended_by == parallel::EndedBy::time ? pipeline::StoppedBy::time : pipeline::StoppedBy::interrupt;
   keep_better_start(solver, solution, options);
   Solved solved = assess(std::move(solution), bounds, options);
   solved.seconds = seconds;
@@ -139,12 +146,13 @@ Result<Solved> solve(const Problem& problem, std::string_view solver_name, const
   const Solver* const solver = find_solver(solver_name);
   if (!solver) return no_solver(solver_name);
   if (const auto impossible = find_impossible(problem, options.memory_cap); !impossible.empty())
-    return infeasible("no schedule fits the memory, one micro-batch alone holds more than there is: " + describe_excess(impossible));
+    return infeasible("no schedule fits the memory, one micro-batch alone holds more than there is: " +
+                      describe_excess(impossible));
   DOVETAIL_TRY(Solved solved, run_solver(*solver, problem, bounds_of(problem), options));
   if (solved.excess.empty()) return solved;
   if (solved.solution.lost_process) return *solved.solution.lost_process;
-  return infeasible(fmt::format("no schedule that {} found fits the memory; in the one with the least excess {}", solver->name,
-                                describe_excess(solved.excess)));
+  return infeasible(fmt::format("no schedule that {} found fits the memory; in the one with the least excess {}",
+                                solver->name, describe_excess(solved.excess)));
 }
 
 }  // namespace dovetail::fuse

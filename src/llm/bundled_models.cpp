@@ -12,8 +12,8 @@ namespace dovetail::llm {
 namespace {
 
 /// Heads are hidden / heads large where nothing else is said.
-Transformer shape(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads, std::int64_t key_value_heads,
-                  std::int64_t width, std::int64_t vocabulary) {
+Transformer shape(std::string name, std::int64_t layers, std::int64_t hidden, std::int64_t heads,
+                  std::int64_t key_value_heads, std::int64_t width, std::int64_t vocabulary) {
   Transformer model;
   model.name = std::move(name);
   model.layers = layers;
@@ -100,33 +100,36 @@ void add_qwen(std::vector<Transformer>& models) {
     models.push_back(qwen2(shape(name("7b"), 28, 3584, 28, 4, 18944, 152064)));
     models.push_back(qwen2(shape(name("72b"), 80, 8192, 64, 8, 29568, 152064)));
   }
-  models.insert(models.end(), {
-                                  tied(qwen2(shape("qwen2.5-3b", 36, 2048, 16, 2, 11008, 151936))),
-                                  qwen2(shape("qwen2.5-14b", 48, 5120, 40, 8, 13824, 152064)),
-                                  qwen2(shape("qwen2.5-32b", 64, 5120, 40, 8, 27648, 152064)),
-                                  tied(qwen3(shape("qwen3-0.6b", 28, 1024, 16, 8, 3072, 151936))),
-                                  tied(qwen3(shape("qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936))),
-                                  tied(qwen3(shape("qwen3-4b", 36, 2560, 32, 8, 9728, 151936))),
-                                  qwen3(shape("qwen3-8b", 36, 4096, 32, 8, 12288, 151936)),
-                                  qwen3(shape("qwen3-14b", 40, 5120, 40, 8, 17408, 151936)),
-                                  qwen3(shape("qwen3-32b", 64, 5120, 64, 8, 25600, 151936)),
-                                  with_experts(qwen3(shape("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936)), {128, 8, 768}),
-                                  with_experts(qwen3(shape("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936)), {128, 8, 1536}),
-                              });
+  models.insert(models.end(),
+                {
+                    tied(qwen2(shape("qwen2.5-3b", 36, 2048, 16, 2, 11008, 151936))),
+                    qwen2(shape("qwen2.5-14b", 48, 5120, 40, 8, 13824, 152064)),
+                    qwen2(shape("qwen2.5-32b", 64, 5120, 40, 8, 27648, 152064)),
+                    tied(qwen3(shape("qwen3-0.6b", 28, 1024, 16, 8, 3072, 151936))),
+                    tied(qwen3(shape("qwen3-1.7b", 28, 2048, 16, 8, 6144, 151936))),
+                    tied(qwen3(shape("qwen3-4b", 36, 2560, 32, 8, 9728, 151936))),
+                    qwen3(shape("qwen3-8b", 36, 4096, 32, 8, 12288, 151936)),
+                    qwen3(shape("qwen3-14b", 40, 5120, 40, 8, 17408, 151936)),
+                    qwen3(shape("qwen3-32b", 64, 5120, 64, 8, 25600, 151936)),
+                    with_experts(qwen3(shape("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936)), {128, 8, 768}),
+                    with_experts(qwen3(shape("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936)), {128, 8, 1536}),
+                });
 }
 
 void add_others(std::vector<Transformer>& models) {
-  models.insert(models.end(), {
-                                  shape("mistral-7b", 32, 4096, 32, 8, 14336, 32000),
-                                  with_experts(shape("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000), {8, 2, 14336}),
-                                  with_experts(shape("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32000), {8, 2, 16384}),
-                                  deepseek(shape("deepseek-v2", 60, 5120, 128, 128, 12288, 102400), {160, 6, 1536, 3072, false, 1, false}),
-                                  deepseek(shape("deepseek-v3", 61, 7168, 128, 128, 18432, 129280), {256, 8, 2048, 2048, false, 3, true}),
-                                  opt(shape("opt-1.3b", 24, 2048, 32, 32, 8192, 50272)),
-                                  opt(shape("opt-6.7b", 32, 4096, 32, 32, 16384, 50272)),
-                                  opt(shape("opt-13b", 40, 5120, 40, 40, 20480, 50272)),
-                                  opt(shape("opt-66b", 64, 9216, 72, 72, 36864, 50272)),
-                              });
+  models.insert(
+      models.end(),
+      {
+          shape("mistral-7b", 32, 4096, 32, 8, 14336, 32000),
+          with_experts(shape("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000), {8, 2, 14336}),
+          with_experts(shape("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32000), {8, 2, 16384}),
+          deepseek(shape("deepseek-v2", 60, 5120, 128, 128, 12288, 102400), {160, 6, 1536, 3072, false, 1, false}),
+          deepseek(shape("deepseek-v3", 61, 7168, 128, 128, 18432, 129280), {256, 8, 2048, 2048, false, 3, true}),
+          opt(shape("opt-1.3b", 24, 2048, 32, 32, 8192, 50272)),
+          opt(shape("opt-6.7b", 32, 4096, 32, 32, 16384, 50272)),
+          opt(shape("opt-13b", 40, 5120, 40, 40, 20480, 50272)),
+          opt(shape("opt-66b", 64, 9216, 72, 72, 36864, 50272)),
+      });
 }
 
 std::vector<Transformer> all_models() {
@@ -147,12 +150,14 @@ std::vector<std::string> bundled_model_names() {
 
 base::Result<Transformer> find_bundled_model(std::string_view name) {
   const std::vector<Transformer> models = all_models();
-  const auto found = std::find_if(models.begin(), models.end(), [name](const Transformer& model) { return model.name == name; });
+  const auto found =
+      std::find_if(models.begin(), models.end(), [name](const Transformer& model) { return model.name == name; });
   if (found != models.end()) return *found;
   std::vector<std::string_view> names;
   for (const Transformer& model : models) names.push_back(model.name);
-  return base::bad_input(fmt::format("there is no bundled model {}{}; accepted: the path of a config.json, or one of {}", base::quote(name),
-                                     base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
+  return base::bad_input(
+      fmt::format("there is no bundled model {}{}; accepted: the path of a config.json, or one of {}",
+                  base::quote(name), base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
 }
 
 }  // namespace dovetail::llm

@@ -81,7 +81,8 @@ ParameterCounts count_parameters(const Transformer& model) {
   counts.head = sums_of(head_tensors(model)).shared;
   const std::int64_t experts = model.experts ? model.experts->count : 0;
   const std::int64_t active = model.experts ? model.experts->active : 0;
-  const std::int64_t rest = counts.embedding + counts.head + dense_layers * counts.dense_layer + routed_layers * counts.expert_layer;
+  const std::int64_t rest =
+      counts.embedding + counts.head + dense_layers * counts.dense_layer + routed_layers * counts.expert_layer;
   counts.all = rest + routed_layers * experts * counts.expert;
   counts.active = rest + routed_layers * active * counts.expert;
   counts.adapters = dense_layers * dense.adapters + routed_layers * with_experts.adapters;
@@ -105,8 +106,10 @@ double layer_forward_flops(const Transformer& model, std::int64_t layer, const T
 double forward_flops(const Transformer& model, const Tokens& tokens) {
   const std::int64_t routed_layers = layers_with_experts(model);
   double flops = 2.0 * static_cast<double>(head_multiplications(model)) * tokens.count;
-  if (routed_layers > 0) flops += static_cast<double>(routed_layers) * layer_forward_flops(model, model.layers - 1, tokens);
-  if (routed_layers < model.layers) flops += static_cast<double>(model.layers - routed_layers) * layer_forward_flops(model, 0, tokens);
+  if (routed_layers > 0)
+    flops += static_cast<double>(routed_layers) * layer_forward_flops(model, model.layers - 1, tokens);
+  if (routed_layers < model.layers)
+    flops += static_cast<double>(model.layers - routed_layers) * layer_forward_flops(model, 0, tokens);
   return flops;
 }
 

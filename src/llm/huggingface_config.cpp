@@ -40,7 +40,8 @@ class ConfigReader {
   std::int64_t whole(std::string_view key) {
     const auto node = value_of(key);
     if (!node)
-      return fail(config_.error(fmt::format("the model's configuration has no {}; accepted: {}: a whole number", base::quote(key), key)));
+      return fail(config_.error(
+          fmt::format("the model's configuration has no {}; accepted: {}: a whole number", base::quote(key), key)));
     return read(*node, key);
   }
 
@@ -90,7 +91,8 @@ Result<Family> read_family(const Node& config) {
     if (type.is_string() && family.type == type.text()) return family.family;
     known.emplace_back(family.type);
   }
-  return type.error(fmt::format("the model type is {}, which is not known; accepted: {}", type.describe(), fmt::join(known, ", ")));
+  return type.error(
+      fmt::format("the model type is {}, which is not known; accepted: {}", type.describe(), fmt::join(known, ", ")));
 }
 
 void read_dense(ConfigReader& reader, Transformer& model) {
@@ -155,7 +157,8 @@ void read_family_parts(ConfigReader& reader, Family family, bool third_version, 
   model.feed_forward_bias = reader.flag("mlp_bias", false);
   model.query_key_norm = family == Family::qwen3 || family == Family::qwen3_moe;
   if (family == Family::deepseek) read_latent(reader, model);
-  const bool routed = family == Family::mixtral || family == Family::qwen2_moe || family == Family::qwen3_moe || family == Family::deepseek;
+  const bool routed = family == Family::mixtral || family == Family::qwen2_moe || family == Family::qwen3_moe ||
+                      family == Family::deepseek;
   if (routed) model.experts = read_experts(reader, family);
   if (model.experts) model.experts->router_bias = third_version;
 }
@@ -164,7 +167,8 @@ void read_family_parts(ConfigReader& reader, Family family, bool third_version, 
 
 Result<Transformer> parse_config(const Node& config, const std::string& name) {
   if (!config.is_map())
-    return config.error(fmt::format("a model's configuration is {}; accepted: a map, as in config.json", config.describe()));
+    return config.error(
+        fmt::format("a model's configuration is {}; accepted: a map, as in config.json", config.describe()));
   DOVETAIL_TRY(const Family family, read_family(config));
   ConfigReader reader(config);
   Transformer model;

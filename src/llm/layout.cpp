@@ -19,44 +19,51 @@ std::vector<int> layers_of_chunks(const Layout& layout, const Transformer& model
     for (int chunk = 0; chunk < chunks; ++chunk) {
       const int of_stage = layout.stage_layers[static_cast<std::size_t>(chunk % layout.pipeline)];
       const int turn = chunk / layout.pipeline;
-      layers[static_cast<std::size_t>(chunk)] = of_stage / layout.virtual_stages + (turn < of_stage % layout.virtual_stages ? 1 : 0);
+      layers[static_cast<std::size_t>(chunk)] =
+          of_stage / layout.virtual_stages + (turn < of_stage % layout.virtual_stages ? 1 : 0);
     }
     return layers;
   }
   for (int chunk = 0; chunk < chunks; ++chunk)
-    layers[static_cast<std::size_t>(chunk)] = static_cast<int>(model.layers / chunks + (chunk < model.layers % chunks ? 1 : 0));
+    layers[static_cast<std::size_t>(chunk)] =
+        static_cast<int>(model.layers / chunks + (chunk < model.layers % chunks ? 1 : 0));
   return layers;
 }
 
 std::optional<std::string> find_expert_fault(const Layout& layout, const Transformer& model) {
   if (!model.experts) {
-    if (layout.expert > 1 || layout.expert_tensor > 1) return "the model has no experts to be parallel over; accepted: expert: 1";
+    if (layout.expert > 1 || layout.expert_tensor > 1)
+      return "the model has no experts to be parallel over; accepted: expert: 1";
     return std::nullopt;
   }
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
   if (model.experts->count % layout.expert != 0)
-    return fmt::format("{} experts cannot be dealt out evenly to {} groups; accepted: a divisor of {}", model.experts->count, layout.expert,
-                       model.experts->count);
+    return fmt::format("{} experts cannot be dealt out evenly to {} groups; accepted: a divisor of {}",
+                       model.experts->count, layout.expert, model.experts->count);
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
   if (ranks % expert_ranks != 0)
-    return fmt::format("expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}", expert_ranks,
-                       ranks, ranks);
+    return fmt::format(
+        "expert x expert_tensor = {} does not divide the {} devices of a stage; accepted: a divisor of {}",
+        expert_ranks, ranks, ranks);
   return std::nullopt;
 }
 
 std::optional<std::string> find_stage_fault(const Layout& layout, const Transformer& model) {
   const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.virtual_stages;
   if (chunks > model.layers)
-    return fmt::format("{} stages of {} chunks are more than the {} layers of {}; accepted: at most {} in all", layout.pipeline,
-                       layout.virtual_stages, model.layers, model.name, model.layers);
-  if (layout.virtual_stages > 1 && layout.pipeline == 1) return "virtual stages need a pipeline; accepted: pipeline of at least 2";
+    return fmt::format("{} stages of {} chunks are more than the {} layers of {}; accepted: at most {} in all",
+                       layout.pipeline, layout.virtual_stages, model.layers, model.name, model.layers);
+  if (layout.virtual_stages > 1 && layout.pipeline == 1)
+    return "virtual stages need a pipeline; accepted: pipeline of at least 2";
   if (layout.stage_layers.empty()) return std::nullopt;
   if (layout.stage_layers.size() != static_cast<std::size_t>(layout.pipeline))
-    return fmt::format("stage_layers has {} values; accepted: one for each of {} stages", layout.stage_layers.size(), layout.pipeline);
+    return fmt::format("stage_layers has {} values; accepted: one for each of {} stages", layout.stage_layers.size(),
+                       layout.pipeline);
   if (std::any_of(layout.stage_layers.begin(), layout.stage_layers.end(), [](int layers) { return layers < 0; }))
     return "a stage has less than no layers; accepted: 0 or more";
   const std::int64_t sum = std::accumulate(layout.stage_layers.begin(), layout.stage_layers.end(), std::int64_t{0});
-  if (sum != model.layers) return fmt::format("stage_layers add up to {}; accepted: the {} layers of {}", sum, model.layers, model.name);
+  if (sum != model.layers)
+    return fmt::format("stage_layers add up to {}; accepted: the {} layers of {}", sum, model.layers, model.name);
   return std::nullopt;
 }
 
@@ -99,13 +106,15 @@ std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int
 std::optional<std::string> find_fault(const Layout& layout, const Transformer& model) {
   if (auto fault = base::find_out_of_range(layout)) return fault;
   if (model.heads % layout.tensor != 0)
-    return fmt::format("{} heads of {} cannot be dealt out evenly to {} tensor-parallel ranks; accepted: a divisor of {}", model.heads,
-                       model.name, layout.tensor, model.heads);
+    return fmt::format(
+        "{} heads of {} cannot be dealt out evenly to {} tensor-parallel ranks; accepted: a divisor of {}", model.heads,
+        model.name, layout.tensor, model.heads);
   if (!model.latent && model.key_value_heads % layout.tensor != 0 && layout.tensor % model.key_value_heads != 0)
-    return fmt::format("{} key-value heads of {} and {} tensor-parallel ranks: neither divides the other", model.key_value_heads,
-                       model.name, layout.tensor);
+    return fmt::format("{} key-value heads of {} and {} tensor-parallel ranks: neither divides the other",
+                       model.key_value_heads, model.name, layout.tensor);
   if (model.width % layout.tensor != 0)
-    return fmt::format("the feed-forward width {} of {} cannot be cut into {} equal parts", model.width, model.name, layout.tensor);
+    return fmt::format("the feed-forward width {} of {} cannot be cut into {} equal parts", model.width, model.name,
+                       layout.tensor);
   if (auto fault = find_expert_fault(layout, model)) return fault;
   return find_stage_fault(layout, model);
 }
@@ -119,7 +128,8 @@ std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer&
       if (tensor.tied && layout.pipeline == 1) continue;
       const bool routed = tensor.expert >= 0;
       if (routed && tensor.expert / (model.experts->count / layout.expert) != experts.group) continue;
-      const Slice slice = routed ? slice_of(tensor, layout.expert_tensor, experts.part) : slice_of(tensor, layout.tensor, place.tensor);
+      const Slice slice =
+          routed ? slice_of(tensor, layout.expert_tensor, experts.part) : slice_of(tensor, layout.tensor, place.tensor);
       held.push_back({std::move(tensor), slice});
     }
   };

@@ -38,8 +38,8 @@ class LayerWriter {
   }
 
  private:
-  void add(std::string name, std::int64_t rows, std::int64_t columns, Split split, std::int64_t unit, std::int64_t expert,
-           bool adapter = false) {
+  void add(std::string name, std::int64_t rows, std::int64_t columns, Split split, std::int64_t unit,
+           std::int64_t expert, bool adapter = false) {
     Tensor tensor;
     tensor.name = prefix_ + std::move(name);
     tensor.layer = layer_;
@@ -64,10 +64,10 @@ class LayerWriter {
     const Split of_input = made.split == Split::columns ? Split::columns : Split::whole;
     if (made.bias) add(made.name + ".bias", made.output, 1, of_output, made.unit, made.expert);
     if (model_.adapter_rank == 0) return;
-    add(made.name + ".lora_A.weight", model_.adapter_rank, made.input, of_input, of_input == Split::whole ? 1 : made.unit, made.expert,
-        true);
-    add(made.name + ".lora_B.weight", made.output, model_.adapter_rank, of_output, of_output == Split::whole ? 1 : made.unit, made.expert,
-        true);
+    add(made.name + ".lora_A.weight", model_.adapter_rank, made.input, of_input,
+        of_input == Split::whole ? 1 : made.unit, made.expert, true);
+    add(made.name + ".lora_B.weight", made.output, model_.adapter_rank, of_output,
+        of_output == Split::whole ? 1 : made.unit, made.expert, true);
   }
 
   void add_attention() {
@@ -76,7 +76,8 @@ class LayerWriter {
     add_projection({"self_attn.q_proj", model_.heads * size, model_.hidden, Split::rows, size, bias});
     add_projection({"self_attn.k_proj", model_.key_value_heads * size, model_.hidden, Split::rows, size, bias});
     add_projection({"self_attn.v_proj", model_.key_value_heads * size, model_.hidden, Split::rows, size, bias});
-    add_projection({"self_attn.o_proj", model_.hidden, model_.heads * size, Split::columns, size, model_.attention_output_bias});
+    add_projection(
+        {"self_attn.o_proj", model_.hidden, model_.heads * size, Split::columns, size, model_.attention_output_bias});
     if (!model_.query_key_norm) return;
     add_norm("self_attn.q_norm", size, false);
     add_norm("self_attn.k_norm", size, false);
@@ -92,10 +93,12 @@ class LayerWriter {
     }
     add_projection({compressed ? "self_attn.q_b_proj" : "self_attn.q_proj", model_.heads * query,
                     compressed ? latent.query_rank : model_.hidden, Split::rows, query});
-    add_projection({"self_attn.kv_a_proj_with_mqa", latent.key_value_rank + latent.rotary_size, model_.hidden, Split::whole});
+    add_projection(
+        {"self_attn.kv_a_proj_with_mqa", latent.key_value_rank + latent.rotary_size, model_.hidden, Split::whole});
     add_norm("self_attn.kv_a_layernorm", latent.key_value_rank, false);
     add_projection({"self_attn.kv_b_proj", model_.heads * opened, latent.key_value_rank, Split::rows, opened});
-    add_projection({"self_attn.o_proj", model_.hidden, model_.heads * latent.value_size, Split::columns, latent.value_size});
+    add_projection(
+        {"self_attn.o_proj", model_.hidden, model_.heads * latent.value_size, Split::columns, latent.value_size});
   }
 
   void add_feed_forward(const std::string& prefix, std::int64_t width, std::int64_t expert) {
@@ -132,7 +135,8 @@ Tensor outer_tensor(std::string name, Part part, std::int64_t rows, std::int64_t
 }
 
 /// [begin, end) of `total` in units, dealt out to `ranks`.
-std::pair<std::int64_t, std::int64_t> share_of(std::int64_t total, std::int64_t unit, std::int64_t ranks, std::int64_t rank) {
+std::pair<std::int64_t, std::int64_t> share_of(std::int64_t total, std::int64_t unit, std::int64_t ranks,
+                                               std::int64_t rank) {
   const std::int64_t units = total / unit;
   if (units < ranks) {
     const std::int64_t held = rank * units / ranks;
@@ -146,12 +150,16 @@ std::pair<std::int64_t, std::int64_t> share_of(std::int64_t total, std::int64_t 
 
 }  // namespace
 
-std::vector<Tensor> layer_tensors(const Transformer& model, std::int64_t layer) { return LayerWriter(model, layer).write(); }
+std::vector<Tensor> layer_tensors(const Transformer& model, std::int64_t layer) {
+  return LayerWriter(model, layer).write();
+}
 
 std::vector<Tensor> embedding_tensors(const Transformer& model) {
-  std::vector<Tensor> tensors{outer_tensor("model.embed_tokens.weight", Part::embedding, model.vocabulary, model.hidden, Split::rows)};
+  std::vector<Tensor> tensors{
+      outer_tensor("model.embed_tokens.weight", Part::embedding, model.vocabulary, model.hidden, Split::rows)};
   if (model.positions > 0)
-    tensors.push_back(outer_tensor("model.embed_positions.weight", Part::embedding, model.positions, model.hidden, Split::whole));
+    tensors.push_back(
+        outer_tensor("model.embed_positions.weight", Part::embedding, model.positions, model.hidden, Split::whole));
   return tensors;
 }
 
@@ -179,8 +187,10 @@ std::vector<Tensor> tensors_of(const Transformer& model) {
 Slice slice_of(const Tensor& tensor, std::int64_t ranks, std::int64_t rank) {
   DOVETAIL_ASSERT(rank >= 0 && rank < ranks);
   Slice slice{0, tensor.rows, 0, tensor.columns};
-  if (tensor.split == Split::rows) std::tie(slice.row_begin, slice.row_end) = share_of(tensor.rows, tensor.unit, ranks, rank);
-  if (tensor.split == Split::columns) std::tie(slice.column_begin, slice.column_end) = share_of(tensor.columns, tensor.unit, ranks, rank);
+  if (tensor.split == Split::rows)
+    std::tie(slice.row_begin, slice.row_end) = share_of(tensor.rows, tensor.unit, ranks, rank);
+  if (tensor.split == Split::columns)
+    std::tie(slice.column_begin, slice.column_end) = share_of(tensor.columns, tensor.unit, ranks, rank);
   return slice;
 }
 

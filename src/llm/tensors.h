@@ -9,8 +9,8 @@
 
 namespace dovetail::llm {
 
-/// How tensor parallelism cuts a matrix (Megatron-LM, arXiv 1909.08053): not at all, by rows (the output of the projection, "column
-/// parallel" in Megatron's words), or by columns (its input, "row parallel").
+/// How tensor parallelism cuts a matrix (Megatron-LM, arXiv 1909.08053): not at all, by rows (the output of the
+/// projection, "column parallel" in Megatron's words), or by columns (its input, "row parallel").
 enum class Split { whole, rows, columns };
 
 /// Where a tensor belongs: before the first layer, in one, or behind the last.
@@ -27,7 +27,7 @@ struct Tensor {
   std::int64_t unit = 1;     ///< so many rows (columns) stay together: those of a head
   std::int64_t expert = -1;  ///< which expert it belongs to; -1 where tokens are not routed to it
   bool adapter = false;      ///< of LoRA: what is trained where there are adapters
-  bool tied = false;         ///< the same memory as another tensor, where both are on one device; counted once in parameters
+  bool tied = false;  ///< the same memory as another tensor, where both are on one device; counted once in parameters
 
   std::int64_t elements() const { return rows * columns; }
 };
@@ -51,9 +51,9 @@ struct Slice {
   friend bool operator==(const Slice&, const Slice&) = default;
 };
 
-/// What rank `rank` of `ranks` holds of `tensor` where its split alone decides (experts that live elsewhere are the layout's affair).
-/// Units are dealt out evenly, the first ranks one more where they do not divide; with fewer units than ranks (key-value heads) each rank
-/// holds one, the same as its neighbours. REQUIRES: 0 <= rank < ranks.
+/// What rank `rank` of `ranks` holds of `tensor` where its split alone decides (experts that live elsewhere are the
+/// layout's affair). Units are dealt out evenly, the first ranks one more where they do not divide; with fewer units
+/// than ranks (key-value heads) each rank holds one, the same as its neighbours. REQUIRES: 0 <= rank < ranks.
 Slice slice_of(const Tensor& tensor, std::int64_t ranks, std::int64_t rank);
 
 }  // namespace dovetail::llm

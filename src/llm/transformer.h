@@ -13,7 +13,8 @@ namespace dovetail::llm {
 /// Root mean square (a scale), or layer normalization (a scale and a shift).
 enum class Normalization { root_mean_square, layer };
 constexpr auto names_of(Normalization) {
-  return std::array{base::EnumName{"root_mean_square", Normalization::root_mean_square}, base::EnumName{"layer", Normalization::layer}};
+  return std::array{base::EnumName{"root_mean_square", Normalization::root_mean_square},
+                    base::EnumName{"layer", Normalization::layer}};
 }
 
 /// The feed-forward network of a layer: gated (SwiGLU: gate, up and down projections) or plain (up and down).
@@ -33,7 +34,8 @@ inline constexpr std::int64_t max_layer_count = 1 << 12;
 inline constexpr std::int64_t max_width = 1 << 20;
 inline constexpr std::int64_t max_head_size = 1 << 14;
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are kept as one compressed vector a token.
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are kept as one compressed
+/// vector a token.
 struct LatentAttention {
   std::int64_t query_rank = 0;      ///< of the compressed query; 0 where queries are not compressed
   std::int64_t key_value_rank = 0;  ///< of the compressed keys and values
@@ -48,7 +50,8 @@ constexpr auto fields_of(const LatentAttention*) {
   using Latent = LatentAttention;
   return base::fields<Latent>(
       field("query_rank", &Latent::query_rank, Whole{0, max_width}, {.what = "the rank of compressed queries"}),
-      field("key_value_rank", &Latent::key_value_rank, Whole{1, max_width}, {.what = "the rank of compressed keys and values"}),
+      field("key_value_rank", &Latent::key_value_rank, Whole{1, max_width},
+            {.what = "the rank of compressed keys and values"}),
       field("plain_size", &Latent::plain_size, Whole{0, max_head_size}, {.what = "the plain part of a head"}),
       field("rotary_size", &Latent::rotary_size, Whole{1, max_head_size}, {.what = "the rotary part of a head"}),
       field("value_size", &Latent::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
@@ -99,7 +102,8 @@ struct Transformer {
   bool feed_forward_bias = false;
   std::optional<LatentAttention> latent;
   std::optional<Experts> experts;
-  std::int64_t adapter_rank = 0;  ///< of LoRA (arXiv 2106.09685) on all projections of a layer, but for routers; 0: all weights are trained
+  std::int64_t adapter_rank =
+      0;  ///< of LoRA (arXiv 2106.09685) on all projections of a layer, but for routers; 0: all weights are trained
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
@@ -119,20 +123,24 @@ constexpr auto fields_of(const Transformer*) {
       field("positions", &T::positions, Whole{0, 1 << 24}, {.what = "the number of learned positions"}),
       field("feed_forward", &T::feed_forward, Choice{}), field("normalization", &T::normalization, Choice{}),
       field("head", &T::head, Choice{}), field("tied_embeddings", &T::tied_embeddings, Flag{}),
-      field("query_key_norm", &T::query_key_norm, Flag{}), field("query_key_value_bias", &T::query_key_value_bias, Flag{}),
-      field("attention_output_bias", &T::attention_output_bias, Flag{}), field("feed_forward_bias", &T::feed_forward_bias, Flag{}),
-      field("latent", &T::latent, Part{}), field("experts", &T::experts, Part{}),
+      field("query_key_norm", &T::query_key_norm, Flag{}),
+      field("query_key_value_bias", &T::query_key_value_bias, Flag{}),
+      field("attention_output_bias", &T::attention_output_bias, Flag{}),
+      field("feed_forward_bias", &T::feed_forward_bias, Flag{}), field("latent", &T::latent, Part{}),
+      field("experts", &T::experts, Part{}),
       field("adapter_rank", &T::adapter_rank, Whole{0, 1 << 14}, {.what = "the rank of the adapters"}));
 }
 
 /// Whether layer `index` (from 0) has experts.
-inline bool has_experts(const Transformer& model, std::int64_t index) { return model.experts && index >= model.experts->dense_layers; }
+inline bool has_experts(const Transformer& model, std::int64_t index) {
+  return model.experts && index >= model.experts->dense_layers;
+}
 
 /// `model` as a critic or reward model: with a scalar head of its own.
 Transformer with_scalar_head(Transformer model);
 
-/// What in `model` cannot be, such as heads that key-value heads do not divide; nothing where it is sound. Amounts are bounded so that
-/// no count of parameters, bytes or FLOPs leaves 63 bits.
+/// What in `model` cannot be, such as heads that key-value heads do not divide; nothing where it is sound. Amounts are
+/// bounded so that no count of parameters, bytes or FLOPs leaves 63 bits.
 std::optional<std::string> find_fault(const Transformer& model);
 
 }  // namespace dovetail::llm

@@ -22,24 +22,29 @@ using cost::Candidate;
 constexpr double min_seconds = 1e-9;
 constexpr std::size_t sigma = 0;  // Candidate::workload: of the logarithm of the responses' lengths
 
-/// A row with one spread of its responses, and what is worked out once for it: it hangs little or not at all on efficiencies.
+/// A row with one spread of its responses, and what is worked out once for it: it hangs little or not at all on
+/// efficiencies.
 struct Scene {
   explicit Scene(plan::Job job_of_spread)
-      : job(std::move(job_of_spread)), scenario(predict::scenario_of(job, {predict::conventions_of(job.software).value(), {}})) {}
+      : job(std::move(job_of_spread)),
+        scenario(predict::scenario_of(job, {predict::conventions_of(job.software).value(), {}})) {}
 
   plan::Job job;
   predict::Scenario scenario;
-  std::optional<predict::IntraStage> training;             ///< of fused train tasks, with the first efficiencies that were asked for
+  std::optional<predict::IntraStage>
+      training;  ///< of fused train tasks, with the first efficiencies that were asked for
   std::optional<std::vector<predict::TaskMemory>> memory;  ///< where the software prefetches
 };
 
 /// The seconds of an iteration, then of each phase.
-std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job, const predict::TimedIteration& iteration) {
+std::vector<double> seconds_of(const std::vector<Phase>& phases, const plan::Job& job,
+                               const predict::TimedIteration& iteration) {
   std::vector<double> seconds = {iteration.iteration_seconds};
   for (const Phase& phase : phases) {
     seconds.push_back(0);
     for (std::size_t activity = 0; activity < iteration.activities.size(); ++activity)
-      seconds.back() += seconds_in_phase(phase, job, iteration.graph.activities[activity], iteration.activities[activity]);
+      seconds.back() +=
+          seconds_in_phase(phase, job, iteration.graph.activities[activity], iteration.activities[activity]);
   }
   return seconds;
 }
@@ -55,15 +60,16 @@ class RowPredictor {
     return seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan));
   }
 
-  /// The same, as quickly as a fit needs it that asks some hundred thousand times: trainings in one schedule get longer and shorter with
-  /// their bound, as no schedule is made for each candidate.
+  /// The same, as quickly as a fit needs it that asks some hundred thousand times: trainings in one schedule get longer
+  /// and shorter with their bound, as no schedule is made for each candidate.
   std::vector<double> predicted(const Candidate& candidate) {
     Scene& scene = scene_of(candidate);
     work_out_once(scene);
     std::optional<predict::IntraStage> training;
     if (scene.training) training = predict::intra_stage_like(scene.scenario, row_.plan, *scene.training);
     const predict::KnownParts known{training ? &*training : nullptr, scene.memory ? &*scene.memory : nullptr};
-    std::vector<double> seconds = seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan, {}, known));
+    std::vector<double> seconds =
+        seconds_of(phases_, scene.job, predict::timed_iteration(scene.scenario, row_.plan, {}, known));
     // A fit takes the logarithm of what was measured, also where the plan says that it takes no time.
     for (double& phase : seconds) phase = std::max(phase, min_seconds);
     return seconds;
@@ -73,7 +79,8 @@ class RowPredictor {
   void work_out_once(Scene& scene) const {
     if (row_.plan.fusion.training && !scene.training) scene.training = predict::intra_stage(scene.scenario, row_.plan);
     if (row_.job.software.prefetch && !scene.memory)
-      scene.memory = predict::task_memory(scene.scenario, row_.plan, scene.training ? scene.training->activations : std::nullopt);
+      scene.memory =
+          predict::task_memory(scene.scenario, row_.plan, scene.training ? scene.training->activations : std::nullopt);
   }
 
   Scene& scene_of(const Candidate& candidate) {
@@ -82,8 +89,8 @@ class RowPredictor {
     if (scene == nullptr) {
       plan::Job job = row_.job;
       if (row_.responses)
-        job.workload.response_length =
-            workflow::log_normal_lengths({.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap});
+        job.workload.response_length = workflow::log_normal_lengths(
+            {.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap});
       scene = std::make_unique<Scene>(std::move(job));
     }
     scene->scenario.software.efficiency = candidate.efficiency;
@@ -101,8 +108,8 @@ std::vector<cost::MeasuredSeconds> measured_of(const Measurement& row) {
   for (const PhaseKind kind : phase_kinds) measured.push_back({name_of(kind, row.job), 0, 0});
   for (const MeasuredPhase& phase : row.phases) {
     const std::string name = name_of(phase.phase, row.job);
-    const auto found =
-        std::find_if(measured.begin() + 1, measured.end(), [&](const cost::MeasuredSeconds& one) { return one.phase == name; });
+    const auto found = std::find_if(measured.begin() + 1, measured.end(),
+                                    [&](const cost::MeasuredSeconds& one) { return one.phase == name; });
     cost::MeasuredSeconds& place = found == measured.end() ? measured.emplace_back() : *found;
     place = {name, phase.seconds, phase_weight(row, phase.seconds)};
   }
@@ -117,7 +124,8 @@ std::vector<Phase> phases_of(const std::vector<cost::MeasuredSeconds>& measured,
 }
 
 bool leaves_spread_open(const Measurements& measurements) {
-  return std::any_of(measurements.rows.begin(), measurements.rows.end(), [](const Measurement& row) { return row.responses.has_value(); });
+  return std::any_of(measurements.rows.begin(), measurements.rows.end(),
+                     [](const Measurement& row) { return row.responses.has_value(); });
 }
 
 Candidate start_of(const Measurements& measurements) { return {measurements.start, {measurements.spread.start}}; }
@@ -130,7 +138,8 @@ std::vector<CalibrationRow> counted_rows(const Measurements& measurements) {
 }
 
 /// Whether a tenth more of a constant changes any measured time.
-bool says_anything(const std::vector<CalibrationRow>& rows, const Candidate& start, const cost::EfficiencyConstant& constant) {
+bool says_anything(const std::vector<CalibrationRow>& rows, const Candidate& start,
+                   const cost::EfficiencyConstant& constant) {
   constexpr double min_change = 0.002;
   Candidate changed = start;
   constant.of(changed.efficiency) *= 1.1;
@@ -228,8 +237,10 @@ std::vector<FittedValue> values_of(const std::vector<cost::Unknown>& unknowns, C
 }
 
 /// The fit that a row is left out of: the fit to all where nothing of its group counts.
-const Candidate* fit_without(const std::string& group, const Calibration& calibration, const std::vector<cost::LeftOut>& left_out) {
-  const auto found = std::find_if(left_out.begin(), left_out.end(), [&](const cost::LeftOut& one) { return one.group == group; });
+const Candidate* fit_without(const std::string& group, const Calibration& calibration,
+                             const std::vector<cost::LeftOut>& left_out) {
+  const auto found =
+      std::find_if(left_out.begin(), left_out.end(), [&](const cost::LeftOut& one) { return one.group == group; });
   return found == left_out.end() ? &calibration.fit.candidate : &found->fit.candidate;
 }
 
@@ -238,7 +249,8 @@ const Candidate* fit_without(const std::string& group, const Calibration& calibr
 CalibrationRow calibration_row(const Measurement& row) {
   std::vector<cost::MeasuredSeconds> measured = measured_of(row);
   auto predictor = std::make_shared<RowPredictor>(row, phases_of(measured, row.job));
-  return {row.name, row.group, std::move(measured), [predictor](const Candidate& candidate) { return predictor->predicted(candidate); }};
+  return {row.name, row.group, std::move(measured),
+          [predictor](const Candidate& candidate) { return predictor->predicted(candidate); }};
 }
 
 std::vector<cost::Unknown> unknowns_of(const Measurements& measurements) {
@@ -262,7 +274,8 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
   const std::vector<CalibrationRow> rows = counted_rows(measurements);
   DOVETAIL_ASSERT(!rows.empty());
   const std::size_t groups = count_groups(rows);
-  const double planned = static_cast<double>(groups > 1 ? groups + 1 : 1) * (options.fit.restarts + 1) * options.fit.evaluations;
+  const double planned =
+      static_cast<double>(groups > 1 ? groups + 1 : 1) * (options.fit.restarts + 1) * options.fit.evaluations;
 
   Calibration calibration{measurements.name, measurements.source, {}, {}, {}, {}, {}, {}, false};
   const std::vector<cost::Unknown> unknowns = unknowns_of(measurements);
@@ -276,16 +289,18 @@ Calibration calibrate(const Measurements& measurements, const CalibrateOptions& 
   calibration.fit = cost::fit(rows, unknowns, start_of(measurements), fit_options);
   calibration.values = values_of(unknowns, start_of(measurements), calibration.fit.candidate);
   std::vector<cost::LeftOut> left_out;
-  if (groups > 1 && !calibration.stopped) left_out = cost::leave_one_out(rows, unknowns, start_of(measurements), fit_options);
+  if (groups > 1 && !calibration.stopped)
+    left_out = cost::leave_one_out(rows, unknowns, start_of(measurements), fit_options);
   // A fit that was stopped says nothing of the group that it leaves out.
   if (calibration.stopped) left_out.clear();
 
   if (leaves_spread_open(measurements)) calibration.spread = calibration.fit.candidate.workload[sigma];
   for (const Measurement& row : measurements.rows)
-    calibration.rows.push_back(
-        predicted_row(row, calibration.fit.candidate, left_out.empty() ? nullptr : fit_without(row.group, calibration, left_out)));
+    calibration.rows.push_back(predicted_row(
+        row, calibration.fit.candidate, left_out.empty() ? nullptr : fit_without(row.group, calibration, left_out)));
   calibration.fitted = summary_of(calibration.rows, [](const PredictedPhase& phase) { return phase.fitted; });
-  if (!left_out.empty()) calibration.left_out = summary_of(calibration.rows, [](const PredictedPhase& phase) { return *phase.left_out; });
+  if (!left_out.empty())
+    calibration.left_out = summary_of(calibration.rows, [](const PredictedPhase& phase) { return *phase.left_out; });
   calibration.fit.candidate.efficiency.error =
       calibration.left_out ? calibration.left_out->mean : std::max(measurements.start.error, calibration.fitted.mean);
   return calibration;

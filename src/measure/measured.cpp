@@ -34,9 +34,11 @@ Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& 
   const bool nemo_rl = has_times(log, LogFormat::nemo_rl);
   if (asked) {
     if (*asked == LogFormat::verl ? verl : nemo_rl) return *asked;
-    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`", base::enum_name(*asked), time_prefix(*asked)));
+    return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`",
+                                     base::enum_name(*asked), time_prefix(*asked)));
   }
-  if (verl && nemo_rl) return error_of(log, "there are times of verl and of NeMo-RL in the log; accepted: --format verl or nemo-rl");
+  if (verl && nemo_rl)
+    return error_of(log, "there are times of verl and of NeMo-RL in the log; accepted: --format verl or nemo-rl");
   if (verl) return LogFormat::verl;
   if (nemo_rl) return LogFormat::nemo_rl;
   return error_of(log, fmt::format("there are no times in the log; accepted: keys `{}...` (verl) or `{}...` (NeMo-RL)",
@@ -49,8 +51,8 @@ Status check_seconds(const LoggedSeries& series) {
       return base::Error{.path = series.path,
                          .line = value.line,
                          .column = value.column,
-                         .message = fmt::format("{} takes {} s at step {}; accepted: a time from 0 to {} s", base::quote(series.key),
-                                                value.value, value.step, max_seconds)};
+                         .message = fmt::format("{} takes {} s at step {}; accepted: a time from 0 to {} s",
+                                                base::quote(series.key), value.value, value.step, max_seconds)};
   return {};
 }
 
@@ -72,9 +74,11 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
   }
   const std::vector<TimedKey>& order = timed_keys(run.format);
   const auto place = [&order](const MeasuredTime& time) {
-    return std::find_if(order.begin(), order.end(), [&](const TimedKey& key) { return key.name == time.known.name; }) - order.begin();
+    return std::find_if(order.begin(), order.end(), [&](const TimedKey& key) { return key.name == time.known.name; }) -
+           order.begin();
   };
-  std::stable_sort(run.times.begin(), run.times.end(), [&](const MeasuredTime& a, const MeasuredTime& b) { return place(a) < place(b); });
+  std::stable_sort(run.times.begin(), run.times.end(),
+                   [&](const MeasuredTime& a, const MeasuredTime& b) { return place(a) < place(b); });
   return {};
 }
 
@@ -92,11 +96,12 @@ Status choose_steps(const StepLog& log, const std::optional<int>& asked, Measure
   for (const MeasuredTime& time : run.times)
     if (time.known.use == TimeKind::iteration || time.known.use == TimeKind::phase)
       for (const LoggedValue& value : time.values) all.insert(value.step);
-  if (all.empty()) return error_of(log, fmt::format("no time of the log is known as a phase; known: {}...", time_prefix(run.format)));
+  if (all.empty())
+    return error_of(log, fmt::format("no time of the log is known as a phase; known: {}...", time_prefix(run.format)));
   const auto most = static_cast<int>(std::min<std::size_t>(all.size() - 1, 1'000'000'000));
   if (asked && *asked > most)
-    return error_of(
-        log, fmt::format("the log has {} steps, of which {} are to be left out; accepted: --skip 0 to {}", all.size(), *asked, most));
+    return error_of(log, fmt::format("the log has {} steps, of which {} are to be left out; accepted: --skip 0 to {}",
+                                     all.size(), *asked, most));
   const int skip = asked.value_or(std::min(default_skip, most));
   const auto warm = std::next(all.begin(), skip);
   run.warm_up.assign(all.begin(), warm);
@@ -105,15 +110,17 @@ Status choose_steps(const StepLog& log, const std::optional<int>& asked, Measure
   for (auto step = warm; step != all.end(); ++step) {
     const auto interruption = beside.find(*step);
     const auto whole = iteration.find(*step);
-    const bool interrupted =
-        interruption != beside.end() && interruption->second > min_interruption * (whole == iteration.end() ? 0 : whole->second);
+    const bool interrupted = interruption != beside.end() &&
+                             interruption->second > min_interruption * (whole == iteration.end() ? 0 : whole->second);
     (interrupted ? run.interrupted : run.steps).push_back(*step);
   }
   if (run.steps.empty()) run.steps.swap(run.interrupted);
   return {};
 }
 
-bool counts(const MeasuredRun& run, const LoggedValue& value) { return std::binary_search(run.steps.begin(), run.steps.end(), value.step); }
+bool counts(const MeasuredRun& run, const LoggedValue& value) {
+  return std::binary_search(run.steps.begin(), run.steps.end(), value.step);
+}
 
 /// The values at the steps that count.
 std::vector<double> values_of(const MeasuredRun& run, const std::vector<LoggedValue>& values) {
@@ -129,9 +136,10 @@ Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthF
   const double most = share ? 1 : static_cast<double>(workflow::max_length);
   for (const LoggedValue& value : series.values)
     if (counts(run, value) && (value.value < 0 || value.value > most))
-      return base::Error{base::Failure::bad_input, series.path, value.line, value.column,
-                         fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
-                                     share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::max_length))};
+      return base::Error{
+          base::Failure::bad_input, series.path, value.line, value.column,
+          fmt::format("{} is {:g}; accepted: {}", base::quote(series.key), value.value,
+                      share ? "a share from 0 to 1" : fmt::format("tokens from 0 to {}", workflow::max_length))};
   return {};
 }
 
@@ -169,14 +177,15 @@ double between(const std::vector<double>& sorted, double quantile) {
 TimeSpread spread_of(std::vector<double> values) {
   DOVETAIL_ASSERT(!values.empty());
   std::sort(values.begin(), values.end());
-  TimeSpread spread{values.size(), between(values, 0.5), 0, between(values, 0.25), between(values, 0.75), values.front(), values.back()};
+  TimeSpread spread{values.size(),  between(values, 0.5), 0, between(values, 0.25), between(values, 0.75),
+                    values.front(), values.back()};
   for (const double value : values) spread.mean += value / static_cast<double>(values.size());
   return spread;
 }
 
 const MeasuredTime* iteration_of(const MeasuredRun& run) {
-  const auto found =
-      std::find_if(run.times.begin(), run.times.end(), [](const MeasuredTime& time) { return time.known.use == TimeKind::iteration; });
+  const auto found = std::find_if(run.times.begin(), run.times.end(),
+                                  [](const MeasuredTime& time) { return time.known.use == TimeKind::iteration; });
   return found == run.times.end() ? nullptr : &*found;
 }
 

@@ -1,5 +1,5 @@
-// The phase times of a run that verl or NeMo-RL logged: what an iteration takes once it is warm, how far its steps spread, and what the log
-// says that nobody asked for.
+// The phase times of a run that verl or NeMo-RL logged: what an iteration takes once it is warm, how far its steps
+// spread, and what the log says that nobody asked for.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ constexpr auto names_of(Statistic) {
 /// Which of the steps of a log count, and how they become one number.
 struct MeasuredOptions {
   std::optional<LogFormat> format = {};  ///< none: the one whose times the log has
-  std::optional<int> skip = {};          ///< first steps that are left out as warm-up; none: two, or as many as leave one
+  std::optional<int> skip = {};  ///< first steps that are left out as warm-up; none: two, or as many as leave one
   Statistic statistic = Statistic::median;
 };
 
@@ -66,10 +66,11 @@ struct MeasuredRun {
   std::size_t other_series = 0;           ///< keys that are no times
   std::size_t not_numbers = 0;            ///< as StepLog has it
   std::size_t repeated = 0;               ///< likewise
-  std::optional<double> warm_up_ratio;    ///< the iteration of the first step left out as warm-up, to that of those that count
-  std::optional<double> mean_response;    ///< tokens, by the statistic
-  std::optional<double> max_response;     ///< tokens, of all steps that count
-  std::optional<double> at_cap;           ///< fraction of the responses, by the statistic
+  std::optional<double>
+      warm_up_ratio;  ///< the iteration of the first step left out as warm-up, to that of those that count
+  std::optional<double> mean_response;  ///< tokens, by the statistic
+  std::optional<double> max_response;   ///< tokens, of all steps that count
+  std::optional<double> at_cap;         ///< fraction of the responses, by the statistic
 };
 
 /// The iteration's time, where the log has it.
@@ -78,9 +79,9 @@ const MeasuredTime* iteration_of(const MeasuredRun& run);
 /// The seconds of several times together: those of each step are added up, steps that have none of them are left out.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
 
-/// Works out what `log` says. A validation or checkpoint counts from a hundredth of its step on. Errors have the place of a time that is
-/// negative or beyond 10^7 s; of all else they have the log's first path: no times of the format, times of both formats, more warm-up than
-/// steps.
+/// Works out what `log` says. A validation or checkpoint counts from a hundredth of its step on. Errors have the place
+/// of a time that is negative or beyond 10^7 s; of all else they have the log's first path: no times of the format,
+/// times of both formats, more warm-up than steps.
 base::Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options = {});
 
 }  // namespace dovetail::measure

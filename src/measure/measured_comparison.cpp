@@ -41,7 +41,8 @@ class Comparer {
 
   static bool is_of_kind(const Task& task, PhaseKind kind) {
     return (kind == PhaseKind::generation && task.kind == TaskKind::generate) ||
-           (kind == PhaseKind::inference && task.kind == TaskKind::infer) || (kind == PhaseKind::training && task.kind == TaskKind::train);
+           (kind == PhaseKind::inference && task.kind == TaskKind::infer) ||
+           (kind == PhaseKind::training && task.kind == TaskKind::train);
   }
 
   /// Seconds of the plan's steps in a phase; where `among` is not empty only of those tasks.
@@ -105,7 +106,8 @@ class Comparer {
     });
   }
 
-  void add_phase(const Phase& of, PhaseKind kind, const std::vector<const MeasuredTime*>& times, const std::vector<std::size_t>& among) {
+  void add_phase(const Phase& of, PhaseKind kind, const std::vector<const MeasuredTime*>& times,
+                 const std::vector<std::size_t>& among) {
     MeasuredAgainst phase{.phase = name_of(of, job_),
                           .kind = kind,
                           .alone = std::holds_alternative<workflow::TaskId>(of),
@@ -120,7 +122,8 @@ class Comparer {
   }
 
   std::vector<MeasuredAgainst>::iterator first_of(PhaseKind kind) {
-    return std::find_if(result_.phases.begin(), result_.phases.end(), [kind](const MeasuredAgainst& phase) { return phase.kind == kind; });
+    return std::find_if(result_.phases.begin(), result_.phases.end(),
+                        [kind](const MeasuredAgainst& phase) { return phase.kind == kind; });
   }
 
   /// Without a time of its own a refit is part of generation, as verl had it before it timed `update_weights`.
@@ -137,7 +140,9 @@ class Comparer {
     generation->predicted += refit;
   }
 
-  void add_only_measured(const MeasuredTime& time) { result_.only_measured.push_back({time.key, time.spread.by(run_.statistic)}); }
+  void add_only_measured(const MeasuredTime& time) {
+    result_.only_measured.push_back({time.key, time.spread.by(run_.statistic)});
+  }
 
   void add_others() {
     for (const MeasuredTime& time : run_.times)
@@ -169,8 +174,8 @@ class Comparer {
     for (MeasuredAgainst& phase : result_.phases)
       if (is_noticed(phase)) phase.reasons = reasons_of(scenario, phase);
     if (result_.iteration && is_noticed(*result_.iteration))
-      result_.iteration->reasons =
-          iteration_reasons(scenario, *result_.iteration, sum(&MeasuredAgainst::seconds), sum(&MeasuredAgainst::predicted));
+      result_.iteration->reasons = iteration_reasons(scenario, *result_.iteration, sum(&MeasuredAgainst::seconds),
+                                                     sum(&MeasuredAgainst::predicted));
   }
 
   double sum(double MeasuredAgainst::* seconds) const {
@@ -197,7 +202,8 @@ std::vector<const MeasuredAgainst*> MeasuredComparison::by_difference() const {
   return sorted;
 }
 
-MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job, const planner::EstimatedPlan& predicted) {
+MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
+                                    const planner::EstimatedPlan& predicted) {
   return Comparer(run, job, predicted).compare();
 }
 

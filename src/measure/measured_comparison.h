@@ -47,8 +47,10 @@ struct MeasuredComparison {
 /// A phase differs where it is off by more than this fraction of itself, and by more than a fiftieth of the iteration.
 inline constexpr double noticed_difference = 0.1;
 
-/// Tasks are compared one by one where the log times each by itself, else all of their kind together. Of keys whose tasks the job does not
-/// have the seconds stand among those that are only measured. REQUIRES: `estimate` is of this job and plan.
-MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job, const planner::EstimatedPlan& predicted);
+/// Tasks are compared one by one where the log times each by itself, else all of their kind together. Of keys whose
+/// tasks the job does not have the seconds stand among those that are only measured. REQUIRES: `estimate` is of this
+/// job and plan.
+MeasuredComparison compare_measured(const MeasuredRun& run, const plan::Job& job,
+                                    const planner::EstimatedPlan& predicted);
 
 }  // namespace dovetail::measure

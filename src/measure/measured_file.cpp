@@ -43,38 +43,42 @@ std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
   return fmt::format("{{\"mean\": {}, \"cap\": {}}}", mean, cap);
 }
 
-base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
-                                 const plan::Job& job) {
+base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
+                                 const MeasuredComparison& comparison, const plan::Job& job) {
   if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
-    return base::bad_input(fmt::format("the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
-                                       time_prefix(run.format), timed_keys(run.format).front().name));
+    return base::bad_input(
+        fmt::format("the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
+                    time_prefix(run.format), timed_keys(run.format).front().name));
   Members members{{"name", json_string(names.row)},
                   {"job", json_string(names.job)},
                   {"plan", json_string(names.plan)},
                   {"seconds", seconds_text(comparison.iteration->seconds)}};
   if (std::string phases = phases_text(comparison); !phases.empty()) members.emplace_back("phases", std::move(phases));
-  if (std::string lengths = lengths_text(run, job); !lengths.empty()) members.emplace_back("response_length", std::move(lengths));
+  if (std::string lengths = lengths_text(run, job); !lengths.empty())
+    members.emplace_back("response_length", std::move(lengths));
   return members;
 }
 
 }  // namespace
 
-base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
-                                              const plan::Job& job) {
+base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job) {
   DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
-  std::string text =
-      fmt::format("format: {}\nname: {}\nsource: {}\nrows:\n", measurement_format, json_string(names.set), json_string(names.source));
-  for (const auto& [key, value] : members) text += fmt::format("  {} {}: {}\n", &key == &members.front().first ? "-" : " ", key, value);
+  std::string text = fmt::format("format: {}\nname: {}\nsource: {}\nrows:\n", measurement_format,
+                                 json_string(names.set), json_string(names.source));
+  for (const auto& [key, value] : members)
+    text += fmt::format("  {} {}: {}\n", &key == &members.front().first ? "-" : " ", key, value);
   return text;
 }
 
-base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
-                                              const plan::Job& job) {
+base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job) {
   DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
   std::vector<std::string> row;
   for (const auto& [key, value] : members) row.push_back(fmt::format("{}: {}", json_string(key), value));
-  return fmt::format("{{\"format\": {}, \"name\": {}, \"source\": {}, \"rows\": [\n  {{{}}}\n]}}\n", json_string(measurement_format),
-                     json_string(names.set), json_string(names.source), fmt::join(row, ", "));
+  return fmt::format("{{\"format\": {}, \"name\": {}, \"source\": {}, \"rows\": [\n  {{{}}}\n]}}\n",
+                     json_string(measurement_format), json_string(names.set), json_string(names.source),
+                     fmt::join(row, ", "));
 }
 
 }  // namespace dovetail::measure

@@ -17,12 +17,12 @@ struct MeasurementNames {
   std::string plan;
 };
 
-/// One row: the iteration, and the phases that are measured as plans have them and take a millisecond or more. The mean length of the
-/// responses goes with it where the log says it and the job says another (by more than 5%), with the job's cap, or the longest one found.
-/// An Error with a message only where the log does not time the iteration.
-base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
-                                              const plan::Job& job);
-base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run, const MeasuredComparison& comparison,
-                                              const plan::Job& job);
+/// One row: the iteration, and the phases that are measured as plans have them and take a millisecond or more. The mean
+/// length of the responses goes with it where the log says it and the job says another (by more than 5%), with the
+/// job's cap, or the longest one found. An Error with a message only where the log does not time the iteration.
+base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job);
+base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,
+                                              const MeasuredComparison& comparison, const plan::Job& job);
 
 }  // namespace dovetail::measure

@@ -70,7 +70,9 @@ const std::vector<TimedKey>& nemo_rl_keys() {
 
 std::string_view time_prefix(LogFormat format) { return format == LogFormat::verl ? "timing_s/" : "timing/train/"; }
 
-const std::vector<TimedKey>& timed_keys(LogFormat format) { return format == LogFormat::verl ? verl_keys() : nemo_rl_keys(); }
+const std::vector<TimedKey>& timed_keys(LogFormat format) {
+  return format == LogFormat::verl ? verl_keys() : nemo_rl_keys();
+}
 
 std::optional<std::string> time_name(LogFormat format, std::string_view key) {
   const std::string prefix = alike(time_prefix(format));

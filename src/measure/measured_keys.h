@@ -1,7 +1,8 @@
 // What the times are that verl and NeMo-RL log.
 //
-// Of verl: `timing_s/...` of its PPO trainer, in seconds (verl/trainer/ppo/ray_trainer.py and metric_utils.py). Of NeMo-RL:
-// `timing/train/...` of its GRPO and PPO (nemo_rl/algorithms/grpo.py, ppo.py). Both names have changed over versions; the table has all.
+// Of verl: `timing_s/...` of its PPO trainer, in seconds (verl/trainer/ppo/ray_trainer.py and metric_utils.py). Of
+// NeMo-RL: `timing/train/...` of its GRPO and PPO (nemo_rl/algorithms/grpo.py, ppo.py). Both names have changed over
+// versions; the table has all.
 #pragma once
 
 #include <array>
@@ -30,9 +31,10 @@ enum class TimeKind {
   rate,          ///< no time at all
 };
 constexpr auto names_of(TimeKind) {
-  return std::array{base::EnumName{"iteration", TimeKind::iteration}, base::EnumName{"phase", TimeKind::phase},
-                    base::EnumName{"other", TimeKind::other},         base::EnumName{"interruption", TimeKind::interruption},
-                    base::EnumName{"part", TimeKind::part},           base::EnumName{"rate", TimeKind::rate}};
+  return std::array{
+      base::EnumName{"iteration", TimeKind::iteration}, base::EnumName{"phase", TimeKind::phase},
+      base::EnumName{"other", TimeKind::other},         base::EnumName{"interruption", TimeKind::interruption},
+      base::EnumName{"part", TimeKind::part},           base::EnumName{"rate", TimeKind::rate}};
 }
 
 struct TimedKey {
@@ -48,7 +50,8 @@ std::string_view time_prefix(LogFormat format);
 /// All names that are known, the iteration's first.
 const std::vector<TimedKey>& timed_keys(LogFormat format);
 
-/// The name behind the prefix of a key that is a time, whatever stands before it ("data/timing_s/gen" is "gen"); nothing of other keys.
+/// The name behind the prefix of a key that is a time, whatever stands before it ("data/timing_s/gen" is "gen");
+/// nothing of other keys.
 /// `/` and `_` are the same, as TensorBoard puts one for the other in the names of files.
 std::optional<std::string> time_name(LogFormat format, std::string_view key);
 

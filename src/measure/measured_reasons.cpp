@@ -25,28 +25,32 @@ void add_lengths(const ReasonScenario& scenario, bool longer, std::vector<std::s
   const double said = scenario.job.workload.response_length.mean();
   const double found = scenario.run.mean_response.value_or(said);
   if (std::abs(found - said) > noticed_length * said && (found > said) == longer)
-    reasons.push_back(
-        fmt::format("responses had {:.0f} tokens on average, the job says {:.0f}: give it the measured lengths", found, said));
+    reasons.push_back(fmt::format(
+        "responses had {:.0f} tokens on average, the job says {:.0f}: give it the measured lengths", found, said));
   if (longer && scenario.run.at_cap.value_or(0) > noticed_cap)
-    reasons.push_back(
-        fmt::format("{:.0f}% of the responses ended at the cap: the tail is as long as it can be", 100 * *scenario.run.at_cap));
+    reasons.push_back(fmt::format("{:.0f}% of the responses ended at the cap: the tail is as long as it can be",
+                                  100 * *scenario.run.at_cap));
 }
 
 void add_generation(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
   add_lengths(scenario, longer, reasons);
   const plan::TaskPlan* engine = first_of(scenario, TaskKind::generate);
   if (!longer) {
-    reasons.emplace_back("the tail is shorter than the job's lengths say, or prompts are cached between samples beyond one prefill each");
+    reasons.emplace_back(
+        "the tail is shorter than the job's lengths say, or prompts are cached between samples beyond one prefill "
+        "each");
     reasons.emplace_back("the engine guesses tokens (speculative decoding) or decodes in fp8, which plans do not know");
     return;
   }
-  reasons.emplace_back("the tail: a few long responses keep all devices waiting; give the job the spread of the lengths, not a mean");
+  reasons.emplace_back(
+      "the tail: a few long responses keep all devices waiting; give the job the spread of the lengths, not a mean");
   if (engine != nullptr)
-    reasons.push_back(
-        fmt::format("preemption: with max_num_seqs {} and memory_utilization {} the engine may admit more than its cache holds; "
-                    "look for preemptions in its log",
-                    engine->engine.max_num_seqs, engine->engine.memory_utilization));
-  reasons.emplace_back("engine settings: eager mode without CUDA graphs, a small token budget for prefill, logging of each request");
+    reasons.push_back(fmt::format(
+        "preemption: with max_num_seqs {} and memory_utilization {} the engine may admit more than its cache holds; "
+        "look for preemptions in its log",
+        engine->engine.max_num_seqs, engine->engine.memory_utilization));
+  reasons.emplace_back(
+      "engine settings: eager mode without CUDA graphs, a small token budget for prefill, logging of each request");
   reasons.emplace_back("tools, environments or rewards that answer within generation");
 }
 
@@ -56,12 +60,16 @@ void add_inference(const ReasonScenario& scenario, bool longer, bool alone, std:
   if (longer) {
     reasons.emplace_back("smaller micro-batches than the plan's, or sequences padded in place of packed");
     const plan::TaskPlan* score = first_of(scenario, TaskKind::infer);
-    if (score == nullptr || !score->offload.weights) reasons.emplace_back("weights that come from host memory before each pass");
+    if (score == nullptr || !score->offload.weights)
+      reasons.emplace_back("weights that come from host memory before each pass");
     reasons.emplace_back("entropies that are worked out beside log-probabilities");
   } else if (alone) {
-    reasons.emplace_back("larger micro-batches than the plan's, or kernels that are faster than the efficiencies say: calibrate fits them");
+    reasons.emplace_back(
+        "larger micro-batches than the plan's, or kernels that are faster than the efficiencies say: calibrate fits "
+        "them");
   } else {
-    reasons.emplace_back("a pass that the job has and the run leaves out, such as that of the reference or of the policy");
+    reasons.emplace_back(
+        "a pass that the job has and the run leaves out, such as that of the reference or of the policy");
   }
 }
 
@@ -70,13 +78,18 @@ void add_states(const plan::TaskPlan* train, bool longer, std::vector<std::strin
   const plan::Offload offload = train != nullptr ? train->offload : plan::Offload();
   const bool moves = offload.gradients || offload.optimizer;
   if (!longer) {
-    if (moves) reasons.emplace_back("states that stay on the devices, which the plan offloads, or that move behind other work");
+    if (moves)
+      reasons.emplace_back("states that stay on the devices, which the plan offloads, or that move behind other work");
     return;
   }
-  if (moves) reasons.emplace_back("states that move slower than the job says: host memory that is not pinned, or shared by many processes");
-  if (!offload.gradients) reasons.emplace_back("gradients that come from host memory and go back, which stay on the devices in the plan");
+  if (moves)
+    reasons.emplace_back(
+        "states that move slower than the job says: host memory that is not pinned, or shared by many processes");
+  if (!offload.gradients)
+    reasons.emplace_back("gradients that come from host memory and go back, which stay on the devices in the plan");
   if (!offload.optimizer && !offload.optimizer_on_host)
-    reasons.emplace_back("optimizer states that come from host memory and go back, which stay on the devices in the plan");
+    reasons.emplace_back(
+        "optimizer states that come from host memory and go back, which stay on the devices in the plan");
 }
 
 void add_training(const ReasonScenario& scenario, bool longer, std::vector<std::string>& reasons) {
@@ -86,7 +99,8 @@ void add_training(const ReasonScenario& scenario, bool longer, std::vector<std::
   if (longer) {
     if (!again) reasons.emplace_back("full recomputation of activations, which the plan does not have");
     reasons.emplace_back(
-        "smaller micro-batches than the plan's, sequences padded in place of packed, or data-parallel ranks with unequal tokens");
+        "smaller micro-batches than the plan's, sequences padded in place of packed, or data-parallel ranks with "
+        "unequal tokens");
   } else {
     if (again) reasons.emplace_back("the run keeps activations that the plan recomputes");
     reasons.emplace_back("fewer optimizer steps, or fewer tokens in each: filtered groups, dropped samples");
@@ -106,11 +120,12 @@ void add_weight_sync(bool longer, std::vector<std::string>& reasons) {
 void add_spread(const ReasonScenario& scenario, const MeasuredAgainst& phase, std::vector<std::string>& reasons) {
   const double apart = phase.measured.upper - phase.measured.lower;
   if (apart > wide_spread * phase.measured.median && apart > std::abs(phase.difference()))
-    reasons.push_back(fmt::format("steps spread more than that: half of {} are from {:.1f} to {:.1f} s", phase.measured.steps,
-                                  phase.measured.lower, phase.measured.upper));
+    reasons.push_back(fmt::format("steps spread more than that: half of {} are from {:.1f} to {:.1f} s",
+                                  phase.measured.steps, phase.measured.lower, phase.measured.upper));
   if (scenario.run.steps.size() < 3)
     reasons.push_back(
-        fmt::format("only {} of the log's steps count, and first steps are warm-up: kernels are compiled, graphs captured, caches filled",
+        fmt::format("only {} of the log's steps count, and first steps are warm-up: kernels are compiled, graphs "
+                    "captured, caches filled",
                     scenario.run.steps.size()));
 }
 
@@ -141,8 +156,8 @@ std::vector<std::string> reasons_of(const ReasonScenario& scenario, const Measur
   return reasons;
 }
 
-std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const MeasuredAgainst& iteration, double measured_in_phases,
-                                           double predicted_in_phases) {
+std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const MeasuredAgainst& iteration,
+                                           double measured_in_phases, double predicted_in_phases) {
   const double phases = measured_in_phases - predicted_in_phases;
   // What is in no phase; below 0 phases overlap.
   const double beside = iteration.seconds - measured_in_phases;
@@ -153,15 +168,18 @@ std::vector<std::string> iteration_reasons(const ReasonScenario& scenario, const
   std::vector<std::string> reasons;
   add_spread(scenario, iteration, reasons);
   if (std::abs(phases) > noticed && (phases > 0) == longer)
-    reasons.push_back(fmt::format("its phases take {:.1f} s {} together: see theirs", std::abs(phases), longer ? "more" : "less"));
+    reasons.push_back(
+        fmt::format("its phases take {:.1f} s {} together: see theirs", std::abs(phases), longer ? "more" : "less"));
   if (longer && apart > noticed && predicted_beside < 0)
     reasons.push_back(fmt::format("phases overlap in the plan, by {:.1f} s, and less in the run", -predicted_beside));
   if (longer && apart > noticed && beside > 0)
-    reasons.emplace_back("time in no phase: data, rewards, advantages, logging, waiting between phases; see what is only measured");
+    reasons.emplace_back(
+        "time in no phase: data, rewards, advantages, logging, waiting between phases; see what is only measured");
   if (!longer && apart < -noticed && beside < 0)
     reasons.push_back(fmt::format("phases overlap in the run, by {:.1f} s, and less in the plan", -beside));
   if (!longer && apart < -noticed && predicted_beside > 0)
-    reasons.push_back(fmt::format("{:.1f} s that the plan has beside these phases: see what is only predicted", predicted_beside));
+    reasons.push_back(
+        fmt::format("{:.1f} s that the plan has beside these phases: see what is only predicted", predicted_beside));
   return reasons;
 }
 

@@ -35,7 +35,8 @@ bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity&
   return false;
 }
 
-double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step, const predict::ActivitySeconds& seconds) {
+double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
+                        const predict::ActivitySeconds& seconds) {
   if (!is_in_phase(phase, job, step)) return 0;
   double offload = 0;
   for (const predict::SecondsPart& part : seconds.parts)
@@ -44,6 +45,8 @@ double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Ac
   return phase == Phase(PhaseKind::training) ? seconds.seconds - offload : seconds.seconds;
 }
 
-double phase_weight(const Measurement& row, double seconds) { return row.weight * (seconds >= 0.1 * row.seconds ? 0.5 : 0.1); }
+double phase_weight(const Measurement& row, double seconds) {
+  return row.weight * (seconds >= 0.1 * row.seconds ? 0.5 : 0.1);
+}
 
 }  // namespace dovetail::measure

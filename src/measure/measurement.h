@@ -28,14 +28,14 @@ enum class PhaseKind {
   refit,    ///< new weights from where they are trained to where they are used
 };
 constexpr auto names_of(PhaseKind) {
-  return std::array{base::EnumName{"generation", PhaseKind::generation}, base::EnumName{"scoring", PhaseKind::inference},
-                    base::EnumName{"training", PhaseKind::training}, base::EnumName{"offload", PhaseKind::offload},
-                    base::EnumName{"refit", PhaseKind::refit}};
+  return std::array{base::EnumName{"generation", PhaseKind::generation},
+                    base::EnumName{"scoring", PhaseKind::inference}, base::EnumName{"training", PhaseKind::training},
+                    base::EnumName{"offload", PhaseKind::offload}, base::EnumName{"refit", PhaseKind::refit}};
 }
 
 /// All, in the order in which they are shown.
-inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training, PhaseKind::offload,
-                                        PhaseKind::refit};
+inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training,
+                                        PhaseKind::offload, PhaseKind::refit};
 
 /// A part of an iteration: all steps of a kind, or one task.
 using Phase = std::variant<PhaseKind, workflow::TaskId>;
@@ -65,9 +65,10 @@ struct Measurement {
   plan::Plan plan;
   double seconds = 0;  ///< of an iteration
   std::vector<MeasuredPhase> phases = {};
-  double weight = 1;                          ///< in the fit and in the mean error; 0 where it is only shown
-  std::string doubtful = {};                  ///< why it does not count; empty: it does
-  std::optional<OpenLengths> responses = {};  ///< in place of the job's response lengths, with the spread that is fitted
+  double weight = 1;          ///< in the fit and in the mean error; 0 where it is only shown
+  std::string doubtful = {};  ///< why it does not count; empty: it does
+  std::optional<OpenLengths> responses =
+      {};  ///< in place of the job's response lengths, with the spread that is fitted
 };
 
 /// The standard deviation of the logarithm of the lengths of all responses that leave it open.
@@ -82,18 +83,22 @@ struct Measurements {
   std::string name;    ///< of the set
   std::string source;  ///< who measured
   cost::Efficiency start;
-  std::vector<std::string> fitted;  ///< names of constants (cost/efficiency_file.h); empty: all that the rows say anything of
+  std::vector<std::string>
+      fitted;  ///< names of constants (cost/efficiency_file.h); empty: all that the rows say anything of
   Spread spread;
   std::vector<Measurement> rows;
 };
 
-/// Whether a step has something of the phase. Rules have no phase; nor have host transfers beside other tasks: no task waits for them.
+/// Whether a step has something of the phase. Rules have no phase; nor have host transfers beside other tasks: no task
+/// waits for them.
 bool is_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step);
 
 /// How many of a step's seconds belong to the phase: all of a task, of training and offload their parts.
-double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step, const predict::ActivitySeconds& seconds);
+double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Activity& step,
+                        const predict::ActivitySeconds& seconds);
 
-/// How much a phase weighs in the fit beside its row's iteration: half of it where it is a tenth of the iteration or more, else a tenth.
+/// How much a phase weighs in the fit beside its row's iteration: half of it where it is a tenth of the iteration or
+/// more, else a tenth.
 double phase_weight(const Measurement& row, double seconds);
 
 }  // namespace dovetail::measure

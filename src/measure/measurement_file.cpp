@@ -42,7 +42,8 @@ Result<std::string> read_named_file(const Node& node, const std::string& path) {
 
 /// A set by its name, or of a file.
 Result<cost::Efficiency> find_start(const Node& node, const std::filesystem::path& folder) {
-  if (!node.is_string()) return node.error(fmt::format("a set of efficiencies is {}; accepted: a name or a path", node.describe()));
+  if (!node.is_string())
+    return node.error(fmt::format("a set of efficiencies is {}; accepted: a name or a path", node.describe()));
   const std::string name(node.text());
   if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) {
     auto bundled = cost::find_efficiency(name);
@@ -79,11 +80,12 @@ Result<std::vector<std::string>> read_fitted(const Node& root, cost::Efficiency 
     const cost::EfficiencyConstant* constant = node.is_string() ? cost::find_constant(node.text()) : nullptr;
     if (constant == nullptr)
       return node.error(fmt::format("there is no constant {}{}; accepted: {}", node.describe(),
-                                    node.is_string() ? base::did_you_mean(node.text(), names) : "", fmt::join(names, ", ")));
+                                    node.is_string() ? base::did_you_mean(node.text(), names) : "",
+                                    fmt::join(names, ", ")));
     const double value = constant->of(start);
     if (value < constant->low || value > constant->high)
-      return node.error(fmt::format("{} starts at {}; accepted: a `start` of it from {} to {}", quote(constant->name), value, constant->low,
-                                    constant->high));
+      return node.error(fmt::format("{} starts at {}; accepted: a `start` of it from {} to {}", quote(constant->name),
+                                    value, constant->low, constant->high));
     if (std::find(fitted.begin(), fitted.end(), constant->name) != fitted.end())
       return node.error(fmt::format("{} stands twice in `fit`; accepted: each constant once", quote(constant->name)));
     fitted.emplace_back(constant->name);
@@ -96,14 +98,15 @@ Result<Spread> read_spread(const Node& root) {
   const auto node = root.find("spread");
   if (!node) return spread;
   DOVETAIL_CHECK(base::check_keys(*node, "`spread`", {"start", "low", "high"}));
-  for (const auto& [key, member] : {std::pair{"start", &Spread::start}, {"low", &Spread::low}, {"high", &Spread::high}}) {
+  for (const auto& [key, member] :
+       {std::pair{"start", &Spread::start}, {"low", &Spread::low}, {"high", &Spread::high}}) {
     const auto value = node->find(key);
     if (!value) continue;
     DOVETAIL_TRY(spread.*member, base::read_number(*value, quote(key), min_sigma, workflow::max_sigma));
   }
   if (spread.low <= spread.start && spread.start <= spread.high) return spread;
-  return node->error(
-      fmt::format("`spread` starts at {} and goes from {} to {}; accepted: low <= start <= high", spread.start, spread.low, spread.high));
+  return node->error(fmt::format("`spread` starts at {} and goes from {} to {}; accepted: low <= start <= high",
+                                 spread.start, spread.low, spread.high));
 }
 
 /// Reads the rows, which are all of one GPU type.
@@ -113,8 +116,8 @@ class RowReader {
       : path_(path), folder_(std::filesystem::path(path).parent_path()), spread_(measurements.spread) {}
 
   Result<Measurement> read(const Node& node) {
-    DOVETAIL_CHECK(
-        base::check_keys(node, "a row", {"name", "group", "job", "plan", "seconds", "phases", "response_length", "weight", "doubtful"}));
+    DOVETAIL_CHECK(base::check_keys(
+        node, "a row", {"name", "group", "job", "plan", "seconds", "phases", "response_length", "weight", "doubtful"}));
     DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
     DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
@@ -142,10 +145,10 @@ class RowReader {
     for (const cluster::NodeGroup& group : job.cluster.groups) {
       if (gpu_.empty()) gpu_ = group.gpu.name;
       if (group.gpu.name != gpu_)
-        return node.error(
-            fmt::format("the job has GPUs {}, others before it {}; accepted: rows of one GPU type, as a set of efficiencies "
-                        "belongs to one",
-                        quote(group.gpu.name), quote(gpu_)));
+        return node.error(fmt::format(
+            "the job has GPUs {}, others before it {}; accepted: rows of one GPU type, as a set of efficiencies "
+            "belongs to one",
+            quote(group.gpu.name), quote(gpu_)));
     }
     return job;
   }
@@ -165,13 +168,16 @@ class RowReader {
     return plan::parse_plan(content, path, job);
   }
 
-  std::string path_of(const Node& node) const { return (folder_ / std::string(node.text())).lexically_normal().string(); }
+  std::string path_of(const Node& node) const {
+    return (folder_ / std::string(node.text())).lexically_normal().string();
+  }
 
   static Status read_weight(const Node& node, Measurement& row) {
     const auto weight = node.find("weight");
     const auto doubtful = node.find("doubtful");
     if (weight && doubtful)
-      return doubtful->error("a doubtful row does not count, so that it has no weight; accepted: one of `weight` and `doubtful`");
+      return doubtful->error(
+          "a doubtful row does not count, so that it has no weight; accepted: one of `weight` and `doubtful`");
     DOVETAIL_TRY(row.doubtful, base::find_name(node, "doubtful"));
     if (doubtful) row.weight = 0;
     if (!weight) return {};
@@ -195,7 +201,8 @@ class RowReader {
     DOVETAIL_CHECK(base::check_keys(*phases, "`phases`", accepted));
     for (std::size_t index = 0; index < phases->size(); ++index) {
       const std::string name(phases->key(index));
-      DOVETAIL_TRY(const double seconds, base::read_number(phases->value(index), quote(name), min_seconds, max_seconds));
+      DOVETAIL_TRY(const double seconds,
+                   base::read_number(phases->value(index), quote(name), min_seconds, max_seconds));
       row.phases.push_back({*phase_named(name, row.job), seconds});
     }
     return {};
@@ -211,7 +218,8 @@ class RowReader {
     DOVETAIL_TRY(open.mean, base::read_number(mean, "`mean`", 1, static_cast<double>(workflow::max_length)));
     DOVETAIL_TRY(open.cap, base::read_whole(cap, "`cap`", 1, workflow::max_length));
     for (const double sigma : {spread_.low, spread_.start, spread_.high}) {
-      const auto fault = workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});
+      const auto fault =
+          workflow::find_fault(workflow::LengthFigures{.mean = open.mean, .sigma = sigma, .cap = open.cap});
       if (fault) return lengths->error(fmt::format("with a spread of {}: {}", sigma, fault->message));
     }
     row.responses = open;
@@ -231,7 +239,8 @@ Result<Measurements> parse_measurements(std::string_view content, const std::str
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
   const Node root = document.root();
   DOVETAIL_CHECK(base::require_format(root, "measurements", measurement_format));
-  DOVETAIL_CHECK(base::check_keys(root, "measurements", {"format", "name", "source", "start", "fit", "spread", "rows"}));
+  DOVETAIL_CHECK(
+      base::check_keys(root, "measurements", {"format", "name", "source", "start", "fit", "spread", "rows"}));
   Measurements measurements;
   DOVETAIL_CHECK(base::require(root, "measurements", "name", "name: h100/megatron-vllm"));
   DOVETAIL_TRY(measurements.name, base::find_name(root, "name"));

@@ -1,9 +1,11 @@
 // dovetail/measurement@1: reading measured runs.
 //
 //   format: dovetail/measurement@1
-//   name: h100/megatron-vllm               # of the set of efficiencies: one GPU type, software with its version, and site
+//   name: h100/megatron-vllm               # of the set of efficiencies: one GPU type, software with its version, and
+//                                          # site
 //   source: NeMo-RL v0.3 and v0.4          # optional
-//   start: {from: assumed, task: 0}        # where the fit starts: a set (a name or a file), or one with constants of one's own
+//   start: {from: assumed, task: 0}        # where the fit starts: a set (a name or a file), or one with constants of
+//                                          # one's own
 //   fit: [matrix_products, slot]           # constants; default: all that the rows say anything of
 //   spread: {start: 0.8, low: 0.3, high: 1.3}   # of responses that leave it open
 //   rows:
@@ -29,8 +31,8 @@ namespace dovetail::measure {
 
 inline constexpr std::string_view measurement_format = "dovetail/measurement@1";
 
-/// Reads measurements from YAML or JSON text. Every mistake is an Error at its line and column, also one in the file of a job, a plan or a
-/// set of efficiencies.
+/// Reads measurements from YAML or JSON text. Every mistake is an Error at its line and column, also one in the file of
+/// a job, a plan or a set of efficiencies.
 base::Result<Measurements> parse_measurements(std::string_view content, const std::string& path);
 
 }  // namespace dovetail::measure

@@ -43,13 +43,16 @@ std::optional<std::int64_t> step_of(std::string_view text) {
 }
 
 std::string step_message(std::string_view key, const std::string& found) {
-  return fmt::format("the step {} is {}; accepted: a whole number from 0 to {}", base::quote(key), found, max_step_number);
+  return fmt::format("the step {} is {}; accepted: a whole number from 0 to {}", base::quote(key), found,
+                     max_step_number);
 }
 
 bool is_step_key(std::string_view key) {
   std::string small(key);
-  std::transform(small.begin(), small.end(), small.begin(), [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return small == "step" || small == "_step" || small == "global_step" || small == "training/global_step" || small == "train/global_step";
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
+  return small == "step" || small == "_step" || small == "global_step" || small == "training/global_step" ||
+         small == "train/global_step";
 }
 
 /// Python's words for what is no number, put as empty texts of the same width: columns stay what they are.
@@ -116,8 +119,9 @@ class Collector {
     const std::size_t begin = text.find_first_not_of(" \t\r\n");
     const char first = begin == std::string_view::npos ? '\0' : text[begin];
     if (first == '[')
-      return base::Error{base::Failure::bad_input, file.path, 1, 1,
-                         "this is a JSON list; accepted: JSON lines, one object a step, or CSV as TensorBoard exports it"};
+      return base::Error{
+          base::Failure::bad_input, file.path, 1, 1,
+          "this is a JSON list; accepted: JSON lines, one object a step, or CSV as TensorBoard exports it"};
     return first == '{' ? add_json(text, file.path) : add_csv(file);
   }
 
@@ -170,7 +174,8 @@ class Collector {
   Status add_line(std::string_view text, const std::string& path, int line, std::int64_t number) {
     DOVETAIL_TRY(const base::Document document, base::parse_json(without_python_words(text), path));
     const Node root = document.root();
-    if (!root.is_map()) return root.error(fmt::format("a line of the log is {}; accepted: one JSON object a step", root.describe()));
+    if (!root.is_map())
+      return root.error(fmt::format("a line of the log is {}; accepted: one JSON object a step", root.describe()));
     std::vector<Leaf> leaves;
     add_leaves(root, "", leaves);
     std::int64_t step = number;
@@ -206,15 +211,17 @@ class Collector {
   Status add_csv(const LogFile& file) {
     DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(file.content, file.path));
     if (rows.empty())
-      return base::Error{.path = file.path, .message = "the log is empty; accepted: JSON lines, or CSV as TensorBoard exports it"};
+      return base::Error{.path = file.path,
+                         .message = "the log is empty; accepted: JSON lines, or CSV as TensorBoard exports it"};
     const CsvRow& header = rows.front();
     if (header.size() < 2)
-      return base::Error{.path = file.path,
-                         .line = 1,
-                         .column = 1,
-                         .message =
-                             "this is no log; accepted: JSON lines, one object a step, or CSV with a header: `Wall time,Step,Value`, "
-                             "or the steps and a column for each key"};
+      return base::Error{
+          .path = file.path,
+          .line = 1,
+          .column = 1,
+          .message =
+              "this is no log; accepted: JSON lines, one object a step, or CSV with a header: `Wall time,Step,Value`, "
+              "or the steps and a column for each key"};
     DOVETAIL_CHECK(check_header(header, file.path));
     std::optional<std::size_t> step;
     bool scalar = header.size() == 3;
@@ -224,27 +231,32 @@ class Collector {
       scalar = scalar && (name == "Wall time" || name == "Step" || name == "Value");
     }
     std::int64_t number = 0;
-    for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(add_row(file, header, rows[row], step, ++number, scalar));
+    for (std::size_t row = 1; row < rows.size(); ++row)
+      DOVETAIL_CHECK(add_row(file, header, rows[row], step, ++number, scalar));
     return {};
   }
 
   Status check_header(const CsvRow& header, const std::string& path) const {
     for (auto cell = header.begin(); cell != header.end(); ++cell)
-      if (!cell->text.empty() && std::any_of(header.begin(), cell, [&](const CsvCell& before) { return before.text == cell->text; }))
-        return base::error_at(*cell, path, fmt::format("there are two columns {}; accepted: each once", base::quote(cell->text)));
+      if (!cell->text.empty() &&
+          std::any_of(header.begin(), cell, [&](const CsvCell& before) { return before.text == cell->text; }))
+        return base::error_at(*cell, path,
+                              fmt::format("there are two columns {}; accepted: each once", base::quote(cell->text)));
     return {};
   }
 
-  Status add_row(const LogFile& file, const CsvRow& header, const CsvRow& row, std::optional<std::size_t> step_column, std::int64_t number,
-                 bool scalar) {
+  Status add_row(const LogFile& file, const CsvRow& header, const CsvRow& row, std::optional<std::size_t> step_column,
+                 std::int64_t number, bool scalar) {
     if (row.size() != header.size())
-      return base::error_at(row.front(), file.path,
-                            fmt::format("a row of {} cells under a header of {}; accepted: as many", row.size(), header.size()));
+      return base::error_at(
+          row.front(), file.path,
+          fmt::format("a row of {} cells under a header of {}; accepted: as many", row.size(), header.size()));
     std::int64_t step = number;
     if (step_column) {
       const CsvCell& cell = row[*step_column];
       const auto said = step_of(cell.text);
-      if (!said) return base::error_at(cell, file.path, step_message(header[*step_column].text, base::quote(cell.text)));
+      if (!said)
+        return base::error_at(cell, file.path, step_message(header[*step_column].text, base::quote(cell.text)));
       step = *said;
     }
     for (std::size_t column = 0; column < row.size(); ++column) {
@@ -253,7 +265,8 @@ class Collector {
       const CsvCell& cell = row[column];
       const auto value = number_of(cell.text);
       if (scalar && !value)
-        return base::error_at(cell, file.path, fmt::format("the value is {}; accepted: a number", base::quote(cell.text)));
+        return base::error_at(cell, file.path,
+                              fmt::format("the value is {}; accepted: a number", base::quote(cell.text)));
       const std::string key = !scalar ? name : !file.key.empty() ? file.key : key_of_file(file.path);
       if (value)
         add_value(key, file.path, {step, *value, cell.line, cell.column});
@@ -274,7 +287,8 @@ Result<StepLog> read_step_log(const std::vector<LogFile>& files) {
   for (const LogFile& file : files) DOVETAIL_CHECK(collector.add(file));
   StepLog log = collector.take();
   if (log.series.empty() && !files.empty())
-    return base::Error{.path = files.front().path, .message = "there is no number in the log; accepted: numbers by step"};
+    return base::Error{.path = files.front().path,
+                       .message = "there is no number in the log; accepted: numbers by step"};
   return log;
 }
 

@@ -1,5 +1,5 @@
-// The shared module that connect_by_mpi loads. All calls of MPI are made by one thread of its own: the caller waits for that thread, but
-// never longer than the timeout, whatever MPI is waiting for.
+// The shared module that connect_by_mpi loads. All calls of MPI are made by one thread of its own: the caller waits for
+// that thread, but never longer than the timeout, whatever MPI is waiting for.
 #include "parallel/mpi_module.h"
 
 #include <mpi.h>
@@ -69,7 +69,8 @@ class Rank {
     changed_.notify_all();
     if (!changed_.wait_for(lock, timeout_, [this] { return state_ == State::done; })) {
       abandoned_ = true;
-      reported_error_ = std::string("a process is lost or does not answer: ") + what + " was not complete after " + seconds_text();
+      reported_error_ =
+          std::string("a process is lost or does not answer: ") + what + " was not complete after " + seconds_text();
       return false;
     }
     state_ = State::idle;
@@ -118,7 +119,8 @@ class Rank {
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
 
-  /// At exit. A rank that is stuck in MPI itself is left there: the launcher sees it end without MPI_Finalize and ends the others.
+  /// At exit. A rank that is stuck in MPI itself is left there: the launcher sees it end without MPI_Finalize and ends
+  /// the others.
   void leave() {
     std::unique_lock lock(mutex_);
     leaving_ = true;
@@ -159,7 +161,8 @@ class Rank {
     const auto size = static_cast<std::int64_t>(message_.size());
     sizes_.assign(static_cast<std::size_t>(ranks_), 0);
     MPI_Request request = MPI_REQUEST_NULL;
-    if (!check(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes_.data(), 1, MPI_INT64_T, MPI_COMM_WORLD, &request))) return false;
+    if (!check(MPI_Iallgather(&size, 1, MPI_INT64_T, sizes_.data(), 1, MPI_INT64_T, MPI_COMM_WORLD, &request)))
+      return false;
     if (!wait(request)) return false;
     gathered_.resize(static_cast<std::size_t>(std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{0})));
     const std::int64_t longest = *std::max_element(sizes_.begin(), sizes_.end());
@@ -171,7 +174,9 @@ class Rank {
 
   /// The bytes from `begin` on, at most `part` of them, of every message.
   bool exchange_parts(std::int64_t begin, std::int64_t part) {
-    const auto length_of = [begin, part](std::int64_t size) { return static_cast<int>(std::clamp<std::int64_t>(size - begin, 0, part)); };
+    const auto length_of = [begin, part](std::int64_t size) {
+      return static_cast<int>(std::clamp<std::int64_t>(size - begin, 0, part));
+    };
     counts_.clear();
     places_.clear();
     int total = 0;
@@ -183,14 +188,15 @@ class Rank {
     parts_.resize(static_cast<std::size_t>(total));
     const int own = counts_[static_cast<std::size_t>(rank_)];
     MPI_Request request = MPI_REQUEST_NULL;
-    if (!check(MPI_Iallgatherv(own > 0 ? message_.data() + begin : nullptr, own, MPI_BYTE, parts_.data(), counts_.data(), places_.data(),
-                               MPI_BYTE, MPI_COMM_WORLD, &request)))
+    if (!check(MPI_Iallgatherv(own > 0 ? message_.data() + begin : nullptr, own, MPI_BYTE, parts_.data(),
+                               counts_.data(), places_.data(), MPI_BYTE, MPI_COMM_WORLD, &request)))
       return false;
     if (!wait(request)) return false;
     std::int64_t place = 0;
     for (std::size_t rank = 0; rank < sizes_.size(); ++rank) {
       if (counts_[rank] > 0)
-        std::memcpy(gathered_.data() + place + begin, parts_.data() + places_[rank], static_cast<std::size_t>(counts_[rank]));
+        std::memcpy(gathered_.data() + place + begin, parts_.data() + places_[rank],
+                    static_cast<std::size_t>(counts_[rank]));
       place += sizes_[rank];
     }
     return true;
@@ -263,7 +269,8 @@ bool all_gather(const char* message, std::int64_t size, const char** gathered, c
 
 const char* error() { return Rank::the_rank().error(); }
 
-constexpr parallel::DovetailMpiModule module_functions{parallel::dovetail_mpi_module_version, connect, all_gather, error};
+constexpr parallel::DovetailMpiModule module_functions{parallel::dovetail_mpi_module_version, connect, all_gather,
+                                                       error};
 
 }  // namespace
 }  // namespace dovetail::mpi

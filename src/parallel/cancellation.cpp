@@ -11,8 +11,10 @@ Cancellation::Cancellation(const Cancellation* outer, std::optional<double> seco
   // More than any work takes; a clock cannot count much more.
   constexpr double max_seconds = 1e9;
   if (seconds)
-    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(std::min(*seconds, max_seconds)));
-  if (outer != nullptr && outer->deadline_) deadline_ = std::min(*outer->deadline_, deadline_.value_or(*outer->deadline_));
+    deadline_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                   std::chrono::duration<double>(std::min(*seconds, max_seconds)));
+  if (outer != nullptr && outer->deadline_)
+    deadline_ = std::min(*outer->deadline_, deadline_.value_or(*outer->deadline_));
 }
 
 std::optional<EndedBy> Cancellation::ended_by() const {
@@ -28,7 +30,8 @@ std::optional<double> Cancellation::seconds_left() const {
 }
 
 base::Error stopped_before(std::string_view what, EndedBy ended_by) {
-  if (ended_by == EndedBy::time) return {base::Failure::infeasible, {}, 0, 0, "the time limit was over before " + std::string(what)};
+  if (ended_by == EndedBy::time)
+    return {base::Failure::infeasible, {}, 0, 0, "the time limit was over before " + std::string(what)};
   return {base::Failure::interrupted, {}, 0, 0, "interrupted before " + std::string(what)};
 }
 

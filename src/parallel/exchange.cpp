@@ -19,7 +19,8 @@ using base::Error;
 using base::Failure;
 using base::Result;
 
-constexpr const char* how_to_get_mpi = "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then configure and build Dovetail again";
+constexpr const char* how_to_get_mpi =
+    "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then configure and build Dovetail again";
 
 Error lost(std::string message) { return {Failure::io, {}, 0, 0, "MPI: " + std::move(message)}; }
 
@@ -47,8 +48,10 @@ std::vector<std::filesystem::path> module_folders() {
 
 Error no_module() {
   std::string folders;
-  for (const auto& folder : module_folders()) folders += (folders.empty() ? "" : ", ") + folder.lexically_normal().string();
-  const std::string what = std::string("MPI cannot be used: there is no ") + dovetail_mpi_module_file + " in " + folders + "; ";
+  for (const auto& folder : module_folders())
+    folders += (folders.empty() ? "" : ", ") + folder.lexically_normal().string();
+  const std::string what =
+      std::string("MPI cannot be used: there is no ") + dovetail_mpi_module_file + " in " + folders + "; ";
   if (!mpi_module_was_built()) return base::bad_input(what + "Dovetail was built without MPI: " + how_to_get_mpi);
   return base::bad_input(what + "name the folder that has it in DOVETAIL_MODULE_PATH, or install Dovetail again");
 }
@@ -60,8 +63,9 @@ Result<const DovetailMpiModule*> load_module() {
   void* const library = dlopen(file->c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (!library) {
     const char* const why = dlerror();
-    return base::bad_input(*file + " cannot be loaded: " + (why ? why : "unknown reason") +
-                           "; install openmpi-bin (Debian, Ubuntu), or what else provides the MPI that it was built with");
+    return base::bad_input(
+        *file + " cannot be loaded: " + (why ? why : "unknown reason") +
+        "; install openmpi-bin (Debian, Ubuntu), or what else provides the MPI that it was built with");
   }
   void* const symbol = dlsym(library, dovetail_mpi_module_symbol);
   const auto get_module = reinterpret_cast<const DovetailMpiModule* (*)()>(symbol);
@@ -82,7 +86,8 @@ int launched_processes() {
 Result<std::vector<std::string>> gather(const DovetailMpiModule& module, int ranks, std::string_view message) {
   const char* gathered = nullptr;
   const std::int64_t* sizes = nullptr;
-  if (!module.all_gather(message.data(), static_cast<std::int64_t>(message.size()), &gathered, &sizes)) return lost(module.error());
+  if (!module.all_gather(message.data(), static_cast<std::int64_t>(message.size()), &gathered, &sizes))
+    return lost(module.error());
   std::vector<std::string> messages;
   for (int rank = 0; rank < ranks; ++rank) {
     const auto size = static_cast<std::size_t>(sizes[rank]);
@@ -93,15 +98,17 @@ Result<std::vector<std::string>> gather(const DovetailMpiModule& module, int ran
 }
 
 Result<Exchange> connect(double timeout_seconds) {
-  if (!(timeout_seconds > 0)) return base::bad_input("the timeout for other processes is not positive; seconds above 0 are accepted");
+  if (!(timeout_seconds > 0))
+    return base::bad_input("the timeout for other processes is not positive; seconds above 0 are accepted");
   DOVETAIL_TRY(const DovetailMpiModule* const module, load_module());
   std::int32_t rank = 0;
   std::int32_t ranks = 1;
   if (!module->connect(timeout_seconds, &rank, &ranks)) return lost(module->error());
   if (const int launched = launched_processes(); ranks == 1 && launched > 1)
-    return base::bad_input("MPI: the launcher started " + std::to_string(launched) +
-                           " processes, but each sees itself alone: it belongs to another MPI than the one that Dovetail was built with; "
-                           "use that one's mpirun, or srun --mpi=pmix");
+    return base::bad_input(
+        "MPI: the launcher started " + std::to_string(launched) +
+        " processes, but each sees itself alone: it belongs to another MPI than the one that Dovetail was built with; "
+        "use that one's mpirun, or srun --mpi=pmix");
   auto failure = std::make_shared<std::optional<Error>>();
   return Exchange{rank, ranks, [module, ranks, failure](std::string_view message) -> Result<std::vector<std::string>> {
                     if (*failure) return **failure;

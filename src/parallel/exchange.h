@@ -11,29 +11,30 @@
 
 namespace dovetail::parallel {
 
-/// A group of processes. Every process calls the same functions in the same order. A program that has a transport of its own (it
-/// uses MPI itself, or runs its ranks as threads) fills this in by hand.
+/// A group of processes. Every process calls the same functions in the same order. A program that has a transport of
+/// its own (it uses MPI itself, or runs its ranks as threads) fills this in by hand.
 struct Exchange {
   int rank = 0;
   int ranks = 1;
-  /// Gives every process the messages of all, in order of rank. An Error where a process is lost or does not answer in time; from then
-  /// on every call is that Error.
+  /// Gives every process the messages of all, in order of rank. An Error where a process is lost or does not answer in
+  /// time; from then on every call is that Error.
   std::function<base::Result<std::vector<std::string>>(std::string_view message)> all_gather;
 };
 
-/// The group of the processes that `mpirun` (or `srun`) started together; a process that was started alone is a group of one. MPI is
-/// loaded here, and only here. `timeout_seconds`: how long anything waits for the other processes; it has to be longer than what a
-/// process does between two calls of all_gather, and between the last one and its end. Once a process in a program: later calls give the
-/// same group.
+/// The group of the processes that `mpirun` (or `srun`) started together; a process that was started alone is a group
+/// of one. MPI is loaded here, and only here. `timeout_seconds`: how long anything waits for the other processes; it
+/// has to be longer than what a process does between two calls of all_gather, and between the last one and its end.
+/// Once a process in a program: later calls give the same group.
 ///
-/// An Error (bad_input) where MPI or our module for it cannot be found, which says which package to install, or where the launcher
-/// belongs to another MPI; an Error (io) where a process is lost already.
+/// An Error (bad_input) where MPI or our module for it cannot be found, which says which package to install, or where
+/// the launcher belongs to another MPI; an Error (io) where a process is lost already.
 ///
 /// MPI is finalized when the program exits. After an Error it is aborted instead, which ends the other processes too.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);
 
-/// Where connect_by_mpi finds our module for MPI: in a folder that the environment variable DOVETAIL_MODULE_PATH lists (separated by
-/// colons), else beside the program (its folder's ../lib/dovetail), else where this build is installed. Nothing where it is in none.
+/// Where connect_by_mpi finds our module for MPI: in a folder that the environment variable DOVETAIL_MODULE_PATH lists
+/// (separated by colons), else beside the program (its folder's ../lib/dovetail), else where this build is installed.
+/// Nothing where it is in none.
 std::optional<std::string> find_mpi_module();
 
 /// Whether the module was built together with this library.

@@ -51,7 +51,8 @@ void for_each_index(int count, int threads, const std::function<void(int)>& work
   {
     std::vector<std::jthread> helpers;
     try {
-      for (int helper = 1; helper < std::min(threads, count); ++helper) helpers.emplace_back([&queue] { queue.drain(); });
+      for (int helper = 1; helper < std::min(threads, count); ++helper)
+        helpers.emplace_back([&queue] { queue.drain(); });
     } catch (const std::system_error&) {
       // The system gives no more threads; those that there are do the work.
     }

@@ -38,7 +38,8 @@ void SharedChains::work_on_all(const std::function<void(std::size_t own)>& work)
   });
 }
 
-std::vector<std::string> SharedChains::run(const std::function<void(std::size_t own)>& work, const std::function<std::string()>& tell) {
+std::vector<std::string> SharedChains::run(const std::function<void(std::size_t own)>& work,
+                                           const std::function<std::string()>& tell) {
   // Whatever happens, all processes come to the border of a round.
   if (!is_cancelled()) work_on_all(work);
   const auto cancelled = ended_by(options_.cancellation);

@@ -1,5 +1,5 @@
-// The chains of a search, shared out over threads and processes. They work in rounds; at the border of each all processes tell each other
-// what they found, and why they would stop.
+// The chains of a search, shared out over threads and processes. They work in rounds; at the border of each all
+// processes tell each other what they found, and why they would stop.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ struct SharingOptions {
   int threads = 1;                                          ///< never changes the answer
   std::optional<double> time_limit_seconds = std::nullopt;  ///< from the construction of SharedChains on
   const Cancellation* cancellation = nullptr;               ///< by time: as if the limit were over
-  const Exchange* exchange = nullptr;                       ///< the processes that share out the chains; absent: this one alone
+  const Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
 };
 
 class SharedChains {
@@ -36,10 +36,12 @@ class SharedChains {
   bool is_cancelled() const { return is_requested(options_.cancellation); }
   bool is_late() const { return options_.time_limit_seconds && seconds() >= *options_.time_limit_seconds; }
 
-  /// A round: work(own) for each chain of this process (own: an index of numbers()), of which nothing may depend on the others, unless it
-  /// is cancelled; then tell() once, which says what the others are to know. What all processes told, in order of rank. All processes have
-  /// to call this equally often. Where one is lost: what this one told, alone, and lost() says so.
-  std::vector<std::string> run(const std::function<void(std::size_t own)>& work, const std::function<std::string()>& tell);
+  /// A round: work(own) for each chain of this process (own: an index of numbers()), of which nothing may depend on the
+  /// others, unless it is cancelled; then tell() once, which says what the others are to know. What all processes told,
+  /// in order of rank. All processes have to call this equally often. Where one is lost: what this one told, alone, and
+  /// lost() says so.
+  std::vector<std::string> run(const std::function<void(std::size_t own)>& work,
+                               const std::function<std::string()>& tell);
 
   /// Set at the border of a round, in all processes alike: some process was interrupted or lost, or is late.
   std::optional<EndedBy> ended() const { return ended_; }

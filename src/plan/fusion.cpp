@@ -50,8 +50,8 @@ std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
   if (workflow.role_of[pair[0]] == workflow.role_of[pair[1]]) return "both train one role; accepted: two roles";
   for (const auto& [first, second] : {std::pair(pair[0], pair[1]), std::pair(pair[1], pair[0])})
     if (waits_for(workflow, second, first))
-      return fmt::format("{} waits for data of {}; accepted: tasks that do not wait for each other", workflow.tasks[second].name,
-                         workflow.tasks[first].name);
+      return fmt::format("{} waits for data of {}; accepted: tasks that do not wait for each other",
+                         workflow.tasks[second].name, workflow.tasks[first].name);
   return std::nullopt;
 }
 
@@ -59,7 +59,8 @@ std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
 pipeline::ModelLayout degrees_of(const workflow::Task& task, const llm::Layout& layout) {
   const auto stages = static_cast<std::size_t>(layout.pipeline);
   const std::vector<base::Ticks> times(stages, base::Ticks(1));
-  return {task.name, layout.data, layout.pipeline, layout.tensor * layout.context, 1, times, times, std::vector<base::Memory>(stages)};
+  return {task.name, layout.data, layout.pipeline, layout.tensor * layout.context,
+          1,         times,       times,           std::vector<base::Memory>(stages)};
 }
 
 }  // namespace
@@ -105,43 +106,52 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
   // On equal devices more can be fused than on others.
   const std::vector<TaskPlan> anywhere(job.workflow.tasks.size());
   if (pin.inter_stage.value_or(false) && !generation_stage(job, anywhere))
-    return fmt::format("{} has no generation with inference behind it; accepted: `inter_stage: false`", job.workflow.name);
+    return fmt::format("{} has no generation with inference behind it; accepted: `inter_stage: false`",
+                       job.workflow.name);
   if (pin.threshold && !(*pin.threshold > 0 && *pin.threshold < 1))
     return fmt::format("the threshold is {}; accepted: above 0, below 1", *pin.threshold);
   if (pin.intra_stage.value_or(false) && !train_pair(job))
-    return fmt::format("{} has no two train tasks that could be fused; accepted: `intra_stage: false`", job.workflow.name);
+    return fmt::format("{} has no two train tasks that could be fused; accepted: `intra_stage: false`",
+                       job.workflow.name);
   return std::nullopt;
 }
 
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks) {
-  if (!(threshold > 0 && threshold < 1)) return fmt::format("the threshold is {}; accepted: above 0, below 1", threshold);
+  if (!(threshold > 0 && threshold < 1))
+    return fmt::format("the threshold is {}; accepted: above 0, below 1", threshold);
   if (generation_stage(job, tasks)) return std::nullopt;
   const auto& all = job.workflow.tasks;
-  const auto generate = std::find_if(all.begin(), all.end(), [](const workflow::Task& task) { return task.kind == TaskKind::generate; });
-  if (generate == all.end()) return fmt::format("no task of {} generates; accepted: workflows with generation", job.workflow.name);
-  return fmt::format("no task infers on the devices of {} what it generates; accepted: infer tasks on {} that wait for it alone",
-                     generate->name, cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
+  const auto generate =
+      std::find_if(all.begin(), all.end(), [](const workflow::Task& task) { return task.kind == TaskKind::generate; });
+  if (generate == all.end())
+    return fmt::format("no task of {} generates; accepted: workflows with generation", job.workflow.name);
+  return fmt::format(
+      "no task infers on the devices of {} what it generates; accepted: infer tasks on {} that wait for it alone",
+      generate->name, cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
 }
 
-std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first, const TaskPlan& second) {
+std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,
+                                               const TaskPlan& second) {
   if (auto fault = find_pair_fault(job, pair)) return fault;
   const workflow::Task* tasks[2] = {&job.workflow.tasks[pair[0]], &job.workflow.tasks[pair[1]]};
   if (first.mesh != second.mesh)
     return fmt::format("{} is on devices {}, {} on {}; accepted: the same devices", tasks[0]->name,
-                       cluster::name_of(job.cluster, first.mesh), tasks[1]->name, cluster::name_of(job.cluster, second.mesh));
+                       cluster::name_of(job.cluster, first.mesh), tasks[1]->name,
+                       cluster::name_of(job.cluster, second.mesh));
   const llm::Layout* layouts[2] = {&first.layout, &second.layout};
   for (int index = 0; index < 2; ++index)
     if (layouts[index]->virtual_stages > 1)
       return fmt::format("{} has {} virtual stages; accepted: 1", tasks[index]->name, layouts[index]->virtual_stages);
-  const auto fused =
-      pipeline::fuse_layouts(degrees_of(*tasks[0], first.layout), degrees_of(*tasks[1], second.layout), pipeline::TimeUnit::ns);
+  const auto fused = pipeline::fuse_layouts(degrees_of(*tasks[0], first.layout), degrees_of(*tasks[1], second.layout),
+                                            pipeline::TimeUnit::ns);
   if (!fused.ok()) return fused.error().message;
   return std::nullopt;
 }
 
 std::string as_reason(std::string fault) {
   constexpr std::string_view accepted = "; accepted: ";
-  if (const std::size_t at = fault.find(accepted); at != std::string::npos) fault.replace(at, accepted.size(), "; fusion needs ");
+  if (const std::size_t at = fault.find(accepted); at != std::string::npos)
+    fault.replace(at, accepted.size(), "; fusion needs ");
   return fault;
 }
 

@@ -13,12 +13,15 @@ namespace {
 /// How the activities of a graph must follow one another.
 class Precedence {
  public:
-  explicit Precedence(const IterationGraph& graph) : lags_(graph.activities.size(), std::vector<int>(graph.activities.size(), never)) {
+  explicit Precedence(const IterationGraph& graph)
+      : lags_(graph.activities.size(), std::vector<int>(graph.activities.size(), never)) {
     const std::size_t activities = graph.activities.size();
-    for (const ActivityEdge& edge : graph.edges) lags_[edge.from][edge.to] = std::min(lags_[edge.from][edge.to], edge.iterations);
+    for (const ActivityEdge& edge : graph.edges)
+      lags_[edge.from][edge.to] = std::min(lags_[edge.from][edge.to], edge.iterations);
     for (std::size_t over = 0; over < activities; ++over)
       for (std::size_t from = 0; from < activities; ++from)
-        for (std::size_t to = 0; to < activities; ++to) lags_[from][to] = std::min(lags_[from][to], lags_[from][over] + lags_[over][to]);
+        for (std::size_t to = 0; to < activities; ++to)
+          lags_[from][to] = std::min(lags_[from][to], lags_[from][over] + lags_[over][to]);
     set_positions();
   }
 
@@ -45,7 +48,8 @@ class Precedence {
     const auto is_placed = [this](std::size_t activity) { return positions_[activity] < lags_.size(); };
     for (std::size_t activity = 0; activity < lags_.size(); ++activity) {
       bool ready = !is_placed(activity);
-      for (std::size_t before = 0; ready && before < lags_.size(); ++before) ready = lags_[before][activity] > 0 || is_placed(before);
+      for (std::size_t before = 0; ready && before < lags_.size(); ++before)
+        ready = lags_[before][activity] > 0 || is_placed(before);
       if (ready) return activity;
     }
     return std::nullopt;
@@ -58,7 +62,12 @@ class Precedence {
 class TransferBuilder {
  public:
   TransferBuilder(IterationGraph graph, const Job& job, const Plan& plan, const Conflicts& conflicts)
-      : job_(job), plan_(plan), conflicts_(conflicts), precedence_(graph), activities_(graph.activities.size()), graph_(std::move(graph)) {}
+      : job_(job),
+        plan_(plan),
+        conflicts_(conflicts),
+        precedence_(graph),
+        activities_(graph.activities.size()),
+        graph_(std::move(graph)) {}
 
   IterationGraph build(const std::vector<HostTransfer>& transfers) {
     transfers_.resize(job_.workflow.tasks.size());
@@ -88,9 +97,10 @@ class TransferBuilder {
   void add_unload(std::size_t task, std::size_t unload) {
     std::vector<ActivityEdge> users;
     for (const ActivityEdge& edge : graph_.edges) {
-      const bool uses_weights =
-          edge.to < activities_ && graph_.activities[edge.to].kind == Activity::Kind::task && plan_.tasks[task].offload.weights;
-      if (edge.from == task && edge.iterations > 0 && edge.to != task && uses_weights) users.push_back({unload, edge.to, edge.iterations});
+      const bool uses_weights = edge.to < activities_ && graph_.activities[edge.to].kind == Activity::Kind::task &&
+                                plan_.tasks[task].offload.weights;
+      if (edge.from == task && edge.iterations > 0 && edge.to != task && uses_weights)
+        users.push_back({unload, edge.to, edge.iterations});
     }
     graph_.edges.push_back({task, unload, 0});
     graph_.edges.push_back({unload, task, 1});
@@ -100,7 +110,8 @@ class TransferBuilder {
   void add_load(std::size_t task, std::size_t load) {
     std::vector<ActivityEdge> makers;
     for (const ActivityEdge& edge : graph_.edges) {
-      const bool makes_weights = edge.iterations > 0 || graph_.activities[edge.from].kind == Activity::Kind::reallocation;
+      const bool makes_weights =
+          edge.iterations > 0 || graph_.activities[edge.from].kind == Activity::Kind::reallocation;
       if (edge.to == task && makes_weights) makers.push_back({edge.from, load, edge.iterations});
     }
     // A training's own weights are of its last run.
@@ -116,7 +127,8 @@ class TransferBuilder {
     if (activity.within || index == task) return false;
     if (activity.kind == Activity::Kind::task) {
       bool any = with[activity.task];
-      for (std::size_t member = 0; member < activities_; ++member) any = any || (graph_.activities[member].within == index && with[member]);
+      for (std::size_t member = 0; member < activities_; ++member)
+        any = any || (graph_.activities[member].within == index && with[member]);
       return any;
     }
     const std::vector<cluster::Mesh> meshes = meshes_of(activity, job_, plan_);
@@ -145,8 +157,8 @@ class TransferBuilder {
 
 }  // namespace
 
-IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan, const std::vector<HostTransfer>& transfers,
-                                   const Conflicts& conflicts) {
+IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan,
+                                   const std::vector<HostTransfer>& transfers, const Conflicts& conflicts) {
   return TransferBuilder(std::move(graph), job, plan, conflicts).build(transfers);
 }
 

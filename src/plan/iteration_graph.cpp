@@ -11,12 +11,15 @@ using workflow::TaskKind;
 class GraphBuilder {
  public:
   GraphBuilder(const Job& job, const Plan& plan) : job_(job), plan_(plan) {
-    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) graph_.activities.push_back({Activity::Kind::task, task, task});
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+      graph_.activities.push_back({Activity::Kind::task, task, task});
   }
 
   IterationGraph build() {
-    for (const workflow::DataEdge& edge : job_.workflow.data_edges) graph_.edges.push_back({edge.from.index(), edge.to.index(), 0});
-    for (const workflow::VersionEdge& edge : workflow::version_edges(job_.workflow, job_.workload.steps_off_policy)) add(edge);
+    for (const workflow::DataEdge& edge : job_.workflow.data_edges)
+      graph_.edges.push_back({edge.from.index(), edge.to.index(), 0});
+    for (const workflow::VersionEdge& edge : workflow::version_edges(job_.workflow, job_.workload.steps_off_policy))
+      add(edge);
     return std::move(graph_);
   }
 
@@ -41,7 +44,8 @@ class GraphBuilder {
       const Activity& known = graph_.activities[activity];
       // Weights of different age are different weights.
       if (known.train == train && ages_[activity - job_.workflow.tasks.size()] == iterations &&
-          has_own_weights(known.task) == has_own_weights(use) && share_weights(plan_.tasks[known.task], plan_.tasks[use]))
+          has_own_weights(known.task) == has_own_weights(use) &&
+          share_weights(plan_.tasks[known.task], plan_.tasks[use]))
         return activity;
     }
     graph_.activities.push_back({Activity::Kind::reallocation, use, train});
@@ -64,7 +68,8 @@ void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std
   for (const std::size_t member : members) graph.activities[member].within = leader;
   const auto is_member = [&](std::size_t activity) { return graph.activities[activity].within == leader; };
   std::erase_if(graph.edges, [&](const ActivityEdge& edge) {
-    return edge.iterations == 0 && (edge.from == leader || is_member(edge.from)) && (edge.to == leader || is_member(edge.to));
+    return edge.iterations == 0 && (edge.from == leader || is_member(edge.from)) &&
+           (edge.to == leader || is_member(edge.to));
   });
   for (ActivityEdge& edge : graph.edges)
     if (is_member(edge.to)) edge.to = leader;
@@ -77,7 +82,8 @@ void release(IterationGraph& graph, std::size_t leader, base::Ticks early) {
 }
 
 bool is_released(const IterationGraph& graph, std::size_t leader, const ActivityEdge& edge) {
-  return edge.from == leader && graph.activities[edge.to].within != leader && !is_host_transfer(graph.activities[edge.to]);
+  return edge.from == leader && graph.activities[edge.to].within != leader &&
+         !is_host_transfer(graph.activities[edge.to]);
 }
 
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task) {

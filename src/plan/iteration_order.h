@@ -28,8 +28,8 @@ struct IterationOrder {
   bool empty() const { return edges.empty() && barriers.empty(); }
 };
 
-/// Lets the activities of the graph wait as the order says. REQUIRES: nothing is within another activity yet; edges make no
-/// circle with the graph's.
+/// Lets the activities of the graph wait as the order says. REQUIRES: nothing is within another activity yet; edges
+/// make no circle with the graph's.
 void add_order(IterationGraph& graph, const IterationOrder& order);
 
 /// Whether some activity of an iteration waits for itself.

@@ -19,16 +19,19 @@ namespace dovetail::plan {
 /// Which software runs it; empty names are chosen by whoever predicts.
 struct Software {
   std::string training;    ///< whose conventions decide the memory of training: "megatron", "fsdp2", ...
-  std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path of its file
+  std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path
+                           ///< of its file
   std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
-  bool prefetch = false;   ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
+  bool prefetch =
+      false;  ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
 
   friend bool operator==(const Software&, const Software&) = default;
 };
 constexpr auto fields_of(const Software*) {
   using base::field, base::Name;
-  return base::fields<Software>(field("training", &Software::training, Name{}), field("efficiency", &Software::efficiency, Name{}),
-                                field("profile", &Software::profile, Name{}), field("prefetch", &Software::prefetch, base::Flag{}));
+  return base::fields<Software>(
+      field("training", &Software::training, Name{}), field("efficiency", &Software::efficiency, Name{}),
+      field("profile", &Software::profile, Name{}), field("prefetch", &Software::prefetch, base::Flag{}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

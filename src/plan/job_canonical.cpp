@@ -72,7 +72,8 @@ std::string task_text(const workflow::Task& task) {
 
 std::string lengths_text(const workflow::LengthDistribution& lengths) {
   std::vector<std::string> points;
-  for (const workflow::LengthPoint& point : lengths.points()) points.push_back(fmt::format("[{},{}]", point.length, point.weight));
+  for (const workflow::LengthPoint& point : lengths.points())
+    points.push_back(fmt::format("[{},{}]", point.length, point.weight));
   return list_of(points);
 }
 
@@ -169,7 +170,8 @@ std::string fixed_text(const Job& job) {
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
     if (const JsonObject pin = task_pin_object(job.fixed[task]); !pin.empty())
       members.push_back(fmt::format("{}:{}", json_string(job.workflow.tasks[task].name), pin.text()));
-  if (const JsonObject fusion = fusion_pin_object(job.fixed_fusion); !fusion.empty()) members.push_back("\"fusion\":" + fusion.text());
+  if (const JsonObject fusion = fusion_pin_object(job.fixed_fusion); !fusion.empty())
+    members.push_back("\"fusion\":" + fusion.text());
   if (!job.placements.empty()) {
     std::vector<std::string> placements = job.placements;
     std::sort(placements.begin(), placements.end());

@@ -38,7 +38,11 @@ std::string way_without(const workflow::Workflow& workflow, const workflow::Role
 class ModelReader {
  public:
   ModelReader(const workflow::Workflow& workflow, const Node& models, std::filesystem::path folder)
-      : workflow_(workflow), models_(models), folder_(std::move(folder)), read_(workflow.roles.size()), asked_(workflow.roles.size()) {}
+      : workflow_(workflow),
+        models_(models),
+        folder_(std::move(folder)),
+        read_(workflow.roles.size()),
+        asked_(workflow.roles.size()) {}
 
   Result<std::vector<llm::Transformer>> read() {
     std::vector<std::string_view> names;
@@ -55,7 +59,8 @@ class ModelReader {
   }
 
  private:
-  /// Of a role that nothing is said of, the one that it leads back to. A trained role that starts from its own average leads in a circle.
+  /// Of a role that nothing is said of, the one that it leads back to. A trained role that starts from its own average
+  /// leads in a circle.
   Result<llm::Transformer> model_of(std::size_t index) {
     if (read_[index]) return *read_[index];
     const workflow::Role& role = workflow_.roles[index];
@@ -65,10 +70,10 @@ class ModelReader {
     }
     const std::string& other = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
     if (other.empty() || asked_[index])
-      return models_.error(
-          fmt::format("{} says nothing of {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a "
-                      "config.json{}",
-                      base::quote("models"), base::quote(role.name), workflow_.name, role.name, way_without(workflow_, role)));
+      return models_.error(fmt::format(
+          "{} says nothing of {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a "
+          "config.json{}",
+          base::quote("models"), base::quote(role.name), workflow_.name, role.name, way_without(workflow_, role)));
     asked_[index] = true;
     DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));
     asked_[index] = false;
@@ -84,8 +89,8 @@ class ModelReader {
     model.adapter_rank = trained.adapter_rank;
     if (model == trained) return {};
     return models_.find(role.name).value_or(models_).error(
-        fmt::format("{} is a moving average of {} and has another shape; accepted: the same model", base::quote(role.name),
-                    base::quote(role.averaged_from)));
+        fmt::format("{} is a moving average of {} and has another shape; accepted: the same model",
+                    base::quote(role.name), base::quote(role.averaged_from)));
   }
 
   const workflow::Workflow& workflow_;
@@ -122,12 +127,13 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
 Result<Job> read_job(const Node& root, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
-  DOVETAIL_CHECK(
-      base::check_keys(root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed"}));
+  DOVETAIL_CHECK(base::check_keys(
+      root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed"}));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));
-  DOVETAIL_TRY(const Node cluster, base::require(root, "a job", "cluster", "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"));
+  DOVETAIL_TRY(const Node cluster,
+               base::require(root, "a job", "cluster", "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"));
   DOVETAIL_TRY(workflow::Workflow read_workflow, workflow::read_algorithm(algorithm));
   DOVETAIL_TRY(workflow::Workload read_workload, workflow::read_workload(workload, folder.string()));
   DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());

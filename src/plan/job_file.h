@@ -9,17 +9,18 @@
 //     reward: {model_type: llama, ...} # or what such a file has
 //   workload: {...}                    # workflow/workflow_file.h
 //   cluster: {...}                     # cluster/cluster_file.h
-//   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional; efficiencies by name, or the path of a .json or .yaml
-//   file;
-//                                    # with `profile: FILE` measured layers stand in for the roofline (cost/profile_file.h); with
-//                                    # `prefetch: true` host transfers may go on beside other tasks (host_transfers.h)
+//   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional; efficiencies by name, or the path of a
+//                                                                    # .json or .yaml file;
+//                                    # with `profile: FILE` measured layers stand in for the roofline
+//                                    # (cost/profile_file.h); with `prefetch: true` host transfers may go on beside
+//                                    # other tasks (host_transfers.h)
 //   fixed:                             # optional: what each plan of the job must have; the rest is searched
 //     placement: [co-located]          # the names of the placements that may be looked at
-//     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # of a task, any of what plans say (plan_file.h)
+//     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any of what plans say
 //
-// A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A role that the job
-// says nothing of has the model of the role that it is initialised or averaged from, without adapters; an average can have no other. Roles
-// with a scalar head get it in place of the model's.
+// A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
+// role that the job says nothing of has the model of the role that it is initialised or averaged from, without
+// adapters; an average can have no other. Roles with a scalar head get it in place of the model's.
 #pragma once
 
 #include <string>
@@ -33,8 +34,8 @@ namespace dovetail::plan {
 
 inline constexpr std::string_view job_format = "dovetail/job@1";
 
-/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that the paths in it start
-/// from. Every mistake is an Error at its line and column.
+/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that the
+/// paths in it start from. Every mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
 /// The same of a value in another file, at `path`.

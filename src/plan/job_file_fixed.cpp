@@ -29,7 +29,8 @@ constexpr std::string_view fusion_key = "fusion";
 Result<std::vector<std::string>> read_placements(const Node& node) {
   constexpr std::string_view accepted = "accepted: a list of names of placements";
   if (!node.is_list() || node.size() == 0)
-    return node.error(fmt::format("`placement` is {}; {}", node.is_list() ? "an empty list" : node.describe(), accepted));
+    return node.error(
+        fmt::format("`placement` is {}; {}", node.is_list() ? "an empty list" : node.describe(), accepted));
   std::vector<std::string> names;
   for (std::size_t item = 0; item < node.size(); ++item) {
     const Node name = node.item(item);
@@ -49,7 +50,9 @@ Result<std::size_t> find_task_at(const Node& key, const workflow::Workflow& work
     if (task.kind != workflow::TaskKind::rule) names.push_back(task.name);
   const std::string accepted = fmt::format("accepted: {}, {}, {}", fmt::join(names, ", "), placement_key, fusion_key);
   const auto task = workflow::find_task(workflow, key.text());
-  if (!task) return key.error(fmt::format("there is no task {}{}; {}", quote(key.text()), base::did_you_mean(key.text(), names), accepted));
+  if (!task)
+    return key.error(
+        fmt::format("there is no task {}{}; {}", quote(key.text()), base::did_you_mean(key.text(), names), accepted));
   if (workflow.tasks[task->index()].kind == workflow::TaskKind::rule)
     return key.error(fmt::format("{} is a rule, of which nothing is planned; {}", quote(key.text()), accepted));
   return task->index();
@@ -77,7 +80,9 @@ PinPlaces places_of(const Node& node) {
 }  // namespace
 
 Status read_fixed(const Node& node, Job& job) {
-  if (!node.is_map()) return node.error(fmt::format("`fixed` is {}; accepted: a map from tasks to what is fixed of them", node.describe()));
+  if (!node.is_map())
+    return node.error(
+        fmt::format("`fixed` is {}; accepted: a map from tasks to what is fixed of them", node.describe()));
   std::vector<TaskPin> fixed(job.workflow.tasks.size());
   std::vector<PinPlaces> places(fixed.size());
   for (std::size_t member = 0; member < node.size(); ++member) {

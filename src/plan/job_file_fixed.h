@@ -7,8 +7,8 @@
 
 namespace dovetail::plan {
 
-/// Reads the value of `fixed` into `job`, whose other members are there. Every mistake, also one that find_fault finds in a task's part,
-/// is an Error at its line and column.
+/// Reads the value of `fixed` into `job`, whose other members are there. Every mistake, also one that find_fault finds
+/// in a task's part, is an Error at its line and column.
 base::Status read_fixed(const base::Node& node, Job& job);
 
 }  // namespace dovetail::plan

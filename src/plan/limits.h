@@ -9,7 +9,8 @@
 
 namespace dovetail::plan {
 
-/// The memory margin that plans leave at least of each device: a share of its usable memory and bytes, one of which is 0.
+/// The memory margin that plans leave at least of each device: a share of its usable memory and bytes, one of which is
+/// 0.
 struct MinMargin {
   double share = 0;
   std::int64_t bytes = 0;

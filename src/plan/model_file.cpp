@@ -39,14 +39,15 @@ Result<llm::Transformer> find_model(const Node& node, const std::filesystem::pat
 Result<llm::Transformer> read_model(const Node& node, std::string_view role, const std::filesystem::path& folder) {
   if (node.is_string()) return find_model(node, folder);
   if (!node.is_map())
-    return node.error(fmt::format("the model of {} is {}; accepted: a bundled name, the path of a config.json, or a map", base::quote(role),
-                                  node.describe()));
+    return node.error(
+        fmt::format("the model of {} is {}; accepted: a bundled name, the path of a config.json, or a map",
+                    base::quote(role), node.describe()));
   if (node.find("model_type")) return llm::parse_config(node, std::string(role));
   DOVETAIL_CHECK(base::check_keys(node, "a model", {"model", "lora"}));
   DOVETAIL_TRY(const Node named, base::require(node, "a model", "model", "model: llama-2-7b"));
   if (!named.is_string())
-    return named.error(
-        fmt::format("the model of {} is {}; accepted: a bundled name or the path of a config.json", base::quote(role), named.describe()));
+    return named.error(fmt::format("the model of {} is {}; accepted: a bundled name or the path of a config.json",
+                                   base::quote(role), named.describe()));
   DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
   if (const auto rank = node.find("lora")) {
     DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, max_adapter_rank));

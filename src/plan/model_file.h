@@ -10,8 +10,9 @@
 
 namespace dovetail::plan {
 
-/// Reads the model at `node`: a name, a path from `folder`, a map with a `model_type`, or a map {model: NAME or PATH, lora: RANK}. `role`
-/// is whose model it is, for messages. Every mistake is an Error at its line and column.
-base::Result<llm::Transformer> read_model(const base::Node& node, std::string_view role, const std::filesystem::path& folder);
+/// Reads the model at `node`: a name, a path from `folder`, a map with a `model_type`, or a map {model: NAME or PATH,
+/// lora: RANK}. `role` is whose model it is, for messages. Every mistake is an Error at its line and column.
+base::Result<llm::Transformer> read_model(const base::Node& node, std::string_view role,
+                                          const std::filesystem::path& folder);
 
 }  // namespace dovetail::plan

@@ -37,8 +37,8 @@ bool admits(const TaskPin& pin, const llm::Layout& layout);
 /// Whether `plan` has all that is fixed.
 bool agrees(const TaskPin& pin, const TaskPlan& plan);
 
-/// Gives `plan` all that is fixed, and leaves the rest of it alone; then agrees(pin, plan). Where the pin admits its mesh and its layout,
-/// only settings change.
+/// Gives `plan` all that is fixed, and leaves the rest of it alone; then agrees(pin, plan). Where the pin admits its
+/// mesh and its layout, only settings change.
 void apply(const TaskPin& pin, TaskPlan& plan);
 
 }  // namespace dovetail::plan

@@ -23,7 +23,8 @@ std::vector<int> mesh_sizes(const cluster::Cluster& cluster) {
   const bool equal = std::adjacent_find(nodes.begin(), nodes.end(), std::not_equal_to<>()) == nodes.end();
   for (std::size_t first = 0; first < (equal ? 1 : nodes.size()); ++first) {
     std::size_t devices = 0;
-    for (std::size_t node = first; node < nodes.size(); ++node) found[devices += static_cast<std::size_t>(nodes[node])] = true;
+    for (std::size_t node = first; node < nodes.size(); ++node)
+      found[devices += static_cast<std::size_t>(nodes[node])] = true;
   }
   std::vector<int> sizes;
   for (std::size_t size = 1; size < found.size(); ++size)
@@ -32,8 +33,8 @@ std::vector<int> mesh_sizes(const cluster::Cluster& cluster) {
 }
 
 /// The values from 1 to `most` that `member` may have of `layout`, or of them the fixed one, where `model` takes them.
-std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const base::Partial<llm::Layout>& pin, std::int64_t most,
-                           const llm::Transformer& model) {
+std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const base::Partial<llm::Layout>& pin,
+                           std::int64_t most, const llm::Transformer& model) {
   std::vector<int> values;
   const std::optional<int> fixed = pin.find(member);
   const int first = fixed.value_or(1);
@@ -45,8 +46,9 @@ std::vector<int> values_of(llm::Layout layout, int llm::Layout::* member, const 
   return values;
 }
 
-/// How many devices layouts of a model with what is fixed can be for. What a model asks of tensor parallelism, of stages and of experts is
-/// asked apart: what experts need of the rest is that the ranks of a stage are a multiple of theirs.
+/// How many devices layouts of a model with what is fixed can be for. What a model asks of tensor parallelism, of
+/// stages and of experts is asked apart: what experts need of the rest is that the ranks of a stage are a multiple of
+/// theirs.
 class DeviceCounts {
  public:
   DeviceCounts(const TaskPin& pin, const llm::Transformer& model) {
@@ -72,7 +74,8 @@ class DeviceCounts {
         const std::int64_t without_copies = std::int64_t{tensor} * pipeline;
         if (devices % without_copies != 0) continue;
         const std::int64_t copies = devices / without_copies;
-        if ((all_copies_ ? copies == copies_ : copies % copies_ == 0) && copies * tensor % expert_ranks_ == 0) return true;
+        if ((all_copies_ ? copies == copies_ : copies % copies_ == 0) && copies * tensor % expert_ranks_ == 0)
+          return true;
       }
     return false;
   }
@@ -103,31 +106,38 @@ std::string degrees_text(const TaskPin& pin) {
   llm::for_each_degree([&](const auto& each) {
     if (const auto degree = pin.layout.find(each.member)) degrees.push_back(fmt::format("{} {}", each.key, *degree));
   });
-  if (const auto layers = pin.layout.find(&llm::Layout::stage_layers)) degrees.push_back(fmt::format("{} stages", layers->size()));
+  if (const auto layers = pin.layout.find(&llm::Layout::stage_layers))
+    degrees.push_back(fmt::format("{} stages", layers->size()));
   return fmt::format("{}", fmt::join(degrees, ", "));
 }
 
-std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster) {
+std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Transformer& model,
+                                             const cluster::Cluster& cluster) {
   const std::vector<int> sizes = pin.mesh ? std::vector<int>{pin.mesh->count} : mesh_sizes(cluster);
   const DeviceCounts counts(pin, model);
-  if (std::any_of(sizes.begin(), sizes.end(), [&counts](int size) { return counts.contain(size); })) return std::nullopt;
+  if (std::any_of(sizes.begin(), sizes.end(), [&counts](int size) { return counts.contain(size); }))
+    return std::nullopt;
   if (const auto fault = llm::find_fault(min_layout(pin), model)) return fault;
   const std::string degrees = degrees_text(pin);
   if (!pin.mesh)
     return fmt::format(
-        "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees that make up devices of one node, "
+        "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees that make up devices of one "
+        "node, "
         "or whole nodes",
         cluster::device_count(cluster), model.name, degrees);
   return degrees.empty()
-             ? fmt::format("no layout of {} is for the {} devices of its mesh; accepted: as many as one is for", model.name,
-                           pin.mesh->count)
-             : fmt::format("no layout of {} with {} is for the {} devices of its mesh; accepted: degrees whose product they are",
-                           model.name, degrees, pin.mesh->count);
+             ? fmt::format("no layout of {} is for the {} devices of its mesh; accepted: as many as one is for",
+                           model.name, pin.mesh->count)
+             : fmt::format(
+                   "no layout of {} with {} is for the {} devices of its mesh; accepted: degrees whose product they "
+                   "are",
+                   model.name, degrees, pin.mesh->count);
 }
 
 }  // namespace
 
-std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model, const cluster::Cluster& cluster) {
+std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
+                                      const cluster::Cluster& cluster) {
   if (pin.mesh) {
     if (auto fault = find_fault(*pin.mesh, cluster)) return fault;
   }

@@ -16,7 +16,8 @@ std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskK
   const llm::Layout& layout = task.layout;
   const std::int64_t devices = std::int64_t{layout.data} * layout.context * layout.tensor * layout.pipeline;
   if (devices != task.mesh.count)
-    return fmt::format("its layout {} is for {} devices; accepted: the {} of its mesh", llm::to_text(layout), devices, task.mesh.count);
+    return fmt::format("its layout {} is for {} devices; accepted: the {} of its mesh", llm::to_text(layout), devices,
+                       task.mesh.count);
   if (kind == workflow::TaskKind::generate) return find_fault(task.engine);
   return find_fault(task.micro_batching);
 }
@@ -30,14 +31,18 @@ std::optional<PlanFault> find_fusion_fault(const Plan& plan, const Job& job) {
   }
   if (const auto& pair = plan.fusion.training) {
     const auto fault = find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]]);
-    if (fault) return PlanFault{(*pair)[0], fmt::format("it cannot be fused with {}: {}", job.workflow.tasks[(*pair)[1]].name, *fault)};
+    if (fault)
+      return PlanFault{(*pair)[0],
+                       fmt::format("it cannot be fused with {}: {}", job.workflow.tasks[(*pair)[1]].name, *fault)};
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-bool is_for_another_job(const Plan& plan, const Job& job) { return !plan.job_hash.empty() && plan.job_hash != job_hash(job); }
+bool is_for_another_job(const Plan& plan, const Job& job) {
+  return !plan.job_hash.empty() && plan.job_hash != job_hash(job);
+}
 
 std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan) {
   return plan.fusion.threshold ? generation_stage(job, plan.tasks) : std::nullopt;
@@ -49,7 +54,8 @@ std::optional<PlanFault> find_fault(const Plan& plan, const Job& job) {
     const workflow::Task& task = job.workflow.tasks[index];
     if (task.kind == workflow::TaskKind::rule) continue;
     const llm::Transformer& model = model_of(job, workflow::TaskId(index));
-    if (const auto fault = find_task_fault(plan.tasks[index], task.kind, model, job.cluster)) return PlanFault{index, *fault};
+    if (const auto fault = find_task_fault(plan.tasks[index], task.kind, model, job.cluster))
+      return PlanFault{index, *fault};
   }
   return find_fusion_fault(plan, job);
 }

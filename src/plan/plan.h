@@ -19,7 +19,9 @@ struct Plan {
   std::string job_hash = {};    ///< of the job that its file says it was made for; empty: it says nothing
 
   /// Whether they do the same; what they were made for is no part of that.
-  friend bool operator==(const Plan& a, const Plan& b) { return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion; }
+  friend bool operator==(const Plan& a, const Plan& b) {
+    return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion;
+  }
 };
 
 /// Whether the plan says that it was made for a job with another job_hash (job_canonical.h).
@@ -34,9 +36,9 @@ struct PlanFault {
   std::string message;  ///< what is wrong; what is accepted
 };
 
-/// The first task whose mesh is not one of the cluster's, whose layout has more or fewer devices than its mesh, or cannot lay out its
-/// model, whose micro-batches or engine settings are none; else, at the first task that takes part, why what is fused cannot be
-/// (find_threshold_fault, find_training_fault). REQUIRES: a TaskPlan a task.
+/// The first task whose mesh is not one of the cluster's, whose layout has more or fewer devices than its mesh, or
+/// cannot lay out its model, whose micro-batches or engine settings are none; else, at the first task that takes part,
+/// why what is fused cannot be (find_threshold_fault, find_training_fault). REQUIRES: a TaskPlan a task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

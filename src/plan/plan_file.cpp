@@ -32,7 +32,8 @@ Result<TaskPlan> read_task(const Node& node, workflow::TaskKind kind) {
   DOVETAIL_CHECK(base::require(node, "a task", "devices", "devices: \"0-7\""));
   DOVETAIL_CHECK(base::require(node, "a task", "layout", "layout: {dp: 8}"));
   DOVETAIL_TRY(const TaskPin said, read_task_pin(node));
-  if (!generates) DOVETAIL_CHECK(base::require(node, "an infer or train task", "micro_batch", "micro_batch: {tokens: 8192}"));
+  if (!generates)
+    DOVETAIL_CHECK(base::require(node, "an infer or train task", "micro_batch", "micro_batch: {tokens: 8192}"));
   TaskPlan task;
   apply(said, task);
   return task;
@@ -43,7 +44,8 @@ Result<std::string> read_hash(const Node& map, std::string_view key) {
   const auto node = map.find(key);
   if (!node) return std::string();
   if (!node->is_string() || !base::is_sha256_hex(node->text()))
-    return node->error(fmt::format("{} is {}; accepted: a SHA-256 as 64 hexadecimal digits in lower case", quote(key), node->describe()));
+    return node->error(fmt::format("{} is {}; accepted: a SHA-256 as 64 hexadecimal digits in lower case", quote(key),
+                                   node->describe()));
   return std::string(node->text());
 }
 
@@ -53,8 +55,9 @@ Status check_hash(const Node& root) {
   if (said.empty()) return {};
   const std::string hash = base::sha256_hex(base::canonical_json(root, "hash"));
   if (said == hash) return {};
-  return root.find("hash")->error(
-      fmt::format("`hash` is not that of what is in the file; accepted: {}, or, where the file was changed by hand, no `hash`", hash));
+  return root.find("hash")->error(fmt::format(
+      "`hash` is not that of what is in the file; accepted: {}, or, where the file was changed by hand, no `hash`",
+      hash));
 }
 
 /// Reads the tasks, each once, and finds what is wrong with them.
@@ -71,8 +74,8 @@ class TaskListReader {
     }
     for (std::size_t index = 0; index < nodes_.size(); ++index)
       if (!nodes_[index] && job_.workflow.tasks[index].kind != workflow::TaskKind::rule)
-        return list_.error(
-            fmt::format("`tasks` has no {}; accepted: each task of {} once", quote(job_.workflow.tasks[index].name), job_.workflow.name));
+        return list_.error(fmt::format("`tasks` has no {}; accepted: each task of {} once",
+                                       quote(job_.workflow.tasks[index].name), job_.workflow.name));
     if (const auto fault = find_fault(Plan{.placement = {}, .tasks = tasks}, job_))
       return nodes_[fault->task]->error(fmt::format("{}: {}", job_.workflow.tasks[fault->task].name, fault->message));
     return tasks;
@@ -85,12 +88,14 @@ class TaskListReader {
     std::vector<std::string_view> names;
     for (const workflow::Task& task : job_.workflow.tasks)
       if (task.kind != workflow::TaskKind::rule) names.push_back(task.name);
-    if (!name.is_string()) return name.error(fmt::format("the task is {}; accepted: {}", name.describe(), fmt::join(names, ", ")));
+    if (!name.is_string())
+      return name.error(fmt::format("the task is {}; accepted: {}", name.describe(), fmt::join(names, ", ")));
     const auto task = workflow::find_task(job_.workflow, name.text());
     if (!task || std::find(names.begin(), names.end(), name.text()) == names.end())
-      return name.error(fmt::format("there is no task {}{}; accepted: {}", quote(name.text()), base::did_you_mean(name.text(), names),
-                                    fmt::join(names, ", ")));
-    if (nodes_[task->index()]) return name.error(fmt::format("{} stands twice; accepted: each task once", quote(name.text())));
+      return name.error(fmt::format("there is no task {}{}; accepted: {}", quote(name.text()),
+                                    base::did_you_mean(name.text(), names), fmt::join(names, ", ")));
+    if (nodes_[task->index()])
+      return name.error(fmt::format("{} stands twice; accepted: each task once", quote(name.text())));
     nodes_[task->index()] = node;
     return task->index();
   }
@@ -109,7 +114,8 @@ Result<Plan> parse_plan(std::string_view content, const std::string& path, const
 
 Result<Plan> read_plan(const Node& root, const Job& job) {
   DOVETAIL_CHECK(base::require_format(root, "a plan", plan_format));
-  DOVETAIL_CHECK(base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion"}));
+  DOVETAIL_CHECK(
+      base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion"}));
   Plan plan;
   // Which job the plan was made for is for people: it may be held against others.
   DOVETAIL_CHECK(base::find_name(root, "job"));

@@ -4,24 +4,26 @@
 //
 //   {"format": "dovetail/plan@1", "hash": "4f6a...",
 //    "job": "ppo-7b", "job_hash": "90c1...", "placement": "co-located", "tasks": [
-//     {"task": "actor_generate", "devices": "0-7", "layout": {"dp": 8}, "engine": {"memory_utilization": 0.6, "max_num_seqs": 256}},
+//     {"task": "actor_generate", "devices": "0-7", "layout": {"dp": 8},
+//      "engine": {"memory_utilization": 0.6, "max_num_seqs": 256}},
 //     {"task": "actor_train", "devices": "0-7", "layout": {"dp": 4, "tp": 2, "zero": 1, "recompute": "full"},
 //      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}],
 //    "fusion": {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train", "critic_train"]}}}
 //
-// `hash` is the SHA-256 of the file's other members as canonical JSON (canonical_json.h), `job_hash` that of the job that the plan was made
-// for (job_canonical.h). Both may be missing, as may `job`, the job's name, `placement`, and `fusion` (fusion.h) or either part of it.
+// `hash` is the SHA-256 of the file's other members as canonical JSON (canonical_json.h), `job_hash` that of the job
+// that the plan was made for (job_canonical.h). Both may be missing, as may `job`, the job's name, `placement`, and
+// `fusion` (fusion.h) or either part of it.
 //
-// | of a task     | value                                                                                                             |
-// |---------------|-------------------------------------------------------------------------------------------------------------------|
-// | task          | its name in the workflow; each task but rules stands once, in any order                                          |
-// | devices       | "FIRST-LAST" or "DEVICE": the numbers of the cluster                                                              |
-// | layout        | dp, tp, pp, cp, ep, etp, vpp (1 each), zero (0), sequence_parallel (false), recompute (none, selective, full),    |
-// |               | stage_layers (a list; as even as they go)                                                                         |
-// | micro_batch   | of infer and train: one of sequences, tokens, count                                                               |
-// | engine        | of generate: memory_utilization (0.9), max_num_seqs (256), max_num_batched_tokens (8192), cuda_graphs (true),     |
-// |               | own_weights (true)                                                                                                |
-// | offload       | a list of: weights, gradients, optimizer, optimizer_on_host                                                       |
+// | of a task   | value                                                                                               |
+// |-------------|-----------------------------------------------------------------------------------------------------|
+// | task        | its name in the workflow; each task but rules stands once, in any order                             |
+// | devices     | "FIRST-LAST" or "DEVICE": the numbers of the cluster                                                |
+// | layout      | dp, tp, pp, cp, ep, etp, vpp (1 each), zero (0), sequence_parallel (false), recompute (none,        |
+// |             | selective, full), stage_layers (a list; as even as they go)                                         |
+// | micro_batch | of infer and train: one of sequences, tokens, count                                                 |
+// | engine      | of generate: memory_utilization (0.9), max_num_seqs (256), max_num_batched_tokens (8192),           |
+// |             | cuda_graphs (true), own_weights (true)                                                              |
+// | offload     | a list of: weights, gradients, optimizer, optimizer_on_host                                         |
 #pragma once
 
 #include <string>
@@ -43,8 +45,8 @@ base::Result<Plan> parse_plan(std::string_view content, const std::string& path,
 /// The same of a value in another file.
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
-/// The plan as JSON that parse_plan reads back to an equal one; what has its default is left out. The same plan gives the same bytes. It
-/// says that it was made for `job`, whatever Plan::job_hash is.
+/// The plan as JSON that parse_plan reads back to an equal one; what has its default is left out. The same plan gives
+/// the same bytes. It says that it was made for `job`, whatever Plan::job_hash is.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

@@ -20,7 +20,8 @@ Result<double> read_threshold(const Node& node, const Job& job, const std::vecto
   DOVETAIL_CHECK(base::check_keys(node, "`inter_stage`", {"threshold"}));
   DOVETAIL_TRY(const Node value, base::require(node, "`inter_stage`", "threshold", "threshold: 0.2"));
   DOVETAIL_TRY(const double threshold, base::read_number(value, "`threshold`", 0, 1));
-  if (const auto fault = find_threshold_fault(threshold, job, tasks)) return value.error(fmt::format("`inter_stage`: {}", *fault));
+  if (const auto fault = find_threshold_fault(threshold, job, tasks))
+    return value.error(fmt::format("`inter_stage`: {}", *fault));
   return threshold;
 }
 
@@ -32,7 +33,8 @@ Result<std::size_t> read_train_task(const Node& node, const workflow::Workflow& 
   if (task && workflow.tasks[task->index()].kind == workflow::TaskKind::train) return task->index();
   if (names.empty()) return node.error(fmt::format("no task of {} trains; accepted: no `intra_stage`", workflow.name));
   return node.error(fmt::format("a task of `intra_stage` is {}{}; accepted: {}", node.describe(),
-                                node.is_string() ? base::did_you_mean(node.text(), names) : "", fmt::join(names, ", ")));
+                                node.is_string() ? base::did_you_mean(node.text(), names) : "",
+                                fmt::join(names, ", ")));
 }
 
 Result<TrainPair> read_pair(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {
@@ -46,8 +48,8 @@ Result<TrainPair> read_pair(const Node& node, const Job& job, const std::vector<
     DOVETAIL_TRY(pair[item], read_train_task(list.item(item), job.workflow));
   }
   if (const auto fault = find_training_fault(job, pair, tasks[pair[0]], tasks[pair[1]]))
-    return list.error(
-        fmt::format("{} and {} cannot be fused: {}", job.workflow.tasks[pair[0]].name, job.workflow.tasks[pair[1]].name, *fault));
+    return list.error(fmt::format("{} and {} cannot be fused: {}", job.workflow.tasks[pair[0]].name,
+                                  job.workflow.tasks[pair[1]].name, *fault));
   return pair;
 }
 
@@ -104,8 +106,9 @@ base::JsonObject fusion_object(const Fusion& fusion, const Job& job) {
   base::JsonObject text;
   if (fusion.threshold) text.add("inter_stage", fmt::format("{{\"threshold\": {}}}", *fusion.threshold));
   if (const auto& pair = fusion.training)
-    text.add("intra_stage", fmt::format("{{\"tasks\": [{}, {}]}}", base::json_string(job.workflow.tasks[(*pair)[0]].name),
-                                        base::json_string(job.workflow.tasks[(*pair)[1]].name)));
+    text.add("intra_stage",
+             fmt::format("{{\"tasks\": [{}, {}]}}", base::json_string(job.workflow.tasks[(*pair)[0]].name),
+                         base::json_string(job.workflow.tasks[(*pair)[1]].name)));
   return text;
 }
 

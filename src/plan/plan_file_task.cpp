@@ -30,19 +30,23 @@ Result<cluster::Mesh> read_devices(const Node& node) {
     const std::size_t dash = text.find('-');
     const auto first = number(text.substr(0, dash));
     const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
-    if (first && last && *first >= 0 && *last >= *first && *last < max_count) return cluster::Mesh{*first, *last - *first + 1};
+    if (first && last && *first >= 0 && *last >= *first && *last < max_count)
+      return cluster::Mesh{*first, *last - *first + 1};
   }
-  return node.error(fmt::format("`devices` is {}; accepted: \"FIRST-LAST\", or the number of one device", node.describe()));
+  return node.error(
+      fmt::format("`devices` is {}; accepted: \"FIRST-LAST\", or the number of one device", node.describe()));
 }
 
 /// Whether a step has room for a token of each sequence, where both are given: find_fault asks it of whole engines.
 Status check_limits(const Node& node, const base::Partial<Engine>& engine) {
   const Engine& limits = engine.or_defaults();
-  if (!engine.has(&Engine::max_num_batched_tokens) || !engine.has(&Engine::max_num_seqs) || !limits.own_weights) return {};
+  if (!engine.has(&Engine::max_num_batched_tokens) || !engine.has(&Engine::max_num_seqs) || !limits.own_weights)
+    return {};
   if (limits.max_num_batched_tokens >= limits.max_num_seqs) return {};
   return node.find("max_num_batched_tokens")
-      ->error(fmt::format("`max_num_batched_tokens` is {}; accepted: at least `max_num_seqs`, {} (a token of each in a step)",
-                          limits.max_num_batched_tokens, limits.max_num_seqs));
+      ->error(fmt::format(
+          "`max_num_batched_tokens` is {}; accepted: at least `max_num_seqs`, {} (a token of each in a step)",
+          limits.max_num_batched_tokens, limits.max_num_seqs));
 }
 
 std::string devices_text(const cluster::Mesh& mesh) {
@@ -69,7 +73,8 @@ Result<TaskPin> read_task_pin(const Node& node) {
     DOVETAIL_CHECK(check_limits(*engine, pin.engine));
   }
   if (const auto micro_batch = node.find("micro_batch")) {
-    DOVETAIL_TRY(const base::Partial<MicroBatching> read, base::read_partial<MicroBatching>(*micro_batch, "`micro_batch`"));
+    DOVETAIL_TRY(const base::Partial<MicroBatching> read,
+                 base::read_partial<MicroBatching>(*micro_batch, "`micro_batch`"));
     pin.micro_batching = read.or_defaults();
   }
   if (const auto offload = node.find("offload")) {

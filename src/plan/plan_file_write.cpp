@@ -33,7 +33,8 @@ TaskPin said_of(const TaskPlan& plan, workflow::TaskKind kind) {
 }
 
 std::string task_text(const TaskPlan& plan, const workflow::Task& task) {
-  return fmt::format("  {{\"task\": {}, {}}}", json_string(task.name), task_pin_object(said_of(plan, task.kind)).members());
+  return fmt::format("  {{\"task\": {}, {}}}", json_string(task.name),
+                     task_pin_object(said_of(plan, task.kind)).members());
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ std::string task_text(const TaskPlan& plan, const workflow::Task& task) {
 std::string plan_to_json(const Plan& plan, const Job& job) {
   std::vector<std::string> tasks;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
-    if (job.workflow.tasks[task].kind != workflow::TaskKind::rule) tasks.push_back(task_text(plan.tasks[task], job.workflow.tasks[task]));
+    if (job.workflow.tasks[task].kind != workflow::TaskKind::rule)
+      tasks.push_back(task_text(plan.tasks[task], job.workflow.tasks[task]));
   JsonObject format;
   format.add("format", json_string(plan_format));
   JsonObject rest;
@@ -50,7 +52,8 @@ std::string plan_to_json(const Plan& plan, const Job& job) {
   rest.add("placement", json_string(plan.placement));
   rest.add("tasks", fmt::format("[\n{}\n]", fmt::join(tasks, ",\n")));
   if (const JsonObject fusion = fusion_object(plan.fusion, job); !fusion.empty()) rest.add("fusion", fusion.text());
-  const std::string hash = base::sha256_hex(base::canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
+  const std::string hash =
+      base::sha256_hex(base::canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
   format.add("hash", json_string(hash));
   return fmt::format("{{{},\n {}}}\n", format.members(), rest.members());
 }

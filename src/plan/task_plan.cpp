@@ -7,24 +7,30 @@
 namespace dovetail::plan {
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
-  const int given = (micro_batching.sequences > 0 ? 1 : 0) + (micro_batching.tokens > 0 ? 1 : 0) + (micro_batching.count > 0 ? 1 : 0);
-  if (given == 1 && micro_batching.sequences >= 0 && micro_batching.tokens >= 0 && micro_batching.count >= 0) return std::nullopt;
-  return "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0";
+  const int given =
+      (micro_batching.sequences > 0 ? 1 : 0) + (micro_batching.tokens > 0 ? 1 : 0) + (micro_batching.count > 0 ? 1 : 0);
+  if (given == 1 && micro_batching.sequences >= 0 && micro_batching.tokens >= 0 && micro_batching.count >= 0)
+    return std::nullopt;
+  return "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than "
+         "0";
 }
 
 std::optional<std::string> find_fault(const Engine& engine) {
   if (const auto fault = base::find_out_of_range(engine)) return "its engine's " + *fault;
   // As vLLM has it, with chunked prefill or without; the trainer as engine has no limit of tokens.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
-    return fmt::format("its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (a token of each in a step)",
-                       engine.max_num_batched_tokens, engine.max_num_seqs);
+    return fmt::format(
+        "its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (a token of each in a "
+        "step)",
+        engine.max_num_batched_tokens, engine.max_num_seqs);
   return std::nullopt;
 }
 
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster) {
   if (cluster::is_sound(cluster, mesh)) return std::nullopt;
-  return fmt::format("its devices {} to {} are not a mesh of the cluster's {}; accepted: devices of one node, or whole nodes", mesh.first,
-                     mesh.first + mesh.count - 1, cluster::device_count(cluster));
+  return fmt::format(
+      "its devices {} to {} are not a mesh of the cluster's {}; accepted: devices of one node, or whole nodes",
+      mesh.first, mesh.first + mesh.count - 1, cluster::device_count(cluster));
 }
 
 }  // namespace dovetail::plan

@@ -14,8 +14,8 @@ namespace dovetail::plan {
 /// What a file may ask for at most: sequences, tokens, micro-batches.
 inline constexpr std::int64_t max_count = 1 << 24;
 
-/// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as fit together). One
-/// of them is 0; a number of micro-batches, where it is given, goes before both.
+/// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as
+/// fit together). One of them is 0; a number of micro-batches, where it is given, goes before both.
 struct MicroBatching {
   double sequences = 0;
   double tokens = 0;
@@ -35,30 +35,38 @@ inline constexpr double min_memory_utilization = 0.01;
 
 /// Settings of a generation engine, by vLLM's names for them.
 struct Engine {
-  double memory_utilization = 0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
+  double memory_utilization =
+      0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
   std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;
-  /// Prompts are computed in parts of at most max_num_batched_tokens, less what is decoded beside them (vLLM's enable_chunked_prefill).
-  /// Else decoding waits while as many whole prompts are computed as that allows, and at least one.
+  /// Prompts are computed in parts of at most max_num_batched_tokens, less what is decoded beside them (vLLM's
+  /// enable_chunked_prefill). Else decoding waits while as many whole prompts are computed as that allows, and at least
+  /// one.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
-  /// Of sequences that wait for a place the one with the longest response enters first, as far as its length is predicted: software that
-  /// does so. Played, not in closed form.
+  /// Of sequences that wait for a place the one with the longest response enters first, as far as its length is
+  /// predicted: software that does so. Played, not in closed form.
   bool longest_first = false;
-  bool own_weights = true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
+  bool own_weights =
+      true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };
 constexpr auto fields_of(const Engine*) {
   using base::field, base::Flag, base::Number, base::Whole;
   return base::fields<Engine>(
-      field("memory_utilization", &Engine::memory_utilization, Number{min_memory_utilization, 1}, {.words = "memory utilization {}"}),
+      field("memory_utilization", &Engine::memory_utilization, Number{min_memory_utilization, 1},
+            {.words = "memory utilization {}"}),
       field("max_num_seqs", &Engine::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
-      field("max_num_batched_tokens", &Engine::max_num_batched_tokens, Whole{1, max_count}, {.words = "{} tokens together at most"}),
-      field("chunked_prefill", &Engine::chunked_prefill, Flag{}, {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
-      field("longest_first", &Engine::longest_first, Flag{}, {.words = "longest first", .otherwise = "in the order of arrival"}),
+      field("max_num_batched_tokens", &Engine::max_num_batched_tokens, Whole{1, max_count},
+            {.words = "{} tokens together at most"}),
+      field("chunked_prefill", &Engine::chunked_prefill, Flag{},
+            {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
+      field("longest_first", &Engine::longest_first, Flag{},
+            {.words = "longest first", .otherwise = "in the order of arrival"}),
       field("cuda_graphs", &Engine::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
-      field("own_weights", &Engine::own_weights, Flag{}, {.words = "with weights of its own", .otherwise = "with the trained weights"}));
+      field("own_weights", &Engine::own_weights, Flag{},
+            {.words = "with weights of its own", .otherwise = "with the trained weights"}));
 }
 
 /// What of a role's state leaves the device for host memory while its task does not run.

@@ -10,8 +10,8 @@ namespace {
 
 using base::Ticks;
 
-/// How long to wait until iterations repeat, in multiples of those that are under way at a time. Most do at once; where generation runs
-/// ahead of a training that takes nearly as long, it drifts for a while.
+/// How long to wait until iterations repeat, in multiples of those that are under way at a time. Most do at once; where
+/// generation runs ahead of a training that takes nearly as long, it drifts for a while.
 constexpr int max_warm_up = 24;
 
 }  // namespace
@@ -19,7 +19,8 @@ constexpr int max_warm_up = 24;
 /// Plays iteration after iteration until they repeat.
 class IterationPlayer {
  public:
-  explicit IterationPlayer(const IterationGraph& graph) : edges_(edges_by_activity(graph.edges, graph.activities.size())) {
+  explicit IterationPlayer(const IterationGraph& graph)
+      : edges_(edges_by_activity(graph.edges, graph.activities.size())) {
     for (const Activity& activity : graph.activities) {
       is_reallocation_.push_back(activity.kind == Activity::Kind::reallocation ? 1 : 0);
       is_host_transfer_.push_back(is_host_transfer(activity) ? 1 : 0);
@@ -94,7 +95,9 @@ class IterationPlayer {
     return work.empty() ? Ticks(0) : *std::max_element(work.begin(), work.end());
   }
 
-  std::size_t index_of(std::size_t iteration, std::size_t activity) const { return iteration * activities() + activity; }
+  std::size_t index_of(std::size_t iteration, std::size_t activity) const {
+    return iteration * activities() + activity;
+  }
 
   /// Begins with the next iteration at `time` at the earliest.
   void open(Ticks time) {
@@ -166,11 +169,13 @@ class IterationPlayer {
     }
   }
 
-  /// All of the next iteration has run. How many repeat, or count although none do for too long; 0: another one is let in.
+  /// All of the next iteration has run. How many repeat, or count although none do for too long; 0: another one is let
+  /// in.
   std::size_t end_iteration() {
     const std::size_t iteration = ended_.size();
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
-    for (std::size_t activity = 0; activity < activities(); ++activity) end = std::max(end, nodes_[index_of(iteration, activity)].time.end);
+    for (std::size_t activity = 0; activity < activities(); ++activity)
+      end = std::max(end, nodes_[index_of(iteration, activity)].time.end);
     ended_.push_back({end, turns_});
     const std::size_t under_way = edges_.under_way;
     for (std::size_t length = 1; length + under_way <= iteration + 1 && length <= 2 * under_way; ++length)
@@ -183,8 +188,8 @@ class IterationPlayer {
     return 0;
   }
 
-  /// Whether all that what comes depends on is as it was `length` iterations ago, only later: then all goes on like that. Iterations that
-  /// ended before any that was under way with the last one are past.
+  /// Whether all that what comes depends on is as it was `length` iterations ago, only later: then all goes on like
+  /// that. Iterations that ended before any that was under way with the last one are past.
   bool repeats(std::size_t length) const {
     const std::size_t last = ended_.size() - 1;
     const Ended& now = ended_[last];
@@ -263,7 +268,8 @@ Ticks IterationTimer::period(const Blocks& blocks, const std::vector<Ticks>& dur
   return player_->period(player_->play(blocks, durations));
 }
 
-Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan, const std::vector<Ticks>& durations) {
+Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
+                       const std::vector<Ticks>& durations) {
   std::vector<std::array<cluster::Mesh, 2>> meshes;
   for (const Activity& activity : graph.activities) {
     const std::vector<cluster::Mesh> of_activity = meshes_of(activity, job, plan);

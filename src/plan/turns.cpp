@@ -5,7 +5,8 @@
 namespace dovetail::plan {
 
 EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities) {
-  EdgesByActivity by_activity{std::vector<std::vector<ActivityEdge>>(activities), std::vector<std::vector<ActivityEdge>>(activities)};
+  EdgesByActivity by_activity{std::vector<std::vector<ActivityEdge>>(activities),
+                              std::vector<std::vector<ActivityEdge>>(activities)};
   int longest = 1;
   for (const ActivityEdge& edge : edges) {
     by_activity.into[edge.to].push_back(edge);

@@ -27,8 +27,8 @@ struct Group {
 };
 
 std::optional<llm::Slice> intersection_of(const llm::Slice& a, const llm::Slice& b) {
-  const llm::Slice common{std::max(a.row_begin, b.row_begin), std::min(a.row_end, b.row_end), std::max(a.column_begin, b.column_begin),
-                          std::min(a.column_end, b.column_end)};
+  const llm::Slice common{std::max(a.row_begin, b.row_begin), std::min(a.row_end, b.row_end),
+                          std::max(a.column_begin, b.column_begin), std::min(a.column_end, b.column_end)};
   if (common.row_begin >= common.row_end || common.column_begin >= common.column_end) return std::nullopt;
   return common;
 }
@@ -36,14 +36,17 @@ std::optional<llm::Slice> intersection_of(const llm::Slice& a, const llm::Slice&
 std::vector<DeviceId> devices_of(const Side& side, const std::vector<int>& stages, const std::vector<int>& positions) {
   std::vector<DeviceId> devices;
   for (const int stage : stages)
-    for (const int position : positions) devices.emplace_back(side.mesh.first + stage * positions_of(side.layout) + position);
+    for (const int position : positions)
+      devices.emplace_back(side.mesh.first + stage * positions_of(side.layout) + position);
   return devices;
 }
 
 class Builder {
  public:
   Builder(const Side& source, const Side& destination, bool trained_only)
-      : source_(source), destination_(destination), only_adapters_(trained_only && destination.model.adapter_rank > 0) {}
+      : source_(source),
+        destination_(destination),
+        only_adapters_(trained_only && destination.model.adapter_rank > 0) {}
 
   Bundles build() {
     const std::vector<llm::Tensor> embedding = llm::embedding_tensors(destination_.model);
@@ -86,9 +89,10 @@ class Builder {
   void add_head(int index) {
     const std::vector<llm::Tensor> present = llm::head_tensors(source_.model);
     for (const llm::Tensor& tensor : llm::head_tensors(destination_.model)) {
-      const bool is_there =
-          std::any_of(present.begin(), present.end(), [&](const llm::Tensor& other) { return other.name == tensor.name; });
-      if (is_there && !tensor.tied) add_outer(tensor, index, {{source_.layout.pipeline - 1}, {destination_.layout.pipeline - 1}});
+      const bool is_there = std::any_of(present.begin(), present.end(),
+                                        [&](const llm::Tensor& other) { return other.name == tensor.name; });
+      if (is_there && !tensor.tied)
+        add_outer(tensor, index, {{source_.layout.pipeline - 1}, {destination_.layout.pipeline - 1}});
       ++index;
     }
   }
@@ -117,7 +121,8 @@ class Builder {
   using SetPair = std::pair<std::size_t, std::size_t>;
 
   /// The pieces of the group's tensors by who has them and who shall have them on a stage.
-  std::map<SetPair, Pattern> patterns_of(const Group& group, PositionSets& source_sets, PositionSets& destination_sets) const {
+  std::map<SetPair, Pattern> patterns_of(const Group& group, PositionSets& source_sets,
+                                         PositionSets& destination_sets) const {
     std::map<SetPair, Pattern> patterns;
     const std::int64_t experts = destination_.model.experts ? destination_.model.experts->count : 0;
     for (const IndexedTensor& each : group.tensors) {
@@ -159,9 +164,12 @@ StreamPlace place_of(const Pattern& pattern, std::int64_t element) {
   const llm::Slice& slice = pattern.pieces[static_cast<std::size_t>(piece)].slice;
   const std::int64_t width = slice.column_end - slice.column_begin;
   const std::int64_t layer = element / pattern.elements();
-  return {layer * static_cast<std::int64_t>(pattern.pieces.size()) + piece, (within - begin) / width, (within - begin) % width};
+  return {layer * static_cast<std::int64_t>(pattern.pieces.size()) + piece, (within - begin) / width,
+          (within - begin) % width};
 }
 
-std::int64_t row_start(const Pattern& pattern, std::int64_t element) { return element - place_of(pattern, element).column; }
+std::int64_t row_start(const Pattern& pattern, std::int64_t element) {
+  return element - place_of(pattern, element).column;
+}
 
 }  // namespace dovetail::realloc

@@ -1,7 +1,8 @@
 // What moves alike: pieces of weights that the same devices hold and the same devices need.
 //
-// The layers of a model are alike, and so are its matrices: a few hundred bundles stand for hundreds of thousands of pieces. What a
-// bundle consists of is worked out once for each kind of layer, and instantiated for each pair of a source and a destination stage.
+// The layers of a model are alike, and so are its matrices: a few hundred bundles stand for hundreds of thousands of
+// pieces. What a bundle consists of is worked out once for each kind of layer, and instantiated for each pair of a
+// source and a destination stage.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +28,15 @@ struct Pattern {
   std::int64_t elements() const { return ends.back(); }
 };
 
-/// The same pattern in several layers. Its stream is all of its elements in a row: layer by layer, piece by piece, row by row.
+/// The same pattern in several layers. Its stream is all of its elements in a row: layer by layer, piece by piece, row
+/// by row.
 struct Bundle {
   std::size_t pattern = 0;
-  std::vector<int> first_tensors;  ///< [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
-  std::vector<DeviceId> holders;   ///< that have it before; ascending, at least one
-  std::vector<DeviceId> lacking;   ///< that shall have it and have not; ascending, at least one
-  std::int64_t elements = 0;       ///< of the stream
+  std::vector<int>
+      first_tensors;  ///< [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
+  std::vector<DeviceId> holders;  ///< that have it before; ascending, at least one
+  std::vector<DeviceId> lacking;  ///< that shall have it and have not; ascending, at least one
+  std::int64_t elements = 0;      ///< of the stream
 };
 
 struct Bundles {
@@ -41,8 +44,9 @@ struct Bundles {
   std::vector<Bundle> bundles;
 };
 
-/// What has to move from `source` to `destination`, each element in one bundle: every weight that both models have and some device lacks,
-/// or of these the trained ones (adapters, where there are any). A tied head is the embedding wherever it is held. REQUIRES: no fault.
+/// What has to move from `source` to `destination`, each element in one bundle: every weight that both models have and
+/// some device lacks, or of these the trained ones (adapters, where there are any). A tied head is the embedding
+/// wherever it is held. REQUIRES: no fault.
 Bundles bundles_of(const Side& source, const Side& destination, bool trained_only);
 
 /// Where an element of a bundle's stream is.

@@ -26,7 +26,8 @@ double max_way(const Plan& plan, const cluster::Links& links) {
   double longest = 0;
   for (const Flow& flow : plan.flows) {
     if (flow.hops_inside + flow.hops_between == 0) continue;
-    const auto bytes = static_cast<double>(std::min(plan.options.bucket, (flow.end - flow.begin) * plan.options.element_bytes));
+    const auto bytes =
+        static_cast<double>(std::min(plan.options.bucket, (flow.end - flow.begin) * plan.options.element_bytes));
     longest = std::max(longest, flow.hops_inside * cluster::send_seconds(links.inside, bytes) +
                                     flow.hops_between * cluster::send_seconds(links.between, bytes));
   }
@@ -73,8 +74,9 @@ class BoundSums {
     const double both = links.inside.bandwidth + links.between.bandwidth;
     double bound = std::max(in_buckets(links.between, sending_.each()), in_buckets(links.between, receiving_.each()));
     for (const Forced& forced : forced_)
-      bound = std::max({bound, static_cast<double>(forced.arriving) / both, in_buckets(links.inside, forced.received_inside),
-                        in_buckets(links.inside, forced.sent_inside), in_buckets(links.between, forced.received_between),
+      bound = std::max({bound, static_cast<double>(forced.arriving) / both,
+                        in_buckets(links.inside, forced.received_inside), in_buckets(links.inside, forced.sent_inside),
+                        in_buckets(links.between, forced.received_between),
                         in_buckets(links.between, forced.sent_between)});
     for (const std::vector<Shared>* nodes : {&entering_, &leaving_})
       for (const Shared& node : *nodes) bound = std::max(bound, in_buckets(links.between, node.each()));
@@ -91,7 +93,9 @@ class BoundSums {
     const auto bucket = static_cast<double>(plan_.options.bucket);
     return time_of(link, bytes, static_cast<double>(static_cast<std::int64_t>((bytes + bucket - 1) / bucket)));
   }
-  double in_buckets(const cluster::Link& link, std::int64_t bytes) const { return in_buckets(link, static_cast<double>(bytes)); }
+  double in_buckets(const cluster::Link& link, std::int64_t bytes) const {
+    return in_buckets(link, static_cast<double>(bytes));
+  }
 
   void add(const Bundle& bundle) {
     const std::int64_t bytes = bundle.elements * plan_.options.element_bytes;
@@ -167,11 +171,12 @@ class BoundSums {
 
 }  // namespace
 
-ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic, const cluster::Links& links,
-                                         const Overhead& overhead) {
+ReallocationSeconds reallocation_seconds(const Plan& plan, const std::vector<DeviceTraffic>& traffic,
+                                         const cluster::Links& links, const Overhead& overhead) {
   ReallocationSeconds answer;
   for (const DeviceTraffic& own : traffic)
-    answer.seconds = std::max(answer.seconds, slowest_link(own, links) + static_cast<double>(own.pieces) * overhead.seconds_per_piece);
+    answer.seconds = std::max(answer.seconds,
+                              slowest_link(own, links) + static_cast<double>(own.pieces) * overhead.seconds_per_piece);
   answer.seconds += max_way(plan, links);
   answer.lower_bound = BoundSums(plan).seconds(links);
   return answer;

@@ -9,7 +9,8 @@
 namespace dovetail::realloc {
 namespace {
 
-/// What a position has of a tensor: the slice of one rank of those that the tensor is cut for, and one of the equal copies of it.
+/// What a position has of a tensor: the slice of one rank of those that the tensor is cut for, and one of the equal
+/// copies of it.
 struct Share {
   int rank = 0;
   int copy = 0;
@@ -41,10 +42,12 @@ Sharing sharing_of(const llm::Layout& layout, std::int64_t experts, const llm::T
   return sharing;
 }
 
-/// [rank] the first rank that has the same slice: key-value heads that are fewer than ranks, and what is whole, are there several times.
+/// [rank] the first rank that has the same slice: key-value heads that are fewer than ranks, and what is whole, are
+/// there several times.
 std::vector<int> first_equal_ranks(const std::vector<llm::Slice>& slices) {
   std::vector<int> first;
-  for (const llm::Slice& slice : slices) first.push_back(static_cast<int>(std::find(slices.begin(), slices.end(), slice) - slices.begin()));
+  for (const llm::Slice& slice : slices)
+    first.push_back(static_cast<int>(std::find(slices.begin(), slices.end(), slice) - slices.begin()));
   return first;
 }
 
@@ -59,10 +62,11 @@ std::size_t PositionSets::number_of(std::vector<int> positions) {
 std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, std::int64_t end) {
   std::vector<llm::Slice> ranges;
   const std::int64_t width = slice.column_end - slice.column_begin;
-  const auto add = [&](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column, std::int64_t last_column) {
+  const auto add = [&](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column,
+                       std::int64_t last_column) {
     if (first_row < last_row && first_column < last_column)
-      ranges.push_back(
-          {slice.row_begin + first_row, slice.row_begin + last_row, slice.column_begin + first_column, slice.column_begin + last_column});
+      ranges.push_back({slice.row_begin + first_row, slice.row_begin + last_row, slice.column_begin + first_column,
+                        slice.column_begin + last_column});
   };
   if (begin >= end) return ranges;
   const std::int64_t first = begin / width;
@@ -78,7 +82,8 @@ std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, 
   return ranges;
 }
 
-std::vector<HeldPart> parts_of(const llm::Layout& layout, std::int64_t experts, const llm::Tensor& tensor, PositionSets& sets) {
+std::vector<HeldPart> parts_of(const llm::Layout& layout, std::int64_t experts, const llm::Tensor& tensor,
+                               PositionSets& sets) {
   const Sharing sharing = sharing_of(layout, experts, tensor);
   std::vector<llm::Slice> slices;
   for (int rank = 0; rank < sharing.ranks; ++rank) slices.push_back(llm::slice_of(tensor, sharing.ranks, rank));
@@ -93,7 +98,8 @@ std::vector<HeldPart> parts_of(const llm::Layout& layout, std::int64_t experts, 
     if (first_rank[static_cast<std::size_t>(rank)] != rank) continue;
     const llm::Slice& slice = slices[static_cast<std::size_t>(rank)];
     for (int cut = 0; cut < cuts; ++cut) {
-      std::vector<llm::Slice> range = flat_range(slice, cut * slice.elements() / cuts, (cut + 1) * slice.elements() / cuts);
+      std::vector<llm::Slice> range =
+          flat_range(slice, cut * slice.elements() / cuts, (cut + 1) * slice.elements() / cuts);
       if (!range.empty()) parts.push_back({std::move(range), sets.number_of(std::move(holders[index(rank, cut)]))});
     }
   }

@@ -42,7 +42,10 @@ struct Load {
 class Router {
  public:
   explicit Router(Plan& plan)
-      : plan_(plan), loads_(plan.node_of.size()), index_of_(plan.node_of.size(), none), large_share_(large_share_of(plan)) {}
+      : plan_(plan),
+        loads_(plan.node_of.size()),
+        index_of_(plan.node_of.size(), none),
+        large_share_(large_share_of(plan)) {}
 
   /// Cuts the bundle into shares and routes each.
   void route(std::size_t bundle) {
@@ -57,7 +60,8 @@ class Router {
       const std::int64_t end = share == shares ? moved.elements : row_start(pattern, ideal);
       if (end <= begin) continue;
       slot_ = plan_.flows.size();
-      plan_.flows.resize(slot_ + moved.lacking.size(), {.bundle = bundle, .begin = begin, .end = end, .from = {}, .to = {}});
+      plan_.flows.resize(slot_ + moved.lacking.size(),
+                         {.bundle = bundle, .begin = begin, .end = end, .from = {}, .to = {}});
       route_share(moved);
       begin = end;
     }
@@ -76,8 +80,8 @@ class Router {
     }
   }
 
-  /// What rounds make smaller, the first before the others: the most that a device sends and the most that one receives between nodes, the
-  /// greater of the two first, and the most that one sends inside.
+  /// What rounds make smaller, the first before the others: the most that a device sends and the most that one receives
+  /// between nodes, the greater of the two first, and the most that one sends inside.
   std::array<std::int64_t, 3> worst() const {
     Load most;
     for (const Load& load : loads_) {
@@ -109,15 +113,16 @@ class Router {
     for (const DeviceId device : bundle.holders) place(device).holders.push_back(device.value);
   }
 
-  /// How many shares the bundle is cut into: for several senders, none large; a multiple of the most receivers on a node, so that each
-  /// gets as many from the network.
+  /// How many shares the bundle is cut into: for several senders, none large; a multiple of the most receivers on a
+  /// node, so that each gets as many from the network.
   std::int64_t shares_of(const Bundle& bundle) const {
     if (bundle.holders.size() == 1 && bundle.lacking.size() == 1) return 1;
     std::size_t receivers = 1;
     for (std::size_t i = 0; i < nodes_served_; ++i) receivers = std::max(receivers, places_[i].lacking.size());
     const auto each = static_cast<std::int64_t>(receivers);
     const std::int64_t bytes = bundle.elements * plan_.options.element_bytes;
-    const std::int64_t wanted = std::max(std::min(max_senders, static_cast<std::int64_t>(bundle.holders.size())), bytes / large_share_);
+    const std::int64_t wanted =
+        std::max(std::min(max_senders, static_cast<std::int64_t>(bundle.holders.size())), bytes / large_share_);
     const std::int64_t most = std::max<std::int64_t>(bytes / plan_.options.min_share, 1);
     return std::clamp<std::int64_t>((wanted + each - 1) / each * each, 1, most);
   }
@@ -127,7 +132,8 @@ class Router {
     double arriving = 0;  // times the devices it might leave 63 bits
     std::vector<bool> receives(plan.node_of.size());
     for (const Bundle& bundle : plan.bundles) {
-      arriving += static_cast<double>(bundle.elements * plan.options.element_bytes) * static_cast<double>(bundle.lacking.size());
+      arriving += static_cast<double>(bundle.elements * plan.options.element_bytes) *
+                  static_cast<double>(bundle.lacking.size());
       for (const DeviceId device : bundle.lacking) receives[device.index()] = true;
     }
     const auto receivers = std::max<std::int64_t>(1, std::count(receives.begin(), receives.end(), true));
@@ -153,8 +159,9 @@ class Router {
   Carrier enter(const Bundle& bundle, const std::vector<int>& lacking) {
     if (carriers_.empty())
       for (const DeviceId device : bundle.holders) add_carrier({device.value});
-    const int entry = *std::min_element(lacking.begin(), lacking.end(),
-                                        [this](int a, int b) { return load(a).received_between < load(b).received_between; });
+    const int entry = *std::min_element(lacking.begin(), lacking.end(), [this](int a, int b) {
+      return load(a).received_between < load(b).received_between;
+    });
     std::pop_heap(carriers_.begin(), carriers_.end(), is_worse);
     const Carrier sender = carriers_.back().second;
     carriers_.pop_back();
@@ -173,8 +180,8 @@ class Router {
       const auto cost = [this](const Carrier& carrier) {
         return std::pair(load(carrier.device).sent_inside + carrier.hops_inside * message_, carrier.hops_inside);
       };
-      const Carrier sender =
-          *std::min_element(inside_.begin(), inside_.end(), [&](const Carrier& a, const Carrier& b) { return cost(a) < cost(b); });
+      const Carrier sender = *std::min_element(inside_.begin(), inside_.end(),
+                                               [&](const Carrier& a, const Carrier& b) { return cost(a) < cost(b); });
       send(sender, device);
       inside_.push_back({device, sender.hops_inside + 1, sender.hops_between});
     }
@@ -205,7 +212,8 @@ class Router {
   }
 
   static bool is_worse(const std::pair<std::int64_t, Carrier>& a, const std::pair<std::int64_t, Carrier>& b) {
-    return std::tuple(a.first, a.second.hops_between, a.second.device) > std::tuple(b.first, b.second.hops_between, b.second.device);
+    return std::tuple(a.first, a.second.hops_between, a.second.device) >
+           std::tuple(b.first, b.second.hops_between, b.second.device);
   }
 
   static constexpr std::size_t none = static_cast<std::size_t>(-1);
@@ -232,7 +240,8 @@ std::vector<std::size_t> routing_order(const std::vector<Bundle>& bundles) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     const Bundle& first = bundles[a];
     const Bundle& second = bundles[b];
-    return first.holders.size() != second.holders.size() ? first.holders.size() < second.holders.size() : first.elements > second.elements;
+    return first.holders.size() != second.holders.size() ? first.holders.size() < second.holders.size()
+                                                         : first.elements > second.elements;
   });
   return order;
 }
@@ -241,13 +250,15 @@ std::vector<int> nodes_of_devices(const cluster::Cluster& cluster) {
   std::vector<int> nodes;
   int node = 0;
   for (const cluster::NodeGroup& group : cluster.groups)
-    for (int i = 0; i < group.nodes; ++i, ++node) nodes.insert(nodes.end(), static_cast<std::size_t>(group.devices_per_node), node);
+    for (int i = 0; i < group.nodes; ++i, ++node)
+      nodes.insert(nodes.end(), static_cast<std::size_t>(group.devices_per_node), node);
   return nodes;
 }
 
 }  // namespace
 
-Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination, const PlanOptions& options) {
+Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, const Side& destination,
+                       const PlanOptions& options) {
   DOVETAIL_ASSERT(options.element_bytes >= 1 && options.bucket >= 1 && options.min_share >= 1 && options.rounds >= 0);
   Plan plan;
   plan.options = options;

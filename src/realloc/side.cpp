@@ -10,7 +10,8 @@ namespace {
 std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, const Side& side) {
   if (auto fault = llm::find_fault(side.model)) return fault;
   if (auto fault = llm::find_fault(side.layout, side.model)) return fault;
-  const std::int64_t ranks = std::int64_t{1} * side.layout.data * side.layout.context * side.layout.tensor * side.layout.pipeline;
+  const std::int64_t ranks =
+      std::int64_t{1} * side.layout.data * side.layout.context * side.layout.tensor * side.layout.pipeline;
   if (ranks != side.mesh.count)
     return fmt::format("{} needs {} devices, its mesh has {}", llm::to_text(side.layout), ranks, side.mesh.count);
   const int devices = cluster::device_count(cluster);
@@ -36,10 +37,12 @@ std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Sid
   const llm::Transformer& from = source.model;
   const llm::Transformer& to = destination.model;
   if (!(common_part(from) == common_part(to)))
-    return fmt::format("{} and {} have different weights; accepted: models that differ in their head at most", from.name, to.name);
+    return fmt::format("{} and {} have different weights; accepted: models that differ in their head at most",
+                       from.name, to.name);
   if (from.head == to.head && from.tied_embeddings != to.tied_embeddings)
-    return fmt::format("the head of one of {} and {} is tied to its embedding, that of the other is not; accepted: both or none", from.name,
-                       to.name);
+    return fmt::format(
+        "the head of one of {} and {} is tied to its embedding, that of the other is not; accepted: both or none",
+        from.name, to.name);
   return std::nullopt;
 }
 
@@ -49,7 +52,8 @@ std::vector<int> stages_of_layers(const Side& side) {
   std::vector<int> stages(static_cast<std::size_t>(side.model.layers));
   for (int stage = 0; stage < side.layout.pipeline; ++stage)
     for (const llm::Chunk& chunk : llm::chunks_of(side.layout, side.model, stage))
-      for (std::int64_t layer = chunk.begin; layer < chunk.end; ++layer) stages[static_cast<std::size_t>(layer)] = stage;
+      for (std::int64_t layer = chunk.begin; layer < chunk.end; ++layer)
+        stages[static_cast<std::size_t>(layer)] = stage;
   return stages;
 }
 

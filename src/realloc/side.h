@@ -17,16 +17,17 @@ using base::DeviceId;
 
 /// A model laid out on a mesh: its rank r is device mesh.first + r.
 ///
-/// With layout.zero == 3 the ranks that would hold equal slices (data x context of them; for an expert its copies) hold one part each of
-/// every slice instead: the slice's elements row by row, copy i of n having those from floor(i e / n) on to floor((i + 1) e / n) of e.
+/// With layout.zero == 3 the ranks that would hold equal slices (data x context of them; for an expert its copies) hold
+/// one part each of every slice instead: the slice's elements row by row, copy i of n having those from floor(i e / n)
+/// on to floor((i + 1) e / n) of e.
 struct Side {
   llm::Transformer model;
   llm::Layout layout;
   cluster::Mesh mesh;
 };
 
-/// Why weights cannot move from `source` to `destination`, and what would be accepted; nothing where they can. The models may differ in
-/// their name and their head; two language models are both tied or both not.
+/// Why weights cannot move from `source` to `destination`, and what would be accepted; nothing where they can. The
+/// models may differ in their name and their head; two language models are both tied or both not.
 std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Side& source, const Side& destination);
 
 /// Ranks of one pipeline stage. Rank r is at position r % positions of stage r / positions.

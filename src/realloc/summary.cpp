@@ -40,8 +40,8 @@ BySender sort_by_sender(const Plan& plan) {
 }
 
 /// Adds what one device sends another.
-void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t bytes, std::vector<DeviceTraffic>& traffic,
-              std::vector<std::int64_t>& max_message) {
+void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t bytes,
+              std::vector<DeviceTraffic>& traffic, std::vector<std::int64_t>& max_message) {
   const std::int64_t messages = (bytes + plan.options.bucket - 1) / plan.options.bucket;
   const std::int64_t largest = std::min(bytes, plan.options.bucket);
   DeviceTraffic& sender = traffic[from];
@@ -63,7 +63,8 @@ void add_transfers(const Plan& plan, const Flow& flow, std::vector<Transfer>& tr
     const StreamPlace place = place_of(pattern, element);
     const Piece& piece = pattern.pieces[static_cast<std::size_t>(place.piece % pieces)];
     const std::int64_t width = piece.slice.column_end - piece.slice.column_begin;
-    Transfer transfer{bundle.first_tensors[static_cast<std::size_t>(place.piece / pieces)] + piece.tensor, piece.slice, flow.from, flow.to};
+    Transfer transfer{bundle.first_tensors[static_cast<std::size_t>(place.piece / pieces)] + piece.tensor, piece.slice,
+                      flow.from, flow.to};
     transfer.slice.row_begin += place.row;
     transfer.slice.row_end = std::min(piece.slice.row_end, transfer.slice.row_begin + (flow.end - element) / width);
     element += transfer.slice.elements();
@@ -117,7 +118,8 @@ Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic) {
     summary.max_sent = std::max(summary.max_sent, own.sent());
     summary.max_received = std::max(summary.max_received, own.received());
     summary.max_sent_by_node = std::max(summary.max_sent_by_node, sent_by_node[node] += own.sent_between);
-    summary.max_received_by_node = std::max(summary.max_received_by_node, received_by_node[node] += own.received_between);
+    summary.max_received_by_node =
+        std::max(summary.max_received_by_node, received_by_node[node] += own.received_between);
     summary.messages += own.messages_sent_inside + own.messages_sent_between;
     summary.transient = std::max(summary.transient, own.received() + own.staging);
     pieces += own.pieces;

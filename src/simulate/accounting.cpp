@@ -95,7 +95,8 @@ void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin
   if (begin >= end || bytes == 0) return;
   // Of several entries at one time the last one counts.
   const auto split = [&memory](Ticks time) {
-    const auto after = std::find_if(memory.begin(), memory.end(), [time](const auto& activity) { return activity.first > time; });
+    const auto after =
+        std::find_if(memory.begin(), memory.end(), [time](const auto& activity) { return activity.first > time; });
     const std::int64_t held = after == memory.begin() ? 0 : std::prev(after)->second;
     if (after == memory.begin() || std::prev(after)->first < time) memory.insert(after, {time, held});
   };

@@ -33,14 +33,16 @@ struct Early {
 /// What decides how things go on once an iteration has ended.
 struct Moment {
   Ticks time;
-  std::vector<std::tuple<State, Ticks, std::size_t>> under_way;  ///< of the iterations behind it: state, how long ago begun, arriving
+  std::vector<std::tuple<State, Ticks, std::size_t>>
+      under_way;  ///< of the iterations behind it: state, how long ago begun, arriving
 
   bool like(const Moment& other) const { return under_way == other.under_way; }
 };
 
 class Engine {
  public:
-  Engine(const Activities& activities, std::size_t max_iterations, Courses& courses, const parallel::Cancellation* cancellation)
+  Engine(const Activities& activities, std::size_t max_iterations, Courses& courses,
+         const parallel::Cancellation* cancellation)
       : activities_(activities),
         most_(max_iterations),
         cancellation_(cancellation),
@@ -210,7 +212,8 @@ class Engine {
   void go_on() {
     std::optional<Ticks> next;
     for (const std::size_t node : running_)
-      if (nodes_[node].state == State::preparing) next = next ? std::min(*next, nodes_[node].prepared) : nodes_[node].prepared;
+      if (nodes_[node].state == State::preparing)
+        next = next ? std::min(*next, nodes_[node].prepared) : nodes_[node].prepared;
     for (const Early& early : early_) next = next ? std::min(*next, early.time) : early.time;
     if (!traffic_.empty()) next = next ? std::min(*next, traffic_.next_arrival()) : traffic_.next_arrival();
     DOVETAIL_ASSERT(next && *next >= now_);
@@ -289,7 +292,8 @@ Ticks Play::period() const {
   return Ticks(((end - begin).count() + count - 1) / count);
 }
 
-Play play(const Activities& activities, std::size_t max_iterations, Courses* courses, const parallel::Cancellation* cancellation) {
+Play play(const Activities& activities, std::size_t max_iterations, Courses* courses,
+          const parallel::Cancellation* cancellation) {
   DOVETAIL_ASSERT(!activities.items.empty() && max_iterations >= 2);
   Courses own;
   return Engine(activities, max_iterations, courses != nullptr ? *courses : own, cancellation).run();

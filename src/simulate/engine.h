@@ -1,10 +1,11 @@
 // The event engine: activities on devices and links, iteration after iteration.
 //
-// What happens at one moment happens in this order: transfers arrive and activities end, in the order of (iteration, number); what early
-// edges wait for is there; an iteration of which all has ended lets the next one in; then activities begin, each as soon as all that it
-// waits for has ended and its devices are free; of those that can begin at once the one whose turn it is. What does not get its devices
-// waits for the next moment; nothing is ever interrupted. Turns, how far iterations run ahead and when an edge lets go are the rules of
-// plan/turns.h, as for plan::time_iterations, which knows no transfers: where there are none, both answer alike.
+// What happens at one moment happens in this order: transfers arrive and activities end, in the order of (iteration,
+// number); what early edges wait for is there; an iteration of which all has ended lets the next one in; then
+// activities begin, each as soon as all that it waits for has ended and its devices are free; of those that can begin
+// at once the one whose turn it is. What does not get its devices waits for the next moment; nothing is ever
+// interrupted. Turns, how far iterations run ahead and when an edge lets go are the rules of plan/turns.h, as for
+// plan::time_iterations, which knows no transfers: where there are none, both answer alike.
 #pragma once
 
 #include <array>
@@ -21,7 +22,8 @@ namespace dovetail::simulate {
 
 /// What devices do together in every iteration.
 struct Activities {
-  /// Devices are an activity's alone from its beginning to its end; one without any waits for nothing but its predecessors.
+  /// Devices are an activity's alone from its beginning to its end; one without any waits for nothing but its
+  /// predecessors.
   struct Item {
     std::array<cluster::Mesh, 2> devices = {};  ///< a second mesh without devices is none
     base::Ticks duration;                       ///< before its transfers begin; of one without transfers, all of it
@@ -29,8 +31,9 @@ struct Activities {
     bool urgent = false;
   };
   std::vector<Item> items;
-  std::vector<plan::ActivityEdge> edges;  ///< between items; early ones of items that last no less, and have no transfers
-  int links = 0;                          ///< how many there are for transfers
+  std::vector<plan::ActivityEdge>
+      edges;      ///< between items; early ones of items that last no less, and have no transfers
+  int links = 0;  ///< how many there are for transfers
 };
 
 /// No predecessor, no activity.
@@ -41,15 +44,17 @@ struct Played {
   base::Ticks begin;
   base::Ticks end;
   std::vector<base::Ticks> arrivals = {};  ///< [transfer of the item]
-  /// What it began behind, and waited for: iteration * items + item; `nothing` where it began at time 0. Of a predecessor and an activity
-  /// that had its devices the predecessor, of several the first. Where the edge is early, it has not ended.
+  /// What it began behind, and waited for: iteration * items + item; `nothing` where it began at time 0. Of a
+  /// predecessor and an activity that had its devices the predecessor, of several the first. Where the edge is early,
+  /// it has not ended.
   std::size_t critical_predecessor = nothing;
 };
 
 struct Play {
-  std::vector<Played> played;  ///< [iteration * items + item], those that have ended; others have an end before their beginning
-  base::Ticks begin;           ///< of the stretch that repeats,
-  base::Ticks end;             ///< and of its first repetition
+  std::vector<Played>
+      played;         ///< [iteration * items + item], those that have ended; others have an end before their beginning
+  base::Ticks begin;  ///< of the stretch that repeats,
+  base::Ticks end;    ///< and of its first repetition
   std::size_t iterations = 1;  ///< that it is of
   std::size_t last = 0;        ///< the last iteration that ends by `end`
   bool steady = false;         ///< false: it was cut off, and the stretch is of the later half
@@ -58,11 +63,12 @@ struct Play {
   base::Ticks period() const;
 };
 
-/// Plays until n iterations, with all that is under way at their end, are like the n before: then everything repeats; but at most
-/// `max_iterations`. As many iterations follow, and then each activity once more: for whoever lets the stretch begin at any moment of it,
-/// and asks what was waited for at its end. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, edges
-/// without a circle in an iteration; the links of transfers are below `links`. `courses` is what is known of transfers, and learns; null:
-/// nothing that outlives the play. Where `cancellation` is requested the play is cut off as at the most iterations.
+/// Plays until n iterations, with all that is under way at their end, are like the n before: then everything repeats;
+/// but at most `max_iterations`. As many iterations follow, and then each activity once more: for whoever lets the
+/// stretch begin at any moment of it, and asks what was waited for at its end. REQUIRES: at least one item, at least 2
+/// iterations, meshes within the devices from 0 on, edges without a circle in an iteration; the links of transfers are
+/// below `links`. `courses` is what is known of transfers, and learns; null: nothing that outlives the play. Where
+/// `cancellation` is requested the play is cut off as at the most iterations.
 Play play(const Activities& activities, std::size_t max_iterations, Courses* courses = nullptr,
           const parallel::Cancellation* cancellation = nullptr);
 

@@ -8,7 +8,8 @@
 namespace dovetail::simulate {
 namespace {
 
-/// Shares out one link after the other, the most crowded first, until every transfer has its part. Links are numbered anew, in their order.
+/// Shares out one link after the other, the most crowded first, until every transfer has its part. Links are numbered
+/// anew, in their order.
 class Filling {
  public:
   explicit Filling(const std::vector<const Transfer*>& transfers) : shares_(transfers.size(), -1) {
@@ -52,11 +53,13 @@ class Filling {
   /// Puts transfers in the order of their links.
   void list_transfers() {
     first_transfer_.assign(left_.size() + 1, 0);
-    for (std::size_t link = 0; link < left_.size(); ++link) first_transfer_[link + 1] = first_transfer_[link] + open_[link];
+    for (std::size_t link = 0; link < left_.size(); ++link)
+      first_transfer_[link + 1] = first_transfer_[link] + open_[link];
     transfer_on_.resize(link_of_.size());
     std::vector<std::size_t> next(first_transfer_.begin(), first_transfer_.end() - 1);
     for (std::size_t transfer = 0; transfer < shares_.size(); ++transfer)
-      for (std::size_t at = first_link_[transfer]; at < first_link_[transfer + 1]; ++at) transfer_on_[next[link_of_[at]]++] = transfer;
+      for (std::size_t at = first_link_[transfer]; at < first_link_[transfer + 1]; ++at)
+        transfer_on_[next[link_of_[at]]++] = transfer;
   }
 
   double part_of(std::size_t link) const { return std::max(0.0, left_[link]) / static_cast<double>(open_[link]); }

@@ -17,10 +17,10 @@ struct Transfer {
   bool operator==(const Transfer&) const = default;
 };
 
-/// [transfer] what part of the speed it has alone, for all of `transfers` at once: max-min fair (Bertsekas and Gallager, Data Networks,
-/// section 6.5.2). A link's transfers have equal parts of it, but for those that another link holds back to less; what these leave is the
-/// others'. So no transfer could have more without one that has no more than it having less. Links of equal parts go in the order of their
-/// numbers.
+/// [transfer] what part of the speed it has alone, for all of `transfers` at once: max-min fair (Bertsekas and
+/// Gallager, Data Networks, section 6.5.2). A link's transfers have equal parts of it, but for those that another link
+/// holds back to less; what these leave is the others'. So no transfer could have more without one that has no more
+/// than it having less. Links of equal parts go in the order of their numbers.
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
 }  // namespace dovetail::simulate

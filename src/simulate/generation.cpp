@@ -22,8 +22,8 @@ InstanceLimits limits_of(const GenerationTask& task) {
   limits.block_tokens = task.options.block_tokens;
   limits.token_bytes = cost::key_value_bytes(task.facts, task.layout);
   constexpr double max_blocks = 1e12;
-  limits.blocks = static_cast<std::int64_t>(
-      std::clamp(task.key_value_room / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, max_blocks));
+  limits.blocks = static_cast<std::int64_t>(std::clamp(
+      task.key_value_room / (limits.token_bytes * static_cast<double>(limits.block_tokens)), 1.0, max_blocks));
   return limits;
 }
 
@@ -35,7 +35,8 @@ std::vector<std::vector<int>> devices_of(const llm::Layout& layout, const cluste
   return devices;
 }
 
-std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& samples, std::size_t instances, bool min_loaded) {
+std::vector<std::vector<std::size_t>> deal_out(const std::vector<Sample>& samples, std::size_t instances,
+                                               bool min_loaded) {
   std::vector<std::int64_t> groups;
   std::vector<std::int64_t> loads;
   for (const Sample& sample : samples) {
@@ -54,7 +55,8 @@ Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples) {
     longest = std::max(longest, sample.prompt + sample.response);
   }
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
-  return {StepClock(task.facts, task.layout, machine, task.efficiency, longest), limits_of(task), devices_of(task.layout, task.mesh),
+  return {StepClock(task.facts, task.layout, machine, task.efficiency, longest), limits_of(task),
+          devices_of(task.layout, task.mesh),
           deal_out(samples, static_cast<std::size_t>(task.layout.data), task.options.min_loaded)};
 }
 
@@ -112,7 +114,8 @@ Generation simulate_generation(const GenerationTask& task, const std::vector<Sam
   generation.trace.end = generation.end;
   for (std::size_t index = 0; index < instances.size(); ++index) {
     const InstanceLog& log = instances[index].log();
-    generation.trace.lanes.push_back({fleet.devices[index], without_gaps(log.spans, generation.end, BarKind::tail, task.task), log.memory});
+    generation.trace.lanes.push_back(
+        {fleet.devices[index], without_gaps(log.spans, generation.end, BarKind::tail, task.task), log.memory});
   }
   return generation;
 }

@@ -24,7 +24,8 @@ namespace dovetail::simulate {
 struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
-  bool min_loaded = false;     ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
+  bool min_loaded =
+      false;  ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
   std::int64_t block_tokens = batching::cache_block;
 };
 
@@ -47,21 +48,22 @@ struct GenerationCounts {
   std::int64_t prefilled = 0;   ///< tokens of prompts, computed for the first time
   std::int64_t recomputed = 0;  ///< tokens computed again, behind a preemption or a move
   std::int64_t preemptions = 0;
-  std::int64_t peak = 0;  ///< bytes of keys and values on a device of the instance with the most; more than there is room for only
-                          ///< where a single sequence is
+  std::int64_t peak = 0;  ///< bytes of keys and values on a device of the instance with the most; more than there is
+                          ///< room for only where a single sequence is
 };
 
 struct Generation {
   base::Ticks end;
   std::vector<base::Ticks> finished;  ///< [sample]
-  /// A lane an instance, by the number of the replica. Where nothing is left for it, it idles in the tail. Lane::memory: keys and values.
+  /// A lane an instance, by the number of the replica. Where nothing is left for it, it idles in the tail.
+  /// Lane::memory: keys and values.
   Trace trace;
   GenerationCounts counts;
 };
 
-/// Plays all of generation; the same to the bit wherever cost's seconds are. Groups are dealt out to the instances in turn, as engines do,
-/// in the order of their first samples; where there are fewer groups than instances, samples are. REQUIRES: the layout has no fault, engine
-/// settings neither; prompts are at least 1 token, responses at least 0.
+/// Plays all of generation; the same to the bit wherever cost's seconds are. Groups are dealt out to the instances in
+/// turn, as engines do, in the order of their first samples; where there are fewer groups than instances, samples are.
+/// REQUIRES: the layout has no fault, engine settings neither; prompts are at least 1 token, responses at least 0.
 Generation simulate_generation(const GenerationTask& task, const std::vector<Sample>& samples);
 
 // What simulations of more than generation are made of.

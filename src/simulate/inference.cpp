@@ -22,7 +22,12 @@ class InferenceRun {
  public:
   InferenceRun(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
                const std::vector<Worker>& workers)
-      : tasks_(tasks), samples_(samples), workers_(workers), states_(workers.size()), queues_(tasks.size()), to_come_(samples.size()) {
+      : tasks_(tasks),
+        samples_(samples),
+        workers_(workers),
+        states_(workers.size()),
+        queues_(tasks.size()),
+        to_come_(samples.size()) {
     inference_.scored.assign(tasks.size(), std::vector<Ticks>(samples.size()));
     inference_.spans.resize(workers.size());
     inference_.memory.resize(workers.size());
@@ -30,7 +35,8 @@ class InferenceRun {
       limits_.push_back(limit_of(tasks[task], samples));
       lacking_.emplace_back(samples.size(), 1 + tasks[task].after.size());
       std::vector<double>& fitting = replicas_.emplace_back();
-      for (const Worker& worker : workers) fitting.push_back(static_cast<double>(replicas_on(tasks[task], worker.devices.size())));
+      for (const Worker& worker : workers)
+        fitting.push_back(static_cast<double>(replicas_on(tasks[task], worker.devices.size())));
     }
     for (std::size_t sample = 0; sample < samples.size(); ++sample) push(ready[sample], Event::Kind::generated, sample);
     for (std::size_t worker = 0; worker < workers.size(); ++worker) {
@@ -66,7 +72,9 @@ class InferenceRun {
     Kind kind;
     std::size_t index;  // sample, batch or worker
 
-    friend bool operator>(const Event& a, const Event& b) { return std::tie(a.time, a.kind, a.index) > std::tie(b.time, b.kind, b.index); }
+    friend bool operator>(const Event& a, const Event& b) {
+      return std::tie(a.time, a.kind, a.index) > std::tie(b.time, b.kind, b.index);
+    }
   };
 
   struct State {
@@ -113,19 +121,23 @@ class InferenceRun {
 
   void choose_model(std::size_t worker) {
     State& state = states_[worker];
-    if (state.model == none && workers_[worker].first_task >= 0) load(worker, static_cast<std::size_t>(workers_[worker].first_task));
+    if (state.model == none && workers_[worker].first_task >= 0)
+      load(worker, static_cast<std::size_t>(workers_[worker].first_task));
     // Loading may take no time.
     if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
     const std::size_t task = max_work(worker);
     if (task != none) load(worker, task);
   }
 
-  Ticks hand_over(const State& state, std::size_t task) const { return state.begun[task] ? Ticks(0) : tasks_[task].hand_over; }
+  Ticks hand_over(const State& state, std::size_t task) const {
+    return state.begun[task] ? Ticks(0) : tasks_[task].hand_over;
+  }
   Ticks loading(std::size_t task) const { return tasks_[task].load + tasks_[task].gathering; }
   /// Until it has what it needs for the task.
   Ticks set_up(const State& state, std::size_t task) const { return hand_over(state, task) + loading(task); }
 
-  /// The task that this worker helps most; none where it helps none, or too little to change models as long as more samples come.
+  /// The task that this worker helps most; none where it helps none, or too little to change models as long as more
+  /// samples come.
   std::size_t max_work(std::size_t worker) {
     const State& helper = states_[worker];
     std::size_t best = none;
@@ -137,7 +149,8 @@ class InferenceRun {
       if (to_come_ > 0 && helper.model != none && work / own < static_cast<double>(loading(task).count())) continue;
       const Holders& holders = holders_of(task);
       work += holders.busy;
-      if (holders.replicas > 0 && work / holders.replicas <= static_cast<double>(set_up(helper, task).count())) continue;
+      if (holders.replicas > 0 && work / holders.replicas <= static_cast<double>(set_up(helper, task).count()))
+        continue;
       if (work / (holders.replicas + own) <= most) continue;
       most = work / (holders.replicas + own);
       best = task;
@@ -236,13 +249,16 @@ class InferenceRun {
 
 }  // namespace
 
-std::size_t replicas_on(const InferTask& task, std::size_t devices) { return devices / static_cast<std::size_t>(task.replica_devices()); }
+std::size_t replicas_on(const InferTask& task, std::size_t devices) {
+  return devices / static_cast<std::size_t>(task.replica_devices());
+}
 
-Inference infer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-                const std::vector<Worker>& workers) {
+Inference infer(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples,
+                const std::vector<Ticks>& ready, const std::vector<Worker>& workers) {
   DOVETAIL_ASSERT(!workers.empty() && ready.size() == samples.size());
   for (const Worker& worker : workers)
-    DOVETAIL_ASSERT(worker.first_task < 0 || replicas_on(tasks[static_cast<std::size_t>(worker.first_task)], worker.devices.size()) > 0);
+    DOVETAIL_ASSERT(worker.first_task < 0 ||
+                    replicas_on(tasks[static_cast<std::size_t>(worker.first_task)], worker.devices.size()) > 0);
   return InferenceRun(tasks, samples, ready, workers).infer();
 }
 

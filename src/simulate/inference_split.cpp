@@ -34,7 +34,8 @@ std::size_t devices_of(const std::vector<InferTask>& tasks, const Shares& shares
 std::vector<std::size_t> by_size(const std::vector<InferTask>& tasks) {
   std::vector<std::size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return size_of(tasks[a]) > size_of(tasks[b]); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return size_of(tasks[a]) > size_of(tasks[b]); });
   return order;
 }
 
@@ -107,8 +108,8 @@ class Beginnings {
   std::optional<SplitInference> best_;
 };
 
-/// One replica after the other goes to the task with the most work for each that it has, of those that still fit; first one to each, the
-/// largest first.
+/// One replica after the other goes to the task with the most work for each that it has, of those that still fit; first
+/// one to each, the largest first.
 Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, std::size_t devices) {
   std::vector<double> work;
   for (const InferTask& task : tasks) work.push_back(limit_of(task, samples).worker_seconds);
@@ -124,7 +125,8 @@ Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sam
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       if (size_of(tasks[task]) > left || shares[task] == 0) continue;
       // work / share of the one is more than that of the other.
-      if (!neediest || work[task] * static_cast<double>(shares[*neediest]) > work[*neediest] * static_cast<double>(shares[task]))
+      if (!neediest ||
+          work[task] * static_cast<double>(shares[*neediest]) > work[*neediest] * static_cast<double>(shares[task]))
         neediest = task;
     }
     if (!neediest) return shares;
@@ -133,9 +135,10 @@ Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sam
   }
 }
 
-/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few more than max_tried
-/// are enough.
-void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size_t left, Shares& shares, std::vector<Shares>& all) {
+/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few
+/// more than max_tried are enough.
+void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size_t left, Shares& shares,
+                std::vector<Shares>& all) {
   if (all.size() > max_tried) return;
   const std::size_t most = left / size_of(tasks[task]);
   if (task + 1 == shares.size()) {
@@ -150,7 +153,8 @@ void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size
 }
 
 /// With a worker's devices moved from one task to another; nothing where the one has not as many.
-std::optional<Shares> moved(const std::vector<InferTask>& tasks, Shares shares, std::size_t devices, std::size_t from, std::size_t to) {
+std::optional<Shares> moved(const std::vector<InferTask>& tasks, Shares shares, std::size_t devices, std::size_t from,
+                            std::size_t to) {
   const std::size_t free = devices - devices_of(tasks, shares);
   const std::size_t lacking = size_of(tasks[to]) > free ? size_of(tasks[to]) - free : 0;
   const std::size_t given = std::max<std::size_t>(1, (lacking + size_of(tasks[from]) - 1) / size_of(tasks[from]));
@@ -179,7 +183,8 @@ void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares sh
 
 }  // namespace
 
-std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<FreeDevice>& devices, std::vector<FreeDevice>& left) {
+std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<FreeDevice>& devices,
+                         std::vector<FreeDevice>& left) {
   std::vector<Worker> workers;
   std::size_t used = 0;
   for (const std::size_t task : by_size(tasks))
@@ -190,11 +195,13 @@ std::vector<Worker> fill(const std::vector<InferTask>& tasks, const std::vector<
 }
 
 bool can_split(const std::vector<InferTask>& tasks, std::size_t freed, std::size_t later) {
-  return std::all_of(tasks.begin(), tasks.end(), [&](const InferTask& task) { return size_of(task) <= std::max(freed, later); });
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [&](const InferTask& task) { return size_of(task) <= std::max(freed, later); });
 }
 
-SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-                          std::vector<FreeDevice> freed, std::vector<FreeDevice> later) {
+SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples,
+                          const std::vector<Ticks>& ready, std::vector<FreeDevice> freed,
+                          std::vector<FreeDevice> later) {
   if (tasks.empty()) return {};
   DOVETAIL_ASSERT(can_split(tasks, freed.size(), later.size()));
   std::sort(freed.begin(), freed.end());

@@ -79,14 +79,16 @@ void Instance::play_chunks(const batching::EngineStep& step) {
 }
 
 /// What decoding takes alone, then what prompts add to it: first what is computed again.
-void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill, std::size_t sequences, Ticks end) {
+void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill,
+                           std::size_t sequences, Ticks end) {
   const Ticks decoded = std::min(end, now_ + base::ticks_of_seconds(seconds.decode.all));
   const double part = static_cast<double>(prefill.again) / static_cast<double>(prefill.first + prefill.again);
   const auto computed = static_cast<std::int64_t>(sequences);
-  if (decoding.sequences > 0) show_span(decoded, BarKind::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
+  if (decoding.sequences > 0)
+    show_span(decoded, BarKind::decode, decoding.sequences, base::ticks_of_seconds(seconds.decode.launch));
   if (prefill.again > 0)
-    show_span(prefill.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end, BarKind::recompute,
-              computed, Ticks(0));
+    show_span(prefill.first > 0 ? std::min(end, decoded + base::ticks_of_seconds(seconds.prefill * part)) : end,
+              BarKind::recompute, computed, Ticks(0));
   if (prefill.first > 0) show_span(end, BarKind::prefill, computed, Ticks(0));
 }
 
@@ -98,13 +100,15 @@ void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
     const batching::Sequence& sequence = engine_.running()[place];
     steps = std::min(steps, members_[sequence.id].response - sequence.done);
   }
-  steps = steps_until(arrivals_.empty() ? time : std::min(time, arrivals_.front().first), decoding, engine_.steps_unchanged(steps));
+  steps = steps_until(arrivals_.empty() ? time : std::min(time, arrivals_.front().first), decoding,
+                      engine_.steps_unchanged(steps));
   const ActivitySeconds seconds = clock_->decode(decoding.sequences, decoding.context, steps);
   const Ticks length = std::max(Ticks(steps), base::ticks_of_seconds(seconds.all));
   const std::int64_t parts = std::clamp<std::int64_t>(steps / 64, 1, 16);
   for (std::int64_t part = 0; part < parts; ++part)
     show_memory(now_ + Ticks(length.count() / parts * part), engine_.blocks_after(steps * (part + 1) / parts));
-  show_span(now_ + length, BarKind::decode, decoding.sequences, std::min(length, base::ticks_of_seconds(seconds.launch)));
+  show_span(now_ + length, BarKind::decode, decoding.sequences,
+            std::min(length, base::ticks_of_seconds(seconds.launch)));
   now_ += length;
   log_.decoded += steps * decoding.sequences;
   engine_.advance(steps);
@@ -162,7 +166,8 @@ Instance::Prefill Instance::prefill_of(const batching::EngineStep& step) const {
 }
 
 void Instance::show_memory(Ticks time, std::int64_t blocks) {
-  const auto bytes = static_cast<std::int64_t>(std::llround(static_cast<double>(blocks * limits_.block_tokens) * limits_.token_bytes));
+  const auto bytes =
+      static_cast<std::int64_t>(std::llround(static_cast<double>(blocks * limits_.block_tokens) * limits_.token_bytes));
   log_.peak = std::max(log_.peak, bytes);
   if (!log_.memory.empty() && log_.memory.back().first == time)
     log_.memory.back().second = bytes;

@@ -1,11 +1,13 @@
 // One instance of a generation engine, from event to event: continuous batching over a paged cache of keys and values.
 //
-// An instance is one data-parallel replica of the actor's generate layout. batching/engine_scheduler.h has the rules of its batches; here
-// are the clock, the ends of sequences, and the log:
-// - A sequence of prompt p and response r decodes r steps; the first has p tokens before it (as in cost/generation.h). One of r = 0 ends
+// An instance is one data-parallel replica of the actor's generate layout. batching/engine_scheduler.h has the rules of
+// its batches; here are the clock, the ends of sequences, and the log:
+// - A sequence of prompt p and response r decodes r steps; the first has p tokens before it (as in cost/generation.h).
+// One of r = 0 ends
 //   with its prefill.
 // - Where lengths are predicted, whoever has the longest response enters first.
-// - Between two events (a sequence ends, enters, is preempted or arrives) all decode steps are one stretch of time, whose seconds are a sum
+// - Between two events (a sequence ends, enters, is preempted or arrives) all decode steps are one stretch of time,
+// whose seconds are a sum
 //   over StepClock's pieces.
 #pragma once
 
@@ -28,7 +30,8 @@ struct InstanceLimits : batching::EngineLimits {
   double token_bytes = 0;  ///< keys and values of a token, on each device
 };
 
-/// A sample on an instance: what the engine knows of it, and what only the simulator does. An instance names it (`id`) itself.
+/// A sample on an instance: what the engine knows of it, and what only the simulator does. An instance names it (`id`)
+/// itself.
 struct Sequence : batching::Sequence {
   std::size_t sample = 0;
   std::int64_t response = 0;
@@ -38,8 +41,8 @@ struct Sequence : batching::Sequence {
 struct InstanceLog {
   std::vector<std::pair<std::size_t, base::Ticks>> finished;  ///< sample and time, in order of time
   std::vector<Span> spans;                                    ///< in order; gaps where nothing ran
-  /// Keys and values on each device from that time on. Within a stretch they grow step by step: at most 16 steps are shown, each as high as
-  /// its end.
+  /// Keys and values on each device from that time on. Within a stretch they grow step by step: at most 16 steps are
+  /// shown, each as high as its end.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
   std::int64_t peak = 0;        ///< bytes
   std::int64_t decoded = 0;     ///< tokens
@@ -62,8 +65,8 @@ class Instance {
   base::Ticks now() const { return now_; }
   /// How many sequences have arrived, or will, and have not ended.
   std::size_t unfinished() const { return arrivals_.size() + engine_.unfinished(); }
-  /// Takes all of them away: those that run first, in the order of their entry. Their `cached` says whether keys and values of all their
-  /// tokens are there.
+  /// Takes all of them away: those that run first, in the order of their entry. Their `cached` says whether keys and
+  /// values of all their tokens are there.
   std::vector<Sequence> leave();
 
   const InstanceLog& log() const { return log_; }
@@ -89,7 +92,8 @@ class Instance {
   void receive();
   void step(base::Ticks time);
   void play_chunks(const batching::EngineStep& step);
-  void show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill, std::size_t sequences, base::Ticks end);
+  void show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill, std::size_t sequences,
+                   base::Ticks end);
   void play_stretch(const batching::EngineStep& step, base::Ticks time);
   std::int64_t steps_until(base::Ticks time, const Batch& decoding, std::int64_t most) const;
   bool end_finished();

@@ -21,7 +21,8 @@ InterStage answer_of(const InterStageTask& task, const Stages& stages, const Pla
 
 }  // namespace
 
-InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sample>& samples, std::optional<double> threshold) {
+InterStage simulate_inter_stage(const InterStageTask& task, const std::vector<Sample>& samples,
+                                std::optional<double> threshold) {
   DOVETAIL_ASSERT(!threshold || (*threshold > 0 && *threshold < 1));
   Stages stages(task, samples);
   std::optional<PlayedStages> fused;

@@ -55,7 +55,8 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
   for (const Span& span : log.spans) spans.add(span, BarKind::tail);
   spans.idle_until(played.stopped[instance], BarKind::tail);
   const Ticks left = played.left[instance];
-  if (left > played.stopped[instance]) spans.add({played.stopped[instance], left, BarKind::migration, task}, BarKind::tail);
+  if (left > played.stopped[instance])
+    spans.add({played.stopped[instance], left, BarKind::migration, task}, BarKind::tail);
   Lane lane;
   lane.memory = log.memory;
   for (auto& [time, bytes] : lane.memory) bytes += stages.held;

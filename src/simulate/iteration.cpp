@@ -34,7 +34,8 @@ Activities bar_kinds_of(const Workload& workload) {
     Activities::Item item;
     item.devices = activity.devices;
     // A device's link to host memory has the device's number behind all devices.
-    if (activity.host) item.devices[0] = {workload.devices + activity.host->devices.first, activity.host->devices.count};
+    if (activity.host)
+      item.devices[0] = {workload.devices + activity.host->devices.first, activity.host->devices.count};
     item.duration = activity.trace.end;
     // Generation on other devices waits for new weights.
     item.urgent = plan::is_urgent(activity.reallocation, activity.devices[1].count > 0);
@@ -64,7 +65,8 @@ bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first 
 /// Where the activities' traces have each device.
 class Places {
  public:
-  explicit Places(const Workload& workload) : workload_(workload), lane_of_(static_cast<std::size_t>(workload.devices)) {
+  explicit Places(const Workload& workload)
+      : workload_(workload), lane_of_(static_cast<std::size_t>(workload.devices)) {
     for (std::vector<int>& lanes : lane_of_) lanes.assign(workload.activities.size(), absent);
     for (std::size_t activity = 0; activity < workload.activities.size(); ++activity) place(activity);
   }
@@ -74,7 +76,8 @@ class Places {
 
   int lane(int device, std::size_t activity) const { return lane_of_[static_cast<std::size_t>(device)][activity]; }
 
-  /// In which lanes the device is, and what it holds in each activity: equal where two devices do the same, but for transfers.
+  /// In which lanes the device is, and what it holds in each activity: equal where two devices do the same, but for
+  /// transfers.
   std::vector<std::int64_t> key(int device) const {
     const std::vector<int>& lanes = lane_of_[static_cast<std::size_t>(device)];
     std::vector<std::int64_t> key(lanes.begin(), lanes.end());
@@ -115,7 +118,8 @@ class Cutter {
   Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
       : workload_(workload), play_(play), stretch_(stretch), places_(workload) {
     for (std::size_t node = 0; node < play.played.size(); ++node)
-      if (play.played[node].end > stretch.begin && !activity_of(node).transfers.empty()) own_arrivals_[node] = arrivals_of(node);
+      if (play.played[node].end > stretch.begin && !activity_of(node).transfers.empty())
+        own_arrivals_[node] = arrivals_of(node);
   }
 
   Trace cut() const {
@@ -152,8 +156,8 @@ class Cutter {
     return made;
   }
 
-  /// [device] when the last of what it sends or receives has arrived. Those that differ by no more than a microsecond are taken for one,
-  /// the last of them: they are then of devices that do the same.
+  /// [device] when the last of what it sends or receives has arrived. Those that differ by no more than a microsecond
+  /// are taken for one, the last of them: they are then of devices that do the same.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
     const Played& played = play_.played[node];
     const Activity& activity = activity_of(node);
@@ -181,7 +185,8 @@ class Cutter {
     std::map<std::vector<std::int64_t>, std::vector<int>> alike;
     for (int device = 0; device < workload_.devices; ++device) {
       std::vector<std::int64_t> key = places_.key(device);
-      for (const auto& [node, arrivals] : own_arrivals_) key.push_back(arrivals[static_cast<std::size_t>(device)].count());
+      for (const auto& [node, arrivals] : own_arrivals_)
+        key.push_back(arrivals[static_cast<std::size_t>(device)].count());
       alike[key].push_back(device);
     }
     std::vector<std::vector<int>> classes;
@@ -248,8 +253,8 @@ class Cutter {
     span.launch = launched(to) - launched(from);
     span.begin = from - stretch_.begin;
     span.end = to - stretch_.begin;
-    const bool goes_on =
-        !lane.spans.empty() && is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind && lane.spans.back().task == span.task;
+    const bool goes_on = !lane.spans.empty() && is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind &&
+                         lane.spans.back().task == span.task;
     if (goes_on)
       lane.spans.back().end = span.end;
     else
@@ -270,7 +275,8 @@ class Cutter {
       if (from >= stretch_.end || (is_over && until <= stretch_.begin)) continue;
       // What is loaded for an activity that begins with the next stretch is there until then.
       const bool stays = !is_over || until > stretch_.end || (until == stretch_.end && !host->back);
-      add_memory(lane.memory, std::max(from, stretch_.begin) - stretch_.begin, stays ? end : until - stretch_.begin, host->bytes);
+      add_memory(lane.memory, std::max(from, stretch_.begin) - stretch_.begin, stays ? end : until - stretch_.begin,
+                 host->bytes);
     }
   }
 

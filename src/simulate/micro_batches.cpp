@@ -14,7 +14,8 @@ namespace {
 std::int64_t tokens_of(const Sample& sample) { return sample.prompt + sample.response; }
 
 BatchSeconds seconds_of_tokens(const InferTask& task, const llm::Tokens& micro_batch) {
-  const cost::InferencePasses passes = cost::inference_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
+  const cost::InferencePasses passes =
+      cost::inference_passes(task.facts, task.layout, micro_batch, task.machine, task.efficiency);
   BatchSeconds seconds;
   for (const cost::PassSeconds& stage : passes.stages) {
     if (stage.sum() > seconds.next) {
@@ -40,24 +41,29 @@ MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& sampl
   MicroBatchLimit limit{std::floor(task.micro_batching.sequences), task.micro_batching.tokens};
   if (task.micro_batching.count > 0) limit = {std::ceil(count / task.layout.data / task.micro_batching.count), 0};
   if (limit.sequences < 1 && limit.tokens <= 0) limit.sequences = 1;
-  const double full = std::clamp(limit.tokens > 0 ? limit.tokens * count / std::max(1.0, all.count) : limit.sequences, 1.0, count);
+  const double full =
+      std::clamp(limit.tokens > 0 ? limit.tokens * count / std::max(1.0, all.count) : limit.sequences, 1.0, count);
   limit.worker_seconds = seconds_of_tokens(task, {all.count * full / count, all.squares * full / count}).next / full;
   return limit;
 }
 
-std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit, double replicas,
-                                   const std::vector<Sample>& samples) {
+std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
+                                   double replicas, const std::vector<Sample>& samples) {
   // Whole ones: a limit is not there where it is 0.
-  const auto whole = [&](double each) { return each > 0 ? std::max<std::int64_t>(1, cost::whole_limit(each * replicas)) : 0; };
+  const auto whole = [&](double each) {
+    return each > 0 ? std::max<std::int64_t>(1, cost::whole_limit(each * replicas)) : 0;
+  };
   const auto length_of = [&](std::size_t index) { return tokens_of(samples[queue[index]]); };
-  const auto end = queue.begin() + static_cast<std::ptrdiff_t>(batching::count_that_fit(
-                                       std::min(most, queue.size()), whole(limit.sequences), whole(limit.tokens), length_of));
+  const auto end =
+      queue.begin() + static_cast<std::ptrdiff_t>(batching::count_that_fit(
+                          std::min(most, queue.size()), whole(limit.sequences), whole(limit.tokens), length_of));
   const std::vector<std::size_t> taken(queue.begin(), end);
   queue.erase(queue.begin(), end);
   return taken;
 }
 
-BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas, const std::vector<Sample>& samples) {
+BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas,
+                        const std::vector<Sample>& samples) {
   const double parts = std::min(replicas, static_cast<double>(batch.size()));
   llm::Tokens micro_batch;
   for (const std::size_t sample : batch) {

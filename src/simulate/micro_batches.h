@@ -17,12 +17,13 @@ struct MicroBatchLimit {
   double worker_seconds = 0;  ///< that a sample of the mean length keeps a replica busy
 };
 
-/// Of a task that scores all these samples in its own layout: a number of micro-batches is a number of sequences for each.
+/// Of a task that scores all these samples in its own layout: a number of micro-batches is a number of sequences for
+/// each.
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
 
 /// Takes from the front of `queue` a micro-batch for each replica, at most `most` samples, at least one.
-std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit, double replicas,
-                                   const std::vector<Sample>& samples);
+std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
+                                   double replicas, const std::vector<Sample>& samples);
 
 /// Seconds of a micro-batch on each of several replicas.
 struct BatchSeconds {
@@ -31,7 +32,9 @@ struct BatchSeconds {
   double launch = 0;  ///< of `next`: waiting for launches
 };
 
-/// The samples' tokens are shared out evenly over the replicas, or over as many as there are samples. REQUIRES: at least one sample.
-BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas, const std::vector<Sample>& samples);
+/// The samples' tokens are shared out evenly over the replicas, or over as many as there are samples. REQUIRES: at
+/// least one sample.
+BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas,
+                        const std::vector<Sample>& samples);
 
 }  // namespace dovetail::simulate

@@ -58,7 +58,8 @@ class Prompts {
   std::set<std::tuple<std::size_t, std::size_t, std::int64_t>> seen_;
 };
 
-std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& destinations, std::vector<Instance>& instances) {
+std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& destinations,
+                           std::vector<Instance>& instances) {
   Prompts prompts(fleet);
   std::vector<std::size_t> load(instances.size(), 0);
   for (const std::size_t destination : destinations) load[destination] = instances[destination].unfinished();
@@ -66,8 +67,8 @@ std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& d
   for (std::size_t from = 0; from < instances.size(); ++from) {
     if (std::binary_search(destinations.begin(), destinations.end(), from)) continue;
     for (const Sequence& sequence : instances[from].leave()) {
-      const std::size_t to =
-          *std::min_element(destinations.begin(), destinations.end(), [&](std::size_t a, std::size_t b) { return load[a] < load[b]; });
+      const std::size_t to = *std::min_element(destinations.begin(), destinations.end(),
+                                               [&](std::size_t a, std::size_t b) { return load[a] < load[b]; });
       ++load[to];
       Move& move = moves.emplace_back(Move{from, to, sequence});
       if (sequence.cached) move.tokens = prompts.is_new(from, to, sequence) ? sequence.tokens() : sequence.done;
@@ -77,7 +78,9 @@ std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& d
 }
 
 /// Links of an instance: from it and to it, within its node and between nodes.
-int link_of(std::size_t instance, bool sends, bool between) { return static_cast<int>(4 * instance) + (between ? 2 : 0) + (sends ? 0 : 1); }
+int link_of(std::size_t instance, bool sends, bool between) {
+  return static_cast<int>(4 * instance) + (between ? 2 : 0) + (sends ? 0 : 1);
+}
 
 /// When each has arrived, if keys and values go with it; `starts`: [instance] when it may begin to send.
 void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Ticks>& starts, std::vector<Move>& moves) {
@@ -87,14 +90,15 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
     const double bytes = static_cast<double>(move.tokens) * fleet.limits.token_bytes;
     move.transfer.links = {link_of(move.from, true, move.between), link_of(move.to, false, move.between)};
     move.transfer.bytes = std::llround(bytes);
-    move.transfer.alone =
-        std::max(Ticks(1), base::ticks_of_seconds(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
+    move.transfer.alone = std::max(
+        Ticks(1), base::ticks_of_seconds(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
   }
   Traffic traffic(static_cast<int>(4 * starts.size()));
   // Each instance's next one; the moves of an instance stand together.
   std::vector<std::pair<Ticks, std::size_t>> waiting;
   for (std::size_t index = 0; index < moves.size(); ++index)
-    if (index == 0 || moves[index].from != moves[index - 1].from) waiting.emplace_back(starts[moves[index].from], index);
+    if (index == 0 || moves[index].from != moves[index - 1].from)
+      waiting.emplace_back(starts[moves[index].from], index);
   std::sort(waiting.begin(), waiting.end());
   std::size_t begun = 0;
   while (begun < waiting.size() || !traffic.empty()) {
@@ -124,7 +128,8 @@ double seconds_to_compute(const GenerationTask& task, const Fleet& fleet, const 
   }
   double most = 0;
   for (const llm::Tokens& own : tokens)
-    if (own.count > 0) most = std::max(most, cost::prefill_seconds(task.facts, task.layout, own, machine, task.efficiency));
+    if (own.count > 0)
+      most = std::max(most, cost::prefill_seconds(task.facts, task.layout, own, machine, task.efficiency));
   return most;
 }
 
@@ -140,8 +145,8 @@ void forget(const std::vector<Ticks>& starts, std::vector<Move>& moves) {
 
 }  // namespace
 
-std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples, std::size_t unfinished,
-                              std::int64_t max_sequence) {
+std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
+                              std::size_t unfinished, std::int64_t max_sequence) {
   double prompts = 0;
   double responses = 0;
   double squares = 0;
@@ -154,15 +159,16 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
   // A sequence met at a random moment has half of the responses' squares over their sum.
   const double context = prompts + (responses > 0 ? squares / (2 * responses) : 0);
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
-  const double flat =
-      std::min(static_cast<double>(fleet.limits.sequences), cost::flat_batch(task.facts, task.layout, context, machine, task.efficiency));
+  const double flat = std::min(static_cast<double>(fleet.limits.sequences),
+                               cost::flat_batch(task.facts, task.layout, context, machine, task.efficiency));
   const double room = static_cast<double>(fleet.limits.blocks) * static_cast<double>(fleet.limits.block_tokens);
   const auto left = static_cast<double>(unfinished);
-  return static_cast<std::size_t>(std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(max_sequence) / room)}));
+  return static_cast<std::size_t>(
+      std::max({1.0, std::ceil(left / flat), std::ceil(left * static_cast<double>(max_sequence) / room)}));
 }
 
-Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, Ticks at, std::size_t destinations,
-                  std::vector<Ticks>& freed) {
+Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, Ticks at,
+                  std::size_t destinations, std::vector<Ticks>& freed) {
   Migration migration;
   migration.at = at;
   for (const Instance& instance : instances) migration.unfinished += instance.unfinished();

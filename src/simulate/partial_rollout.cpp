@@ -34,8 +34,8 @@ using Finished = std::pair<std::size_t, Ticks>;
 
 class Rollout {
  public:
-  Rollout(const GenerationTask& task, std::int64_t longest, const std::function<std::vector<Sample>(std::uint64_t)>& samples_of,
-          const PartialRolloutOptions& options)
+  Rollout(const GenerationTask& task, std::int64_t longest,
+          const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options)
       : fleet_(fleet_of(task, {{1, longest - 1, 0}})),
         task_(task.task),
         samples_of_(samples_of),
@@ -53,7 +53,8 @@ class Rollout {
       for (Instance& instance : instances) instance.run_until(enough);
       finish(instances, played);
     }
-    for (std::size_t instance = 0; instance < instances.size(); ++instance) carry_over(instances[instance], waiting_[instance]);
+    for (std::size_t instance = 0; instance < instances.size(); ++instance)
+      carry_over(instances[instance], waiting_[instance]);
     train(played);
     held_ += played.decoded - played.trained;
     played.held = held_;
@@ -89,8 +90,8 @@ class Rollout {
   }
 
   std::size_t emptiest() const {
-    const auto least =
-        std::min_element(waiting_.begin(), waiting_.end(), [](const auto& one, const auto& other) { return one.size() < other.size(); });
+    const auto least = std::min_element(waiting_.begin(), waiting_.end(),
+                                        [](const auto& one, const auto& other) { return one.size() < other.size(); });
     return static_cast<std::size_t>(least - waiting_.begin());
   }
 
@@ -112,7 +113,8 @@ class Rollout {
       instance.run_until(Ticks::max());
       finished.insert(finished.end(), instance.log().finished.begin(), instance.log().finished.end());
     }
-    std::sort(finished.begin(), finished.end(), [](const Finished& a, const Finished& b) { return a.second < b.second; });
+    std::sort(finished.begin(), finished.end(),
+              [](const Finished& a, const Finished& b) { return a.second < b.second; });
     std::size_t complete = complete_.size();
     for (const auto& [sample, time] : finished)
       if (--left[samples_[sample].group] == 0 && ++complete == options_.trained) return time;
@@ -128,8 +130,9 @@ class Rollout {
       played.recomputed += instance.log().recomputed;
       finished.insert(finished.end(), instance.log().finished.begin(), instance.log().finished.end());
     }
-    std::sort(finished.begin(), finished.end(),
-              [](const Finished& a, const Finished& b) { return std::tie(a.second, a.first) < std::tie(b.second, b.first); });
+    std::sort(finished.begin(), finished.end(), [](const Finished& a, const Finished& b) {
+      return std::tie(a.second, a.first) < std::tie(b.second, b.first);
+    });
     for (const auto& [sample, time] : finished) {
       note(sample, samples_[sample].response);
       const std::size_t group = samples_[sample].group;
@@ -189,9 +192,9 @@ class Rollout {
 
 }  // namespace
 
-std::vector<PartialRollout> simulate_partial_rollout(const GenerationTask& task, std::int64_t longest,
-                                                     const std::function<std::vector<Sample>(std::uint64_t)>& samples_of,
-                                                     const PartialRolloutOptions& options) {
+std::vector<PartialRollout> simulate_partial_rollout(
+    const GenerationTask& task, std::int64_t longest,
+    const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options) {
   Rollout rollout(task, longest, samples_of, options);
   for (std::size_t iteration = 0; iteration < options.warm_up; ++iteration) rollout.play();
   std::vector<PartialRollout> played;

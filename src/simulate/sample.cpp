@@ -4,8 +4,8 @@
 
 namespace dovetail::simulate {
 
-std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences, std::uint64_t seed,
-                                 std::uint64_t draw) {
+std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences,
+                                 std::uint64_t seed, std::uint64_t draw) {
   const bool per_sample = sequences.per == workflow::SequenceCount::Per::sample;
   const std::int64_t of_prompt = sequences.count * (per_sample ? workload.samples_per_prompt : 1);
   base::Random prompts(seed, 2 * draw);

@@ -17,10 +17,10 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
-/// The samples that a generate task with these sequences has in an iteration, group by group: group g is prompt g. Draw number `draw` of a
-/// seed is the same on every machine, and independent of the others. Prompts and responses come from streams of their own: more samples of
-/// a prompt change no prompt.
-std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences, std::uint64_t seed,
-                                 std::uint64_t draw);
+/// The samples that a generate task with these sequences has in an iteration, group by group: group g is prompt g. Draw
+/// number `draw` of a seed is the same on every machine, and independent of the others. Prompts and responses come from
+/// streams of their own: more samples of a prompt change no prompt.
+std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences,
+                                 std::uint64_t seed, std::uint64_t draw);
 
 }  // namespace dovetail::simulate

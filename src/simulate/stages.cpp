@@ -39,7 +39,8 @@ Stages::Stages(const InterStageTask& task, const std::vector<Sample>& samples)
 std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const auto count = static_cast<double>(samples_.size());
   // 0.29 of 100 samples are 29, whatever the product rounds to.
-  const auto left = std::clamp<std::size_t>(static_cast<std::size_t>(std::floor(threshold * count + 1e-6)), 1, samples_.size());
+  const auto left =
+      std::clamp<std::size_t>(static_cast<std::size_t>(std::floor(threshold * count + 1e-6)), 1, samples_.size());
   if (left == samples_.size()) return std::nullopt;
   std::int64_t longest = task_.max_sequence;
   if (longest == 0)
@@ -51,7 +52,8 @@ std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const std::size_t later = destinations * fleet_.devices.front().size();
   if (!has_replica(task_.infer, freed) || !can_split(task_.infer, freed, later)) return std::nullopt;
   const Ticks at = time_of(left);
-  if (static_cast<double>((plain_.generation_end - at).count()) < min_tail * static_cast<double>(plain_.generation_end.count()))
+  if (static_cast<double>((plain_.generation_end - at).count()) <
+      min_tail * static_cast<double>(plain_.generation_end.count()))
     return std::nullopt;
   return play_fused(at, destinations);
 }
@@ -96,7 +98,8 @@ void Stages::play_plain() {
     return;
   }
   Worker& all = plain_.workers.emplace_back();
-  for (const std::vector<int>& devices : fleet_.devices) all.devices.insert(all.devices.end(), devices.begin(), devices.end());
+  for (const std::vector<int>& devices : fleet_.devices)
+    all.devices.insert(all.devices.end(), devices.begin(), devices.end());
   all.from = plain_.end = end + task_.drop;
   plain_.inference.spans.emplace_back();
   plain_.inference.memory.emplace_back();
@@ -106,8 +109,9 @@ void Stages::play_plain() {
 /// Behind what plain_ has.
 void Stages::infer_alone(const InferTask& infer) {
   plain_.inference.memory.front().emplace_back(plain_.end, infer.held);
-  for (const auto& [length, bar_kind] :
-       {std::pair(infer.hand_over, BarKind::hand_over), {infer.load, BarKind::loading}, {infer.alone, BarKind::infer}}) {
+  for (const auto& [length, bar_kind] : {std::pair(infer.hand_over, BarKind::hand_over),
+                                         {infer.load, BarKind::loading},
+                                         {infer.alone, BarKind::infer}}) {
     if (length == Ticks(0)) continue;
     plain_.inference.spans.front().push_back({plain_.end, plain_.end + length, bar_kind, infer.task, 0, {}});
     plain_.end += length;

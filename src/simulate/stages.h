@@ -14,7 +14,8 @@
 
 namespace dovetail::simulate {
 
-/// What is left when all but this part of generation is over is no tail: the last samples end together, and nothing migrates.
+/// What is left when all but this part of generation is over is no tail: the last samples end together, and nothing
+/// migrates.
 inline constexpr double min_tail = 0.01;
 
 /// A generate task and those that score its samples on the same devices.
@@ -40,7 +41,8 @@ struct PlayedStages {
   base::Ticks end;
 };
 
-/// Plays the rules of inter_stage.h; what all thresholds share is played once. Task and samples must outlive it. It must not be moved.
+/// Plays the rules of inter_stage.h; what all thresholds share is played once. Task and samples must outlive it. It
+/// must not be moved.
 class Stages {
  public:
   Stages(const InterStageTask& task, const std::vector<Sample>& samples);
@@ -52,7 +54,8 @@ class Stages {
   const PlayedStages& plain() const { return plain_; }
   /// Nothing where nothing migrates at this threshold.
   std::optional<PlayedStages> with_threshold(double threshold);
-  /// The end where nothing migrates, but behind generation the tasks share the devices out as infer_best() does; one alone has them all.
+  /// The end where nothing migrates, but behind generation the tasks share the devices out as infer_best() does; one
+  /// alone has them all.
   base::Ticks side_by_side() const;
 
  private:

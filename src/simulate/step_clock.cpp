@@ -52,7 +52,8 @@ const StepClock::Batch& StepClock::batch_of(std::int64_t sequences) {
   if (batches_.size() <= index) batches_.resize(index + 1);
   Batch& batch = batches_[index];
   if (batch.all.empty())
-    batch = {pieces_of(static_cast<double>(sequences), efficiency_), pieces_of(static_cast<double>(sequences), no_launch_)};
+    batch = {pieces_of(static_cast<double>(sequences), efficiency_),
+             pieces_of(static_cast<double>(sequences), no_launch_)};
   return batch;
 }
 
@@ -80,7 +81,8 @@ ActivitySeconds StepClock::decode(std::int64_t sequences, double context, std::i
 MixedSeconds StepClock::mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled) {
   MixedSeconds seconds;
   if (sequences > 0) seconds.decode = decode(sequences, context, 1);
-  seconds.prefill = cost::mixed_step_seconds(facts_, layout_, {static_cast<double>(sequences), context}, prefilled, machine_, efficiency_) -
+  seconds.prefill = cost::mixed_step_seconds(facts_, layout_, {static_cast<double>(sequences), context}, prefilled,
+                                             machine_, efficiency_) -
                     seconds.decode.all;
   return seconds;
 }

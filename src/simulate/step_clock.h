@@ -25,21 +25,22 @@ struct MixedSeconds {
   double prefill = 0;
 };
 
-/// The seconds of an instance's steps. For a given batch cost::decode_step_seconds is linear in the context in pieces: these are found
-/// once, by bisection to less than a token, and the seconds of many steps are then a sum over pieces. It is the sum of the single steps but
-/// for rounding (1e-9 of it) and one step a kink, which is taken for at most a token's worth of slope off. Not safe for several threads at
-/// once.
+/// The seconds of an instance's steps. For a given batch cost::decode_step_seconds is linear in the context in pieces:
+/// these are found once, by bisection to less than a token, and the seconds of many steps are then a sum over pieces.
+/// It is the sum of the single steps but for rounding (1e-9 of it) and one step a kink, which is taken for at most a
+/// token's worth of slope off. Not safe for several threads at once.
 class StepClock {
  public:
   /// `longest`: tokens of the longest sequence. `facts` must outlive it.
-  StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine, const cost::Efficiency& efficiency,
-            std::int64_t longest);
+  StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine,
+            const cost::Efficiency& efficiency, std::int64_t longest);
 
-  /// `steps` decode steps of `sequences`, the first with `context` tokens before each on average, each next with one more.
-  /// REQUIRES: sequences >= 1.
+  /// `steps` decode steps of `sequences`, the first with `context` tokens before each on average, each next with one
+  /// more. REQUIRES: sequences >= 1.
   ActivitySeconds decode(std::int64_t sequences, double context, std::int64_t steps);
 
-  /// One step that decodes a token of `sequences` (0: none) and computes keys and values of `prefilled`: cost::mixed_step_seconds.
+  /// One step that decodes a token of `sequences` (0: none) and computes keys and values of `prefilled`:
+  /// cost::mixed_step_seconds.
   MixedSeconds mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled);
 
  private:

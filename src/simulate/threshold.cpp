@@ -34,7 +34,8 @@ std::vector<double> usual_thresholds() {
   return thresholds;
 }
 
-std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
+std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
+                                                const std::vector<std::vector<Sample>>& draws,
                                                 const ThresholdOptions& options) {
   DOVETAIL_ASSERT(!draws.empty());
   ThresholdChoice choice;

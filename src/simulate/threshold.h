@@ -25,7 +25,8 @@ std::vector<double> usual_thresholds();
 
 struct ThresholdOptions {
   std::vector<double> thresholds = usual_thresholds();  ///< rising, in (0, 1)
-  std::optional<double> quantile;  ///< in [0, 1], of the draws' ends: the least that at least this fraction does not exceed; else the mean
+  std::optional<double> quantile;  ///< in [0, 1], of the draws' ends: the least that at least this fraction does not
+                                   ///< exceed; else the mean
   int threads = 1;                 ///< that draws are shared out over; they do not change the answer
   const parallel::Cancellation* cancellation = nullptr;
 };
@@ -36,8 +37,10 @@ struct ThresholdChoice {
   base::Ticks side_by_side;            ///< mean or quantile, as a point's value: Stages::side_by_side
 };
 
-/// Plays every threshold on every draw; nothing where that is cancelled. REQUIRES: at least one draw; as simulate_inter_stage.
-std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task, const std::vector<std::vector<Sample>>& draws,
+/// Plays every threshold on every draw; nothing where that is cancelled. REQUIRES: at least one draw; as
+/// simulate_inter_stage.
+std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
+                                                const std::vector<std::vector<Sample>>& draws,
                                                 const ThresholdOptions& options = {});
 
 }  // namespace dovetail::simulate

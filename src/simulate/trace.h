@@ -20,16 +20,18 @@ struct Span {
   base::Ticks begin;
   base::Ticks end;
   BarKind bar_kind = BarKind::dependency;
-  std::int32_t task = -1;   ///< of the workflow: whose work it is, or what is waited for; -1: nobody's
-  std::int64_t amount = 0;  ///< sequences decoded or scored, the number of a micro-batch or mini-batch; 0 where that says nothing
+  std::int32_t task = -1;  ///< of the workflow: whose work it is, or what is waited for; -1: nobody's
+  std::int64_t amount =
+      0;  ///< sequences decoded or scored, the number of a micro-batch or mini-batch; 0 where that says nothing
   base::Ticks launch = {};  ///< of work: the part in which the device waits for launches
 };
 
 /// Devices that do the same at the same time.
 struct Lane {
-  std::vector<int> devices;                                  ///< of the cluster, ascending
-  std::vector<Span> spans;                                   ///< in order, without gaps from 0 to Trace::end
-  std::vector<std::pair<base::Ticks, std::int64_t>> memory;  ///< bytes that the work itself holds on each device, from that time on
+  std::vector<int> devices;  ///< of the cluster, ascending
+  std::vector<Span> spans;   ///< in order, without gaps from 0 to Trace::end
+  std::vector<std::pair<base::Ticks, std::int64_t>>
+      memory;  ///< bytes that the work itself holds on each device, from that time on
 };
 
 struct Trace {

@@ -134,7 +134,9 @@ base::Ticks Traffic::due() const {
   return first_left_ + base::Ticks((first_left_ - started_).count() / static_cast<std::int64_t>(exact_count));
 }
 
-bool Traffic::must_share() const { return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due(); }
+bool Traffic::must_share() const {
+  return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due();
+}
 
 void Traffic::share_out() {
   if (changed_.empty() || !must_share()) return;

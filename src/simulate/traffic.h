@@ -12,8 +12,8 @@
 
 namespace dovetail::simulate {
 
-/// How transfers that began together went, where no other joined them. The weights of a plan go the same way in every iteration, draw and
-/// at every threshold: it is worked out once.
+/// How transfers that began together went, where no other joined them. The weights of a plan go the same way in every
+/// iteration, draw and at every threshold: it is worked out once.
 class Courses {
  public:
   struct Arrival {
@@ -34,24 +34,27 @@ class Courses {
   std::unordered_multimap<std::size_t, Course> known_;  // by a hash of the transfers
 };
 
-/// Transfers that are under way, as time goes by. When one begins or arrives, shares are made anew for those alone that it is connected
-/// with, link by link: nobody else's change. Of more than `exact_count` transfers, what one leaves when it arrives lies idle until a
-/// part of 1 / `exact_count` of them has arrived, or the time since the first of them began has grown by that part, whichever comes first:
-/// thousands of transfers that all differ by a little would else be shared out thousands of times. It makes them later, by about that part.
+/// Transfers that are under way, as time goes by. When one begins or arrives, shares are made anew for those alone that
+/// it is connected with, link by link: nobody else's change. Of more than `exact_count` transfers, what one leaves when
+/// it arrives lies idle until a part of 1 / `exact_count` of them has arrived, or the time since the first of them
+/// began has grown by that part, whichever comes first: thousands of transfers that all differ by a little would else
+/// be shared out thousands of times. It makes them later, by about that part.
 class Traffic {
  public:
   static constexpr std::size_t exact_count = 50;
 
-  /// Transfers have links below `links`. `courses` has what is known of more than `exact_count` of them, and gets what is found out; null:
-  /// nothing is known. It changes no arrival.
+  /// Transfers have links below `links`. `courses` has what is known of more than `exact_count` of them, and gets what
+  /// is found out; null: nothing is known. It changes no arrival.
   explicit Traffic(int links, Courses* courses = nullptr) : courses_(courses), on_(static_cast<std::size_t>(links)) {}
 
   /// `transfer` begins now; it must outlive its way. `name` says which has arrived. REQUIRES: it takes time.
   void begin(const Transfer& transfer, std::size_t name);
   bool empty() const { return under_way_ == 0; }
-  /// When the next of them arrives, in whole ns, rounded up; or before that, when shares are made anew. REQUIRES: not empty.
+  /// When the next of them arrives, in whole ns, rounded up; or before that, when shares are made anew. REQUIRES: not
+  /// empty.
   base::Ticks next_arrival();
-  /// Goes on to `time`, which is not past next_arrival(): the names of those that have arrived, in the order of their beginning.
+  /// Goes on to `time`, which is not past next_arrival(): the names of those that have arrived, in the order of their
+  /// beginning.
   std::vector<std::size_t> advance(base::Ticks time);
 
  private:

@@ -15,7 +15,8 @@ using workflow::TaskKind;
 /// Where the first task of that kind runs.
 std::int32_t mesh_of(const planner::SearchSpace& space, const planner::Selection& selection, TaskKind kind) {
   const std::vector<workflow::Task>& tasks = space.scenario->job.workflow.tasks;
-  const auto found = std::find_if(tasks.begin(), tasks.end(), [kind](const workflow::Task& task) { return task.kind == kind; });
+  const auto found =
+      std::find_if(tasks.begin(), tasks.end(), [kind](const workflow::Task& task) { return task.kind == kind; });
   return found == tasks.end() ? -1 : selection[static_cast<std::size_t>(found - tasks.begin())].mesh;
 }
 
@@ -28,7 +29,8 @@ void move_inference(const planner::SearchSpace& space, planner::Trial& trial, pl
     if (tasks[task].kind != TaskKind::infer || !space.linked[task].empty() || !space.is_open(task, training)) continue;
     planner::Selection moved = selection;
     moved[task] = {training, 0};
-    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) < trial.score(selection).cost(usable))
+    if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) <
+        trial.score(selection).cost(usable))
       selection = std::move(moved);
   }
 }
@@ -55,7 +57,8 @@ std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space) {
     splits.push_back(std::move(split));
   }
   std::sort(splits.begin(), splits.end(), [](const DeviceSplit& a, const DeviceSplit& b) {
-    return std::tie(a.iteration_seconds, a.training, a.training_first) < std::tie(b.iteration_seconds, b.training, b.training_first);
+    return std::tie(a.iteration_seconds, a.training, a.training_first) <
+           std::tie(b.iteration_seconds, b.training, b.training_first);
   });
   return splits;
 }

@@ -16,9 +16,9 @@ struct DeviceSplit {
   double iteration_seconds = 0;  ///< by the closed form
 };
 
-/// Of every split of the cluster that the placement "disaggregated" knows, the best plan that coordinate descent finds (selection_of), with
-/// those infer tasks moved to the training devices of which that gains, where it fits; the fastest first, and of those as fast the one with
-/// the fewest training devices. The space's scenario says how far off policy.
+/// Of every split of the cluster that the placement "disaggregated" knows, the best plan that coordinate descent finds
+/// (selection_of), with those infer tasks moved to the training devices of which that gains, where it fits; the fastest
+/// first, and of those as fast the one with the fewest training devices. The space's scenario says how far off policy.
 std::vector<DeviceSplit> device_splits(const planner::SearchSpace& space);
 
 }  // namespace dovetail::study

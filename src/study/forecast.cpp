@@ -28,7 +28,8 @@ struct Run {
   Costs costs;
 };
 
-/// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants them.
+/// The steps at which lengths are, for the first time, as far from the first towards the longest as each search wants
+/// them.
 std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::vector<RunPart>& parts, int searches) {
   std::vector<std::int64_t> max_steps{0};
   for (const RunPart& part : parts) max_steps.push_back(growth.step_of_max_length(part.first, part.last));
@@ -39,7 +40,8 @@ std::vector<std::int64_t> search_steps(const LengthGrowth& growth, const std::ve
   for (int search = 0; search < searches; ++search) {
     const double wanted = factors.front() + (longest - factors.front()) * search / std::max(1, searches - 1);
     // No less than the longest but for rounding.
-    const auto reached = std::find_if(factors.begin(), factors.end(), [&](double factor) { return factor >= std::min(wanted, longest); });
+    const auto reached = std::find_if(factors.begin(), factors.end(),
+                                      [&](double factor) { return factor >= std::min(wanted, longest); });
     const std::int64_t step = max_steps[static_cast<std::size_t>(reached - factors.begin())];
     if (std::find(steps.begin(), steps.end(), step) == steps.end()) steps.push_back(step);
   }
@@ -67,7 +69,8 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.scenario, run.growth, step);
-    auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, steps.size() - index));
+    auto ranking =
+        planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, steps.size() - index));
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
     if (!ranking.ok()) continue;
     for (planner::RankedPlan& ranked : ranking->plans) {
@@ -78,7 +81,8 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   }
   if (const auto ended_by = parallel::ended_by(run.scenario.cancellation); ended_by && run.plans.empty())
     return parallel::stopped_before("a plan was found", *ended_by);
-  if (run.plans.empty()) return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
+  if (run.plans.empty())
+    return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
   return {};
 }
 
@@ -109,7 +113,8 @@ bool may_change(const PartCost& from, const PartCost& to, double error) {
   return to.fits && (!from.fits || to.seconds * (1 + error) < from.seconds);
 }
 
-/// The plan of each part: of all sequences that keep the rules the one that takes the least time. REQUIRES: in every part some plan fits.
+/// The plan of each part: of all sequences that keep the rules the one that takes the least time. REQUIRES: in every
+/// part some plan fits.
 std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const double error = run.scenario.software.efficiency.error;
@@ -141,7 +146,8 @@ std::vector<std::size_t> schedule_of(const Run& run, bool starts_with_first) {
   if (!starts_with_first || !first.front().fits) {
     double least = never;
     for (std::size_t plan = 0; plan < plans; ++plan)
-      if (first[plan].fits && first[plan].seconds <= fastest * (1 + error) && left[0][plan] < least) least = left[0][start = plan];
+      if (first[plan].fits && first[plan].seconds <= fastest * (1 + error) && left[0][plan] < least)
+        least = left[0][start = plan];
   }
   std::vector<std::size_t> schedule{start};
   for (std::size_t part = 0; part + 1 < count; ++part) schedule.push_back(next[part][schedule.back()]);
@@ -202,7 +208,8 @@ void add_sums(const Run& run, Forecast& forecast) {
     span.last_seconds = seconds_at(run, span.last, forecast.plans[span.plan]);
   }
   forecast.pause_seconds = pauses_of(run.options, forecast.steps);
-  forecast.restart_seconds = run.options.restart_seconds * static_cast<double>(std::max<std::size_t>(1, forecast.spans.size()) - 1);
+  forecast.restart_seconds =
+      run.options.restart_seconds * static_cast<double>(std::max<std::size_t>(1, forecast.spans.size()) - 1);
   forecast.seconds += forecast.pause_seconds + forecast.restart_seconds;
   forecast.gpu_hours = forecast.seconds * cluster::device_count(run.scenario.job.cluster) / 3600;
   if (run.scenario.job.cluster.price) forecast.price = *run.scenario.job.cluster.price * forecast.gpu_hours;
@@ -210,7 +217,8 @@ void add_sums(const Run& run, Forecast& forecast) {
 
 /// What the first plan of the schedule would do by itself, to the end of all that was asked for.
 void add_kept(const Run& run, std::size_t plan, Forecast& forecast) {
-  const auto over = std::find_if(run.costs.begin(), run.costs.end(), [plan](const auto& row) { return !row[plan].fits; });
+  const auto over =
+      std::find_if(run.costs.begin(), run.costs.end(), [plan](const auto& row) { return !row[plan].fits; });
   const bool cut = forecast.steps < run.options.steps;
   if (over == run.costs.end() && !cut) {
     forecast.kept_seconds = pauses_of(run.options, forecast.steps);
@@ -218,9 +226,11 @@ void add_kept(const Run& run, std::size_t plan, Forecast& forecast) {
     return;
   }
   const std::int64_t from = over == run.costs.begin() || run.costs.empty() ? 0
-                            : over == run.costs.end()                      ? run.parts.back().last
-                                                      : run.parts[static_cast<std::size_t>(over - run.costs.begin())].first;
-  const std::int64_t to = over == run.costs.end() ? forecast.steps : run.parts[static_cast<std::size_t>(over - run.costs.begin())].last;
+                            : over == run.costs.end()
+                                ? run.parts.back().last
+                                : run.parts[static_cast<std::size_t>(over - run.costs.begin())].first;
+  const std::int64_t to =
+      over == run.costs.end() ? forecast.steps : run.parts[static_cast<std::size_t>(over - run.costs.begin())].last;
   if (const auto step = first_overflow(run.scenario, run.growth, run.plans[plan], from, to))
     forecast.overflow = overflow_at(run.scenario, run.growth, run.plans[plan], *step);
 }
@@ -232,10 +242,11 @@ void add_points(const Run& run, Forecast& forecast) {
     if (steps.empty() || step != steps.back()) steps.push_back(step);
   }
   const std::int64_t longest = run.growth.step_of_max_length(0, forecast.steps - 1);
-  if (const auto place = std::lower_bound(steps.begin(), steps.end(), longest); *place != longest) steps.insert(place, longest);
+  if (const auto place = std::lower_bound(steps.begin(), steps.end(), longest); *place != longest)
+    steps.insert(place, longest);
   for (const std::int64_t step : steps) {
-    const auto span =
-        std::find_if(forecast.spans.begin(), forecast.spans.end(), [step](const ForecastSpan& one) { return step <= one.last; });
+    const auto span = std::find_if(forecast.spans.begin(), forecast.spans.end(),
+                                   [step](const ForecastSpan& one) { return step <= one.last; });
     const RunStep there(run.scenario, run.growth, step);
     const predict::Estimate estimate = there.estimate(forecast.plans[span->plan]);
     ForecastPoint point;

@@ -1,4 +1,5 @@
-// A run of many steps whose responses grow: how long it takes, what it costs, when a plan stops fitting and where another one is better.
+// A run of many steps whose responses grow: how long it takes, what it costs, when a plan stops fitting and where
+// another one is better.
 #pragma once
 
 #include <cstddef>
@@ -24,9 +25,11 @@ struct ForecastOptions {
   std::int64_t steps = 1;  ///< from 1 to max_step_number
   std::vector<Pause> pauses = {};
   double restart_seconds = 0;  ///< what a change of the plan takes
-  int searches = 3;  ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a plan: it is kept
-  planner::RankOptions rank = {};                         ///< its time limit is for the whole forecast
-  std::function<void(std::int64_t step)> on_search = {};  ///< called before plans are searched for the lengths of a step
+  int searches = 3;  ///< lengths at which plans are searched, spread evenly from the first to the longest; 0, with a
+                     ///< plan: it is kept
+  planner::RankOptions rank = {};  ///< its time limit is for the whole forecast
+  std::function<void(std::int64_t step)> on_search =
+      {};  ///< called before plans are searched for the lengths of a step
 };
 
 /// A plan that a run can have.
@@ -44,8 +47,8 @@ struct ForecastSpan {
   double first_seconds = 0;  ///< of an iteration at its first and at its last step
   double last_seconds = 0;
   double seconds = 0;  ///< of all its iterations
-  /// Seconds that the span would take longer with the plan of the span before, without the restart; nothing of the first span, and where
-  /// that plan does not fit any more.
+  /// Seconds that the span would take longer with the plan of the span before, without the restart; nothing of the
+  /// first span, and where that plan does not fit any more.
   std::optional<double> saved;
 };
 
@@ -57,7 +60,8 @@ struct Overflow {
   std::int64_t needed = 0;  ///< bytes of the device; of host memory where that is what is too small
   std::int64_t usable = 0;
   bool host = false;
-  std::optional<predict::MemoryPart> part;  ///< of the device the one that has grown the most since step 0; nothing of host memory
+  std::optional<predict::MemoryPart>
+      part;  ///< of the device the one that has grown the most since step 0; nothing of host memory
   std::int64_t part_growth = 0;
 };
 
@@ -74,12 +78,13 @@ struct ForecastPoint {
 };
 
 struct Forecast {
-  std::int64_t steps = 0;             ///< that fit: all that were asked for, or those before no plan does
-  std::vector<ForecastPlan> plans;    ///< those of the spans, in the order in which they are used first
-  std::vector<ForecastSpan> spans;    ///< the schedule of plans; empty where none fits at step 0
-  std::vector<ForecastPoint> points;  ///< some steps; among them the first, the last, and the first with the longest responses
-  double seconds = 0;                 ///< of all: iterations, pauses and restarts
-  double pause_seconds = 0;           ///< of these
+  std::int64_t steps = 0;           ///< that fit: all that were asked for, or those before no plan does
+  std::vector<ForecastPlan> plans;  ///< those of the spans, in the order in which they are used first
+  std::vector<ForecastSpan> spans;  ///< the schedule of plans; empty where none fits at step 0
+  std::vector<ForecastPoint>
+      points;                ///< some steps; among them the first, the last, and the first with the longest responses
+  double seconds = 0;        ///< of all: iterations, pauses and restarts
+  double pause_seconds = 0;  ///< of these
   double restart_seconds = 0;
   double gpu_hours = 0;  ///< all devices of the cluster, all the time
   std::optional<double> price;
@@ -89,11 +94,12 @@ struct Forecast {
   std::size_t candidates = 0;          ///< plans that were compared at every step
 };
 
-/// Calculates the run in at most 100 parts of as many steps: the time of each with the mean lengths of its steps, its memory with the
-/// longest of these. Plans are the given one and the best that rank_plans finds at some lengths. The run begins with the given plan where
-/// it fits, else with one that is within the model's error of the fastest; it changes to another where its plan does not fit any more, or
-/// where the other is faster by more than the model's error. Of all schedules that keep these rules it is the shortest. Errors of
-/// rank_plans; infeasible where no plan is given and none fits. REQUIRES: a plan, or searches > 0.
+/// Calculates the run in at most 100 parts of as many steps: the time of each with the mean lengths of its steps, its
+/// memory with the longest of these. Plans are the given one and the best that rank_plans finds at some lengths. The
+/// run begins with the given plan where it fits, else with one that is within the model's error of the fastest; it
+/// changes to another where its plan does not fit any more, or where the other is faster by more than the model's
+/// error. Of all schedules that keep these rules it is the shortest. Errors of rank_plans; infeasible where no plan is
+/// given and none fits. REQUIRES: a plan, or searches > 0.
 base::Result<Forecast> forecast(const predict::Scenario& scenario, const plan::Plan* plan, const LengthGrowth& growth,
                                 const ForecastOptions& options);
 

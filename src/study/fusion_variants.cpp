@@ -9,7 +9,8 @@ namespace {
 
 FusionVariant variant_of(const plan::Fusion& fusion, const predict::Simulation& simulation, bool played) {
   std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
-  for (simulate::Use& use : uses) use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
+  for (simulate::Use& use : uses)
+    use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
   return {mode_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fits()};
 }
 

@@ -35,8 +35,8 @@ struct FusionVariant {
   bool fits = true;                 ///< Estimate::fits
 };
 
-/// The plan without any fusion, with each by itself where it has both, and as it is, which `simulation` is of; nothing where it fuses
-/// nothing. Errors as Simulator.
+/// The plan without any fusion, with each by itself where it has both, and as it is, which `simulation` is of; nothing
+/// where it fuses nothing. Errors as Simulator.
 base::Result<std::vector<FusionVariant>> play_fusion_variants(predict::Simulator& simulator, const plan::Plan& plan,
                                                               const predict::Simulation& simulation);
 

@@ -15,15 +15,19 @@ namespace dovetail::study {
 namespace {
 
 /// What is wrong with a step behind `before`, and its value, as people wrote them; else both.
-base::Result<GrowthPoint> read_point(std::string_view step, std::string_view value, const std::vector<GrowthPoint>& before) {
+base::Result<GrowthPoint> read_point(std::string_view step, std::string_view value,
+                                     const std::vector<GrowthPoint>& before) {
   const std::optional<std::int32_t> number = base::parse_index(step);
   if (!number || *number > max_step_number)
-    return base::bad_input(fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), max_step_number));
+    return base::bad_input(
+        fmt::format("{} is no step; accepted: a whole number from 0 to {}", base::quote(step), max_step_number));
   if (!before.empty() && *number <= before.back().step)
-    return base::bad_input(fmt::format("step {} comes behind step {}; accepted: rising steps", *number, before.back().step));
+    return base::bad_input(
+        fmt::format("step {} comes behind step {}; accepted: rising steps", *number, before.back().step));
   const auto amount = base::parse_amount(value, base::Measure::number);
   if (!amount.ok() || amount.value() <= 0)
-    return base::bad_input(fmt::format("{} is no value at step {}; accepted: a number above 0", base::quote(value), *number));
+    return base::bad_input(
+        fmt::format("{} is no value at step {}; accepted: a number above 0", base::quote(value), *number));
   return GrowthPoint{*number, amount.value()};
 }
 
@@ -38,16 +42,20 @@ base::Result<GrowthColumns> columns_of(const base::CsvRow& header, const std::st
   std::optional<std::size_t> step;
   std::optional<GrowthColumns> columns;
   for (std::size_t index = 0; index < header.size(); ++index) {
-    if (header[index].text == "step" && step) return base::error_at(header[index], path, "there are two columns `step`; accepted: one");
+    if (header[index].text == "step" && step)
+      return base::error_at(header[index], path, "there are two columns `step`; accepted: one");
     if (header[index].text == "step") step = index;
     for (const GrowthFigure figure : {GrowthFigure::factor, GrowthFigure::mean, GrowthFigure::median}) {
       if (header[index].text != name_of(figure)) continue;
-      if (columns) return base::error_at(header[index], path, "there are two columns of lengths; accepted: one of factor, mean, p50");
+      if (columns)
+        return base::error_at(header[index], path,
+                              "there are two columns of lengths; accepted: one of factor, mean, p50");
       columns = GrowthColumns{0, index, figure};
     }
   }
   if (!step || !columns)
-    return base::error_at(header.front(), path, "a table of growth needs a header with `step` and one of `factor`, `mean`, `p50`");
+    return base::error_at(header.front(), path,
+                          "a table of growth needs a header with `step` and one of `factor`, `mean`, `p50`");
   columns->step = *step;
   return *columns;
 }
@@ -67,7 +75,8 @@ base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure) {
     const std::size_t colon = item.find(':');
     if (colon == std::string_view::npos)
       return base::bad_input(
-          fmt::format("{} is no step and value; accepted: STEP:VALUE, separated by commas, such as 0:1,500:2.5", base::quote(item)));
+          fmt::format("{} is no step and value; accepted: STEP:VALUE, separated by commas, such as 0:1,500:2.5",
+                      base::quote(item)));
     DOVETAIL_TRY(const GrowthPoint point, read_point(item.substr(0, colon), item.substr(colon + 1), growth.points));
     growth.points.push_back(point);
   }
@@ -77,13 +86,15 @@ base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure) {
 base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const std::vector<base::CsvRow> rows, base::parse_csv_table(content, path));
   if (rows.empty())
-    return base::Error{base::Failure::bad_input, path, 1, 1, "a table of growth begins with a header: step, and factor, mean or p50"};
+    return base::Error{base::Failure::bad_input, path, 1, 1,
+                       "a table of growth begins with a header: step, and factor, mean or p50"};
   DOVETAIL_TRY(const GrowthColumns columns, columns_of(rows.front(), path));
   Growth growth{columns.figure, {}};
   for (std::size_t index = 1; index < rows.size(); ++index) {
     const base::CsvRow& row = rows[index];
     if (row.size() <= std::max(columns.step, columns.value))
-      return base::error_at(row.front(), path, fmt::format("the row has {} cells, and the header {}", row.size(), rows.front().size()));
+      return base::error_at(row.front(), path,
+                            fmt::format("the row has {} cells, and the header {}", row.size(), rows.front().size()));
     auto point = read_point(row[columns.step].text, row[columns.value].text, growth.points);
     if (!point.ok()) return base::error_at(row[columns.step], path, point.error().message);
     growth.points.push_back(point.value());
@@ -95,7 +106,8 @@ base::Result<Growth> parse_growth_table(std::string_view content, const std::str
 LengthGrowth::LengthGrowth(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap)
     : lengths_(lengths), growth_(std::move(growth)), cap_(cap) {}
 
-base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap) {
+base::Result<LengthGrowth> LengthGrowth::of(const workflow::LengthDistribution& lengths, Growth growth,
+                                            std::optional<std::int64_t> cap) {
   LengthGrowth result(lengths, std::move(growth), cap);
   Growth& kept = result.growth_;
   for (const GrowthPoint& point : kept.points)
@@ -129,8 +141,9 @@ std::optional<double> LengthGrowth::factor_for(double value) const {
 
 double LengthGrowth::value_at(double step) const {
   const std::vector<GrowthPoint>& points = growth_.points;
-  const auto next = std::upper_bound(points.begin(), points.end(), step,
-                                     [](double from, const GrowthPoint& point) { return from < static_cast<double>(point.step); });
+  const auto next = std::upper_bound(points.begin(), points.end(), step, [](double from, const GrowthPoint& point) {
+    return from < static_cast<double>(point.step);
+  });
   if (next == points.end()) return points.back().value;
   if (next == points.begin()) return next->value;
   const GrowthPoint& last = *(next - 1);
@@ -142,7 +155,8 @@ double LengthGrowth::value_at(double step) const {
 double LengthGrowth::mean_value(std::int64_t first, std::int64_t last) const {
   double sum = 0;
   const auto add_line = [&](std::int64_t to) {
-    sum += static_cast<double>(to - first + 1) * (value_at(static_cast<double>(first)) + value_at(static_cast<double>(to))) / 2;
+    sum += static_cast<double>(to - first + 1) *
+           (value_at(static_cast<double>(first)) + value_at(static_cast<double>(to))) / 2;
     first = to + 1;
   };
   const auto steps = static_cast<double>(last - first + 1);
@@ -166,14 +180,20 @@ std::int64_t LengthGrowth::step_of_max_length(std::int64_t first, std::int64_t l
 
 workflow::LengthDistribution LengthGrowth::mean_of(std::int64_t first, std::int64_t last) const {
   // A sum's rounding must not lift the mean above what is known to be within reach.
-  const auto mean = [&] { return std::min(mean_value(first, last), value_at(static_cast<double>(step_of_max_length(first, last)))); };
+  const auto mean = [&] {
+    return std::min(mean_value(first, last), value_at(static_cast<double>(step_of_max_length(first, last))));
+  };
   const double factor = growth_.points.empty() ? 1 : factor_for(mean()).value();
   return workflow::scaled(lengths_, factor, most());
 }
 
-double LengthGrowth::factor_at(double step) const { return growth_.points.empty() ? 1 : factor_for(value_at(step)).value(); }
+double LengthGrowth::factor_at(double step) const {
+  return growth_.points.empty() ? 1 : factor_for(value_at(step)).value();
+}
 
-workflow::LengthDistribution LengthGrowth::at(double step) const { return workflow::scaled(lengths_, factor_at(step), most()); }
+workflow::LengthDistribution LengthGrowth::at(double step) const {
+  return workflow::scaled(lengths_, factor_at(step), most());
+}
 
 double LengthGrowth::at_cap(double step) const { return cap_ ? at(step).survival(*cap_ - 1) : 0; }
 

@@ -28,7 +28,8 @@ struct GrowthPoint {
   friend bool operator==(const GrowthPoint&, const GrowthPoint&) = default;
 };
 
-/// A figure at some steps; between them it is linear, behind the last it stays. Before the first it comes from what the job has at step 0.
+/// A figure at some steps; between them it is linear, behind the last it stays. Before the first it comes from what the
+/// job has at step 0.
 struct Growth {
   GrowthFigure figure = GrowthFigure::factor;
   std::vector<GrowthPoint> points = {};  ///< by rising step; none: nothing grows
@@ -37,18 +38,20 @@ struct Growth {
 /// The largest step that is accepted.
 inline constexpr std::int64_t max_step_number = 100'000'000;
 
-/// Reads "0:1,500:2.5,1000:4". Errors without place: what is no step and value, a value that is not above 0, steps that do not rise.
+/// Reads "0:1,500:2.5,1000:4". Errors without place: what is no step and value, a value that is not above 0, steps that
+/// do not rise.
 base::Result<Growth> parse_growth(std::string_view text, GrowthFigure figure);
-/// Reads a CSV file with the columns `step` and one of `factor`, `mean`, `p50`; others are passed over, `path` is for messages. Errors have
-/// the place of the cell.
+/// Reads a CSV file with the columns `step` and one of `factor`, `mean`, `p50`; others are passed over, `path` is for
+/// messages. Errors have the place of the cell.
 base::Result<Growth> parse_growth_table(std::string_view content, const std::string& path);
 
 /// The lengths of a run.
 class LengthGrowth {
  public:
-  /// Of a job whose responses are `lengths` long, which end at `cap` as they grow; nothing: they do not. An Error without place where the
-  /// cap leaves a figure out of reach.
-  static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth, std::optional<std::int64_t> cap);
+  /// Of a job whose responses are `lengths` long, which end at `cap` as they grow; nothing: they do not. An Error
+  /// without place where the cap leaves a figure out of reach.
+  static base::Result<LengthGrowth> of(const workflow::LengthDistribution& lengths, Growth growth,
+                                       std::optional<std::int64_t> cap);
 
   /// The factor of every length at a step, before the cap cuts them. REQUIRES: step >= 0, as below.
   double factor_at(double step) const;

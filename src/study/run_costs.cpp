@@ -17,8 +17,8 @@ plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution length
 
 /// Bytes of the task's device that the first such part takes; 0 where there is none.
 std::int64_t bytes_like(const predict::TaskMemory& memory, const predict::MemoryPart& part) {
-  const auto like =
-      std::find_if(memory.parts.begin(), memory.parts.end(), [&](const predict::MemoryPart& one) { return one.is_like(part); });
+  const auto like = std::find_if(memory.parts.begin(), memory.parts.end(),
+                                 [&](const predict::MemoryPart& one) { return one.is_like(part); });
   return like == memory.parts.end() ? 0 : like->bytes;
 }
 
@@ -29,7 +29,8 @@ std::vector<RunPart> run_parts(std::int64_t steps, std::int64_t most) {
   const std::int64_t count = std::min(steps, most);
   const std::int64_t each = (steps + count - 1) / count;
   std::vector<RunPart> parts;
-  for (std::int64_t first = 0; first < steps; first += each) parts.push_back({first, std::min(first + each, steps) - 1});
+  for (std::int64_t first = 0; first < steps; first += each)
+    parts.push_back({first, std::min(first + each, steps) - 1});
   return parts;
 }
 
@@ -46,7 +47,8 @@ predict::Estimate RunStep::estimate(const ForecastPlan& plan) const {
 }
 
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
-                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans) {
+                                             const std::vector<RunPart>& parts,
+                                             const std::vector<ForecastPlan>& plans) {
   std::vector<std::vector<PartCost>> costs;
   std::optional<workflow::LengthDistribution> known;  // of the part before, where all of it was alike
   for (const RunPart& part : parts) {
@@ -69,8 +71,8 @@ std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, 
   return costs;
 }
 
-std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
-                                           std::int64_t from, std::int64_t to) {
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                           const ForecastPlan& plan, std::int64_t from, std::int64_t to) {
   // Up to and with a step: once it does not, it does not from there on.
   const auto fits = [&, first = from](std::int64_t step) {
     return RunStep(scenario, growth, growth.step_of_max_length(first, step)).estimate(plan).fits();
@@ -84,7 +86,8 @@ std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, co
   return to;
 }
 
-Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step) {
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
+                     std::int64_t step) {
   const std::vector<predict::TaskMemory> then = RunStep(scenario, growth, step).estimate(plan).memory;
   const std::vector<predict::TaskMemory> first = RunStep(scenario, growth, 0).estimate(plan).memory;
   const planner::Missing missing = planner::missing_of(then);

@@ -48,11 +48,13 @@ class RunStep {
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
                                              const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans);
 
-/// The first step from `from` to `to` at which the plan does not fit, if longer responses never need less; nothing where it fits at all.
-std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
-                                           std::int64_t from, std::int64_t to);
+/// The first step from `from` to `to` at which the plan does not fit, if longer responses never need less; nothing
+/// where it fits at all.
+std::optional<std::int64_t> first_overflow(const predict::Scenario& scenario, const LengthGrowth& growth,
+                                           const ForecastPlan& plan, std::int64_t from, std::int64_t to);
 
 /// What is missing at the step. REQUIRES: the plan does not fit there.
-Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan, std::int64_t step);
+Overflow overflow_at(const predict::Scenario& scenario, const LengthGrowth& growth, const ForecastPlan& plan,
+                     std::int64_t step);
 
 }  // namespace dovetail::study

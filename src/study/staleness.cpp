@@ -25,20 +25,25 @@ Staleness staleness_of(const std::vector<double>& by_age) {
 
 std::optional<std::size_t> policy_task(const workflow::Workflow& workflow) {
   for (std::size_t task = 0; task < workflow.tasks.size(); ++task)
-    if (workflow.tasks[task].kind == workflow::TaskKind::generate && workflow.trained_by[workflow.role_of[task]->index()]) return task;
+    if (workflow.tasks[task].kind == workflow::TaskKind::generate &&
+        workflow.trained_by[workflow.role_of[task]->index()])
+      return task;
   return std::nullopt;
 }
 
-int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing, std::size_t generate) {
+int version_lag(const plan::Job& job, const plan::IterationGraph& graph, const plan::Timing& timing,
+                std::size_t generate) {
   const std::size_t train = job.workflow.trained_by[job.workflow.role_of[generate]->index()]->index();
   std::size_t taken = generate;
   for (const plan::ActivityEdge& edge : graph.edges)
-    if (edge.to == generate && graph.activities[edge.from].kind == plan::Activity::Kind::reallocation) taken = edge.from;
+    if (edge.to == generate && graph.activities[edge.from].kind == plan::Activity::Kind::reallocation)
+      taken = edge.from;
   const std::int64_t ended = timing.activities[graph.activities[train].within.value_or(train)].end.count();
   const std::int64_t begun = timing.activities[taken].begin.count();
   const std::int64_t period = timing.period.count();
   DOVETAIL_ASSERT(period > 0);
-  // Training i of iteration 0's neighbours ends at ended + i * period: of i = -1, -2, ... those that end behind `begun` are missed.
+  // Training i of iteration 0's neighbours ends at ended + i * period: of i = -1, -2, ... those that end behind `begun`
+  // are missed.
   const std::int64_t wait = std::max<std::int64_t>(0, ended - begun);
   return static_cast<int>(std::clamp<std::int64_t>((wait + period - 1) / period - 1, 0, job.workload.steps_off_policy));
 }

@@ -58,8 +58,8 @@ void add_played(const predict::Simulation& simulation, SweepFigures& figures) {
 }
 
 /// The figures of a point's plan; `training` as predict::estimate has it.
-base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& options, const std::optional<predict::IntraStage>& training,
-                         SweepPoint& point) {
+base::Status add_figures(const predict::Scenario& scenario, const SweepOptions& options,
+                         const std::optional<predict::IntraStage>& training, SweepPoint& point) {
   point.figures = figures_of(scenario, predict::estimate(scenario, point.plan, training));
   if (!options.simulate) return {};
   predict::Simulator simulator(scenario, options.simulation);
@@ -111,7 +111,8 @@ class PlanSweep {
 };
 
 /// The best plan on so many nodes; as many points share what is left of the time.
-base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double nodes, const SweepOptions& options, std::size_t points) {
+base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double nodes, const SweepOptions& options,
+                                     std::size_t points) {
   SweepPoint point{nodes, {}, std::nullopt};
   plan::Job job = scenario.job;
   job.cluster = planner::with_nodes(job.cluster, static_cast<int>(nodes));
@@ -143,7 +144,8 @@ base::Result<SweepPoint> nodes_point(const predict::Scenario& scenario, double n
 }
 
 /// Why no point of the sweep can be had.
-std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, const plan::Plan* plan, SweepInput over) {
+std::optional<std::string> find_sweep_fault(const predict::Scenario& scenario, const plan::Plan* plan,
+                                            SweepInput over) {
   constexpr double any = 0.5;
   if (over == SweepInput::threshold) return plan::find_threshold_fault(any, scenario.job, plan->tasks);
   if (over == SweepInput::staleness && !policy_task(scenario.job.workflow))
@@ -160,7 +162,9 @@ void find_best(Sweep& sweep) {
   const auto better = [&sweep](std::optional<std::size_t>& best, std::size_t point, const auto& cost) {
     if (!best || cost(*sweep.points[point].figures) * noticed < cost(*sweep.points[*best].figures)) best = point;
   };
-  const auto can_be = [&sweep](std::size_t point) { return sweep.points[point].figures && sweep.points[point].figures->fits(); };
+  const auto can_be = [&sweep](std::size_t point) {
+    return sweep.points[point].figures && sweep.points[point].figures->fits();
+  };
   // Not migrating is the simpler of equals.
   const bool keeps_own = is_choice(sweep.over) && sweep.over != SweepInput::threshold;
   if (keeps_own && sweep.own && can_be(*sweep.own)) sweep.fastest = sweep.own;
@@ -187,7 +191,8 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
   if (const auto fault = find_sweep_fault(scenario, plan, options.over)) return base::bad_input(*fault);
   std::vector<std::optional<double>> values;
   if (options.over == SweepInput::threshold) values.push_back(std::nullopt);
-  const std::vector<double>& asked = options.values.empty() ? default_values(options.over, scenario.job, plan) : options.values;
+  const std::vector<double>& asked =
+      options.values.empty() ? default_values(options.over, scenario.job, plan) : options.values;
   values.insert(values.end(), asked.begin(), asked.end());
   const std::optional<double> own = own_value(options.over, scenario.job, plan);
 
@@ -198,7 +203,8 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
   for (std::size_t index = 0; index < values.size(); ++index) {
     if (scenario.is_stopped()) break;
     if (options.on_point) options.on_point(index, values.size());
-    auto point = of_plan ? of_plan->point(values[index]) : nodes_point(scenario, *values[index], options, values.size() - index);
+    auto point =
+        of_plan ? of_plan->point(values[index]) : nodes_point(scenario, *values[index], options, values.size() - index);
     // What was cut short cannot stand beside others; but a search has had its share of the time.
     const auto ended_by = limit.ended_by();
     if (ended_by && !(point.ok() && !of_plan && ended_by == parallel::EndedBy::time)) break;

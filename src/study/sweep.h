@@ -57,42 +57,46 @@ struct SweepFigures {
 
 /// The plan at one value.
 struct SweepPoint {
-  std::optional<double> value;          ///< in the unit of the input; nothing: without a threshold ("do not migrate")
-  plan::Plan plan;                      ///< what figures are of: of nodes one that was found there, else the given one with its value
+  std::optional<double> value;  ///< in the unit of the input; nothing: without a threshold ("do not migrate")
+  plan::Plan plan;  ///< what figures are of: of nodes one that was found there, else the given one with its value
   std::optional<SweepFigures> figures;  ///< nothing where no such plan can be had
   std::string problem = {};             ///< why not: what is wrong; what is accepted
 };
 
 struct Sweep {
   SweepInput over = SweepInput::threshold;
-  std::vector<SweepPoint> points;       ///< without a threshold first, then by rising value
-  std::optional<std::size_t> own;       ///< the point that has what the job or the plan says
-  std::optional<std::size_t> fastest;   ///< of what fits the one with the most samples a second (of equals `own`, but of thresholds the
-                                        ///< first), where it is one's choice
+  std::vector<SweepPoint> points;      ///< without a threshold first, then by rising value
+  std::optional<std::size_t> own;      ///< the point that has what the job or the plan says
+  std::optional<std::size_t> fastest;  ///< of what fits the one with the most samples a second (of equals `own`, but of
+                                       ///< thresholds the first), where it is one's choice
   std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample (of equals `fastest`)
-  std::optional<std::size_t> overflow;  ///< the first point by rising value whose plan does not fit, where one before it does
-  bool complete = true;                 ///< false: stopped before the last point
+  std::optional<std::size_t>
+      overflow;          ///< the first point by rising value whose plan does not fit, where one before it does
+  bool complete = true;  ///< false: stopped before the last point
 };
 
 struct SweepOptions {
   SweepInput over = SweepInput::threshold;
-  std::vector<double> values = {};             ///< rising; empty: default_values
-  std::optional<std::int64_t> cap;             ///< of SweepInput::length: the longest response, in tokens; nothing: it grows as all do
-  bool simulate = false;                       ///< every point is played, too
+  std::vector<double> values = {};  ///< rising; empty: default_values
+  std::optional<std::int64_t>
+      cap;                ///< of SweepInput::length: the longest response, in tokens; nothing: it grows as all do
+  bool simulate = false;  ///< every point is played, too
   predict::SimulationOptions simulation = {};  ///< how
-  planner::RankOptions rank = {};              ///< of SweepInput::nodes: how plans are searched; its time limit is for the whole sweep
+  planner::RankOptions rank =
+      {};  ///< of SweepInput::nodes: how plans are searched; its time limit is for the whole sweep
   std::function<void(std::size_t point, std::size_t of)> on_point = {};  ///< called before each
 };
 
-/// The job's plan with each of the values; of SweepInput::nodes, which needs no plan, the best plan that rank_plans finds on so many nodes
-/// (with_nodes). A value that cannot be had, or at which no plan is found, is a point with a problem; one at which the plan does not fit
-/// has figures that say so. Where it is stopped, the points so far. An Error where none can be: generation that cannot be fused, a network
-/// that the job does not have; those of Simulator; and where it is stopped before there is a point. REQUIRES: a plan without fault but for
-/// nodes; values that find_value_fault accepts, rising.
+/// The job's plan with each of the values; of SweepInput::nodes, which needs no plan, the best plan that rank_plans
+/// finds on so many nodes (with_nodes). A value that cannot be had, or at which no plan is found, is a point with a
+/// problem; one at which the plan does not fit has figures that say so. Where it is stopped, the points so far. An
+/// Error where none can be: generation that cannot be fused, a network that the job does not have; those of Simulator;
+/// and where it is stopped before there is a point. REQUIRES: a plan without fault but for nodes; values that
+/// find_value_fault accepts, rising.
 base::Result<Sweep> sweep(const predict::Scenario& scenario, const plan::Plan* plan, const SweepOptions& options);
 
-/// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer. REQUIRES: a sweep over
-/// thresholds, whose points are all played on the same draws; a fastest point.
+/// Whether the draws of lengths do not tell a point from the fastest: at one of them at least it took no longer.
+/// REQUIRES: a sweep over thresholds, whose points are all played on the same draws; a fastest point.
 bool ties_with_fastest(const Sweep& sweep, const SweepPoint& point);
 
 /// "do not migrate", or the point's value in the unit of the input.

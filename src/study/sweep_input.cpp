@@ -68,10 +68,11 @@ std::vector<double> times(double own, const std::vector<double>& factors) {
 /// As many optimizer steps as samples at most, as many samples as a file may ask for.
 std::optional<std::string> find_fault(const workflow::Workload& workload) {
   if (workload.prompts > workflow::max_sample_count / workload.samples_per_prompt)
-    return fmt::format("{} prompts with {} samples each are too many; accepted: {} samples an iteration at most", workload.prompts,
-                       workload.samples_per_prompt, workflow::max_sample_count);
+    return fmt::format("{} prompts with {} samples each are too many; accepted: {} samples an iteration at most",
+                       workload.prompts, workload.samples_per_prompt, workflow::max_sample_count);
   if (workload.mini_batches > workload.samples())
-    return fmt::format("{} optimizer steps an epoch need as many samples, and there are {}", workload.mini_batches, workload.samples());
+    return fmt::format("{} optimizer steps an epoch need as many samples, and there are {}", workload.mini_batches,
+                       workload.samples());
   return std::nullopt;
 }
 

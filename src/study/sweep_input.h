@@ -48,14 +48,14 @@ std::string value_text(SweepInput input, double value);
 
 /// Why a value makes no sense, and what is accepted; nothing where it does.
 std::optional<std::string> find_value_fault(SweepInput input, double value);
-/// Values as people write them, separated by commas: "5%,20%" (or "0.05,0.2"), "128,256", "0.5x,2" and the like; rising, each once. An
-/// Error without place for what is no value, or makes no sense.
+/// Values as people write them, separated by commas: "5%,20%" (or "0.05,0.2"), "128,256", "0.5x,2" and the like;
+/// rising, each once. An Error without place for what is no value, or makes no sense.
 base::Result<std::vector<double>> parse_values(SweepInput input, std::string_view text);
 
 /// What the job or the plan has; nothing of a plan without a threshold. REQUIRES: a plan but for nodes.
 std::optional<double> own_value(SweepInput input, const plan::Job& job, const plan::Plan* plan);
-/// simulate::usual_thresholds(); of a number in the job that one and powers of two around it, of factors from a quarter on. Rising; with
-/// the own value, where there is one. REQUIRES: as own_value.
+/// simulate::usual_thresholds(); of a number in the job that one and powers of two around it, of factors from a quarter
+/// on. Rising; with the own value, where there is one. REQUIRES: as own_value.
 std::vector<double> default_values(SweepInput input, const plan::Job& job, const plan::Plan* plan);
 
 /// A job with its plan, as they are at a value.
@@ -63,8 +63,8 @@ struct SweptJob {
   plan::Job job;
   plan::Plan plan;
 };
-/// Why the job or the plan cannot have the value, and what is accepted, or both with it. `cap` as in SweepOptions. REQUIRES: not
-/// SweepInput::nodes; find_value_fault finds none.
+/// Why the job or the plan cannot have the value, and what is accepted, or both with it. `cap` as in SweepOptions.
+/// REQUIRES: not SweepInput::nodes; find_value_fault finds none.
 base::Result<SweptJob> with_value(SweepInput input, double value, const plan::Job& job, const plan::Plan& plan,
                                   std::optional<std::int64_t> cap);
 

@@ -133,7 +133,9 @@ class TaskWays {
   const cost::ModelFacts& facts() const { return predict::facts_of(scenario_, task_); }
   const std::string& name() const { return scenario_.job.workflow.tasks[task_].name; }
 
-  int count_of(const TaskPlan& planned) const { return predict::training_passes(scenario_, {task_, planned}).micro_batches; }
+  int count_of(const TaskPlan& planned) const {
+    return predict::training_passes(scenario_, {task_, planned}).micro_batches;
+  }
 
   predict::TaskMemory memory_of(const TaskPlan& planned) const {
     plan::Plan plan = plan_;
@@ -166,8 +168,8 @@ class TaskWays {
     for (std::size_t stage = 0; stage < model.backward.size(); ++stage) {
       const cost::StageLayers layers = cost::layers_of_stage(facts(), planned_.layout, static_cast<int>(stage));
       // Scores have no weights.
-      const cost::PassSeconds products =
-          cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0}, machine, scenario_.software.efficiency);
+      const cost::PassSeconds products = cost::forward_pass(facts(), planned_.layout, layers, {tokens.count, 0},
+                                                            machine, scenario_.software.efficiency);
       const std::int64_t most = std::max<std::int64_t>(1, model.backward[stage].count() - 1);
       const Ticks weights(std::clamp<std::int64_t>(base::ticks_of_seconds(products.compute).count(), 1, most));
       model.backward[stage] = std::max(Ticks(1), model.backward[stage] - weights);
@@ -194,7 +196,8 @@ bool is_planned(const plan::Job& job, const plan::Plan& plan, const TrainingAlte
   // A plan does not say that backwards are split.
   if (plan.fusion.training || phase.way == TrainingWay::zero_bubble || !phase.why_not.empty()) return false;
   const std::vector<std::size_t> tasks = train_tasks_of(job);
-  return std::all_of(tasks.begin(), tasks.end(), [&](std::size_t task) { return phase.plan.tasks[task] == plan.tasks[task]; });
+  return std::all_of(tasks.begin(), tasks.end(),
+                     [&](std::size_t task) { return phase.plan.tasks[task] == plan.tasks[task]; });
 }
 
 /// Adds a run on `mesh` to what each device has to do.
@@ -299,11 +302,13 @@ TrainingAlternative fused_alternative(const predict::Scenario& scenario, const p
   const TaskRun run{{}, fused.seconds, fused.activations, std::max(memory[pair[0]].fit(), memory[pair[1]].fit())};
   add(run, plan.tasks[pair[0]].mesh, busy, phase);
   for (const std::size_t task : train_tasks_of(scenario.job))
-    if (task != pair[0] && task != pair[1]) add(TaskWays(scenario, plan, task).serial(), plan.tasks[task].mesh, busy, phase);
+    if (task != pair[0] && task != pair[1])
+      add(TaskWays(scenario, plan, task).serial(), plan.tasks[task].mesh, busy, phase);
   return phase;
 }
 
-TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair) {
+TrainingAlternative fused_smaller_alternative(const predict::Scenario& scenario, const plan::Plan& plan,
+                                              plan::TrainPair pair) {
   const TaskWays ways[2] = {{scenario, plan, pair[0]}, {scenario, plan, pair[1]}};
   const std::vector<TaskPlan> smaller[2] = {ways[0].smaller_plans(), ways[1].smaller_plans()};
   TrainingAlternative best{.way = TrainingWay::fused_smaller, .why_not = as_small_as_can_be};

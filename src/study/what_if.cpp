@@ -33,7 +33,8 @@ PlayedPlan played(const predict::Scenario& scenario, predict::Simulator& simulat
             true,
             std::move(simulation->training)};
   predict::Estimate closed = predict::estimate(scenario, plan);
-  return {std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fit(), false, std::nullopt};
+  return {
+      std::move(closed.graph), std::move(closed.timing), closed.iteration_seconds, closed.fit(), false, std::nullopt};
 }
 
 /// A copy of the job so many steps off policy, with its scenario. Not to be copied.
@@ -66,7 +67,10 @@ class Study {
     for (const bool inter : {false, true})
       for (const bool intra : {false, true}) try_way({.kind = Working::Kind::fusion, .inter = inter, .intra = intra});
     if (plan_.fusion.threshold && best_threshold() && best_threshold() != plan_.fusion.threshold)
-      try_way({.kind = Working::Kind::fusion, .inter = true, .intra = plan_.fusion.training.has_value(), .best_threshold = true});
+      try_way({.kind = Working::Kind::fusion,
+               .inter = true,
+               .intra = plan_.fusion.training.has_value(),
+               .best_threshold = true});
     if (scenario_.job.workload.steps_off_policy > 0) try_way({.kind = Working::Kind::off_policy, .steps = 0});
     for (const int steps : options_.steps_off_policy) try_way({.kind = Working::Kind::off_policy, .steps = steps});
     for (const double finished : options_.finished) try_way({.kind = Working::Kind::partial, .finished = finished});
@@ -102,7 +106,8 @@ class Study {
       no_threshold_ = plan::as_reason(*fault);
     } else {
       tell("choosing the threshold");
-      found_.thresholds = predict::simulated_thresholds(scenario_, plan_, options_.simulation.seed, options_.simulation.draws);
+      found_.thresholds =
+          predict::simulated_thresholds(scenario_, plan_, options_.simulation.seed, options_.simulation.draws);
       threshold_ = plan_.fusion.threshold ? plan_.fusion.threshold : best_threshold();
       if (!found_.thresholds) return;
       no_threshold_ = predict::find_migration_fault(scenario_, plan_, *found_.thresholds)
@@ -111,7 +116,8 @@ class Study {
     pair_ = plan_.fusion.training ? plan_.fusion.training : plan::train_pair(job);
     if (!pair_) {
       no_pair_ = fmt::format("{} trains no second model beside the first", job.workflow.name);
-    } else if (const auto fault = plan::find_training_fault(job, *pair_, plan_.tasks[(*pair_)[0]], plan_.tasks[(*pair_)[1]])) {
+    } else if (const auto fault =
+                   plan::find_training_fault(job, *pair_, plan_.tasks[(*pair_)[0]], plan_.tasks[(*pair_)[1]])) {
       no_pair_ = plan::as_reason(*fault);
       pair_.reset();
     }
@@ -119,7 +125,8 @@ class Study {
 
   void try_fusion(WhatIf& what_if) {
     const auto [kind, inter, intra, best, steps, finished] = what_if.working;
-    what_if.planned = !best && inter == plan_.fusion.threshold.has_value() && intra == plan_.fusion.training.has_value();
+    what_if.planned =
+        !best && inter == plan_.fusion.threshold.has_value() && intra == plan_.fusion.training.has_value();
     if (inter && !threshold_) what_if.why_not = no_threshold_;
     if (intra && !pair_) what_if.why_not = no_pair_;
     if (!what_if.why_not.empty()) return;
@@ -138,7 +145,8 @@ class Study {
     figures.fit = play.fit;
     figures.simulated = play.simulated;
     if (policy_) {
-      std::vector<double> by_age(static_cast<std::size_t>(version_lag(scenario.job, play.graph, play.timing, *policy_)) + 1, 0.0);
+      std::vector<double> by_age(
+          static_cast<std::size_t>(version_lag(scenario.job, play.graph, play.timing, *policy_)) + 1, 0.0);
       by_age.back() = 1;
       figures.staleness = staleness_of(by_age);
     }
@@ -149,28 +157,32 @@ class Study {
   void set_throughput(double seconds, WhatIfFigures& figures) const {
     figures.iteration_seconds = seconds;
     figures.samples_per_second = static_cast<double>(scenario_.job.workload.samples()) / seconds;
-    figures.tokens_per_second =
-        predict::sequences_of_iteration(scenario_.job) * scenario_.lengths.mean() / seconds / cluster::device_count(scenario_.job.cluster);
+    figures.tokens_per_second = predict::sequences_of_iteration(scenario_.job) * scenario_.lengths.mean() / seconds /
+                                cluster::device_count(scenario_.job.cluster);
   }
 
   void try_off_policy(WhatIf& what_if) {
     if (!policy_) {
-      what_if.why_not = fmt::format("{} generates nothing: there is no policy that could be old", scenario_.job.workflow.name);
+      what_if.why_not =
+          fmt::format("{} generates nothing: there is no policy that could be old", scenario_.job.workflow.name);
       return;
     }
     tell(fmt::format("splitting devices, {} off policy", what_if.working.steps));
     const OtherJob other(scenario_, what_if.working.steps);
-    if (!space_) space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);
+    if (!space_)
+      space_ = planner::make_search_space(scenario_, planner::search_meshes(scenario_.job), {}, options_.threads);
     // Choices of tasks do not depend on how old weights may be.
     space_->scenario = &other.scenario;
-    std::vector<DeviceSplit> splits = planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
+    std::vector<DeviceSplit> splits =
+        planner::impossible_task(*space_) ? std::vector<DeviceSplit>() : device_splits(*space_);
     space_->scenario = &scenario_;
     if (splits.empty()) {
       what_if.why_not = "no split of the devices between training and rollout fits";
       return;
     }
     predict::Simulator simulator(other.scenario, options_.simulation);
-    what_if.figures = figures_of(other.scenario, splits.front().plan, played(other.scenario, simulator, splits.front().plan));
+    what_if.figures =
+        figures_of(other.scenario, splits.front().plan, played(other.scenario, simulator, splits.front().plan));
     what_if.figures->training_devices = splits.front().training;
     what_if.figures->rollout_devices = splits.front().rollout;
     what_if.figures->training_first = splits.front().training_first;
@@ -196,7 +208,8 @@ class Study {
     for (const simulate::PartialRollout& rollout : rollouts) {
       generation += rollout.end;
       by_age.resize(std::max(by_age.size(), base_age() + rollout.by_age.size()), 0.0);
-      for (std::size_t age = 0; age < rollout.by_age.size(); ++age) by_age[base_age() + age] += static_cast<double>(rollout.by_age[age]);
+      for (std::size_t age = 0; age < rollout.by_age.size(); ++age)
+        by_age[base_age() + age] += static_cast<double>(rollout.by_age[age]);
     }
     const auto count = static_cast<std::int64_t>(rollouts.size());
     what_if.figures = figures_of(scenario_, plan, *base_);
@@ -205,18 +218,22 @@ class Study {
   }
 
   /// Versions that a token is old for other reasons.
-  std::size_t base_age() const { return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_)); }
+  std::size_t base_age() const {
+    return static_cast<std::size_t>(version_lag(scenario_.job, base_->graph, base_->timing, *policy_));
+  }
 
   std::vector<simulate::PartialRollout> rollouts_of(double finished) const {
     const workflow::Workload& workload = scenario_.job.workload;
     const workflow::SequenceCount& sequences = scenario_.job.workflow.tasks[*policy_].sequences;
-    const auto samples_of = [&](std::uint64_t draw) { return simulate::draw_samples(workload, sequences, options_.simulation.seed, draw); };
+    const auto samples_of = [&](std::uint64_t draw) {
+      return simulate::draw_samples(workload, sequences, options_.simulation.seed, draw);
+    };
     simulate::PartialRolloutOptions options;
     options.trained = static_cast<std::size_t>(workload.prompts);
     options.under_way = static_cast<std::size_t>(std::ceil(static_cast<double>(workload.prompts) / finished));
     const std::int64_t longest = workload.prompt_length.longest() + workload.response_length.longest();
-    return simulate::simulate_partial_rollout(predict::generation_task(scenario_, *policy_, plan_.tasks[*policy_]), longest, samples_of,
-                                              options);
+    return simulate::simulate_partial_rollout(predict::generation_task(scenario_, *policy_, plan_.tasks[*policy_]),
+                                              longest, samples_of, options);
   }
 
   /// An iteration of what was played last without inter-stage fusion, with generation that takes so long.
@@ -250,7 +267,8 @@ class Study {
 const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra) {
   const auto found = std::find_if(what_ifs.ways.begin(), what_ifs.ways.end(), [&](const WhatIf& what_if) {
     const Working& working = what_if.working;
-    return working.kind == Working::Kind::fusion && working.inter == inter && working.intra == intra && !working.best_threshold;
+    return working.kind == Working::Kind::fusion && working.inter == inter && working.intra == intra &&
+           !working.best_threshold;
   });
   return found == what_ifs.ways.end() ? nullptr : &*found;
 }

@@ -1,13 +1,16 @@
-// What other ways of working would give: fusions, older policies, partial rollout, each played and beside each other, with what of the
-// samples' freshness they cost.
+// What other ways of working would give: fusions, older policies, partial rollout, each played and beside each other,
+// with what of the samples' freshness they cost.
 //
 // - Fusions and what the plan says are played by Simulator.
-// - Off policy (one-step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv 2507.01663): training
-// on
-//   some devices, generation and inference on the others, at the best of all splits by the closed form (device_split.h), which is played.
-//   Weights may be so many trainings old; how old they are is read off the play (version_lag).
-// - Partial rollout: generation by simulate/partial_rollout.h in the plan's own layout, over several iterations; all other steps as long
-//   as in the play of the plan without inter-stage fusion (there is no tail to fill), put together by plan::time_iterations.
+// - Off policy (one-step: Noukhovitch et al. 2024, arXiv 2410.18252; more: AReaL, arXiv 2505.24298; AsyncFlow, arXiv
+// 2507.01663): training on
+//   some devices, generation and inference on the others, at the best of all splits by the closed form
+//   (device_split.h), which is played. Weights may be so many trainings old; how old they are is read off the play
+//   (version_lag).
+// - Partial rollout: generation by simulate/partial_rollout.h in the plan's own layout, over several iterations; all
+// other steps as long
+//   as in the play of the plan without inter-stage fusion (there is no tail to fill), put together by
+//   plan::time_iterations.
 #pragma once
 
 #include <cstddef>
@@ -45,7 +48,8 @@ struct WhatIfFigures {
   double tokens_per_second = 0;  ///< of each device of the cluster
   Staleness staleness;
   predict::Fit fit = predict::Fit::does_not_fit;
-  bool simulated = false;    ///< false: the closed form, because the training phase is longer or larger than schedules can be
+  bool simulated =
+      false;  ///< false: the closed form, because the training phase is longer or larger than schedules can be
   int training_devices = 0;  ///< of a split; 0: none
   int rollout_devices = 0;   ///< likewise
   int training_first = 0;    ///< device of those that train, of a split
@@ -81,8 +85,9 @@ const WhatIf* find_fusion(const WhatIfs& what_ifs, bool inter, bool intra);
 /// The way that fuses generation at this threshold and the trainings or not; nothing where none was played.
 const WhatIf* find_threshold(const WhatIfs& what_ifs, double threshold, bool intra);
 
-/// The plan in all ways. A plan that has a threshold keeps it, and is also played at the best of those simulated; another takes the best.
-/// Splits are searched with all means. REQUIRES: the plan has no fault; at least one draw; options as said there.
+/// The plan in all ways. A plan that has a threshold keeps it, and is also played at the best of those simulated;
+/// another takes the best. Splits are searched with all means. REQUIRES: the plan has no fault; at least one draw;
+/// options as said there.
 WhatIfs what_ifs(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfOptions& options);
 
 }  // namespace dovetail::study

@@ -23,13 +23,15 @@ std::string shorter(double seconds, double with) { return fmt::format("{:.1f}%",
 std::optional<std::string> why_not_fused_training(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
   const auto pair = plan.fusion.training ? plan.fusion.training : plan::train_pair(job);
-  if (!pair) return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
+  if (!pair)
+    return fmt::format("{} trains no second model whose passes could fill the bubbles of the first", job.workflow.name);
   const plan::TaskPlan& first = plan.tasks[(*pair)[0]];
   const plan::TaskPlan& second = plan.tasks[(*pair)[1]];
   if (auto fault = plan::find_training_fault(job, *pair, first, second)) return plan::as_reason(*fault);
   if (first.layout.pipeline > 1 || second.layout.pipeline > 1) return std::nullopt;
   std::string why = "pipelines of one stage have no bubbles that could be filled";
-  if (predict::overhead_seconds(scenario, (*pair)[0], first).hand_over > 0) why += "; all that it would take off is a hand-over of data";
+  if (predict::overhead_seconds(scenario, (*pair)[0], first).hand_over > 0)
+    why += "; all that it would take off is a hand-over of data";
   return why;
 }
 
@@ -60,13 +62,16 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
   const TrainingAlternative* best = fastest(ways, false);
   if (fused == nullptr) return {false, "what both hold at once does not fit"};
   if (fused->seconds >= serial.seconds) return {false, "one schedule is no shorter than one training after the other"};
-  const std::string gain = fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
+  const std::string gain =
+      fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
   if (fused->seconds > serial.seconds * (1 - min_gain)) return {false, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {false, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) + too_large_ones(ways, best->seconds)};
+    return {false, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) +
+                       too_large_ones(ways, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->way != TrainingWay::serial)
-    reason += fmt::format(", and {} off the best without it: {}", shorter(fused->seconds, best->seconds), name_of(best->way));
+    reason +=
+        fmt::format(", and {} off the best without it: {}", shorter(fused->seconds, best->seconds), name_of(best->way));
   return {true, reason + too_large_ones(ways, fused->seconds)};
 }
 
@@ -79,7 +84,8 @@ constexpr const char* too_large = "the phase is longer or larger than schedules 
 double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::size_t generate, std::uint64_t seed) {
   const simulate::Generation generation = predict::generation_of(scenario, generate, plan.tasks[generate], {seed, 0});
   base::Ticks tail;
-  for (const simulate::Lane& lane : generation.trace.lanes) tail += simulate::time_of(simulate::uses_of(lane), simulate::BarKind::tail);
+  for (const simulate::Lane& lane : generation.trace.lanes)
+    tail += simulate::time_of(simulate::uses_of(lane), simulate::BarKind::tail);
   const double all = base::seconds_of_ticks(generation.end) * static_cast<double>(generation.trace.lanes.size());
   return all > 0 ? base::seconds_of_ticks(tail) / all : 0;
 }
@@ -88,10 +94,14 @@ double tail_of(const predict::Scenario& scenario, const plan::Plan& plan, std::s
 Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::string& tail) {
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
-    return {false, fmt::format("{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
-                               "side by side on parts of the devices behind generation",
-                               tail, gain)};
-  std::string reason = fmt::format("with {:g}% unfinished both take {} less than one after the other", best.threshold * 100, gain);
+    return {
+        false,
+        fmt::format(
+            "{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
+            "side by side on parts of the devices behind generation",
+            tail, gain)};
+  std::string reason =
+      fmt::format("with {:g}% unfinished both take {} less than one after the other", best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
     reason += fmt::format(", and {} less than with scoring side by side", shorter(best.seconds, found.side_by_side));
   return {true, reason};
@@ -101,12 +111,14 @@ Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::s
 Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
   if (fault && (instances == 1 || *found.tail > 0)) return {false, *fault};
   constexpr double short_tail = 0.05;
-  std::string tail = fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
+  std::string tail =
+      fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
   if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
   const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
   if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return judge_gain(found, *best, tail);
   if (*found.tail < short_tail) return {false, tail};
-  if (best != nullptr) return {false, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
+  if (best != nullptr)
+    return {false, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
   return {false, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
 }
 
@@ -117,11 +129,14 @@ std::optional<std::string> why_lost(const WhatIfs& what_ifs, bool trained, doubl
   if (fused == nullptr) return std::nullopt;
   const bool known = plain != nullptr && plain->figures;
   if (!fused->figures->fits())
-    return known && !plain->figures->fits() ? "the plan does not fit, fused or not" : "what devices then hold does not fit";
-  if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - min_gain)) return std::nullopt;
+    return known && !plain->figures->fits() ? "the plan does not fit, fused or not"
+                                            : "what devices then hold does not fit";
+  if (!known || fused->figures->iteration_seconds <= plain->figures->iteration_seconds * (1 - min_gain))
+    return std::nullopt;
   constexpr double seen = 0.0005;
   const double longer = fused->figures->iteration_seconds / plain->figures->iteration_seconds - 1;
-  if (longer < -seen) return fmt::format("the iteration takes only {:.1f}% less: it hardly waits for them", -100 * longer);
+  if (longer < -seen)
+    return fmt::format("the iteration takes only {:.1f}% less: it hardly waits for them", -100 * longer);
   return longer < seen ? "the iteration is no shorter: it does not wait for them"
                        : fmt::format("the iteration takes {:.1f}% more", 100 * longer);
 }
@@ -133,8 +148,10 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
   TrainingWorth found;
   for (const TrainingWay way : training_ways)
     if (!is_fused(way))
-      found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way) : no_way(way, no_time));
-  const bool shown = std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
+      found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way)
+                                                                        : no_way(way, no_time));
+  const bool shown =
+      std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
   if (!shown && !plan.fusion.training && !scenario.is_stopped()) {
     TrainingAlternative planned = training_alternative(scenario, plan, TrainingWay::as_planned);
     if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
@@ -147,8 +164,10 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
       if (is_fused(way)) found.ways.push_back(no_way(way, *why_not));
   } else {
     const plan::TrainPair pair = plan.fusion.training ? *plan.fusion.training : *plan::train_pair(scenario.job);
-    const std::int64_t activations = std::llround(predict::fullest_over_average(scenario, pair, plan) * static_cast<double>(fused->peak));
-    found.ways.push_back(fused_alternative(scenario, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
+    const std::int64_t activations =
+        std::llround(predict::fullest_over_average(scenario, pair, plan) * static_cast<double>(fused->peak));
+    found.ways.push_back(
+        fused_alternative(scenario, plan, pair, {base::seconds_of_ticks(fused->trace.end), activations}));
     found.ways.push_back(fused_smaller_alternative(scenario, plan, pair));
     found.bound = base::seconds_of_ticks(fused->bound);
   }
@@ -156,12 +175,14 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
   return found;
 }
 
-GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed) {
+GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs,
+                                 std::uint64_t seed) {
   GenerationWorth found;
   const auto stage = plan::generation_stage(scenario.job, plan.tasks);
   if (!stage || !what_ifs.thresholds || scenario.is_stopped()) {
     constexpr double any = 0.5;
-    found.fusion = {false, plan::as_reason(plan::find_threshold_fault(any, scenario.job, plan.tasks).value_or(no_time))};
+    found.fusion = {false,
+                    plan::as_reason(plan::find_threshold_fault(any, scenario.job, plan.tasks).value_or(no_time))};
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
@@ -174,7 +195,8 @@ GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::
       found.fused.push_back({*points[index].threshold, base::seconds_of_ticks(points[index].value)});
     if (index == what_ifs.thresholds->best) found.best = found.fused.size() - 1;
   }
-  found.fusion = judge(found, plan.tasks[stage->generate].layout.data, predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
+  found.fusion = judge(found, plan.tasks[stage->generate].layout.data,
+                       predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
   if (!found.fusion.worth) return found;
   const bool trained = plan.fusion.training.has_value();
   if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))

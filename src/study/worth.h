@@ -1,9 +1,10 @@
-// Is stage fusion worth it for a plan? Fused training beside what else would fill its bubbles, generation fused with inference beside
-// plain and one step off policy; yes or no, and why.
+// Is stage fusion worth it for a plan? Fused training beside what else would fill its bubbles, generation fused with
+// inference beside plain and one step off policy; yes or no, and why.
 //
-// A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of generation also
-// takes as much off the iteration, as far as that was played. What can be had without it there is tasks that score one after the other, or
-// side by side, each on a part of the devices: in a fused stage they do the latter, which spares hand-overs and loads whatever the tail is.
+// A fusion is worth it where it fits and takes at least a hundredth off the best of what can be had without it; that of
+// generation also takes as much off the iteration, as far as that was played. What can be had without it there is tasks
+// that score one after the other, or side by side, each on a part of the devices: in a fused stage they do the latter,
+// which spares hand-overs and loads whatever the tail is.
 #pragma once
 
 #include <optional>
@@ -30,8 +31,10 @@ struct TrainingWorth {
   Worth fusion;
 };
 
-/// `fused`: both trainings of the plan in one schedule (WhatIfs::training), where there is one. REQUIRES: the plan has no fault.
-TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan, const std::optional<predict::FusedTraining>& fused);
+/// `fused`: both trainings of the plan in one schedule (WhatIfs::training), where there is one. REQUIRES: the plan has
+/// no fault.
+TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan& plan,
+                             const std::optional<predict::FusedTraining>& fused);
 
 /// Generation and inference, fused.
 struct FusedAt {
@@ -41,15 +44,18 @@ struct FusedAt {
 
 /// Of generation with inference behind it, means over the draws.
 struct GenerationWorth {
-  std::optional<double> plain;      ///< seconds of both, one after the other; nothing where there is nothing to fuse
-  double side_by_side = 0;          ///< the same, but the tasks that score share the devices out behind generation; one task has them all
-  std::vector<FusedAt> fused;       ///< at the best threshold, and at the plan's where that was played, by rising threshold
+  std::optional<double> plain;  ///< seconds of both, one after the other; nothing where there is nothing to fuse
+  double side_by_side =
+      0;  ///< the same, but the tasks that score share the devices out behind generation; one task has them all
+  std::vector<FusedAt> fused;  ///< at the best threshold, and at the plan's where that was played, by rising threshold
   std::optional<std::size_t> best;  ///< of these; nothing where none is better than plain
-  std::optional<double> tail;       ///< part of generation that the average instance waits for the last one; of the first draw
+  std::optional<double>
+      tail;  ///< part of generation that the average instance waits for the last one; of the first draw
   Worth fusion;
 };
 
 /// REQUIRES: `what_ifs` are those of the plan.
-GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs, std::uint64_t seed);
+GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::Plan& plan, const WhatIfs& what_ifs,
+                                 std::uint64_t seed);
 
 }  // namespace dovetail::study

@@ -43,11 +43,12 @@ enum class BarKind : std::uint8_t {
 inline constexpr int bar_kinds = static_cast<int>(BarKind::idle) + 1;
 
 /// What the ops of a pipeline are: [OpKind].
-inline constexpr std::array op_bar_kinds{BarKind::forward, BarKind::backward, BarKind::input_gradient, BarKind::weight_gradient,
-                                         BarKind::step};
+inline constexpr std::array op_bar_kinds{BarKind::forward, BarKind::backward, BarKind::input_gradient,
+                                         BarKind::weight_gradient, BarKind::step};
 static_assert(op_bar_kinds.size() == pipeline::op_kinds && op_bar_kinds.back() == BarKind::step);
 /// The causes of idle time that a schedule has.
-inline constexpr std::array schedule_causes{BarKind::warm_up, BarKind::dependency, BarKind::transfer, BarKind::delay, BarKind::drain};
+inline constexpr std::array schedule_causes{BarKind::warm_up, BarKind::dependency, BarKind::transfer, BarKind::delay,
+                                            BarKind::drain};
 
 constexpr std::size_t index_of(BarKind bar_kind) { return static_cast<std::size_t>(bar_kind); }
 
@@ -64,7 +65,8 @@ constexpr char letter_of(BarKind op) { return traits_of(op).letter; }
 /// "prefill", "decode", "long tail", ...
 std::string_view name_of(BarKind bar_kind);
 
-/// "decode of actor_generate", "reallocation for actor_generate", "dependency on reward_infer"; "bubble" where `whose` is empty.
+/// "decode of actor_generate", "reallocation for actor_generate", "dependency on reward_infer"; "bubble" where `whose`
+/// is empty.
 std::string describe(BarKind bar_kind, std::string_view whose);
 
 }  // namespace dovetail::timeline

@@ -37,13 +37,15 @@ std::string id_of(const Node& event, std::string_view key) {
 Result<std::string_view> text_of(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   if (!node) return std::string_view();
-  if (!node->is_string() && !node->is_number()) return node->error(fmt::format("{} is {}; accepted: a text", key, node->describe()));
+  if (!node->is_string() && !node->is_number())
+    return node->error(fmt::format("{} is {}; accepted: a text", key, node->describe()));
   return node->text();
 }
 
 Result<Ticks> microseconds(const Node& event, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(event, "an event", key, fmt::format("\"{}\": MICROSECONDS", key)));
-  if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a number of microseconds", key, node.describe()));
+  if (!node.is_number())
+    return node.error(fmt::format("{} is {}; accepted: a number of microseconds", key, node.describe()));
   auto time = base::parse_time(node.text(), base::TimeUnit::us, base::FineDigits::round_half_up, max_moment);
   if (!time.ok()) return node.error(fmt::format("{} {}", key, time.error().message));
   return *time;
@@ -55,7 +57,8 @@ Result<base::Memory> amount_of(const Node& node, std::string_view what, std::str
   const std::string_view text = node.is_number() || node.is_string() ? node.text() : "";
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (problem != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
-    return node.error(fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
+    return node.error(
+        fmt::format("the counter's value of {} is {}; accepted: a number", base::quote(what), node.describe()));
   }
   const double count = value * (unit.empty() ? millionths : 1);
   return base::Memory(static_cast<std::int64_t>(std::llround(std::clamp(count, -max_count, max_count))));
@@ -98,7 +101,8 @@ class TraceReader {
   Status read_event(const Node& event) {
     if (!event.is_map()) return event.error(fmt::format("an event is {}; accepted: an object", event.describe()));
     DOVETAIL_TRY(const Node phase, base::require(event, "an event", "ph", "\"ph\": \"X\""));
-    if (!phase.is_string()) return phase.error(fmt::format("ph is {}; accepted: a text such as \"X\"", phase.describe()));
+    if (!phase.is_string())
+      return phase.error(fmt::format("ph is {}; accepted: a text such as \"X\"", phase.describe()));
     if (phase.text() == "M") return read_metadata(event);
     if (phase.text() == "C") return read_counter(event);
     if (phase.text() == "X" || phase.text() == "B" || phase.text() == "E") return read_slice(event, phase.text()[0]);
@@ -145,7 +149,8 @@ class TraceReader {
     DOVETAIL_TRY(const Ticks time, microseconds(event, "ts"));
     DOVETAIL_TRY(const std::string_view name, text_of(event, "name"));
     DOVETAIL_TRY(const Node values, base::require(event, "a counter", "args", "\"args\": {\"used\": 1}"));
-    if (!values.is_map()) return values.error(fmt::format("args is {}; accepted: an object with numbers", values.describe()));
+    if (!values.is_map())
+      return values.error(fmt::format("args is {}; accepted: an object with numbers", values.describe()));
     see(time);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string unit = values.key(i) == bytes ? std::string(bytes) : "";
@@ -184,8 +189,10 @@ class TraceReader {
 
 Result<Node> events_of(const Node& root) {
   if (root.is_list()) return root;
-  DOVETAIL_TRY(const Node events, base::require(root, "a Chrome trace", "traceEvents", "\"traceEvents\": [EVENT, ...]"));
-  if (!events.is_list()) return events.error(fmt::format("traceEvents is {}; accepted: a list of events", events.describe()));
+  DOVETAIL_TRY(const Node events,
+               base::require(root, "a Chrome trace", "traceEvents", "\"traceEvents\": [EVENT, ...]"));
+  if (!events.is_list())
+    return events.error(fmt::format("traceEvents is {}; accepted: a list of events", events.describe()));
   return events;
 }
 
@@ -222,7 +229,8 @@ Result<Timeline> parse_chrome_trace(std::string_view content, const std::string&
   DOVETAIL_CHECK(reader.read(events));
   Timeline trace = std::move(reader).finish();
   read_about(document.root(), trace);
-  if (trace.bars.empty()) return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
+  if (trace.bars.empty())
+    return events.error("the trace has no slices; accepted: events with \"ph\": \"X\", or \"B\" and \"E\"");
   return trace;
 }
 

@@ -20,7 +20,8 @@ using base::TimeUnit;
 class TraceWriter {
  public:
   explicit TraceWriter(const Timeline& timeline) : timeline_(timeline), unit_(timeline.time_unit) {
-    for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) lane_of_.insert(lane_of_.end(), timeline.lanes[lane].bars, lane);
+    for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
+      lane_of_.insert(lane_of_.end(), timeline.lanes[lane].bars, lane);
   }
 
   std::string write() {
@@ -32,12 +33,14 @@ class TraceWriter {
       if (counters[lane]) add_counter(lane, *counters[lane]);
     }
     for (std::size_t arrow = 0; arrow < timeline_.arrows.size(); ++arrow) add_flow(arrow);
-    append("\n],\"displayTimeUnit\":\"ms\",\"otherData\":{{\"generator\":\"dovetail\",\"title\":{},\"time_unit\":\"{}\",",
-           json_string(timeline_.title), base::name_of(unit_));
+    append(
+        "\n],\"displayTimeUnit\":\"ms\",\"otherData\":{{\"generator\":\"dovetail\",\"title\":{},\"time_unit\":\"{}\",",
+        json_string(timeline_.title), base::name_of(unit_));
     if (timeline_.beginning == Beginning::fixed) {
       append("\"makespan\":\"{}\"}}}}\n", base::format_time(timeline_.end, unit_));
     } else {
-      append("\"end\":\"{}\",\"repeats\":\"{}\"}}}}\n", base::format_time(timeline_.end, unit_), timeline_.beginning == Beginning::repeats);
+      append("\"end\":\"{}\",\"repeats\":\"{}\"}}}}\n", base::format_time(timeline_.end, unit_),
+             timeline_.beginning == Beginning::repeats);
     }
     return fmt::to_string(text_);
   }
@@ -59,7 +62,9 @@ class TraceWriter {
   }
 
   /// Exact decimal microseconds; a tick is one.
-  std::string microseconds(Ticks time) const { return base::format_time(time, unit_ == TimeUnit::tick ? TimeUnit::tick : TimeUnit::us); }
+  std::string microseconds(Ticks time) const {
+    return base::format_time(time, unit_ == TimeUnit::tick ? TimeUnit::tick : TimeUnit::us);
+  }
 
   /// A moment within the bar, as late as can be said: an arrow binds to the slice that is running at its time.
   std::string just_before_end(const Bar& bar) const {
@@ -69,7 +74,8 @@ class TraceWriter {
   void add_metadata(std::string_view name, std::size_t process_id, std::size_t thread_id, std::string_view argument,
                     std::string_view value) {
     begin_event();
-    append(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"{}":{}}}}})", name, process_id, thread_id, argument, value);
+    append(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"args":{{"{}":{}}}}})", name, process_id, thread_id, argument,
+           value);
   }
 
   void add_names(std::size_t lane) {
@@ -123,8 +129,9 @@ class TraceWriter {
     const std::string_view key = counter.unit.empty() ? "held" : std::string_view(counter.unit);
     for (const auto& [time, value] : counter.steps) {
       begin_event();
-      append(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":{},"args":{{"{}":{}}}}})", process(lane), work_thread(lane), microseconds(time),
-             json_string(counter.name), key, counter.unit.empty() ? base::format_memory(value) : std::to_string(value.count()));
+      append(R"({{"ph":"C","pid":{},"tid":{},"ts":{},"name":{},"args":{{"{}":{}}}}})", process(lane), work_thread(lane),
+             microseconds(time), json_string(counter.name), key,
+             counter.unit.empty() ? base::format_memory(value) : std::to_string(value.count()));
     }
   }
 
@@ -140,8 +147,8 @@ class TraceWriter {
     append(R"({{"ph":"s","pid":{},"tid":{},"ts":{},"cat":"transfer","name":"{}","id":{}}})", process(lane_of_[from]),
            work_thread(lane_of_[from]), just_before_end(sender), name, index);
     begin_event();
-    append(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"cat":"transfer","name":"{}","id":{}}})", process(lane_of_[to]),
-           work_thread(lane_of_[to]), microseconds(receiver.begin), name, index);
+    append(R"({{"ph":"f","bp":"e","pid":{},"tid":{},"ts":{},"cat":"transfer","name":"{}","id":{}}})",
+           process(lane_of_[to]), work_thread(lane_of_[to]), microseconds(receiver.begin), name, index);
   }
 
   const Timeline& timeline_;

@@ -36,7 +36,8 @@ std::string device_ranges(const std::vector<int>& devices) {
   for (std::size_t begin = 0; begin < devices.size();) {
     std::size_t end = begin + 1;
     while (end < devices.size() && devices[end] == devices[end - 1] + 1) ++end;
-    texts.push_back(end - begin == 1 ? std::to_string(devices[begin]) : fmt::format("{}-{}", devices[begin], devices[end - 1]));
+    texts.push_back(end - begin == 1 ? std::to_string(devices[begin])
+                                     : fmt::format("{}-{}", devices[begin], devices[end - 1]));
     begin = end;
   }
   return fmt::format("{}", fmt::join(texts, ","));

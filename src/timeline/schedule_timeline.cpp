@@ -67,7 +67,8 @@ class Builder {
     std::vector<Arrow> arrows;
     for (std::size_t op = 0; op < graph_.size(); ++op) {
       for (const pipeline::Arc& arc : graph_.successors(OpId(op))) {
-        if (graph_.device[op] != graph_.device[arc.op.index()]) arrows.push_back({bar_of_[op], bar_of_[arc.op.index()]});
+        if (graph_.device[op] != graph_.device[arc.op.index()])
+          arrows.push_back({bar_of_[op], bar_of_[arc.op.index()]});
       }
     }
     return arrows;
@@ -87,7 +88,8 @@ class Builder {
     std::optional<Awaited> latest;
     for (const pipeline::Arc& arc : graph_.predecessors(op)) {
       const Awaited candidate{arc.op, end_of(arc.op), end_of(arc.op) + arc.lag};
-      if (!latest || std::tuple(candidate.arrived, candidate.ended) > std::tuple(latest->arrived, latest->ended)) latest = candidate;
+      if (!latest || std::tuple(candidate.arrived, candidate.ended) > std::tuple(latest->arrived, latest->ended))
+        latest = candidate;
     }
     return latest;
   }
@@ -159,14 +161,16 @@ class Builder {
 
 }  // namespace
 
-Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule, std::string title) {
+Timeline schedule_timeline(const pipeline::Problem& problem, const pipeline::LoweredSchedule& schedule,
+                           std::string title) {
   Timeline timeline;
   timeline.title = std::move(title);
   timeline.time_unit = problem.time_unit;
   timeline.end = schedule.evaluation.makespan;
   timeline.lane_noun = "device";
   for (const pipeline::Pipeline& pipeline : pipeline::pipelines_of(problem)) {
-    timeline.tracks.push_back({pipeline::pipeline_name(problem, pipeline), pipeline.model.value, pipeline.replica.value});
+    timeline.tracks.push_back(
+        {pipeline::pipeline_name(problem, pipeline), pipeline.model.value, pipeline.replica.value});
   }
   Builder builder(problem, schedule);
   for (std::size_t device = 0; device < schedule.order.devices.size(); ++device)

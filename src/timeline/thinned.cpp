@@ -12,7 +12,8 @@ using Bars = std::span<const Bar>;
 
 bool is_short(const Bar& bar, Ticks shortest) { return bar.end - bar.begin < shortest; }
 
-/// The end of the run of short bars that begins at `first`, no longer than `shortest` together; the one behind it where that is not short.
+/// The end of the run of short bars that begins at `first`, no longer than `shortest` together; the one behind it where
+/// that is not short.
 std::size_t run_end(Bars bars, std::size_t first, Ticks shortest) {
   std::size_t end = first + 1;
   if (!is_short(bars[first], shortest)) return end;
@@ -38,8 +39,8 @@ Bar joined(Bars bars, std::size_t first, std::size_t end) {
     part.time += bars[index].end - bars[index].begin;
     part.launch += bars[index].launch;
   }
-  const auto most =
-      std::max_element(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
+  const auto most = std::max_element(parts.begin(), parts.end(),
+                                     [](const auto& a, const auto& b) { return a.second.time < b.second.time; });
   Bar bar{bars[first].begin, bars[end - 1].end, most->first.first, most->first.second};
   bar.launch = most->second.launch;
   return bar;
@@ -67,7 +68,8 @@ Steps highest(const Steps& steps, Ticks shortest) {
     result.emplace_back(steps[first].first, most);
     const Ticks after = steps[first].first + shortest;
     const bool goes_on = next < steps.size() && steps[next].first == after;
-    if (steps[next - 1].second != most && !goes_on) result.emplace_back(std::max(after, steps[next - 1].first), steps[next - 1].second);
+    if (steps[next - 1].second != most && !goes_on)
+      result.emplace_back(std::max(after, steps[next - 1].first), steps[next - 1].second);
   }
   return result;
 }
@@ -77,7 +79,8 @@ Steps highest(const Steps& steps, Ticks shortest) {
 Thinned thinned(Timeline timeline, std::size_t max_bars) {
   const auto count = [&](Ticks shortest) {
     std::size_t bars = 0;
-    for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) bars += count_runs(bars_of(timeline, lane), shortest);
+    for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
+      bars += count_runs(bars_of(timeline, lane), shortest);
     return bars;
   };
   if (timeline.bars.size() <= max_bars) return {std::move(timeline), {}};

@@ -11,8 +11,8 @@ namespace {
 constexpr double millionths = 1e6;
 
 std::size_t first_bar(const Timeline& timeline, std::size_t lane) {
-  return std::accumulate(timeline.lanes.begin(), timeline.lanes.begin() + static_cast<std::ptrdiff_t>(lane), std::size_t{0},
-                         [](std::size_t bars, const Lane& before) { return bars + before.bars; });
+  return std::accumulate(timeline.lanes.begin(), timeline.lanes.begin() + static_cast<std::ptrdiff_t>(lane),
+                         std::size_t{0}, [](std::size_t bars, const Lane& before) { return bars + before.bars; });
 }
 
 std::string_view track_name(const Timeline& timeline, const Bar& bar) {
@@ -81,7 +81,8 @@ std::string title_of(const Timeline& timeline, const Bar& bar) {
 }
 
 std::string full_title(const Timeline& timeline, const Bar& bar) {
-  return is_idle(bar.bar_kind) && bar.track >= 0 ? describe(bar.bar_kind, track_name(timeline, bar)) : title_of(timeline, bar);
+  return is_idle(bar.bar_kind) && bar.track >= 0 ? describe(bar.bar_kind, track_name(timeline, bar))
+                                                 : title_of(timeline, bar);
 }
 
 std::string describe(const Timeline& timeline, const Bar& op) {

@@ -1,4 +1,5 @@
-// Lanes with bars, counters and arrows: what schedules, simulations and measured runs become before they are drawn, compared or written.
+// Lanes with bars, counters and arrows: what schedules, simulations and measured runs become before they are drawn,
+// compared or written.
 #pragma once
 
 #include <array>
@@ -30,7 +31,7 @@ struct Bar {
   base::Ticks begin;
   base::Ticks end;
   BarKind bar_kind = BarKind::work;
-  std::int32_t track = -1;       ///< index into Timeline::tracks: whose work it is, or the task that idle time waits for
+  std::int32_t track = -1;  ///< index into Timeline::tracks: whose work it is, or the task that idle time waits for
   std::int32_t microbatch = -1;  ///< or mini-batch of a step
   std::int32_t stage = -1;
   std::int64_t sequences = -1;  ///< that are decoded or scored
@@ -103,14 +104,15 @@ std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
 /// A value of `counter` in its unit. For pictures.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by BarKind. That of a lane without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits 63 bits.
+/// Time by BarKind. That of a lane without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits
+/// 63 bits.
 using TimeByActivity = std::array<base::Ticks, bar_kinds>;
 TimeByActivity time_by_bar_kind(std::span<const Bar> bars);
 
 /// Whether nothing but the name of a bar says what it is.
 bool is_known_by_name(const Bar& bar);
-/// What a bar is called: "F7 actor" of a pipeline's op, "decode of actor_generate" of a task's work, "dependency" of idle time, its own
-/// name where nothing else is known.
+/// What a bar is called: "F7 actor" of a pipeline's op, "decode of actor_generate" of a task's work, "dependency" of
+/// idle time, its own name where nothing else is known.
 std::string title_of(const Timeline& timeline, const Bar& bar);
 /// Likewise, with the task that idle time waits for: "dependency on reward_infer".
 std::string full_title(const Timeline& timeline, const Bar& bar);

@@ -20,7 +20,8 @@ struct Unpaired {
 
 /// The slices of a thread; B and E events in order of time are paired like brackets.
 std::vector<Bar> slices_of(std::vector<TraceEvent> events, Ticks last, Unpaired& unpaired) {
-  std::stable_sort(events.begin(), events.end(), [](const TraceEvent& a, const TraceEvent& b) { return a.bar.begin < b.bar.begin; });
+  std::stable_sort(events.begin(), events.end(),
+                   [](const TraceEvent& a, const TraceEvent& b) { return a.bar.begin < b.bar.begin; });
   std::vector<Bar> slices;
   std::vector<std::size_t> open;
   for (const TraceEvent& event : events) {
@@ -50,7 +51,8 @@ std::vector<std::vector<Bar>> levels_of(const std::vector<Bar>& slices) {
   std::set<std::size_t> free;
   std::set<std::pair<Ticks, std::size_t>> running;  // by end
   for (const Bar& slice : slices) {
-    for (; !running.empty() && running.begin()->first <= slice.begin; running.erase(running.begin())) free.insert(running.begin()->second);
+    for (; !running.empty() && running.begin()->first <= slice.begin; running.erase(running.begin()))
+      free.insert(running.begin()->second);
     if (free.empty()) {
       free.insert(levels.size());
       levels.emplace_back();
@@ -64,7 +66,8 @@ std::vector<std::vector<Bar>> levels_of(const std::vector<Bar>& slices) {
 }
 
 bool is_idle_thread(const TraceThread& thread) {
-  return std::all_of(thread.events.begin(), thread.events.end(), [](const TraceEvent& event) { return is_idle(event.bar.bar_kind); });
+  return std::all_of(thread.events.begin(), thread.events.end(),
+                     [](const TraceEvent& event) { return is_idle(event.bar.bar_kind); });
 }
 
 /// Of two threads, one of which is idle time only, makes one.
@@ -91,8 +94,10 @@ void add_counters(TraceProcess& process, std::size_t lane, Ticks origin, Timelin
   }
 }
 
-void add_thread(const TraceProcess& process, const TraceThread& thread, Ticks origin, Ticks last, Unpaired& unpaired, Timeline& trace) {
-  const std::string name = process.threads.size() == 1 ? process.name : fmt::format("{} · {}", process.name, thread.name);
+void add_thread(const TraceProcess& process, const TraceThread& thread, Ticks origin, Ticks last, Unpaired& unpaired,
+                Timeline& trace) {
+  const std::string name =
+      process.threads.size() == 1 ? process.name : fmt::format("{} · {}", process.name, thread.name);
   std::vector<Bar> slices = slices_of(thread.events, last, unpaired);
   for (Bar& slice : slices) {
     slice.begin -= origin;
@@ -121,7 +126,8 @@ void lay_out(std::vector<TraceProcess> processes, Ticks origin, Ticks last, Time
     add_counters(process, first_lane, origin, trace);
   }
   if (unpaired.without_end > 0)
-    trace.notes.push_back(fmt::format("slices that begin and never end ({}) last as long as the trace", unpaired.without_end));
+    trace.notes.push_back(
+        fmt::format("slices that begin and never end ({}) last as long as the trace", unpaired.without_end));
   if (unpaired.without_beginning > 0)
     trace.notes.push_back(fmt::format("ends of slices that never began ({}) are left out", unpaired.without_beginning));
 }

@@ -35,7 +35,8 @@ struct TraceProcess {
   std::map<std::string, Series> counters = {};  ///< by name
 };
 
-/// Fills in lanes, bars, counters and notes of `trace`, all times counted from `origin`; what is open then ends at `last`.
+/// Fills in lanes, bars, counters and notes of `trace`, all times counted from `origin`; what is open then ends at
+/// `last`.
 void lay_out(std::vector<TraceProcess> processes, base::Ticks origin, base::Ticks last, Timeline& trace);
 
 }  // namespace dovetail::timeline

@@ -17,7 +17,8 @@ constexpr SequenceCount pairs{Per::sample, 2};
 const std::string old_log_probabilities = "old_log_probabilities";
 const std::string reference_log_probabilities = "reference_log_probabilities";
 
-Task task(std::string name, TaskKind kind, std::string role, Keys inputs, Keys outputs, SequenceCount sequences = per_sample) {
+Task task(std::string name, TaskKind kind, std::string role, Keys inputs, Keys outputs,
+          SequenceCount sequences = per_sample) {
   return {.name = std::move(name),
           .kind = kind,
           .role = std::move(role),
@@ -29,7 +30,11 @@ Task task(std::string name, TaskKind kind, std::string role, Keys inputs, Keys o
 }
 
 Role role(std::string name, Head head = Head::language_model, std::string initialised_from = {}) {
-  return {.name = std::move(name), .head = head, .initialised_from = std::move(initialised_from), .averaged_from = {}, .decay = 0.0};
+  return {.name = std::move(name),
+          .head = head,
+          .initialised_from = std::move(initialised_from),
+          .averaged_from = {},
+          .decay = 0.0};
 }
 
 /// Puts the parts that algorithms share together, in the order in which they are called.
@@ -80,7 +85,8 @@ struct Parts {
       reference.decay = options.reference_decay;
     }
     roles.push_back(std::move(reference));
-    tasks.push_back(task("reference_infer", TaskKind::infer, "reference", inputs, {reference_log_probabilities}, sequences));
+    tasks.push_back(
+        task("reference_infer", TaskKind::infer, "reference", inputs, {reference_log_probabilities}, sequences));
     known.push_back(reference_log_probabilities);
   }
 
@@ -123,7 +129,8 @@ Workflow make_remax(const AlgorithmOptions& options) {
   Parts parts{options};
   parts.generate();
   // The baseline: the reward of the likeliest response to each prompt.
-  parts.tasks.push_back(task("actor_generate_greedy", TaskKind::generate, "actor", {"prompts"}, {"responses_greedy"}, per_prompt));
+  parts.tasks.push_back(
+      task("actor_generate_greedy", TaskKind::generate, "actor", {"prompts"}, {"responses_greedy"}, per_prompt));
   parts.judge();
   parts.judge("_greedy", per_prompt);
   parts.infer_policy();
@@ -147,7 +154,8 @@ Workflow make_reward_model(const AlgorithmOptions&) {
 }
 
 Workflow make_sft(const AlgorithmOptions&) {
-  return make_workflow("sft", {role("actor")}, {task("actor_train", TaskKind::train, "actor", {"prompts", "responses"}, {})});
+  return make_workflow("sft", {role("actor")},
+                       {task("actor_train", TaskKind::train, "actor", {"prompts", "responses"}, {})});
 }
 
 std::vector<Algorithm> list_algorithms() {
@@ -160,7 +168,8 @@ std::vector<Algorithm> list_algorithms() {
   from_trainer.policy_log_probabilities = LogProbabilities::trainer;
   return {
       {"ppo", "proximal policy optimisation with a critic", from_engine, online, true, make_ppo},
-      {"grpo", "advantages relative to the other samples of a prompt, no critic", from_trainer, online, true, make_grpo},
+      {"grpo", "advantages relative to the other samples of a prompt, no critic", from_trainer, online, true,
+       make_grpo},
       {"reinforce++", "advantages normalised over the batch, no critic", from_trainer, online, true, make_reinforce},
       {"remax", "the reward of a greedy response as baseline, no critic", from_engine, online, true, make_remax},
       {"dpo", "preference pairs against a reference, nothing generated", from_engine, with_reference, false, make_dpo},
@@ -178,7 +187,8 @@ const std::vector<Algorithm>& algorithms() {
 
 const Algorithm* find_algorithm(std::string_view name) {
   const std::vector<Algorithm>& all = algorithms();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Algorithm& algorithm) { return algorithm.name == name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Algorithm& algorithm) { return algorithm.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 

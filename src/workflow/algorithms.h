@@ -1,14 +1,15 @@
 // The known algorithms as workflows.
 //
-// | name         | tasks (without what options add or leave out)                                                                    |
-// |--------------|------------------------------------------------------------------------------------------------------------------|
-// | ppo          | actor_generate -> reward_infer, reference_infer, critic_infer -> actor_train, critic_train                       |
-// | grpo         | actor_generate -> reward_infer, actor_infer, reference_infer -> actor_train                                      |
-// | reinforce++  | the same tasks: it differs in how advantages are normalised                                                      |
-// | remax        | actor_generate, actor_generate_greedy -> reward_infer, reward_infer_greedy, reference_infer -> actor_train       |
-// | dpo          | reference_infer -> actor_train, over pairs                                                                       |
-// | reward_model | reward_train, over pairs                                                                                         |
-// | sft          | actor_train                                                                                                      |
+// | name         | tasks (without what options add or leave out)                                                      |
+// |--------------|----------------------------------------------------------------------------------------------------|
+// | ppo          | actor_generate -> reward_infer, reference_infer, critic_infer -> actor_train, critic_train         |
+// | grpo         | actor_generate -> reward_infer, actor_infer, reference_infer -> actor_train                        |
+// | reinforce++  | the same tasks: it differs in how advantages are normalised                                        |
+// | remax        | actor_generate, actor_generate_greedy -> reward_infer, reward_infer_greedy, reference_infer ->     |
+// |              | actor_train                                                                                        |
+// | dpo          | reference_infer -> actor_train, over pairs                                                         |
+// | reward_model | reward_train, over pairs                                                                           |
+// | sft          | actor_train                                                                                        |
 //
 // What they read and write follows ReaL's experiments (ppo, remax, dpo, reward_model, sft) and NeMo-RL's (grpo).
 #pragma once
@@ -51,7 +52,8 @@ enum class LogProbabilities {
   engine    ///< the generation engine returns them
 };
 constexpr auto names_of(LogProbabilities) {
-  return std::array{base::EnumName{"trainer", LogProbabilities::trainer}, base::EnumName{"engine", LogProbabilities::engine}};
+  return std::array{base::EnumName{"trainer", LogProbabilities::trainer},
+                    base::EnumName{"engine", LogProbabilities::engine}};
 }
 
 struct AlgorithmOptions {
@@ -74,7 +76,8 @@ constexpr auto fields_of(const AlgorithmOptions*) {
              .only_with = "`reference: averaged`"}),
       field("reward", &Options::reward, Choice{}),
       field("reward_seconds", &Options::reward_time, base::Seconds{},
-            {.applies = [](const Options& options) { return options.reward == RewardUse::rule; }, .only_with = "`reward: rule`"}),
+            {.applies = [](const Options& options) { return options.reward == RewardUse::rule; },
+             .only_with = "`reward: rule`"}),
       field("policy_log_probabilities", &Options::policy_log_probabilities, Choice{}),
       field("ptx_tokens", &Options::ptx_tokens, base::Whole{0, max_token_count}));
 }
@@ -87,7 +90,8 @@ struct Algorithm {
   std::vector<std::string_view> options;
   /// Whether it can do without a reference.
   bool may_skip_reference = false;
-  /// Its workflow; options that mean nothing to it are not looked at. REQUIRES: may_skip_reference or a reference that is not skipped.
+  /// Its workflow; options that mean nothing to it are not looked at. REQUIRES: may_skip_reference or a reference that
+  /// is not skipped.
   Workflow (*make)(const AlgorithmOptions&) = nullptr;
 };
 

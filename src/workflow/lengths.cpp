@@ -26,7 +26,8 @@ std::optional<std::string> fault_of(const std::vector<LengthPoint>& points) {
   return std::nullopt;
 }
 
-/// Adds up neighbours for which `same(first of them, point)` holds, at their mean rounded half up. REQUIRES: points by rising length.
+/// Adds up neighbours for which `same(first of them, point)` holds, at their mean rounded half up. REQUIRES: points by
+/// rising length.
 template <class Same>
 std::vector<LengthPoint> put_together(const std::vector<LengthPoint>& points, const Same& same) {
   std::vector<LengthPoint> merged;
@@ -47,7 +48,8 @@ std::vector<LengthPoint> put_together(const std::vector<LengthPoint>& points, co
 std::vector<LengthPoint> thinned(const std::vector<LengthPoint>& points) {
   const std::vector<LengthBin> bins = length_bins(points.back().length);
   const auto bin_of = [&](const LengthPoint& point) {
-    return std::lower_bound(bins.begin(), bins.end(), point.length, [](const LengthBin& bin, std::int64_t l) { return bin.last < l; });
+    return std::lower_bound(bins.begin(), bins.end(), point.length,
+                            [](const LengthBin& bin, std::int64_t l) { return bin.last < l; });
   };
   return put_together(points, [&](const LengthPoint& a, const LengthPoint& b) { return bin_of(a) == bin_of(b); });
 }
@@ -86,7 +88,8 @@ std::vector<LengthBin> length_bins(std::int64_t longest) {
 base::Result<LengthDistribution> LengthDistribution::of(std::vector<LengthPoint> points) {
   if (const std::optional<std::string> fault = fault_of(points)) return base::bad_input(*fault);
   std::erase_if(points, [](const LengthPoint& point) { return point.weight == 0; });
-  std::sort(points.begin(), points.end(), [](const LengthPoint& a, const LengthPoint& b) { return a.length < b.length; });
+  std::sort(points.begin(), points.end(),
+            [](const LengthPoint& a, const LengthPoint& b) { return a.length < b.length; });
   points = put_together(points, [](const LengthPoint& a, const LengthPoint& b) { return a.length == b.length; });
   if (points.size() > max_length_points) points = thinned(points);
   return LengthDistribution(std::move(points));
@@ -111,21 +114,26 @@ LengthDistribution::LengthDistribution(std::vector<LengthPoint> points) : points
 }
 
 std::size_t LengthDistribution::points_up_to(std::int64_t length) const {
-  const auto longer = std::upper_bound(points_.begin(), points_.end(), length,
-                                       [](std::int64_t wanted, const LengthPoint& point) { return wanted < point.length; });
+  const auto longer =
+      std::upper_bound(points_.begin(), points_.end(), length,
+                       [](std::int64_t wanted, const LengthPoint& point) { return wanted < point.length; });
   return static_cast<std::size_t>(longer - points_.begin());
 }
 
 const LengthPoint& LengthDistribution::point_at(std::int64_t rank) const {
   const auto found = std::lower_bound(weight_up_to_.begin(), weight_up_to_.end(), rank);
-  return found == weight_up_to_.end() ? points_.back() : points_[static_cast<std::size_t>(found - weight_up_to_.begin())];
+  return found == weight_up_to_.end() ? points_.back()
+                                      : points_[static_cast<std::size_t>(found - weight_up_to_.begin())];
 }
 
-double LengthDistribution::mean() const { return static_cast<double>(tokens_up_to_.back()) / static_cast<double>(total_weight()); }
+double LengthDistribution::mean() const {
+  return static_cast<double>(tokens_up_to_.back()) / static_cast<double>(total_weight());
+}
 
 double LengthDistribution::second_moment() const {
   double sum = 0.0;
-  for (const auto& [length, weight] : points_) sum += static_cast<double>(length * length) * static_cast<double>(weight);
+  for (const auto& [length, weight] : points_)
+    sum += static_cast<double>(length * length) * static_cast<double>(weight);
   return sum / static_cast<double>(total_weight());
 }
 
@@ -156,7 +164,8 @@ double LengthDistribution::expected_maximum(std::int64_t draws) const {
   // All of the longest, less each step of length times the chance that no draw passes it.
   double maximum = static_cast<double>(longest());
   for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
-    const double none_longer = whole_power(static_cast<double>(weight_up_to_[i]) / static_cast<double>(total_weight()), draws);
+    const double none_longer =
+        whole_power(static_cast<double>(weight_up_to_[i]) / static_cast<double>(total_weight()), draws);
     maximum -= static_cast<double>(points_[i + 1].length - points_[i].length) * none_longer;
   }
   return maximum;

@@ -1,4 +1,5 @@
-// How long prompts and responses are: a discrete distribution of lengths in tokens, of which everything asked for is a sum.
+// How long prompts and responses are: a discrete distribution of lengths in tokens, of which everything asked for is a
+// sum.
 #pragma once
 
 #include <cstdint>
@@ -22,17 +23,18 @@ struct LengthPoint {
 inline constexpr std::int64_t max_length = 1 << 24;
 /// What the weights of a distribution may add up to: sums of lengths times weights stay below 2^63.
 inline constexpr std::int64_t max_weight = std::int64_t{1} << 36;
-/// A distribution has at most this many points. One with more lengths holds the short ones as they are and puts neighbours among the long
-/// ones together, within one part in 300 of their length.
+/// A distribution has at most this many points. One with more lengths holds the short ones as they are and puts
+/// neighbours among the long ones together, within one part in 300 of their length.
 inline constexpr std::size_t max_length_points = 5000;
 
-/// The lengths of prompts or responses. Immutable. What is returned is the same on every machine: sums of whole numbers, and what is
-/// calculated of them by IEEE arithmetic alone. Two distributions are equal where all fractions are.
+/// The lengths of prompts or responses. Immutable. What is returned is the same on every machine: sums of whole
+/// numbers, and what is calculated of them by IEEE arithmetic alone. Two distributions are equal where all fractions
+/// are.
 class LengthDistribution {
  public:
-  /// Of these points, in any order; points of one length are added up, those without weight left out, neighbours put together (at their
-  /// mean) where there are more than max_length_points. An Error without place where a length or a weight is negative or too large,
-  /// where there is no weight, or where all lengths are 0.
+  /// Of these points, in any order; points of one length are added up, those without weight left out, neighbours put
+  /// together (at their mean) where there are more than max_length_points. An Error without place where a length or a
+  /// weight is negative or too large, where there is no weight, or where all lengths are 0.
   static base::Result<LengthDistribution> of(std::vector<LengthPoint> points);
   /// All alike. REQUIRES: 1 <= length <= max_length.
   static LengthDistribution fixed(std::int64_t length);
@@ -80,8 +82,8 @@ struct LengthBin {
   std::int64_t last = 0;
 };
 
-/// Bins that cover all lengths from 0 to `longest`: at most max_length_points, as fine as that allows, the long ones wider in
-/// proportion to their length. REQUIRES: 0 <= longest <= max_length.
+/// Bins that cover all lengths from 0 to `longest`: at most max_length_points, as fine as that allows, the long ones
+/// wider in proportion to their length. REQUIRES: 0 <= longest <= max_length.
 std::vector<LengthBin> length_bins(std::int64_t longest);
 
 }  // namespace dovetail::workflow

@@ -23,11 +23,13 @@ Result<LengthDistribution> read_table(const Node& node, std::string_view what, c
   DOVETAIL_CHECK(base::check_keys(node, what, {"file", "column"}));
   DOVETAIL_TRY(const Node file, base::require(node, what, "file"));
   if (!file.is_string() || file.text().empty())
-    return file.error(fmt::format("`file` of {} is {}; accepted: the path of a CSV or JSONL file", what, file.describe()));
+    return file.error(
+        fmt::format("`file` of {} is {}; accepted: the path of a CSV or JSONL file", what, file.describe()));
   std::string column;
   if (const std::optional<Node> named = node.find("column")) {
     if (!named->is_string() || named->text().empty())
-      return named->error(fmt::format("`column` of {} is {}; accepted: the name of a column or key", what, named->describe()));
+      return named->error(
+          fmt::format("`column` of {} is {}; accepted: the name of a column or key", what, named->describe()));
     column = named->text();
   }
   const std::string path = (std::filesystem::path(directory) / std::filesystem::path(file.text())).string();
@@ -41,9 +43,11 @@ Result<LengthDistribution> read_table(const Node& node, std::string_view what, c
 }
 
 Result<LengthDistribution> read_figures(const Node& node, std::string_view what) {
-  DOVETAIL_CHECK(base::check_keys(node, what, {"p50", "p90", "p99", "mean", "sigma", "cap", "at_cap", "file", "column"}));
+  DOVETAIL_CHECK(
+      base::check_keys(node, what, {"p50", "p90", "p99", "mean", "sigma", "cap", "at_cap", "file", "column"}));
   LengthFigures figures;
-  const auto read = [&](std::string_view key, std::optional<double>& figure, double least, double most) -> base::Status {
+  const auto read = [&](std::string_view key, std::optional<double>& figure, double least,
+                        double most) -> base::Status {
     const std::optional<Node> value = node.find(key);
     if (!value) return {};
     DOVETAIL_TRY(figure, base::read_number(*value, fmt::format("`{}` of {}", key, what), least, most));
@@ -73,8 +77,9 @@ Result<LengthDistribution> read_lengths(const Node& node, std::string_view what,
     return LengthDistribution::fixed(length);
   }
   if (!node.is_map())
-    return node.error(fmt::format("{} is {}; accepted: a number of tokens, figures as in {{p50: 800, p90: 2100}}, or {{file: PATH}}", what,
-                                  node.describe()));
+    return node.error(
+        fmt::format("{} is {}; accepted: a number of tokens, figures as in {{p50: 800, p90: 2100}}, or {{file: PATH}}",
+                    what, node.describe()));
   return node.find("file") ? read_table(node, what, directory) : read_figures(node, what);
 }
 

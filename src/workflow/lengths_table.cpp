@@ -57,14 +57,20 @@ Result<std::size_t> choose_column(const std::vector<std::string_view>& names, st
   if (chosen.size() == 1) return chosen.front();
   if (column.empty() && names.size() == 1) return std::size_t{0};
   const std::string accepted = fmt::format("accepted: one of {}", fmt::join(names, ", "));
-  if (chosen.size() > 1 && !column.empty()) return base::bad_input(fmt::format("the column {} comes twice; accepted: once", quote(column)));
-  if (column.empty()) return base::bad_input(fmt::format("which column has the lengths is not said; `column` names it; {}", accepted));
-  return base::bad_input(fmt::format("there is no column {}{}; {}", quote(column), base::did_you_mean(column, names), accepted));
+  if (chosen.size() > 1 && !column.empty())
+    return base::bad_input(fmt::format("the column {} comes twice; accepted: once", quote(column)));
+  if (column.empty())
+    return base::bad_input(fmt::format("which column has the lengths is not said; `column` names it; {}", accepted));
+  return base::bad_input(
+      fmt::format("there is no column {}{}; {}", quote(column), base::did_you_mean(column, names), accepted));
 }
 
-Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std::string& path, std::string_view column) {
+Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std::string& path,
+                                             std::string_view column) {
   DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(content, path));
-  if (rows.empty()) return Error{base::Failure::bad_input, path, 1, 1, "the file is empty; accepted: a header and a row for each length"};
+  if (rows.empty())
+    return Error{base::Failure::bad_input, path, 1, 1,
+                 "the file is empty; accepted: a header and a row for each length"};
   const CsvRow& header = rows.front();
   std::size_t next = 0;
   std::size_t chosen = 0;
@@ -81,10 +87,13 @@ Result<LengthDistribution> parse_csv_lengths(std::string_view content, const std
   for (; next < rows.size(); ++next) {
     const CsvRow& row = rows[next];
     if (row.size() != header.size())
-      return base::error_at(row.front(), path,
-                            fmt::format("the row has {} cells; accepted: {}, as many as the first row", row.size(), header.size()));
+      return base::error_at(
+          row.front(), path,
+          fmt::format("the row has {} cells; accepted: {}, as many as the first row", row.size(), header.size()));
     const std::optional<std::int64_t> length = length_of(row[chosen].text);
-    if (!length) return base::error_at(row[chosen], path, fmt::format("the length is {}; {}", quote(row[chosen].text), accepted_length()));
+    if (!length)
+      return base::error_at(row[chosen], path,
+                            fmt::format("the length is {}; {}", quote(row[chosen].text), accepted_length()));
     ++counts[*length];
   }
   return distribution_of(counts, path);
@@ -116,7 +125,8 @@ class JsonLinesReader {
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) return {};
     DOVETAIL_TRY(const base::Document document, base::parse_json(text, path_));
     const Node record = document.root();
-    if (!record.is_map()) return record.error(fmt::format("the line is {}; accepted: a JSON object in each line", record.describe()));
+    if (!record.is_map())
+      return record.error(fmt::format("the line is {}; accepted: a JSON object in each line", record.describe()));
     if (key_.empty()) DOVETAIL_CHECK(choose_key(record));
     DOVETAIL_TRY(const Node value, base::require(record, "the object", key_));
     const std::optional<std::int64_t> length = value.is_number() ? length_of(value.text()) : std::nullopt;
@@ -144,7 +154,8 @@ class JsonLinesReader {
 
 }  // namespace
 
-Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path, std::string_view column) {
+Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path,
+                                              std::string_view column) {
   const std::string_view text = base::without_byte_order_mark(content);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   if (first != std::string_view::npos && text[first] == '{') return JsonLinesReader(path, column).run(text);

@@ -48,8 +48,10 @@ double z_of(const LogLengths& lengths, double length) {
 /// The expected length of what lies before z, times its probability, on a line through a knot.
 double mean_before(double z, const LogLengths::Knot& knot, double slope) {
   if (z <= no_probability_before) return 0.0;
-  // exp(log_length + slope * (z - knot.z)) is a length, however steep the line; the exponential of slope^2 / 2 may be beyond all numbers.
-  if (z < slope) return exponential(knot.log_length + slope * (z - knot.z)) * normal_density(z) * mills_ratio(slope - z);
+  // exp(log_length + slope * (z - knot.z)) is a length, however steep the line; the exponential of slope^2 / 2 may be
+  // beyond all numbers.
+  if (z < slope)
+    return exponential(knot.log_length + slope * (z - knot.z)) * normal_density(z) * mills_ratio(slope - z);
   return exponential(knot.log_length - slope * knot.z + slope * slope / 2.0) * normal_cumulative(z - slope);
 }
 
@@ -156,9 +158,10 @@ std::optional<FigureFault> fit(const LengthFigures& figures, LogLengths& lengths
     if (crossing.at) mean_at(*crossing.at);
   }
   if (crossing.at) return std::nullopt;
-  return FigureFault{"mean",
-                     fmt::format("`mean` is {}, which the other figures exclude whatever the spread; accepted: from {:.0f} to {:.0f}",
-                                 *figures.mean, crossing.lowest, crossing.highest)};
+  return FigureFault{
+      "mean",
+      fmt::format("`mean` is {}, which the other figures exclude whatever the spread; accepted: from {:.0f} to {:.0f}",
+                  *figures.mean, crossing.lowest, crossing.highest)};
 }
 
 std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
@@ -176,10 +179,13 @@ std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
     return out_of_range("cap", static_cast<double>(*figures.cap), 1.0, most);
   if (!figures.at_cap) return std::nullopt;
   if (!(*figures.at_cap >= 1e-9 && *figures.at_cap <= 1.0 - 1e-9))
-    return FigureFault{"at_cap", fmt::format("`at_cap` is {}; accepted: a fraction between 0 and 1; none where no length reaches the cap",
-                                             *figures.at_cap)};
+    return FigureFault{
+        "at_cap",
+        fmt::format("`at_cap` is {}; accepted: a fraction between 0 and 1; none where no length reaches the cap",
+                    *figures.at_cap)};
   if (!figures.cap) return FigureFault{"at_cap", "`at_cap` stands without `cap`; accepted: both"};
-  if (*figures.cap == 1) return FigureFault{"cap", "`cap` is 1, below which there is no length; accepted: at least 2 beside `at_cap`"};
+  if (*figures.cap == 1)
+    return FigureFault{"cap", "`cap` is 1, below which there is no length; accepted: at least 2 beside `at_cap`"};
   return std::nullopt;
 }
 
@@ -188,9 +194,11 @@ std::optional<FigureFault> find_quantile_fault(const LengthFigures& figures) {
   for (const Quantile& quantile : quantiles_of(figures)) {
     if (!quantile.length) continue;
     const auto fault = [&](const std::string& accepted) {
-      return FigureFault{quantile.name, fmt::format("`{}` is {}; accepted: {}", quantile.name, *quantile.length, accepted)};
+      return FigureFault{quantile.name,
+                         fmt::format("`{}` is {}; accepted: {}", quantile.name, *quantile.length, accepted)};
     };
-    if (below && *quantile.length < *below->length) return fault(fmt::format("at least {} (`{}`)", *below->length, below->name));
+    if (below && *quantile.length < *below->length)
+      return fault(fmt::format("at least {} (`{}`)", *below->length, below->name));
     below = quantile;
     if (!figures.cap) continue;
     const double cap = cap_of(figures);
@@ -202,7 +210,8 @@ std::optional<FigureFault> find_quantile_fault(const LengthFigures& figures) {
     if (*quantile.length < cap && beyond > -rounding)
       return fault(fmt::format("{}, the cap, because `at_cap` is {}; or a smaller `at_cap`", cap, *figures.at_cap));
     if (*quantile.length == cap && beyond < -rounding)
-      return fault(fmt::format("less than {}, the cap, because `at_cap` is {}; or a larger `at_cap`", cap, *figures.at_cap));
+      return fault(
+          fmt::format("less than {}, the cap, because `at_cap` is {}; or a larger `at_cap`", cap, *figures.at_cap));
   }
   return std::nullopt;
 }
@@ -211,15 +220,20 @@ std::optional<FigureFault> find_count_fault(const LengthFigures& figures) {
   const std::size_t quantiles = knots_of(figures).size();
   const std::size_t known = quantiles + (figures.mean ? 1 : 0);
   if (figures.sigma && known != 1)
-    return FigureFault{"sigma", fmt::format("`sigma` stands beside {}; accepted: one other of p50, p90, p99, mean, at_cap",
-                                            known == 0 ? "no other figure" : "more than one figure")};
-  if (figures.sigma == 0.0 && figures.at_cap) return FigureFault{"sigma", "`sigma` is 0; accepted: more than 0 beside `at_cap`"};
+    return FigureFault{"sigma",
+                       fmt::format("`sigma` stands beside {}; accepted: one other of p50, p90, p99, mean, at_cap",
+                                   known == 0 ? "no other figure" : "more than one figure")};
+  if (figures.sigma == 0.0 && figures.at_cap)
+    return FigureFault{"sigma", "`sigma` is 0; accepted: more than 0 beside `at_cap`"};
   if (!figures.sigma && known < 2)
-    return FigureFault{"", fmt::format("the lengths are not determined by {}; accepted: two or more of p50, p90, p99, mean, at_cap (with "
-                                       "cap), or sigma with one of them",
-                                       known == 0 ? "what is given" : "one figure")};
+    return FigureFault{
+        "",
+        fmt::format("the lengths are not determined by {}; accepted: two or more of p50, p90, p99, mean, at_cap (with "
+                    "cap), or sigma with one of them",
+                    known == 0 ? "what is given" : "one figure")};
   if (figures.mean && figures.cap && *figures.mean >= cap_of(figures))
-    return FigureFault{"mean", fmt::format("`mean` is {}; accepted: less than {} (`cap`)", *figures.mean, *figures.cap)};
+    return FigureFault{"mean",
+                       fmt::format("`mean` is {}; accepted: less than {} (`cap`)", *figures.mean, *figures.cap)};
   return std::nullopt;
 }
 

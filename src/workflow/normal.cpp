@@ -25,7 +25,8 @@ constexpr double middle_denominator[] = {-5.447609879822406e+01, 1.6158583685804
                                          6.680131188771972e+01,  -1.328068155288572e+01, 1.0};
 constexpr double tail_numerator[] = {-7.784894002430293e-03, -3.223964580411365e-01, -2.400758277161838e+00,
                                      -2.549732539343734e+00, 4.374664141464968e+00,  2.938163982698783e+00};
-constexpr double tail_denominator[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00, 3.754408661907416e+00, 1.0};
+constexpr double tail_denominator[] = {7.784695709041462e-03, 3.224671290700398e-01, 2.445134137142996e+00,
+                                       3.754408661907416e+00, 1.0};
 constexpr double tail_begins = 0.02425;
 
 constexpr double fraction_begins = 4.0;  ///< from where on Laplace's fraction converges quickly
@@ -40,7 +41,8 @@ double tail_quantile(double p) {
 
 double exponential(double x) {
   DOVETAIL_ASSERT(x >= -700.0 && x <= 700.0);
-  // x = doublings * ln 2 + rest, with ln 2 in two parts of which the first has few digits, so that its multiples are exact.
+  // x = doublings * ln 2 + rest, with ln 2 in two parts of which the first has few digits, so that its multiples are
+  // exact.
   constexpr double ln_2_high = 0x1.62e42feep-1;
   constexpr double ln_2_low = 0x1.a39ef35793c76p-33;
   const auto doublings = static_cast<std::int64_t>(x / ln_2_high + (x < 0.0 ? -0.5 : 0.5));

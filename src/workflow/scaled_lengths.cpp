@@ -14,7 +14,8 @@ LengthDistribution scaled(const LengthDistribution& lengths, double factor, std:
   const auto most = static_cast<double>(std::min(cap, max_length));
   std::vector<LengthPoint> points = lengths.points();
   for (LengthPoint& point : points)
-    if (point.length > 0) point.length = std::llround(std::clamp(static_cast<double>(point.length) * factor, 1.0, most));
+    if (point.length > 0)
+      point.length = std::llround(std::clamp(static_cast<double>(point.length) * factor, 1.0, most));
   return LengthDistribution::of(std::move(points)).value();
 }
 

@@ -70,8 +70,12 @@ std::vector<std::string> dataset_keys(const Workflow& workflow) {
   return keys;
 }
 
-std::optional<RoleId> find_role(const Workflow& workflow, std::string_view name) { return find_named<RoleId>(workflow.roles, name); }
+std::optional<RoleId> find_role(const Workflow& workflow, std::string_view name) {
+  return find_named<RoleId>(workflow.roles, name);
+}
 
-std::optional<TaskId> find_task(const Workflow& workflow, std::string_view name) { return find_named<TaskId>(workflow.tasks, name); }
+std::optional<TaskId> find_task(const Workflow& workflow, std::string_view name) {
+  return find_named<TaskId>(workflow.tasks, name);
+}
 
 }  // namespace dovetail::workflow

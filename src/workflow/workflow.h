@@ -1,7 +1,7 @@
 // The dataflow of one iteration: tasks, the roles whose models do them, and which task waits for which.
 //
-// After ReaL's model function calls (its MFCDef): data edges follow from the names of what tasks read and write. Unlike there, the order
-// between training and the next use of the trained weights is made of edges, too: version_edges().
+// After ReaL's model function calls (its MFCDef): data edges follow from the names of what tasks read and write. Unlike
+// there, the order between training and the next use of the trained weights is made of edges, too: version_edges().
 #pragma once
 
 #include <array>
@@ -33,9 +33,11 @@ constexpr auto names_of(Head) {
 struct Role {
   std::string name;
   Head head = Head::language_model;
-  std::string initialised_from;  ///< the role with whose weights it starts, and whose shape it has; empty: weights of its own
-  std::string averaged_from;     ///< the trained role of which it is a moving average; empty: it is none
-  double decay = 0.0;            ///< of the average: after each iteration its weights are decay * own + (1 - decay) * the trained role's
+  std::string
+      initialised_from;  ///< the role with whose weights it starts, and whose shape it has; empty: weights of its own
+  std::string averaged_from;  ///< the trained role of which it is a moving average; empty: it is none
+  double decay =
+      0.0;  ///< of the average: after each iteration its weights are decay * own + (1 - decay) * the trained role's
 
   friend bool operator==(const Role&, const Role&) = default;
 };
@@ -54,8 +56,8 @@ constexpr auto names_of(TaskKind) {
                     base::EnumName{"train", TaskKind::train}, base::EnumName{"rule", TaskKind::rule}};
 }
 
-/// How many sequences a task has in an iteration: `count` for each sample of the batch (a prompt has samples_per_prompt of them), or for
-/// each prompt. A sample that is a preference pair has two.
+/// How many sequences a task has in an iteration: `count` for each sample of the batch (a prompt has samples_per_prompt
+/// of them), or for each prompt. A sample that is a preference pair has two.
 struct SequenceCount {
   enum class Per { sample, prompt };
   Per per = Per::sample;
@@ -64,7 +66,8 @@ struct SequenceCount {
   friend bool operator==(const SequenceCount&, const SequenceCount&) = default;
 };
 constexpr auto names_of(SequenceCount::Per) {
-  return std::array{base::EnumName{"sample", SequenceCount::Per::sample}, base::EnumName{"prompt", SequenceCount::Per::prompt}};
+  return std::array{base::EnumName{"sample", SequenceCount::Per::sample},
+                    base::EnumName{"prompt", SequenceCount::Per::prompt}};
 }
 
 /// One use of one model in an iteration.
@@ -75,7 +78,8 @@ struct Task {
   std::vector<std::string> inputs;   ///< keys that it reads
   std::vector<std::string> outputs;  ///< keys that it writes; nobody has to read them
   SequenceCount sequences;
-  std::int64_t extra_tokens = 0;  ///< of a train task: pretraining tokens (PTX loss) that an epoch has besides the sequences
+  std::int64_t extra_tokens =
+      0;  ///< of a train task: pretraining tokens (PTX loss) that an epoch has besides the sequences
   base::Ticks time_per_sequence;  ///< of a rule, in ns: how long it takes for one sequence
 
   friend bool operator==(const Task&, const Task&) = default;
@@ -90,8 +94,8 @@ struct DataEdge {
   friend bool operator==(const DataEdge&, const DataEdge&) = default;
 };
 
-/// The train task of iteration k must have ended before `use` of iteration k + `iterations` starts: `use` needs the weights. Where the role
-/// of `use` is another one, it is its moving average.
+/// The train task of iteration k must have ended before `use` of iteration k + `iterations` starts: `use` needs the
+/// weights. Where the role of `use` is another one, it is its moving average.
 struct VersionEdge {
   TaskId train;
   TaskId use;
@@ -105,10 +109,11 @@ struct Workflow {
   std::string name;  ///< of the algorithm, or "custom"
   std::vector<Role> roles;
   std::vector<Task> tasks;
-  std::vector<DataEdge> data_edges;               ///< by (to, from)
-  std::vector<TaskId> order;                      ///< topological; of tasks that could be next the first in `tasks` is
-  std::vector<std::optional<RoleId>> role_of;     ///< [task]
-  std::vector<std::optional<TaskId>> trained_by;  ///< [role]: its train task; a role without one is frozen, or a moving average
+  std::vector<DataEdge> data_edges;            ///< by (to, from)
+  std::vector<TaskId> order;                   ///< topological; of tasks that could be next the first in `tasks` is
+  std::vector<std::optional<RoleId>> role_of;  ///< [task]
+  std::vector<std::optional<TaskId>>
+      trained_by;  ///< [role]: its train task; a role without one is frozen, or a moving average
 };
 
 /// What is wrong with the roles and tasks of a workflow, and where.
@@ -120,19 +125,21 @@ struct WorkflowFault {
   std::string message = {};  ///< what is wrong; what is accepted
 };
 
-/// The first mistake: no task; a role or task without name, or with one that another has; a role that no task, average or other role's
-/// start uses; an unknown role; a start that leads back to itself; an average of a role that is not trained, or that is trained itself, or
-/// whose decay is not in [0, 1); a rule with a role, or another task without; a second train task of a role; a key that is empty, that
-/// stands twice in a list, or that two tasks write; a cycle; sequences that are not at least 1; extra tokens or a time where they have no
-/// meaning, or that are negative. Outputs that nobody reads are none.
+/// The first mistake: no task; a role or task without name, or with one that another has; a role that no task, average
+/// or other role's start uses; an unknown role; a start that leads back to itself; an average of a role that is not
+/// trained, or that is trained itself, or whose decay is not in [0, 1); a rule with a role, or another task without; a
+/// second train task of a role; a key that is empty, that stands twice in a list, or that two tasks write; a cycle;
+/// sequences that are not at least 1; extra tokens or a time where they have no meaning, or that are negative. Outputs
+/// that nobody reads are none.
 std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const std::vector<Task>& tasks);
 
 /// The workflow of these roles and tasks. REQUIRES: no find_fault(roles, tasks).
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
-/// Between a train task and every use of its role, or of a moving average of it, in a later iteration; itself included. `iterations` is 1,
-/// for generation 1 + steps_off_policy: with one step, the responses of iteration k + 1 are generated with the weights of before the
-/// training of iteration k, beside which they may then run. By (use, train). REQUIRES: steps_off_policy >= 0.
+/// Between a train task and every use of its role, or of a moving average of it, in a later iteration; itself included.
+/// `iterations` is 1, for generation 1 + steps_off_policy: with one step, the responses of iteration k + 1 are
+/// generated with the weights of before the training of iteration k, beside which they may then run. By (use, train).
+/// REQUIRES: steps_off_policy >= 0.
 std::vector<VersionEdge> version_edges(const Workflow& workflow, int steps_off_policy);
 
 /// The tasks whose outputs `task` reads, in the order of Workflow::tasks.

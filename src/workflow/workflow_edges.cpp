@@ -14,7 +14,8 @@ std::vector<DataEdge> data_edges_of(const std::vector<Task>& tasks) {
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     std::map<TaskId, std::vector<std::string>> keys_from;
     for (const std::string& key : tasks[i].inputs)
-      if (const auto producer = producers.find(key); producer != producers.end()) keys_from[producer->second].push_back(key);
+      if (const auto producer = producers.find(key); producer != producers.end())
+        keys_from[producer->second].push_back(key);
     for (auto& [from, keys] : keys_from) edges.push_back({from, TaskId(i), std::move(keys)});
   }
   return edges;

@@ -7,10 +7,12 @@
 
 namespace dovetail::workflow {
 
-/// An edge from the task that writes a key to each that reads it; by (to, from). A key that several write counts for the last of them.
+/// An edge from the task that writes a key to each that reads it; by (to, from). A key that several write counts for
+/// the last of them.
 std::vector<DataEdge> data_edges_of(const std::vector<Task>& tasks);
 
-/// The tasks, each after those that it reads from; of tasks that could be next the first. Tasks on a cycle, or behind one, are left out.
+/// The tasks, each after those that it reads from; of tasks that could be next the first. Tasks on a cycle, or behind
+/// one, are left out.
 std::vector<TaskId> topological_order(std::size_t tasks, const std::vector<DataEdge>& edges);
 
 }  // namespace dovetail::workflow

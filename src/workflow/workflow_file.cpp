@@ -21,17 +21,19 @@ using base::Status;
 constexpr std::int64_t max_sequence_count = 1024;
 
 Result<std::string> read_word(const Node& node, std::string_view what) {
-  if (!node.is_string() || node.text().empty()) return node.error(fmt::format("{} is {}; accepted: a word", what, node.describe()));
+  if (!node.is_string() || node.text().empty())
+    return node.error(fmt::format("{} is {}; accepted: a word", what, node.describe()));
   return std::string(node.text());
 }
 
 Result<const Algorithm*> read_algorithm_name(const Node& node) {
   std::vector<std::string_view> names;
   for (const Algorithm& algorithm : algorithms()) names.push_back(algorithm.name);
-  if (!node.is_string()) return node.error(fmt::format("the algorithm is {}; accepted: {}", node.describe(), fmt::join(names, ", ")));
+  if (!node.is_string())
+    return node.error(fmt::format("the algorithm is {}; accepted: {}", node.describe(), fmt::join(names, ", ")));
   if (const Algorithm* found = find_algorithm(node.text())) return found;
-  return node.error(fmt::format("the algorithm {} is not known{}; accepted: {}, or a map with roles and tasks", quote(node.text()),
-                                base::did_you_mean(node.text(), names), fmt::join(names, ", ")));
+  return node.error(fmt::format("the algorithm {} is not known{}; accepted: {}, or a map with roles and tasks",
+                                quote(node.text()), base::did_you_mean(node.text(), names), fmt::join(names, ", ")));
 }
 
 /// Of a key that says something only beside another.
@@ -76,7 +78,8 @@ Result<std::vector<std::string>> read_keys(const Node& task, std::string_view me
   std::vector<std::string> keys;
   const std::optional<Node> list = task.find(member);
   if (!list) return keys;
-  if (!list->is_list()) return list->error(fmt::format("{} of {} is {}; accepted: a list of keys", quote(member), what, list->describe()));
+  if (!list->is_list())
+    return list->error(fmt::format("{} of {} is {}; accepted: a list of keys", quote(member), what, list->describe()));
   for (std::size_t i = 0; i < list->size(); ++i) {
     DOVETAIL_TRY(std::string key, read_word(list->item(i), fmt::format("a key of {} of {}", quote(member), what)));
     keys.push_back(std::move(key));
@@ -85,8 +88,8 @@ Result<std::vector<std::string>> read_keys(const Node& task, std::string_view me
 }
 
 Result<Task> read_task(const Node& node) {
-  DOVETAIL_CHECK(
-      base::check_keys(node, "a task", {"name", "kind", "role", "inputs", "outputs", "sequences", "per", "extra_tokens", "seconds"}));
+  DOVETAIL_CHECK(base::check_keys(
+      node, "a task", {"name", "kind", "role", "inputs", "outputs", "sequences", "per", "extra_tokens", "seconds"}));
   Task task;
   DOVETAIL_TRY(const Node name, base::require(node, "a task", "name"));
   DOVETAIL_TRY(task.name, read_word(name, "`name` of a task"));
@@ -123,7 +126,8 @@ Result<std::vector<Value>> read_list(const Node& graph, std::string_view key, Re
   DOVETAIL_TRY(const Node list, base::require(graph, "the algorithm", key));
   if (!list.is_list() || list.size() == 0 || list.size() > max_graph)
     return list.error(fmt::format("{} is {}; accepted: a list of 1 to {}", quote(key),
-                                  list.is_list() ? fmt::format("a list of {}", list.size()) : list.describe(), max_graph));
+                                  list.is_list() ? fmt::format("a list of {}", list.size()) : list.describe(),
+                                  max_graph));
   std::vector<Value> values;
   for (std::size_t i = 0; i < list.size(); ++i) {
     DOVETAIL_TRY(Value value, read(list.item(i)));
@@ -141,7 +145,8 @@ Result<Workflow> read_graph(const Node& node) {
   const Node thing = node.find(fault->in_roles ? "roles" : "tasks")->item(fault->index);
   const std::optional<Node> member = thing.find(fault->key);
   if (!member) return thing.error(fault->message);
-  return (member->is_list() && fault->item < member->size() ? member->item(fault->item) : *member).error(fault->message);
+  return (member->is_list() && fault->item < member->size() ? member->item(fault->item) : *member)
+      .error(fault->message);
 }
 
 }  // namespace

@@ -32,8 +32,8 @@ Status read_mini_batches(const Node& map, Workload& workload) {
   if (map.find("mini_batches")) return size->error("both `mini_batch` and `mini_batches` are there; accepted: either");
   DOVETAIL_TRY(const std::int64_t samples, base::read_whole(*size, "`mini_batch`", 1, workload.samples()));
   if (workload.samples() % samples != 0)
-    return size->error(
-        fmt::format("`mini_batch` is {}; accepted: a divisor of {}, the samples of an iteration", samples, workload.samples()));
+    return size->error(fmt::format("`mini_batch` is {}; accepted: a divisor of {}, the samples of an iteration",
+                                   samples, workload.samples()));
   workload.mini_batches = workload.samples() / samples;
   return {};
 }
@@ -42,11 +42,13 @@ Status read_mini_batches(const Node& map, Workload& workload) {
 Status check_tokens(const Node& prompts, const Workload& workload) {
   const LengthDistribution& prompt = workload.prompt_length;
   const LengthDistribution& response = workload.response_length;
-  const double each = workload.packing ? prompt.mean() + response.mean() : static_cast<double>(prompt.longest() + response.longest());
+  const double each =
+      workload.packing ? prompt.mean() + response.mean() : static_cast<double>(prompt.longest() + response.longest());
   const double tokens = each * static_cast<double>(workload.samples()) * workload.epochs;
   if (tokens <= static_cast<double>(max_token_count)) return {};
-  return prompts.error(fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: {} at most", tokens,
-                                   workload.samples(), each, workload.epochs, max_token_count));
+  return prompts.error(
+      fmt::format("an iteration works on {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: {} at most", tokens,
+                  workload.samples(), each, workload.epochs, max_token_count));
 }
 
 }  // namespace
@@ -54,20 +56,23 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
 Result<Workload> read_workload(const Node& node, const std::string& directory) {
   const std::string_view what = "the workload";
   DOVETAIL_CHECK(base::check_keys(node, what,
-                                  {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs", "prompt_length",
-                                   "response_length", "steps_off_policy", "packing"}));
+                                  {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs",
+                                   "prompt_length", "response_length", "steps_off_policy", "packing"}));
   DOVETAIL_TRY(const Node prompts, base::require(node, what, "prompts"));
-  DOVETAIL_TRY(const Node prompt_length, base::require(node, what, "prompt_length", "a number of tokens, or figures of them"));
-  DOVETAIL_TRY(const Node response_length, base::require(node, what, "response_length", "a number of tokens, or figures of them"));
+  DOVETAIL_TRY(const Node prompt_length,
+               base::require(node, what, "prompt_length", "a number of tokens, or figures of them"));
+  DOVETAIL_TRY(const Node response_length,
+               base::require(node, what, "response_length", "a number of tokens, or figures of them"));
   DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
   DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
   if (prompt_lengths.longest() + response_lengths.longest() > max_length)
-    return response_length.error(
-        fmt::format("prompts of up to {} tokens and responses of up to {} are longer than {} together; accepted: {} at most",
-                    prompt_lengths.longest(), response_lengths.longest(), max_length, max_length));
+    return response_length.error(fmt::format(
+        "prompts of up to {} tokens and responses of up to {} are longer than {} together; accepted: {} at most",
+        prompt_lengths.longest(), response_lengths.longest(), max_length, max_length));
   Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
   DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, max_sample_count));
-  DOVETAIL_CHECK(read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));
+  DOVETAIL_CHECK(
+      read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));
   DOVETAIL_CHECK(read_mini_batches(node, workload));
   DOVETAIL_CHECK(read_optional(node, "epochs", 1, max_epoch_count, workload.epochs));
   DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, max_steps_off_policy, workload.steps_off_policy));

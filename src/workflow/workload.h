@@ -14,10 +14,12 @@ struct Workload {
   LengthDistribution response_length;
   std::int64_t prompts = 1;             ///< in an iteration
   std::int64_t samples_per_prompt = 1;  ///< responses that are generated to each (a group of GRPO)
-  std::int64_t mini_batches = 1;        ///< parts that an epoch's samples are trained in, each with an optimizer step; at most samples()
-  int epochs = 1;                       ///< how often an iteration trains on its samples
-  int steps_off_policy = 0;             ///< how many trainings old the weights that generate may be (version_edges)
-  bool packing = true;                  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
+  std::int64_t mini_batches =
+      1;           ///< parts that an epoch's samples are trained in, each with an optimizer step; at most samples()
+  int epochs = 1;  ///< how often an iteration trains on its samples
+  int steps_off_policy = 0;  ///< how many trainings old the weights that generate may be (version_edges)
+  bool packing =
+      true;  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
@@ -25,7 +27,8 @@ struct Workload {
 
 /// Limits of what a file may ask for.
 inline constexpr std::int64_t max_sample_count = 1 << 24;
-/// The most tokens that an iteration may work on, all epochs counted: beyond that times and memory would not fit into whole numbers.
+/// The most tokens that an iteration may work on, all epochs counted: beyond that times and memory would not fit into
+/// whole numbers.
 inline constexpr std::int64_t max_token_count = 1'000'000'000'000;
 inline constexpr int max_epoch_count = 1000;
 inline constexpr int max_steps_off_policy = 1000;

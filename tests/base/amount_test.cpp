@@ -93,7 +93,8 @@ TEST(ParseAmount, IsWhatALiteralIs) {
 }
 
 TEST(ParseAmount, SaysWhatIsWrong) {
-  const std::string bandwidth = "; accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
+  const std::string bandwidth =
+      "; accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
   EXPECT_EQ(amount_error("50GB", Measure::bandwidth), "has the unknown unit `GB`" + bandwidth);
   EXPECT_EQ(amount_error("50Gbps", Measure::bandwidth), "has the unknown unit `Gbps`" + bandwidth);
   EXPECT_EQ(amount_error("-50GB/s", Measure::bandwidth), "is negative" + bandwidth);
@@ -107,7 +108,8 @@ TEST(ParseAmount, SaysWhatIsWrong) {
             "has the unknown unit `TF`; accepted: a speed such as `989TFLOP/s` or a number of FLOP/s");
   EXPECT_EQ(amount_error("5Gs", Measure::time),
             "has the unknown unit `Gs`; accepted: a time such as `5us`, `0.2ms` or a number of seconds");
-  EXPECT_EQ(amount_error("5e", Measure::time), "has the unknown unit `e`; accepted: a time such as `5us`, `0.2ms` or a number of seconds");
+  EXPECT_EQ(amount_error("5e", Measure::time),
+            "has the unknown unit `e`; accepted: a time such as `5us`, `0.2ms` or a number of seconds");
   EXPECT_EQ(amount_error("2.5$", Measure::number), "has the unknown unit `$`; accepted: a number, not negative");
 }
 
@@ -128,7 +130,8 @@ RC_GTEST_PROP(ParseBytes, PrefixesArePowers, ()) {
   for (std::size_t i = 0; i < rank; ++i) thousands *= 1000;
   RC_ASSERT(*parse_bytes(std::to_string(count) + prefix + "B") == count * thousands);
   RC_ASSERT(*parse_bytes(std::to_string(count) + " " + prefix + "iB") == count << (10 * (rank + 1)));
-  RC_ASSERT(*parse_amount(std::to_string(8 * count) + prefix + "b/s", Measure::bandwidth) == static_cast<double>(count * thousands));
+  RC_ASSERT(*parse_amount(std::to_string(8 * count) + prefix + "b/s", Measure::bandwidth) ==
+            static_cast<double>(count * thousands));
 }
 
 std::string read_error(const std::string& value, Zero zero) {

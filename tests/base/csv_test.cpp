@@ -33,7 +33,8 @@ TEST(Csv, SplitsRowsAndCells) {
 TEST(Csv, TrimsBlanks) { EXPECT_EQ(texts_of("  a b\t, \" c \" ,  \n"), (Texts{{"a b", "c", ""}})); }
 
 TEST(Csv, ReadsQuotes) {
-  EXPECT_EQ(texts_of("\"a,b\",\"say \"\"hi\"\"\"\n\"two\nlines\",\"\""), (Texts{{"a,b", "say \"hi\""}, {"two\nlines", ""}}));
+  EXPECT_EQ(texts_of("\"a,b\",\"say \"\"hi\"\"\"\n\"two\nlines\",\"\""),
+            (Texts{{"a,b", "say \"hi\""}, {"two\nlines", ""}}));
   EXPECT_EQ(texts_of("a\"b"), (Texts{{"a\"b"}})) << "a quote within a bare cell is a character like others";
 }
 
@@ -45,7 +46,8 @@ TEST(Csv, TablesHaveNoBlankRows) {
   ASSERT_EQ(rows->size(), 2u);
   EXPECT_EQ((*rows)[0][0].text, "a");
   EXPECT_EQ((*rows)[1][0].line, 5);
-  for (const char* empty : {"", "\n \n", "\xEF\xBB\xBF"}) EXPECT_TRUE(parse_csv_table(empty, "f.csv")->empty()) << empty;
+  for (const char* empty : {"", "\n \n", "\xEF\xBB\xBF"})
+    EXPECT_TRUE(parse_csv_table(empty, "f.csv")->empty()) << empty;
 }
 
 TEST(Csv, SkipsTheByteOrderMark) {
@@ -70,13 +72,15 @@ TEST(Csv, KnowsPlaces) {
 }
 
 TEST(Csv, RefusesBrokenQuotes) {
-  EXPECT_EQ(to_text(parse_csv("a,\"b\nc", "f.csv").error()), "f.csv:1:3: the quote is not closed; a cell that begins with \" ends with \"");
+  EXPECT_EQ(to_text(parse_csv("a,\"b\nc", "f.csv").error()),
+            "f.csv:1:3: the quote is not closed; a cell that begins with \" ends with \"");
   EXPECT_EQ(to_text(parse_csv("\"a\" b,c", "f.csv").error()),
             "f.csv:1:5: text after the closing quote; a comma or the end of the line is accepted");
 }
 
 TEST(Csv, RefusesWhatIsNoText) {
-  EXPECT_EQ(to_text(parse_csv("a,b\nc,\xFF", "f.csv").error()), "f.csv:2:3: byte 0xFF is not UTF-8; accepted: text in UTF-8");
+  EXPECT_EQ(to_text(parse_csv("a,b\nc,\xFF", "f.csv").error()),
+            "f.csv:2:3: byte 0xFF is not UTF-8; accepted: text in UTF-8");
   EXPECT_EQ(to_text(parse_csv("\x7F"
                               "ELF",
                               "f.csv")
@@ -87,14 +91,16 @@ TEST(Csv, RefusesWhatIsNoText) {
 TEST(Csv, KnowsAnIndexThatIsTooLarge) {
   EXPECT_TRUE(is_too_large_index("2147483648"));
   EXPECT_TRUE(is_too_large_index(std::string(400, '9')));
-  for (const char* text : {"", "0", "2147483647", "-2147483648", "2147483648x", "1e99"}) EXPECT_FALSE(is_too_large_index(text)) << text;
+  for (const char* text : {"", "0", "2147483647", "-2147483648", "2147483648x", "1e99"})
+    EXPECT_FALSE(is_too_large_index(text)) << text;
 }
 
 TEST(Csv, ParsesIndices) {
   EXPECT_EQ(parse_index("0"), 0);
   EXPECT_EQ(parse_index("007"), 7);
   EXPECT_EQ(parse_index("2147483647"), 2147483647);
-  for (const char* text : {"", "-1", "+1", "2147483648", "1.0", "1 ", " 1", "x"}) EXPECT_EQ(parse_index(text), std::nullopt) << text;
+  for (const char* text : {"", "-1", "+1", "2147483648", "1.0", "1 ", " 1", "x"})
+    EXPECT_EQ(parse_index(text), std::nullopt) << text;
 }
 
 }  // namespace

@@ -12,7 +12,8 @@ TEST(Decimal, KnowsWhatIsOne) {
   for (const char* text : {"0", "12", "+1", "-1", "1.", ".5", "1.5", "1e3", "1E+3", "1.5e-3", "007"}) {
     EXPECT_TRUE(is_decimal(text)) << text;
   }
-  for (const char* text : {"", ".", "+", "-", "e3", "1e", "1e+", "1.2.3", "0x10", "1_000", " 1", "1 ", "inf", "nan", "--1", "1,5"}) {
+  for (const char* text :
+       {"", ".", "+", "-", "e3", "1e", "1e+", "1.2.3", "0x10", "1_000", " 1", "1 ", "inf", "nan", "--1", "1,5"}) {
     EXPECT_FALSE(is_decimal(text)) << text;
     EXPECT_FALSE(scale_decimal(text, 0)) << text;
   }

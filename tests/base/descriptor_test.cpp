@@ -15,7 +15,9 @@ using testing::IsEmpty;
 using testing::Optional;
 
 enum class Colour { red, green };
-constexpr auto names_of(Colour) { return std::array{EnumName{"red", Colour::red}, EnumName{"green", Colour::green, "as green as grass"}}; }
+constexpr auto names_of(Colour) {
+  return std::array{EnumName{"red", Colour::red}, EnumName{"green", Colour::green, "as green as grass"}};
+}
 
 struct Wheels {
   int count = 4;
@@ -42,10 +44,11 @@ struct Car {
 constexpr auto fields_of(const Car*) {
   return fields<Car>(field("name", &Car::name, Name{}, {.hashed = Hashed::never}),
                      field("seats", &Car::seats, Whole{1, 9}, {.what = "the number of seats", .words = "{} seats"}),
-                     field("litres", &Car::litres, Number{0, 20}, {.words = "{} litres"}), field("doors", &Car::doors, Whole{0, 5}),
-                     field("roof", &Car::roof, Flag{}), field("colour", &Car::colour, Choice{}, {.words = "{}"}),
-                     field("gears", &Car::gears, WholeList{"a gear", 1, 9}), field("to_hundred", &Car::to_hundred, Seconds{}),
-                     field("wheels", &Car::wheels, Part{}),
+                     field("litres", &Car::litres, Number{0, 20}, {.words = "{} litres"}),
+                     field("doors", &Car::doors, Whole{0, 5}), field("roof", &Car::roof, Flag{}),
+                     field("colour", &Car::colour, Choice{}, {.words = "{}"}),
+                     field("gears", &Car::gears, WholeList{"a gear", 1, 9}),
+                     field("to_hundred", &Car::to_hundred, Seconds{}), field("wheels", &Car::wheels, Part{}),
                      field("radio", &Car::radio, Flag{},
                            {.words = "with a radio",
                             .otherwise = "without a radio",
@@ -60,7 +63,9 @@ struct Flags {
 
   friend bool operator==(const Flags&, const Flags&) = default;
 };
-constexpr auto fields_of(const Flags*) { return fields<Flags>(field("a", &Flags::a, Flag{}), field("b", &Flags::b, Flag{})); }
+constexpr auto fields_of(const Flags*) {
+  return fields<Flags>(field("a", &Flags::a, Flag{}), field("b", &Flags::b, Flag{}));
+}
 
 Result<Partial<Wheels>> read_wheels(const std::string& text) {
   const Document document = parse_yaml(text, "car.yaml").value();
@@ -86,7 +91,8 @@ TEST(MemberCount, CountsWhateverTheTypes) {
 }
 
 TEST(Descriptor, HasKeysInTheOrderOfTheList) {
-  EXPECT_THAT(keys_of<Car>(), ElementsAre("name", "seats", "litres", "doors", "roof", "colour", "gears", "to_hundred", "wheels", "radio"));
+  EXPECT_THAT(keys_of<Car>(), ElementsAre("name", "seats", "litres", "doors", "roof", "colour", "gears", "to_hundred",
+                                          "wheels", "radio"));
   static_assert(key_of(&Car::doors) == "doors" && key_of(&Car::litres) == "litres");
   static_assert(index_of(&Car::name) == 0 && index_of(&Car::radio) == 9);
 }
@@ -123,9 +129,11 @@ TEST(ReadFields, NamesEachMistakeAtItsPlace) {
   EXPECT_EQ(error_of("{colour: blue}"), "car.yaml:1:10: `colour` is the string `blue`; accepted: red, green");
   EXPECT_EQ(error_of("{gears: 3}"), "car.yaml:1:9: `gears` is 3; accepted: a list of numbers");
   EXPECT_EQ(error_of("{gears: [3, 0]}"), "car.yaml:1:13: a gear must be a whole number from 1 to 9, not 0");
-  EXPECT_EQ(error_of("{to_hundred: -1}"), "car.yaml:1:14: `to_hundred`: -1 is negative; accepted: a number from 0 to 1000000 s");
+  EXPECT_EQ(error_of("{to_hundred: -1}"),
+            "car.yaml:1:14: `to_hundred`: -1 is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(error_of("{wheels: {size: 3}}"), "car.yaml:1:11: unknown key `size` in `wheels`; accepted: count");
-  EXPECT_EQ(error_of("{radio: true, roof: false}"), "car.yaml:1:9: `radio` has no meaning here; accepted: only with `roof: true`");
+  EXPECT_EQ(error_of("{radio: true, roof: false}"),
+            "car.yaml:1:9: `radio` has no meaning here; accepted: only with `roof: true`");
 }
 
 TEST(ReadPartial, KnowsWhatIsSaid) {
@@ -133,7 +141,8 @@ TEST(ReadPartial, KnowsWhatIsSaid) {
   const Partial<Wheels> four = read_wheels("{count: 4}").value();
   EXPECT_NE(four, Partial<Wheels>{}) << "the default, but said";
   EXPECT_THAT(four.find(&Wheels::count), Optional(4));
-  EXPECT_EQ(to_text(read_wheels("{size: 4}").error()), "car.yaml:1:2: unknown key `size` in a set of wheels; accepted: count");
+  EXPECT_EQ(to_text(read_wheels("{size: 4}").error()),
+            "car.yaml:1:2: unknown key `size` in a set of wheels; accepted: count");
 }
 
 TEST(ReadFlags, TakesAListOfNames) {
@@ -145,7 +154,8 @@ TEST(ReadFlags, TakesAListOfNames) {
   EXPECT_EQ(json_flags(read("[b, a]").value()), R"(["a", "b"])");
   EXPECT_EQ(json_flags(Flags{}), "[]");
   EXPECT_EQ(to_text(read("3").error()), "flags.yaml:1:1: `these` is 3; accepted: a list of a, b");
-  EXPECT_EQ(to_text(read("[c]").error()), "flags.yaml:1:2: an item of `these` is the string `c`; accepted: a list of a, b");
+  EXPECT_EQ(to_text(read("[c]").error()),
+            "flags.yaml:1:2: an item of `these` is the string `c`; accepted: a list of a, b");
   EXPECT_EQ(to_text(read("[a, a]").error()), "flags.yaml:1:5: `a` stands twice in `these`; accepted: each word once");
 }
 
@@ -186,9 +196,11 @@ TEST(CanonicalObject, TellsEachMember) {
 
 TEST(FindOutOfRange, NamesTheFirst) {
   EXPECT_EQ(find_out_of_range(Car{}), std::nullopt);
-  EXPECT_THAT(find_out_of_range(Car{.seats = 0, .litres = 21}), Optional(testing::StrEq("the number of seats is 0; accepted: 1 to 9")));
+  EXPECT_THAT(find_out_of_range(Car{.seats = 0, .litres = 21}),
+              Optional(testing::StrEq("the number of seats is 0; accepted: 1 to 9")));
   EXPECT_THAT(find_out_of_range(Car{.litres = 21}), Optional(testing::StrEq("litres is 21; accepted: 0 to 20")));
-  EXPECT_THAT(find_out_of_range(Car{}, &Car::seats, Whole{1, 3}), Optional(testing::StrEq("the number of seats is 4; accepted: 1 to 3")));
+  EXPECT_THAT(find_out_of_range(Car{}, &Car::seats, Whole{1, 3}),
+              Optional(testing::StrEq("the number of seats is 4; accepted: 1 to 3")));
 }
 
 TEST(ChangedWords, LosesNoMember) {

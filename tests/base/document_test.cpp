@@ -35,7 +35,8 @@ nlohmann::json to_value(const Node& node) {
   return std::string(node.text());
 }
 
-constexpr std::string_view sample_json = "{\"a\": 1,\n  \"b\": [true, null, \"x\\\"\\u00e9\"],\n  \"c\": {\"d\": -2.50e1}\n}\n";
+constexpr std::string_view sample_json =
+    "{\"a\": 1,\n  \"b\": [true, null, \"x\\\"\\u00e9\"],\n  \"c\": {\"d\": -2.50e1}\n}\n";
 
 void expect_sample(const Document& document) {
   const Node root = document.root();
@@ -79,7 +80,8 @@ TEST(Document, StaysSoundWhenMoved) {
 
 TEST(Yaml, ScalarsAreWhatTheyLookLike) {
   const Document document =
-      parse_yaml("[1, +2.5e3, .5, 5., '1', \"true\", true, True, no, ~, null, '', abc, 1_000, 0x10, .inf, 12:30]", "f").value();
+      parse_yaml("[1, +2.5e3, .5, 5., '1', \"true\", true, True, no, ~, null, '', abc, 1_000, 0x10, .inf, 12:30]", "f")
+          .value();
   std::vector<std::string> kinds;
   for (std::size_t i = 0; i < document.root().size(); ++i) kinds.emplace_back(document.root().item(i).kind_name());
   const std::string n = "a number", s = "a string";
@@ -102,7 +104,8 @@ TEST(Yaml, AnAliasIsItsAnchorsValue) {
   EXPECT_EQ(document.root().find("d")->text(), "7");
   EXPECT_EQ(yaml_error("a: &x [1, *x]"),
             "f:1:11: an alias stands within the value of its own anchor; accepted: an alias of a value that has ended");
-  EXPECT_EQ(yaml_error("a: *x"), "f:1:4: not valid YAML: the referenced anchor is not defined; accepted: YAML 1.2 or JSON");
+  EXPECT_EQ(yaml_error("a: *x"),
+            "f:1:4: not valid YAML: the referenced anchor is not defined; accepted: YAML 1.2 or JSON");
 }
 
 TEST(Yaml, AliasesOfAliasesTakeNoSpace) {
@@ -118,13 +121,15 @@ TEST(Yaml, AliasesOfAliasesTakeNoSpace) {
 }
 
 TEST(Yaml, RefusesWhatIsNoSingleDocument) {
-  EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"), "f:2:1: something follows the end of the file's value; accepted: one YAML document a file");
+  EXPECT_EQ(yaml_error("a: 1\n---\nb: 2\n"),
+            "f:2:1: something follows the end of the file's value; accepted: one YAML document a file");
   EXPECT_EQ(yaml_error("# only a comment\n"), "f:1:1: the file holds no value; accepted: a YAML or JSON document");
   EXPECT_EQ(parse_yaml("---\na: 1\n...\n", "f")->root().size(), 1U);
 }
 
 TEST(Yaml, NamesSyntaxErrors) {
-  EXPECT_EQ(yaml_error("a: [1, 2\nb: 3\n"), "f:2:2: not valid YAML: end of sequence flow not found; accepted: YAML 1.2 or JSON");
+  EXPECT_EQ(yaml_error("a: [1, 2\nb: 3\n"),
+            "f:2:2: not valid YAML: end of sequence flow not found; accepted: YAML 1.2 or JSON");
   EXPECT_THAT(yaml_error("[1, 2"), HasSubstr("not valid YAML: end of sequence flow not found"));
   EXPECT_EQ(yaml_error("a: 'b"), "f:1:6: not valid YAML: illegal EOF in scalar; accepted: YAML 1.2 or JSON");
   EXPECT_EQ(yaml_error("a: !!str 5"), "f:1:4: the tag `tag:yaml.org,2002:str`; accepted: values without tags");
@@ -134,22 +139,29 @@ TEST(Yaml, NamesSyntaxErrors) {
 
 TEST(Json, NamesSyntaxErrorsWithTheirPlace) {
   EXPECT_EQ(json_error("[1,,2]"),
-            "f:1:4: not valid JSON: syntax error while parsing value - unexpected ','; expected '[', '{', or a literal; accepted: JSON "
+            "f:1:4: not valid JSON: syntax error while parsing value - unexpected ','; expected '[', '{', or a "
+            "literal; accepted: JSON "
             "(RFC 8259)");
   EXPECT_EQ(json_error("{\"a\"\n \"b\"}"),
-            "f:2:2: not valid JSON: syntax error while parsing object separator - unexpected string literal; expected ':'; accepted: JSON "
+            "f:2:2: not valid JSON: syntax error while parsing object separator - unexpected string literal; expected "
+            "':'; accepted: JSON "
             "(RFC 8259)");
   EXPECT_EQ(json_error("[1, 2\n"),
-            "f:2:1: not valid JSON: syntax error while parsing array - unexpected end of input; expected ']'; accepted: JSON (RFC 8259)");
+            "f:2:1: not valid JSON: syntax error while parsing array - unexpected end of input; expected ']'; "
+            "accepted: JSON (RFC 8259)");
   EXPECT_EQ(json_error("[1] 2"),
-            "f:1:5: not valid JSON: syntax error while parsing value - unexpected number literal; expected end of input; accepted: JSON "
+            "f:1:5: not valid JSON: syntax error while parsing value - unexpected number literal; expected end of "
+            "input; accepted: JSON "
             "(RFC 8259)");
-  EXPECT_EQ(json_error("[trux]"), "f:1:5: not valid JSON: syntax error while parsing value - invalid literal; accepted: JSON (RFC 8259)");
+  EXPECT_EQ(json_error("[trux]"),
+            "f:1:5: not valid JSON: syntax error while parsing value - invalid literal; accepted: JSON (RFC 8259)");
   EXPECT_EQ(json_error("[1e999]"), "f:1:2: the number is too large; accepted: numbers below 1.8e308");
-  EXPECT_EQ(json_error("\"a\nb\""),
-            "f:1:3: not valid JSON: syntax error while parsing value - invalid string: control character U+000A (LF) must "
-            "be escaped to \\u000A or \\n; accepted: JSON (RFC 8259)");
-  EXPECT_EQ(json_error("{\"a\":\n " + std::string(400, '9') + "}"), "f:2:2: the number is too large; accepted: numbers below 1.8e308");
+  EXPECT_EQ(
+      json_error("\"a\nb\""),
+      "f:1:3: not valid JSON: syntax error while parsing value - invalid string: control character U+000A (LF) must "
+      "be escaped to \\u000A or \\n; accepted: JSON (RFC 8259)");
+  EXPECT_EQ(json_error("{\"a\":\n " + std::string(400, '9') + "}"),
+            "f:2:2: the number is too large; accepted: numbers below 1.8e308");
 }
 
 TEST(Document, RefusesDuplicateKeysAtTheSecond) {
@@ -206,7 +218,8 @@ TEST(Document, BrokenJsonIsShownWhereItBreaks) {
   for (const char* path : {"f.json", "-", "f.yaml"}) {
     EXPECT_EQ(to_text(parse_yaml_or_json(truncated, path).error()),
               std::string(path) +
-                  ":2:12: not valid JSON: syntax error while parsing array - unexpected end of input; expected ']'; accepted: "
+                  ":2:12: not valid JSON: syntax error while parsing array - unexpected end of input; expected ']'; "
+                  "accepted: "
                   "JSON (RFC 8259)");
   }
 }
@@ -220,7 +233,8 @@ std::string repeated(std::string_view text, int times) {
 TEST(Document, DeepNestingIsAnErrorNotACrash) {
   constexpr int depth = 100'000;
   EXPECT_THAT(json_error(repeated("[", depth)), HasSubstr("unexpected end of input"));
-  EXPECT_THAT(yaml_error(repeated("[", depth)), HasSubstr("lists and maps are nested too deep; accepted: at most 499 levels"));
+  EXPECT_THAT(yaml_error(repeated("[", depth)),
+              HasSubstr("lists and maps are nested too deep; accepted: at most 499 levels"));
   EXPECT_TRUE(parse_yaml(repeated("[", 499) + repeated("]", 499), "f").ok());
   EXPECT_FALSE(parse_yaml(repeated("[", 500) + repeated("]", 500), "f").ok());
   EXPECT_THAT(yaml_error(repeated("- ", depth)), HasSubstr("nested too deep"));
@@ -229,9 +243,10 @@ TEST(Document, DeepNestingIsAnErrorNotACrash) {
 }
 
 TEST(Document, LongRepetitionsNeitherCrashNorHang) {
-  for (const char* piece : {"{\"a\":", "[1,",   "a: ", "? ",  "\"",      "'",     "&a ",   "*a ",   "!a ", "a:\n", "[]\n",
-                            "- [",     "%",     "| ",  "-\n", "? a\n: ", "---\n", "#",     "{a: [", "!!",  "!<",   ",",
-                            ":",       "[a,\n", "-\t", "\r",  "...\n",   "{? ",   "\"\\n", "\t",    "a\n", ">"}) {
+  for (const char* piece :
+       {"{\"a\":", "[1,",   "a: ", "? ",  "\"",      "'",     "&a ",   "*a ",   "!a ", "a:\n", "[]\n",
+        "- [",     "%",     "| ",  "-\n", "? a\n: ", "---\n", "#",     "{a: [", "!!",  "!<",   ",",
+        ":",       "[a,\n", "-\t", "\r",  "...\n",   "{? ",   "\"\\n", "\t",    "a\n", ">"}) {
     const std::string content = repeated(piece, 20'000);
     (void)parse_json(content, "f");
     (void)parse_yaml(content, "f");
@@ -246,8 +261,8 @@ RC_GTEST_PROP(Document, RandomBytesNeverCrash, (const std::string& garbage)) {
 
 RC_GTEST_PROP(Document, RandomSyntaxIsReadOrRefusedButNeverCrashes, ()) {
   const auto pieces = *rc::gen::container<std::vector<std::string>>(
-      rc::gen::element<std::string>("{", "}", "[", "]", ",", ": ", ":", "- ", "\n", "\n  ", "a", "b", "1", "-2.5", "\"x\"", "'y'", "&a ",
-                                    "*a", "? ", "|\n", "# c", "~", "---\n", "!t "));
+      rc::gen::element<std::string>("{", "}", "[", "]", ",", ": ", ":", "- ", "\n", "\n  ", "a", "b", "1", "-2.5",
+                                    "\"x\"", "'y'", "&a ", "*a", "? ", "|\n", "# c", "~", "---\n", "!t "));
   std::string content;
   for (const std::string& piece : pieces) content += piece;
   (void)parse_json(content, "f");
@@ -256,7 +271,8 @@ RC_GTEST_PROP(Document, RandomSyntaxIsReadOrRefusedButNeverCrashes, ()) {
 }
 
 RC_GTEST_PROP(Document, JsonIsReadAsNlohmannReadsIt, ()) {
-  const auto words = rc::gen::container<std::string>(rc::gen::element<char>('a', 'b', '"', '\\', '\n', ' ', '{', '\x01'));
+  const auto words =
+      rc::gen::container<std::string>(rc::gen::element<char>('a', 'b', '"', '\\', '\n', ' ', '{', '\x01'));
   nlohmann::json value = nlohmann::json::array();
   for (int i = *rc::gen::inRange(0, 8); i > 0; --i) {
     nlohmann::json inner = nlohmann::json::object();
@@ -273,7 +289,8 @@ TEST(CheckKeys, NamesTheNearestAcceptedKey) {
     const Document document = parse_yaml(content, "f").value();
     return to_text(check_keys(document.root(), "a model", accepted).error());
   };
-  EXPECT_EQ(error("forward: 1\nfoward: 2"), "f:2:1: unknown key `foward` in a model; did you mean `forward`? accepted: forward, backward");
+  EXPECT_EQ(error("forward: 1\nfoward: 2"),
+            "f:2:1: unknown key `foward` in a model; did you mean `forward`? accepted: forward, backward");
   EXPECT_EQ(error("xyz: 2"), "f:1:1: unknown key `xyz` in a model; accepted: forward, backward");
   EXPECT_EQ(error("[1]"), "f:1:1: a model must be a map, not a list; accepted keys: forward, backward");
   EXPECT_EQ(error("\"a\\nb\": 2"), "f:1:1: unknown key `a\\u000Ab` in a model; accepted: forward, backward");
@@ -288,7 +305,8 @@ TEST(Require, NamesTheMissingKey) {
   const Document document = parse_yaml("\n  a: 1", "f").value();
   EXPECT_EQ(require(document.root(), "a model", "a")->text(), "1");
   EXPECT_EQ(to_text(require(document.root(), "a model", "b").error()), "f:2:3: a model needs the key `b`");
-  EXPECT_EQ(to_text(require(document.root(), "a model", "b", "`b: 1`").error()), "f:2:3: a model needs the key `b`; accepted: `b: 1`");
+  EXPECT_EQ(to_text(require(document.root(), "a model", "b", "`b: 1`").error()),
+            "f:2:3: a model needs the key `b`; accepted: `b: 1`");
   EXPECT_EQ(to_text(require(*document.root().find("a"), "a model", "b").error()),
             "f:2:6: a model must be a map, not 1; accepted: a map with the key `b`");
 }
@@ -309,7 +327,9 @@ TEST(ReadWhole, ReadsNumbersInTheRange) {
 
 TEST(ReadWhole, SaysWhatIsAccepted) {
   const Document document = parse_yaml("[0, 11, 1.5, x, '5', [1], {}, ~, true, 1e30]", "f").value();
-  const auto error = [&](std::size_t i) { return read_whole(document.root().item(i), "`devices`", 1, 10).error().message; };
+  const auto error = [&](std::size_t i) {
+    return read_whole(document.root().item(i), "`devices`", 1, 10).error().message;
+  };
   const std::string range = "`devices` must be a whole number from 1 to 10, not ";
   EXPECT_EQ(error(0), range + "0");
   EXPECT_EQ(error(1), range + "11");

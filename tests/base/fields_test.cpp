@@ -26,7 +26,8 @@ TEST(RequireFormat, ComesBeforeWhateverElseIsWrong) {
   EXPECT_EQ(error_of("wrong: 1\nformat: dovetail/job@2", read),
             "f.yaml:2:9: `format` is the string `dovetail/job@2`; accepted: `dovetail/job@1`");
   EXPECT_EQ(error_of("wrong: 1", read), "f.yaml:1:1: a job needs the key `format`; accepted: `format: dovetail/job@1`");
-  EXPECT_EQ(error_of("[1]", read), "f.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
+  EXPECT_EQ(error_of("[1]", read),
+            "f.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
 }
 
 TEST(ReadNumber, TakesDecimalsToTheNearestDouble) {

@@ -29,7 +29,8 @@ class File : public testing::Test {
   std::string in_folder(const std::string& name) const { return (folder_ / name).string(); }
   std::vector<std::string> names_in_folder() const {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder_))
+      names.push_back(entry.path().filename().string());
     return names;
   }
   static mode_t mode_of(const std::string& path) {
@@ -200,13 +201,15 @@ TEST_F(File, OfASetThatCannotBePreparedChangeNothing) {
 TEST_F(File, OfASetThatCannotBePutInPlaceArePutBack) {
   ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
   ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);
-  // Writing waits for a reader of the pipe when the three files are complete under other names: then a folder takes the third one's place.
+  // Writing waits for a reader of the pipe when the three files are complete under other names: then a folder takes the
+  // third one's place.
   std::thread reader([this] {
     while (names_in_folder().size() < 5) std::this_thread::yield();
     std::filesystem::create_directory(in_folder("c"));
     EXPECT_EQ(read_file(in_folder("pipe")).value(), "x");
   });
-  const std::vector<FileContent> set{{in_folder("a"), "new"}, {in_folder("b"), "new"}, {in_folder("c"), "new"}, {in_folder("pipe"), "x"}};
+  const std::vector<FileContent> set{
+      {in_folder("a"), "new"}, {in_folder("b"), "new"}, {in_folder("c"), "new"}, {in_folder("pipe"), "x"}};
   const Status written = write_files(set);
   reader.join();
   EXPECT_EQ(to_text(written.error()), in_folder("c") + ": cannot be written: Is a directory");
@@ -221,7 +224,8 @@ TEST_F(File, ThatWasReadIsKnownByAnyName) {
   ASSERT_TRUE(read_file(in_folder("read")).ok());
   std::filesystem::create_symlink("read", in_folder("link"));
   std::filesystem::create_hard_link(in_folder("read"), in_folder("hard"));
-  for (const char* name : {"read", "link", "hard", "./read"}) EXPECT_EQ(read_as(in_folder(name)), in_folder("read")) << name;
+  for (const char* name : {"read", "link", "hard", "./read"})
+    EXPECT_EQ(read_as(in_folder(name)), in_folder("read")) << name;
   EXPECT_EQ(read_as(in_folder("other")), std::nullopt);
   EXPECT_EQ(read_as(in_folder("missing")), std::nullopt);
 }

@@ -29,7 +29,8 @@ TEST(InputSize, IsSaidWithTheLimit) {
 
 TEST(InputSize, IsAskedByTheReaders) {
   const auto refuses = [](const auto& result) {
-    return !result.ok() && result.error().message.starts_with("the file is too large") && result.error().failure == Failure::bad_input;
+    return !result.ok() && result.error().message.starts_with("the file is too large") &&
+           result.error().failure == Failure::bad_input;
   };
   const std::string blanks(max_input(InputKind::yaml) + 1, ' ');
   EXPECT_TRUE(refuses(parse_csv(blanks, "f")));

@@ -6,7 +6,9 @@
 namespace dovetail::base {
 namespace {
 
-std::int64_t ticks(std::string_view text, TimeUnit unit) { return parse_time(text, unit, FineDigits::round_half_up).value().count(); }
+std::int64_t ticks(std::string_view text, TimeUnit unit) {
+  return parse_time(text, unit, FineDigits::round_half_up).value().count();
+}
 
 std::string time_error(std::string_view text, TimeUnit unit, FineDigits fine_digits = FineDigits::round_half_up) {
   return parse_time(text, unit, fine_digits).error().message;
@@ -39,8 +41,10 @@ TEST(ParseTime, RoundsHalfUpOrRefusesFinerDigits) {
   EXPECT_EQ(ticks("0.5", TimeUnit::ns), 1);
   EXPECT_EQ(ticks("0.4999", TimeUnit::ns), 0);
   EXPECT_EQ(ticks("1.2345", TimeUnit::us), 1235);
-  EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse), "has digits finer than one ns; accepted: at most 3 decimals");
-  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse), "has digits finer than one ns; accepted: a whole number");
+  EXPECT_EQ(time_error("1.2345", TimeUnit::us, FineDigits::refuse),
+            "has digits finer than one ns; accepted: at most 3 decimals");
+  EXPECT_EQ(time_error("0.5", TimeUnit::ns, FineDigits::refuse),
+            "has digits finer than one ns; accepted: a whole number");
   EXPECT_EQ(parse_time("1.2340", TimeUnit::us, FineDigits::refuse).value(), Ticks(1234));
 }
 
@@ -48,10 +52,12 @@ TEST(ParseTime, SaysWhatIsWrong) {
   EXPECT_EQ(time_error("x", TimeUnit::s), "is not a number; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(time_error("-1", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
   EXPECT_EQ(time_error("-1e-30", TimeUnit::s), "is negative; accepted: a number from 0 to 1000000 s");
-  const std::string no_whole = "is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns";
+  const std::string no_whole =
+      "is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns";
   EXPECT_EQ(time_error("1.5", TimeUnit::tick), no_whole);
   EXPECT_EQ(time_error("1.5", TimeUnit::tick, FineDigits::refuse), no_whole);
-  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick), "is more than the largest time accepted, 1000000000000000 tick");
+  EXPECT_EQ(time_error("1000000000000001", TimeUnit::tick),
+            "is more than the largest time accepted, 1000000000000000 tick");
   EXPECT_EQ(time_error("1000000.0000000001", TimeUnit::s), "is more than the largest time accepted, 1000000 s");
   EXPECT_EQ(time_error("1e99", TimeUnit::ms), "is more than the largest time accepted, 1000000000 ms");
 }
@@ -64,7 +70,8 @@ TEST(ParseMemory, HasUpToSixDecimals) {
   EXPECT_EQ(parse_memory("0.0000005").error().message, "has more than six decimals; accepted: at most six");
   EXPECT_EQ(parse_memory("-1").error().message, "is negative; accepted: a number from 0 to 1000000000000");
   EXPECT_EQ(parse_memory("many").error().message, "is not a number; accepted: a number from 0 to 1000000000000");
-  EXPECT_EQ(parse_memory("1000000000000.000001").error().message, "is more than the largest amount accepted, 1000000000000");
+  EXPECT_EQ(parse_memory("1000000000000.000001").error().message,
+            "is more than the largest amount accepted, 1000000000000");
 }
 
 TEST(ParseTime, GoesAsFarAsTheCallerSays) {
@@ -73,7 +80,8 @@ TEST(ParseTime, GoesAsFarAsTheCallerSays) {
   EXPECT_EQ(parse_time("4000000000000000001", TimeUnit::tick, FineDigits::refuse, limit).error().message,
             "is more than the largest time accepted, 4000000000000000000 tick");
   EXPECT_EQ(parse_memory("4e12", limit).value(), Memory(limit));
-  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message, "is more than the largest amount accepted, 4000000000000");
+  EXPECT_EQ(parse_memory("4000000000000.1", limit).error().message,
+            "is more than the largest amount accepted, 4000000000000");
 }
 
 TEST(Format, IsTheShortestExactDecimal) {

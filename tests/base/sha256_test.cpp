@@ -5,7 +5,8 @@
 namespace dovetail::base {
 namespace {
 
-// The examples that NIST publishes beside FIPS 180-4 (SHA256.pdf, SHA2_Additional.pdf), and the million of FIPS 180-2, appendix B.3.
+// The examples that NIST publishes beside FIPS 180-4 (SHA256.pdf, SHA2_Additional.pdf), and the million of FIPS 180-2,
+// appendix B.3.
 TEST(Sha256Hex, HasThePublishedValues) {
   EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
@@ -13,7 +14,8 @@ TEST(Sha256Hex, HasThePublishedValues) {
             "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
   EXPECT_EQ(sha256_hex("\xBD"), "68325720aabd7c82f30f554b313d0570c95accbb7dc4b5aae11204c08ffe732b");
   EXPECT_EQ(sha256_hex(std::string(1000, 'A')), "c2e686823489ced2017f6059b8b239318b6364f6dcd835d0a519105a1eadd6e4");
-  EXPECT_EQ(sha256_hex(std::string(1'000'000, 'a')), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+  EXPECT_EQ(sha256_hex(std::string(1'000'000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
 TEST(Sha256Hex, HashesZeroBytesToo) {

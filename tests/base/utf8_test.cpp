@@ -16,8 +16,17 @@ TEST(Utf8, KnowsTheLengthOfACharacter) {
 }
 
 TEST(Utf8, RefusesBrokenCharacters) {
-  const char* broken[] = {
-      "", "\x80", "\xC3", "\xC3(", "\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xE2\x82", "\xF0\x80\x80\x80", "\xF4\x90\x80\x80", "\xFF"};
+  const char* broken[] = {"",
+                          "\x80",
+                          "\xC3",
+                          "\xC3(",
+                          "\xC0\x80",
+                          "\xE0\x80\x80",
+                          "\xED\xA0\x80",
+                          "\xE2\x82",
+                          "\xF0\x80\x80\x80",
+                          "\xF4\x90\x80\x80",
+                          "\xFF"};
   for (const char* text : broken) EXPECT_EQ(utf8_length(text), 0U) << text;
 }
 

@@ -25,7 +25,8 @@ inline std::vector<std::int64_t> shuffled(std::vector<std::int64_t> lengths) {
 }
 
 inline std::int64_t tokens_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths) {
-  return std::accumulate(part.begin(), part.end(), std::int64_t{0}, [&](std::int64_t sum, std::size_t id) { return sum + lengths[id]; });
+  return std::accumulate(part.begin(), part.end(), std::int64_t{0},
+                         [&](std::int64_t sum, std::size_t id) { return sum + lengths[id]; });
 }
 
 inline std::vector<std::int64_t> tokens_of(const Assignment& parts, const std::vector<std::int64_t>& lengths) {
@@ -47,8 +48,10 @@ inline void assert_each_once(const Assignment& dealt, std::size_t count, std::si
   RC_ASSERT(filled == std::min(count, parts));
 }
 
-/// The tokens that the largest of so many parts has at least, by trying all assignments of the sequences from `next` on.
-inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t>& sums, std::size_t next) {
+/// The tokens that the largest of so many parts has at least, by trying all assignments of the sequences from `next`
+/// on.
+inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t>& sums,
+                                std::size_t next) {
   if (next == lengths.size()) return *std::max_element(sums.begin(), sums.end());
   std::int64_t best = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   for (std::int64_t& sum : sums) {

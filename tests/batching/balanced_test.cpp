@@ -53,9 +53,9 @@ RC_GTEST_PROP(Balanced, IsNearTheBest, ()) {
   assert_each_once(dealt, lengths.size(), parts);
   const std::vector<std::int64_t> tokens = tokens_of(dealt, lengths);
   RC_ASSERT(std::is_sorted(tokens.rbegin(), tokens.rend()));
-  // Michiels, Korst, Aarts and van Leeuwen, Performance Ratios for the Differencing Method Applied to the Balanced Number Partitioning
-  // Problem, 2003; 7/6 of two parts: Fischetti and Martello, Worst-Case Analysis of the Differencing Method for the Partition Problem,
-  // 1987.
+  // Michiels, Korst, Aarts and van Leeuwen, Performance Ratios for the Differencing Method Applied to the Balanced
+  // Number Partitioning Problem, 2003; 7/6 of two parts: Fischetti and Martello, Worst-Case Analysis of the
+  // Differencing Method for the Partition Problem, 1987.
   const auto count = static_cast<std::int64_t>(parts);
   const std::int64_t best = min_largest(lengths, parts);
   RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * best);
@@ -83,7 +83,8 @@ RC_GTEST_PROP(Balanced, TokensDoNotDependOnTheOrder, ()) {
   const std::vector<std::int64_t> shuffled = test::shuffled(lengths);
   const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 12);
   for (const PartSizes sizes : {PartSizes::any, PartSizes::equal})
-    RC_ASSERT(tokens_of(balanced(lengths, parts, sizes), lengths) == tokens_of(balanced(shuffled, parts, sizes), shuffled));
+    RC_ASSERT(tokens_of(balanced(lengths, parts, sizes), lengths) ==
+              tokens_of(balanced(shuffled, parts, sizes), shuffled));
 }
 
 }  // namespace

@@ -22,7 +22,9 @@ TEST(DealToRanks, AsTheyComeInRuns) {
   EXPECT_THAT(deal_to_ranks({9}, 2, Dealing::as_they_come), ElementsAre(Ids{0}, Ids{}));
 }
 
-TEST(DealToRanks, BalancedByTokens) { EXPECT_THAT(deal_to_ranks({9, 9, 1, 1}, 2, Dealing::balanced), ElementsAre(Ids{0, 3}, Ids{1, 2})); }
+TEST(DealToRanks, BalancedByTokens) {
+  EXPECT_THAT(deal_to_ranks({9, 9, 1, 1}, 2, Dealing::balanced), ElementsAre(Ids{0, 3}, Ids{1, 2}));
+}
 
 RC_GTEST_PROP(DealToRanks, EachOnceAndAboutAsMany, ()) {
   const std::vector<std::int64_t> lengths = test::random_lengths(0, 50);
@@ -41,7 +43,8 @@ TEST(DealInTurn, TheFirstHaveOneMore) { EXPECT_THAT(deal_in_turn(5, 3), Elements
 TEST(DealToInstances, GroupsInTurnOrByLoad) {
   EXPECT_THAT(deal_to_instances({7, 7, 3, 4, 5}, {}, 2), ElementsAre(Ids{0, 1, 3}, Ids{2, 4}));
   EXPECT_THAT(deal_to_instances({7, 7, 3, 4, 5}, {910, 20, 110, 110, 110}, 2), ElementsAre(Ids{0, 1}, Ids{2, 3, 4}));
-  EXPECT_THAT(deal_to_instances({0, 0, 0, 0}, {}, 2), ElementsAre(Ids{0, 2}, Ids{1, 3})) << "fewer groups than instances";
+  EXPECT_THAT(deal_to_instances({0, 0, 0, 0}, {}, 2), ElementsAre(Ids{0, 2}, Ids{1, 3}))
+      << "fewer groups than instances";
 }
 
 RC_GTEST_PROP(DealToInstances, GroupsStayTogether, ()) {

@@ -28,7 +28,8 @@ StepRecord record_of(const EngineStep& step, const EngineScheduler& engine) {
   const std::vector<Sequence>& running = engine.running();
   StepRecord record;
   record.preempted = step.preempted;
-  for (std::size_t place = running.size() - step.admitted; place < running.size(); ++place) record.admitted.push_back(running[place].id);
+  for (std::size_t place = running.size() - step.admitted; place < running.size(); ++place)
+    record.admitted.push_back(running[place].id);
   for (const Chunk& chunk : step.chunks) record.computed[running[chunk.place].id] = chunk.tokens;
   for (const std::size_t place : step.decoding) record.decoded.push_back(running[place].id);
   return record;
@@ -239,7 +240,8 @@ RC_GTEST_PROP(EngineScheduler, BlocksAndPlacesHoldAndNothingIsLost, ()) {
     RC_ASSERT(static_cast<std::int64_t>(engine.running().size()) <= limits.sequences);
     std::int64_t tokens = static_cast<std::int64_t>(step.decoding.size());
     for (const Chunk& chunk : step.chunks) tokens += chunk.tokens;
-    if (limits.chunked_prefill) RC_ASSERT(tokens <= std::max<std::int64_t>(limits.batched_tokens, std::ssize(step.decoding)));
+    if (limits.chunked_prefill)
+      RC_ASSERT(tokens <= std::max<std::int64_t>(limits.batched_tokens, std::ssize(step.decoding)));
     RC_ASSERT(tokens >= 1);
     decoded += std::ssize(step.decoding);
     engine.advance(1);
@@ -257,12 +259,14 @@ RC_GTEST_PROP(EngineScheduler, BlocksAndPlacesHoldAndNothingIsLost, ()) {
 }
 
 /// Ids and steps of all ends, with stretches of at most so many steps.
-std::vector<std::pair<std::size_t, std::int64_t>> ends_of(const EngineLimits& limits, const Load& load, std::int64_t max_steps) {
+std::vector<std::pair<std::size_t, std::int64_t>> ends_of(const EngineLimits& limits, const Load& load,
+                                                          std::int64_t max_steps) {
   EngineScheduler engine(limits);
   std::vector<std::pair<std::size_t, std::int64_t>> ends;
   std::size_t arrived = 0;
   for (std::int64_t now = 0; arrived < load.sequences.size() || engine.unfinished() > 0;) {
-    for (; arrived < load.sequences.size() && load.arrivals[arrived] <= now; ++arrived) engine.arrive(load.sequences[arrived]);
+    for (; arrived < load.sequences.size() && load.arrivals[arrived] <= now; ++arrived)
+      engine.arrive(load.sequences[arrived]);
     if (engine.unfinished() == 0) {
       now = load.arrivals[arrived];
       continue;

@@ -26,8 +26,8 @@ Assignment packed_slowly(const std::vector<std::int64_t>& lengths, std::int64_t 
   std::stable_sort(ids.begin(), ids.end(), [&](std::size_t a, std::size_t b) { return lengths[a] > lengths[b]; });
   Assignment parts;
   for (const std::size_t id : ids) {
-    auto into =
-        std::find_if(parts.begin(), parts.end(), [&](const Ids& part) { return test::tokens_of(part, lengths) + lengths[id] <= capacity; });
+    auto into = std::find_if(parts.begin(), parts.end(),
+                             [&](const Ids& part) { return test::tokens_of(part, lengths) + lengths[id] <= capacity; });
     if (into == parts.end()) into = parts.insert(parts.end(), Ids{});
     into->push_back(id);
   }
@@ -55,7 +55,8 @@ RC_GTEST_PROP(FirstFitDecreasing, IsTheRule, ()) {
 
 TEST(Sums, AreThoseOfTheParts) {
   const std::vector<std::int64_t> lengths{2, 3, 4, 5, 6};
-  EXPECT_THAT(sums_of(Assignment{{4, 2}, {3, 1, 0}, {}}, lengths), ElementsAre(PartSums{10, 52, 4}, PartSums{10, 38, 2}, PartSums{}));
+  EXPECT_THAT(sums_of(Assignment{{4, 2}, {3, 1, 0}, {}}, lengths),
+              ElementsAre(PartSums{10, 52, 4}, PartSums{10, 38, 2}, PartSums{}));
 }
 
 TEST(ByCount, KnownParts) {

@@ -1,4 +1,5 @@
-// The oracle of the engine's rules: one token after the other, each block a number in a table, all counted anew in every step.
+// The oracle of the engine's rules: one token after the other, each block a number in a table, all counted anew in
+// every step.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +29,9 @@ class TokenByToken {
   explicit TokenByToken(const EngineLimits& limits) : limits_(limits) {}
 
   void arrive(const Sequence& sequence) {
-    auto before = std::find_if(waiting_.begin(), waiting_.end(),
-                               [&](const State& other) { return !other.preempted && other.sequence.priority < sequence.priority; });
+    auto before = std::find_if(waiting_.begin(), waiting_.end(), [&](const State& other) {
+      return !other.preempted && other.sequence.priority < sequence.priority;
+    });
     waiting_.insert(before, State{sequence});
   }
 
@@ -99,7 +101,8 @@ class TokenByToken {
   void compute(std::int64_t decoding, StepRecord& record) {
     std::int64_t budget = limits_.batched_tokens - (limits_.chunked_prefill ? decoding : 0);
     while (budget > 0) {
-      const auto lacks = std::find_if(running_.begin(), running_.end(), [](const State& state) { return state.lacking > 0; });
+      const auto lacks =
+          std::find_if(running_.begin(), running_.end(), [](const State& state) { return state.lacking > 0; });
       if (lacks == running_.end()) {
         if (!record.preempted.empty() || !enter(budget, record)) return;
         continue;
@@ -114,8 +117,9 @@ class TokenByToken {
   bool enter(std::int64_t budget, StepRecord& record) {
     if (waiting_.empty() || static_cast<std::int64_t>(running_.size()) == limits_.sequences) return false;
     State next = waiting_.front();
-    const bool shared = std::any_of(running_.begin(), running_.end(),
-                                    [&](const State& other) { return prompt_of(other.sequence) == prompt_of(next.sequence); });
+    const bool shared = std::any_of(running_.begin(), running_.end(), [&](const State& other) {
+      return prompt_of(other.sequence) == prompt_of(next.sequence);
+    });
     next.lacking = next.sequence.cached ? 0 : next.sequence.done + (shared ? 0 : next.sequence.prompt);
     next.preempted = false;
     if (!limits_.chunked_prefill && !record.computed.empty() && next.lacking > budget) return false;

@@ -54,7 +54,9 @@ TEST(Bounds, OfThePeakAtADeadline) {
   const ProgramResult early = run_program({"bounds", "exp2", "--deadline", "224"});
   EXPECT_EQ(early.exit_code, 0);
   EXPECT_THAT(early.out, HasSubstr("no schedule ends by 224 ticks\n"));
-  EXPECT_TRUE(json::parse(run_program({"bounds", "exp2", "--deadline", "224", "--json"}).out)["peak_activation_at_deadline"].is_null());
+  EXPECT_TRUE(
+      json::parse(run_program({"bounds", "exp2", "--deadline", "224", "--json"}).out)["peak_activation_at_deadline"]
+          .is_null());
 }
 
 TEST(Bounds, OfTheMakespanWithinACapacity) {
@@ -80,7 +82,8 @@ TEST(Bounds, RefuseWhatIsNoAmount) {
 
 TEST(Bounds, MoreWorkProvesMore) {
   const auto peak = [](const char* work) {
-    return json::parse(run_program({"bounds", "exp4", "--work", work, "--json"}).out)["peak_activation_at_makespan"].get<double>();
+    return json::parse(run_program({"bounds", "exp4", "--work", work, "--json"}).out)["peak_activation_at_makespan"]
+        .get<double>();
   };
   EXPECT_EQ(peak("0"), 13.65);
   EXPECT_EQ(peak("1"), 15.6);

@@ -37,7 +37,8 @@ TEST(Calibrate, SaysWhatErrorIsLeft) {
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_THAT(result.out, HasSubstr("mine; 2 rows count, 2 values fitted\n"));
-  EXPECT_THAT(result.out, ContainsRegex("\nshort +14 +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+% +7: [0-9.]+ \\([+-][0-9.]+%\\)"));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nshort +14 +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+% +7: [0-9.]+ \\([+-][0-9.]+%\\)"));
   EXPECT_THAT(result.out, ContainsRegex("\nshort +generation +7 +50% +[0-9.]+ +[+-][0-9.]+% +[+-][0-9.]+%\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nodd +99 +[0-9.]+ +-[0-9.]+%.* the clock stood still\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%, left out [0-9.]+%\n"));
@@ -50,19 +51,23 @@ TEST(Calibrate, OneRowSaysNothingOfOtherRuns) {
   const std::size_t second = text.find("  - {name: long");
   text.erase(second, text.find('\n', second) + 1 - second);
   const std::string path = folder.file("mine.json");
-  const ProgramResult result = run_program({"calibrate", write_measurements(folder, text), "--evaluations", "200", "-o", path});
+  const ProgramResult result =
+      run_program({"calibrate", write_measurements(folder, text), "--evaluations", "200", "-o", path});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\nmean absolute error: fitted [0-9.]+%\n"));
-  EXPECT_THAT(result.out,
-              HasSubstr("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as 25.0%, "
-                        "that of what the fit starts from\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr(
+          "nothing was left out, so that nothing is known of other runs: the error of predictions is taken as 25.0%, "
+          "that of what the fit starts from\n"));
   EXPECT_EQ(json::parse(content_of(path))["error"], 0.25) << "what is assumed of software that nobody has measured";
 }
 
 TEST(Calibrate, WritesWhatAJobMayName) {
   const TemporaryFolder folder;
   const std::string path = folder.file("mine.json");
-  const ProgramResult result = run_program({"calibrate", write_measurements(folder), "--evaluations", "100", "-o", path, "--json"});
+  const ProgramResult result =
+      run_program({"calibrate", write_measurements(folder), "--evaluations", "100", "-o", path, "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json report = json::parse(result.out);
   EXPECT_EQ(report["format"], "dovetail/calibration@1");
@@ -72,19 +77,22 @@ TEST(Calibrate, WritesWhatAJobMayName) {
   EXPECT_NEAR(written["error"].get<double>(), report["error"].get<double>(), 1e-6);
   EXPECT_EQ(report["error"], report["left_out"]["mean_absolute_error"]);
   EXPECT_EQ(written["constants"]["decode_step"], report["values"][1]["value"]);
-  const std::string job = folder.write("calibrated.yaml", std::string(small_job) + "software: {efficiency: mine.json}\n");
+  const std::string job =
+      folder.write("calibrated.yaml", std::string(small_job) + "software: {efficiency: mine.json}\n");
   const ProgramResult planned = run_program({"plan", job, "--plan", folder.file("plan.json"), "--json"});
   ASSERT_EQ(planned.exit_code, 0) << planned.err;
   const json estimate = json::parse(planned.out);
   EXPECT_EQ(estimate["efficiency"], "mine");
-  EXPECT_NEAR(estimate["iteration_seconds"].get<double>(), report["rows"][0]["iteration"]["fitted"].get<double>(), 0.0011);
+  EXPECT_NEAR(estimate["iteration_seconds"].get<double>(), report["rows"][0]["iteration"]["fitted"].get<double>(),
+              0.0011);
 }
 
 TEST(Calibrate, TheSameMeasurementsGiveTheSameFile) {
   const TemporaryFolder folder;
   const std::string runs = write_measurements(folder);
   for (const char* name : {"a.json", "b.json"})
-    ASSERT_EQ(run_program({"calibrate", runs, "--evaluations", "60", "--seed", "3", "-o", folder.file(name)}).exit_code, 0);
+    ASSERT_EQ(run_program({"calibrate", runs, "--evaluations", "60", "--seed", "3", "-o", folder.file(name)}).exit_code,
+              0);
   EXPECT_EQ(content_of(folder.file("a.json")), content_of(folder.file("b.json")));
 }
 
@@ -92,11 +100,13 @@ TEST(Calibrate, MistakesHaveTheirPlace) {
   const TemporaryFolder folder;
   std::string text = measurements;
   text.replace(text.find("generation"), 10, "generate");
-  const ProgramResult result = run_program({"calibrate", write_measurements(folder, text), "-o", folder.file("mine.json")});
+  const ProgramResult result =
+      run_program({"calibrate", write_measurements(folder, text), "-o", folder.file("mine.json")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, ContainsRegex("runs.yaml:5:[0-9]+: unknown key `generate` in `phases`"));
   EXPECT_EQ(content_of(folder.file("mine.json")), "");
-  const std::string job = folder.write("calibrated.yaml", std::string(small_job) + "software: {efficiency: broken.json}\n");
+  const std::string job =
+      folder.write("calibrated.yaml", std::string(small_job) + "software: {efficiency: broken.json}\n");
   folder.write("broken.json", R"({"format": "dovetail/efficiency@1", "name": "x", "constants": {"slot": -1}})");
   const ProgramResult planned = run_program({"plan", job, "--plan", folder.file("plan.json")});
   EXPECT_EQ(planned.exit_code, 2);

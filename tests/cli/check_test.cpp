@@ -15,10 +15,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-std::string trace_of(const std::string& instance) { return repository_file("tests/data/flexfusion/trace_" + instance + ".txt"); }
+std::string trace_of(const std::string& instance) {
+  return repository_file("tests/data/flexfusion/trace_" + instance + ".txt");
+}
 
 /// A schedule of the small problem, as the program itself writes it.
-std::string small_schedule() { return run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out; }
+std::string small_schedule() {
+  return run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
+}
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t place = text.find(from);
@@ -30,10 +34,12 @@ TEST(Check, ReportsATraceAndTheProblemThatItInferred) {
   const ProgramResult result = run_program({"check", trace_of("exp5")});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err, StartsWith("dovetail: note: the problem was inferred"));
-  EXPECT_THAT(result.out, AllOf(HasSubstr("trace_exp5.txt: valid\nmakespan 225 ticks, bound 225, gap 0.0%\npeak activation 15.6, bound "),
-                                ContainsRegex("device +busy +bubbles +peak +warm-up +dependency +transfer +delay +drain\n"),
-                                ContainsRegex("\n +0 +168 +25.3% +15.6 "), HasSubstr("\nlongest idle stretches before an op:\n"),
-                                ContainsRegex(" of [^ ]+, stage [0-9]+ on device")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(HasSubstr("trace_exp5.txt: valid\nmakespan 225 ticks, bound 225, gap 0.0%\npeak activation 15.6, bound "),
+            ContainsRegex("device +busy +bubbles +peak +warm-up +dependency +transfer +delay +drain\n"),
+            ContainsRegex("\n +0 +168 +25.3% +15.6 "), HasSubstr("\nlongest idle stretches before an op:\n"),
+            ContainsRegex(" of [^ ]+, stage [0-9]+ on device")));
 }
 
 TEST(Check, TakesTheProblemThatItIsTold) {
@@ -52,7 +58,8 @@ TEST(Check, TakesTheProblemThatItIsTold) {
 TEST(Check, IdleTimeByCauseAddsUpToTheBubbles) {
   const json object = json::parse(run_program({"check", trace_of("exp4"), "--json"}).out);
   std::int64_t listed = 0;
-  for (const json& stretch : object["idle"]) listed += stretch["end"].get<std::int64_t>() - stretch["start"].get<std::int64_t>();
+  for (const json& stretch : object["idle"])
+    listed += stretch["end"].get<std::int64_t>() - stretch["start"].get<std::int64_t>();
   std::int64_t summed = 0;
   for (const json& device : object["devices"]) {
     std::int64_t idle = 0;
@@ -66,7 +73,8 @@ TEST(Check, IdleTimeByCauseAddsUpToTheBubbles) {
 
 TEST(Check, ShowsTheFirstViolationAtItsPlace) {
   const TemporaryFolder folder;
-  const std::string path = folder.write("s.json", replaced(small_schedule(), R"(["F", 0, 0, 0, 1, 1, 2])", R"(["F", 0, 0, 0, 1, 0, 1])"));
+  const std::string path =
+      folder.write("s.json", replaced(small_schedule(), R"(["F", 0, 0, 0, 1, 1, 2])", R"(["F", 0, 0, 0, 1, 0, 1])"));
   const ProgramResult result = run_program({"check", path, "--json"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(StartsWith(path + ":"), ContainsRegex(":[0-9]+:[0-9]+: overlap: ")));
@@ -77,7 +85,8 @@ TEST(Check, ShowsTheFirstViolationAtItsPlace) {
 }
 
 TEST(Check, AFalseClaimIsInvalidToo) {
-  const ProgramResult result = run_program({"check", "-"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
+  const ProgramResult result =
+      run_program({"check", "-"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.err, AllOf(StartsWith("<stdin>"), HasSubstr("makespan")));
   EXPECT_THAT(result.out, IsEmpty());
@@ -87,9 +96,11 @@ TEST(Check, SaysWhichBoundsAreFalse) {
   const std::string claimed = replaced(small_schedule(), R"("bounds": {"makespan": 9)", R"("bounds": {"makespan": 10)");
   const ProgramResult result = run_program({"check", "-"}, {.input = claimed});
   EXPECT_EQ(result.exit_code, 1);
-  EXPECT_THAT(result.out, AllOf(StartsWith("<stdin>: valid; a claim of the file is false\n"),
-                                HasSubstr("\nfalse claim: bounds.makespan: 10 is above the 9 of this schedule\n"),
-                                HasSubstr("\nfalse claim: optimal.makespan: true, and the schedule's 9 is not the file's bound 10\n")));
+  EXPECT_THAT(
+      result.out,
+      AllOf(StartsWith("<stdin>: valid; a claim of the file is false\n"),
+            HasSubstr("\nfalse claim: bounds.makespan: 10 is above the 9 of this schedule\n"),
+            HasSubstr("\nfalse claim: optimal.makespan: true, and the schedule's 9 is not the file's bound 10\n")));
   const ProgramResult as_json = run_program({"check", "-", "--json"}, {.input = claimed});
   EXPECT_EQ(as_json.exit_code, 1);
   const json object = json::parse(as_json.out);
@@ -103,7 +114,10 @@ TEST(Check, ConfirmsWhatEverySolverClaims) {
   const TemporaryFolder folder;
   for (const char* solver : {"1f1b", "greedy", "search", "auto"}) {
     const std::string path = folder.file("s.json");
-    ASSERT_EQ(run_program({"schedule", "-", "--solver", solver, "--iterations", "100", "-o", path}, {.input = small_problem}).exit_code, 0);
+    ASSERT_EQ(
+        run_program({"schedule", "-", "--solver", solver, "--iterations", "100", "-o", path}, {.input = small_problem})
+            .exit_code,
+        0);
     const ProgramResult result = run_program({"check", path, "--json"});
     EXPECT_EQ(result.exit_code, 0);
     EXPECT_FALSE(json::parse(result.out).contains("claims")) << solver;
@@ -121,7 +135,9 @@ TEST(Check, TicksAndSecondsCannotBeCompared) {
   const std::string problem = folder.write("p.yaml", replaced(small_problem, "time_unit: tick", "time_unit: ms"));
   const ProgramResult result = run_program({"check", "-", "--problem", problem}, {.input = small_schedule()});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "<stdin>: the schedule's time_unit is tick and the problem's is ms: ticks and seconds cannot be compared\n");
+  EXPECT_EQ(
+      result.err,
+      "<stdin>: the schedule's time_unit is tick and the problem's is ms: ticks and seconds cannot be compared\n");
 }
 
 TEST(Check, ReadsCsvWithItsProblem) {
@@ -139,14 +155,16 @@ TEST(Check, SaysWhatItReads) {
   EXPECT_EQ(problem.err, "<stdin>: this is a problem, not a schedule; make one with: dovetail schedule -\n");
   const ProgramResult nothing = run_program({"check", "-"}, {.input = "hello"});
   EXPECT_EQ(nothing.exit_code, 2);
-  EXPECT_EQ(
-      nothing.err,
-      "<stdin>:1:1: this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of PyTorch "
-      "(with an action such as 0F0)\n");
-  EXPECT_EQ(run_program({"check", "-", "--format", "zz"}).err, "dovetail: 'zz' is no format of schedules; accepted: json, trace, csv\n");
+  EXPECT_EQ(nothing.err,
+            "<stdin>:1:1: this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a "
+            "bracket), a CSV of PyTorch "
+            "(with an action such as 0F0)\n");
+  EXPECT_EQ(run_program({"check", "-", "--format", "zz"}).err,
+            "dovetail: 'zz' is no format of schedules; accepted: json, trace, csv\n");
   const ProgramResult instance = run_program({"check", "exp5"});
   EXPECT_EQ(instance.exit_code, 2);
-  EXPECT_EQ(instance.err, "dovetail: 'exp5' is a problem, not a schedule; make one with: dovetail schedule exp5 -o exp5.json\n");
+  EXPECT_EQ(instance.err,
+            "dovetail: 'exp5' is a problem, not a schedule; make one with: dovetail schedule exp5 -o exp5.json\n");
   const ProgramResult format = run_program({"check", trace_of("exp5"), "--format", "svg"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err, "dovetail: svg can only be written; accepted for reading: json, trace, csv\n");
@@ -193,8 +211,8 @@ TEST(Check, RefusesTwoByteOrderMarks) {
 }
 
 TEST(Check, AFalseClaimHasItsPlace) {
-  const ProgramResult result =
-      run_program({"check", "-", "--json"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
+  const ProgramResult result = run_program(
+      {"check", "-", "--json"}, {.input = replaced(small_schedule(), R"("makespan": 9)", R"("makespan": 8)")});
   EXPECT_THAT(result.err, ContainsRegex("^<stdin>:[0-9]+:[0-9]+: "));
   EXPECT_GT(json::parse(result.out)["violation"]["line"], 0);
 }

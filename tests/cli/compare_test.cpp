@@ -21,8 +21,8 @@ json row_of(const json& comparison, const std::string& solver) {
 }
 
 TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
-  const ProgramResult result = run_program(
-      {"compare", "exp1", "--solver", "1f1b", "--solver", "greedy", "--solver", "1f1b+", "--solver", "chimera", "--draws", "50", "--json"});
+  const ProgramResult result = run_program({"compare", "exp1", "--solver", "1f1b", "--solver", "greedy", "--solver",
+                                            "1f1b+", "--solver", "chimera", "--draws", "50", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json comparison = json::parse(result.out);
   EXPECT_EQ(comparison["format"], "dovetail/compare@1");
@@ -50,30 +50,32 @@ TEST(Compare, CountsSpeedUpsOverSerial1f1b) {
 }
 
 TEST(Compare, SaysWhatWasAskedFor) {
-  const ProgramResult result = run_program(
-      {"compare", "exp2", "--solver", "auto", "--iterations", "50", "--draws", "1", "--objective", "memory", "--robust", "10", "--json"});
+  const ProgramResult result = run_program({"compare", "exp2", "--solver", "auto", "--iterations", "50", "--draws", "1",
+                                            "--objective", "memory", "--robust", "10", "--json"});
   const json comparison = json::parse(result.out);
   EXPECT_EQ(comparison["objective"], "memory");
   EXPECT_EQ(comparison["robust"], 10);
 }
 
 TEST(Compare, PrintsATableWithItsRemarks) {
-  const ProgramResult result = run_program(
-      {"compare", "exp1", "--solver", "greedy", "--solver", "1f1b+", "--solver", "chimera", "--draws", "20", "--memory-cap", "20"});
+  const ProgramResult result = run_program({"compare", "exp1", "--solver", "greedy", "--solver", "1f1b+", "--solver",
+                                            "chimera", "--draws", "20", "--memory-cap", "20"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(
-      result.out,
-      AllOf(ContainsRegex("solver +makespan +gap +speed-up +peak +bubbles +.*5% median +95th"),
-            ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"), ContainsRegex("1f1b\\+ \\* +450 "),
-            HasSubstr("\n* 1f1b+: another layout, "), HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
-            HasSubstr("\nbounds: makespan 372 ticks, peak activation "), HasSubstr("\nspeed-up: over 1f1b, 477 ticks\n")));
+  EXPECT_THAT(result.out, AllOf(ContainsRegex("solver +makespan +gap +speed-up +peak +bubbles +.*5% median +95th"),
+                                ContainsRegex("greedy +425 +14.2% +1.12x +33.3 +20.9% .* does not fit \\(by 13.3\\)\n"),
+                                ContainsRegex("1f1b\\+ \\* +450 "), HasSubstr("\n* 1f1b+: another layout, "),
+                                HasSubstr("\nsolver 'chimera' is not applicable to this problem: "),
+                                HasSubstr("\nbounds: makespan 372 ticks, peak activation "),
+                                HasSubstr("\nspeed-up: over 1f1b, 477 ticks\n")));
 }
 
 TEST(Compare, RunsTheSolversOfTheRegistryUnasked) {
-  const ProgramResult result = run_program({"compare", "-", "--draws", "5", "--iterations", "200", "--json"}, {.input = small_problem});
+  const ProgramResult result =
+      run_program({"compare", "-", "--draws", "5", "--iterations", "200", "--json"}, {.input = small_problem});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json comparison = json::parse(result.out);
-  for (const char* solver : {"gpipe", "1f1b", "greedy", "list", "annealing"}) EXPECT_FALSE(row_of(comparison, solver).is_null()) << solver;
+  for (const char* solver : {"gpipe", "1f1b", "greedy", "list", "annealing"})
+    EXPECT_FALSE(row_of(comparison, solver).is_null()) << solver;
   for (const json& row : comparison["rows"]) {
     if (!row.contains("other_layout")) {
       EXPECT_GE(row["makespan"], comparison["bounds"]["makespan"]);
@@ -100,13 +102,15 @@ TEST(Compare, RefusesAnUnknownSolverAndNoDraws) {
 TEST(Compare, FailsWhereNoSolverIsApplicable) {
   const ProgramResult result = run_program({"compare", "exp5", "--solver", "zb-v", "--solver", "zb-h1"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, AllOf(HasSubstr("dovetail: none of the solvers is applicable:\n  solver 'zb-v' is not applicable"),
-                                HasSubstr("\n  solver 'zb-h1' is not applicable")));
+  EXPECT_THAT(result.err,
+              AllOf(HasSubstr("dovetail: none of the solvers is applicable:\n  solver 'zb-v' is not applicable"),
+                    HasSubstr("\n  solver 'zb-h1' is not applicable")));
   EXPECT_EQ(result.out, "");
 }
 
 TEST(Compare, RunsASolverOnceAndNotBesideAll) {
-  const ProgramResult twice = run_program({"compare", "exp5", "--solver", "greedy", "--solver", "greedy", "--draws", "5", "--json"});
+  const ProgramResult twice =
+      run_program({"compare", "exp5", "--solver", "greedy", "--solver", "greedy", "--draws", "5", "--json"});
   EXPECT_EQ(json::parse(twice.out)["rows"].size(), 1U);
   EXPECT_EQ(run_program({"compare", "exp5", "--solver", "greedy", "--all"}).exit_code, 2);
 }

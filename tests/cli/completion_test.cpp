@@ -55,9 +55,10 @@ TEST(BashCompletion, CompletesFiles) {
 TEST(ZshCompletion, NamesCommandsOptionsSolversAndInstances) {
   const ProgramResult result = run_program({"completion", "zsh"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out, AllOf(testing::StartsWith("#compdef dovetail\n"), HasSubstr("'schedule:make a schedule of a problem'"),
-                                HasSubstr("'--draws["), HasSubstr(":SOLVER:(gpipe 1f1b "), HasSubstr("compadd -- exp0 exp1 "),
-                                HasSubstr("(always never auto)")));
+  EXPECT_THAT(result.out,
+              AllOf(testing::StartsWith("#compdef dovetail\n"), HasSubstr("'schedule:make a schedule of a problem'"),
+                    HasSubstr("'--draws["), HasSubstr(":SOLVER:(gpipe 1f1b "), HasSubstr("compadd -- exp0 exp1 "),
+                    HasSubstr("(always never auto)")));
 }
 
 TEST(ZshCompletion, IsSoundZsh) {

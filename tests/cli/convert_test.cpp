@@ -14,7 +14,9 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 
-std::string trace_of(const std::string& instance) { return repository_file("tests/data/flexfusion/trace_" + instance + ".txt"); }
+std::string trace_of(const std::string& instance) {
+  return repository_file("tests/data/flexfusion/trace_" + instance + ".txt");
+}
 
 TEST(Convert, ATraceToJsonAndBackKeepsEveryOp) {
   const TemporaryFolder folder;
@@ -31,9 +33,11 @@ TEST(Convert, ReadsBothKindsOfCsvAsCsv) {
   const TemporaryFolder folder;
   const std::string problem = folder.write("p.yaml", small_problem);
   const std::string schedule = run_program({"schedule", problem, "--solver", "1f1b", "-o", "-"}).out;
-  const std::string path = folder.write("a.csv", run_program({"convert", "-", "-", "--to", "csv"}, {.input = schedule}).out);
+  const std::string path =
+      folder.write("a.csv", run_program({"convert", "-", "-", "--to", "csv"}, {.input = schedule}).out);
   for (const char* from : {"csv", "csv-comms"}) {
-    const ProgramResult result = run_program({"convert", path, folder.file("a.json"), "--from", from, "--problem", problem, "--json"});
+    const ProgramResult result =
+        run_program({"convert", path, folder.file("a.json"), "--from", from, "--problem", problem, "--json"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_EQ(json::parse(result.out)["from"], "csv");
   }
@@ -46,8 +50,11 @@ TEST(Convert, SaysWhatItWrote) {
   EXPECT_EQ(text.exit_code, 0);
   EXPECT_EQ(text.out, "written: " + path + " (svg)\n");
   const ProgramResult result = run_program({"convert", trace_of("exp5"), path, "--problem", "exp5", "--json"});
-  EXPECT_EQ(json::parse(result.out),
-            json({{"format", "dovetail/convert@1"}, {"from", "trace"}, {"to", "svg"}, {"notes", json::array()}, {"written", {path}}}));
+  EXPECT_EQ(json::parse(result.out), json({{"format", "dovetail/convert@1"},
+                                           {"from", "trace"},
+                                           {"to", "svg"},
+                                           {"notes", json::array()},
+                                           {"written", {path}}}));
 }
 
 TEST(Convert, WritesACsvForEachPipeline) {
@@ -64,12 +71,14 @@ TEST(Convert, WritesACsvForEachPipeline) {
 TEST(Convert, SeveralPipelinesDoNotFitOnStandardOutput) {
   const ProgramResult result = run_program({"convert", trace_of("exp2"), "-", "--to", "csv", "--problem", "exp2"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "dovetail: CSV holds one pipeline a file, and this schedule has 3; write it to a file, not to '-'\n");
+  EXPECT_EQ(result.err,
+            "dovetail: CSV holds one pipeline a file, and this schedule has 3; write it to a file, not to '-'\n");
   EXPECT_THAT(result.out, IsEmpty());
 }
 
 TEST(Convert, WritesTheSendsAndReceivesToo) {
-  const std::string schedule = run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
+  const std::string schedule =
+      run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
   const ProgramResult result = run_program({"convert", "-", "-", "--to", "csv-comms"}, {.input = schedule});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, AllOf(HasSubstr("0SEND_F0"), HasSubstr("1RECV_F0"), HasSubstr("0RECV_B0")));
@@ -100,13 +109,17 @@ TEST(Convert, ACsvNeedsAProblemWithOnePipeline) {
   const std::string path = folder.write("a.csv", "0F0,0B0\n");
   const ProgramResult none = run_program({"convert", path, folder.file("a.json")});
   EXPECT_EQ(none.exit_code, 2);
-  EXPECT_EQ(none.err.substr(none.err.rfind(path)),
-            path + ": a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM\n");
+  EXPECT_EQ(
+      none.err.substr(none.err.rfind(path)),
+      path +
+          ": a CSV holds an order only, no times; name the problem that it is a schedule of, with --problem PROBLEM\n");
   const ProgramResult several = run_program({"convert", path, folder.file("a.json"), "--problem", "exp5"});
   EXPECT_EQ(several.exit_code, 2);
-  EXPECT_EQ(several.err, path +
-                             ": a PyTorch CSV is of one pipeline, and the problem has 2; give a problem with this pipeline only: a copy "
-                             "of its file (dovetail problem prints it) that keeps one model with one replica\n");
+  EXPECT_EQ(
+      several.err,
+      path +
+          ": a PyTorch CSV is of one pipeline, and the problem has 2; give a problem with this pipeline only: a copy "
+          "of its file (dovetail problem prints it) that keeps one model with one replica\n");
   EXPECT_EQ(folder.size(), 1U);
 }
 

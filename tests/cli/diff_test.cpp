@@ -19,21 +19,26 @@ using testing::Not;
 class Diff : public WithScheduleFiles {};
 
 TEST_F(Diff, SaysWhichGainsWhere) {
-  const ProgramResult result = run_program({"diff", schedule("exp5", "1f1b", "a.json"), schedule("exp5", "greedy", "b.json")});
+  const ProgramResult result =
+      run_program({"diff", schedule("exp5", "1f1b", "a.json"), schedule("exp5", "greedy", "b.json")});
   EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("/a.json (1f1b)\n"), HasSubstr("/b.json (greedy)\n"),
+                                testing::ContainsRegex("\nmakespan +315 +225 +-90 +-28.6%\n"),
+                                testing::ContainsRegex("\npeak activation +15.6 +23.6 +\\+8 +\\+51.3%\n"),
+                                testing::ContainsRegex("\n[0-9]+ of 256 ops moved in the order of their devices\n"),
+                                HasSubstr("\nthey part on device "),
+                                HasSubstr("\nA gains: 8 less peak activation; holds less on devices "),
+                                HasSubstr("\nB gains: 90 ticks shorter")));
   EXPECT_THAT(
       result.out,
-      AllOf(HasSubstr("/a.json (1f1b)\n"), HasSubstr("/b.json (greedy)\n"), testing::ContainsRegex("\nmakespan +315 +225 +-90 +-28.6%\n"),
-            testing::ContainsRegex("\npeak activation +15.6 +23.6 +\\+8 +\\+51.3%\n"),
-            testing::ContainsRegex("\n[0-9]+ of 256 ops moved in the order of their devices\n"), HasSubstr("\nthey part on device "),
-            HasSubstr("\nA gains: 8 less peak activation; holds less on devices "), HasSubstr("\nB gains: 90 ticks shorter")));
-  EXPECT_THAT(result.out, testing::ContainsRegex(
-                              "\ndevice +busy +peak A +peak B +idle A +idle B +warm-up +dependency +transfer +delay +drain +moved\n"));
+      testing::ContainsRegex(
+          "\ndevice +busy +peak A +peak B +idle A +idle B +warm-up +dependency +transfer +delay +drain +moved\n"));
   EXPECT_THAT(result.out, HasSubstr("\nlargest moves (micro-batches counted in order of time):\n"));
 }
 
 TEST_F(Diff, JsonIsOneObjectWithExactNumbers) {
-  const ProgramResult result = run_program({"diff", schedule("exp5", "1f1b", "a.json"), schedule("exp5", "greedy", "b.json"), "--json"});
+  const ProgramResult result =
+      run_program({"diff", schedule("exp5", "1f1b", "a.json"), schedule("exp5", "greedy", "b.json"), "--json"});
   const json object = json::parse(result.out);
   EXPECT_EQ(object["format"], "dovetail/diff@1");
   EXPECT_EQ(object["change"], json({{"makespan", -90}, {"peak_activation", 8}}));
@@ -99,8 +104,10 @@ TEST_F(Diff, ReadsEachFileOnce) {
 TEST_F(Diff, DrawsBothWhereItIsAskedTo) {
   const std::string a = schedule("exp5", "1f1b", "a.json");
   const std::string b = schedule("exp5", "greedy", "b.json");
-  const ProgramResult drawn = run_program({"diff", a, b, "--gantt", "always", "--color", "never"}, {.environment = {"COLUMNS=100"}});
-  EXPECT_THAT(drawn.out, AllOf(HasSubstr("\nmakespan 315 ticks, bubbles "), HasSubstr("\nmakespan 225 ticks, bubbles ")));
+  const ProgramResult drawn =
+      run_program({"diff", a, b, "--gantt", "always", "--color", "never"}, {.environment = {"COLUMNS=100"}});
+  EXPECT_THAT(drawn.out,
+              AllOf(HasSubstr("\nmakespan 315 ticks, bubbles "), HasSubstr("\nmakespan 225 ticks, bubbles ")));
   std::size_t widest = 0;
   std::istringstream lines(drawn.out);
   for (std::string line; std::getline(lines, line) && line.find("A: ") != 0;) widest = std::max(widest, line.size());
@@ -113,8 +120,8 @@ TEST_F(Diff, OfDifferentProblemsSaysWhatDiffers) {
   const std::string b = schedule("exp2", "1f1b", "b.json");
   const ProgramResult result = run_program({"diff", a, b});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, b + ": this is a schedule of another problem than " + a + ": the number of micro-batches of model 33B is 8 in " +
-                            b + " and 16 in " + a + "\n");
+  EXPECT_EQ(result.err, b + ": this is a schedule of another problem than " + a +
+                            ": the number of micro-batches of model 33B is 8 in " + b + " and 16 in " + a + "\n");
   EXPECT_THAT(result.out, IsEmpty());
   EXPECT_EQ(run_program({"diff", a, a, "--problem", "exp2"}).exit_code, 2);
 }

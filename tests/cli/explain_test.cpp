@@ -23,18 +23,20 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 /// What the command says of a plan of a job, after a short search.
 ProgramResult explain(const std::string& job, const std::string& plan, const std::string& more = "--json") {
   const TemporaryFolder folder;
-  return run_program(
-      {"explain", folder.write("job.yaml", job), "--plan", folder.write("plan.json", plan), "--chains", "2", "--iterations", "1000", more});
+  return run_program({"explain", folder.write("job.yaml", job), "--plan", folder.write("plan.json", plan), "--chains",
+                      "2", "--iterations", "1000", more});
 }
 
 TEST(Explain, SaysWhatGains) {
   const ProgramResult result = explain(small_job, small_plan, "--threads=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
-              ContainsRegex("\nthis plan +[0-9.]+ s an iteration; it fits, with [0-9.]+ GiB left on device 0 in actor_[a-z]+\n"));
+              ContainsRegex(
+                  "\nthis plan +[0-9.]+ s an iteration; it fits, with [0-9.]+ GiB left on device 0 in actor_[a-z]+\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nthe best plan +[0-9.]+ s an iteration"));
   EXPECT_THAT(result.out, ContainsRegex("\nChanges that make it faster, each by itself:\n"));
-  EXPECT_THAT(result.out, ContainsRegex("actor_infer on node 0: [0-9]-[0-9] while reference_infer is on node 0: [0-9]-[0-9]: "));
+  EXPECT_THAT(result.out,
+              ContainsRegex("actor_infer on node 0: [0-9]-[0-9] while reference_infer is on node 0: [0-9]-[0-9]: "));
   EXPECT_THAT(result.out, ContainsRegex("\nhand-over +[0-9.]+ s +[0-9.]+ s"));
   EXPECT_THAT(result.out, HasSubstr("\nThe best plan:\ntask"));
 }
@@ -47,15 +49,15 @@ TEST(Explain, SaysWhereARulesSecondsAre) {
 }
 
 TEST(Explain, WhatAPlanFusesIsSaidInBothTables) {
-  const std::string job =
-      replaced(replaced(small_job, "{name: grpo, reward: rule}", "ppo"), "{actor: qwen3-0.6b}", "{actor: qwen3-0.6b, reward: qwen3-0.6b}") +
-      "fixed: {fusion: {intra_stage: false}}\n";
+  const std::string job = replaced(replaced(small_job, "{name: grpo, reward: rule}", "ppo"), "{actor: qwen3-0.6b}",
+                                   "{actor: qwen3-0.6b, reward: qwen3-0.6b}") +
+                          "fixed: {fusion: {intra_stage: false}}\n";
   std::string fused = R"({"format": "dovetail/plan@1", "tasks": [
   {"task": "actor_generate", "devices": "0-7", "layout": {"dp": 8}, "engine": {"memory_utilization": 0.5}},
 )";
   for (const char* task : {"reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"})
-    fused +=
-        std::string(R"(  {"task": ")") + task + R"(", "devices": "0-7", "layout": {"dp": 8}, "micro_batch": {"sequences": 4}},)" + "\n";
+    fused += std::string(R"(  {"task": ")") + task +
+             R"(", "devices": "0-7", "layout": {"dp": 8}, "micro_batch": {"sequences": 4}},)" + "\n";
   fused.replace(fused.rfind(','), 1, "");
   fused += R"(], "fusion": {"intra_stage": {"tasks": ["actor_train", "critic_train"]}}})";
   const ProgramResult result = explain(job, fused, "--threads=1");
@@ -88,7 +90,8 @@ TEST(Explain, TheSameOnAnyNumberOfThreads) {
 }
 
 TEST(Explain, SaysWhatMakesAPlanFit) {
-  const std::string job = replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 16GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const std::string job =
+      replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 16GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
   const std::string plan = replaced(small_plan, "\"memory_utilization\": 0.5", "\"memory_utilization\": 0.9");
   const ProgramResult text = explain(job, plan, "--threads=1");
   ASSERT_EQ(text.exit_code, 0) << text.err;
@@ -102,7 +105,8 @@ TEST(Explain, SaysWhatMakesAPlanFit) {
 }
 
 TEST(Explain, WhereNothingFitsItIsInfeasible) {
-  const std::string job = replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const std::string job =
+      replaced(small_job, "gpu: H100", "gpu: {name: small, memory: 1GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
   const ProgramResult result = explain(job, small_plan, "--threads=1");
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.out, HasSubstr("the best plan   there is none: "));

@@ -19,27 +19,30 @@ using testing::HasSubstr;
 std::string job_with_memory(const std::string& memory) {
   std::string job = small_job;
   const std::string gpu = "gpu: H100";
-  job.replace(job.find(gpu), gpu.size(), "gpu: {name: small, memory: " + memory + ", bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  job.replace(job.find(gpu), gpu.size(),
+              "gpu: {name: small, memory: " + memory + ", bandwidth: 1TB/s, bf16: 100TFLOP/s}");
   return job;
 }
 
 TEST(Fit, NamesTheTaskThatSetsTheLimit) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
+  const ProgramResult result =
+      run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ContainsRegex("\nactor_generate +0 +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +yes\n"));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\nactor_generate +0 +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +[0-9.]+ GiB +yes\n"));
   EXPECT_THAT(result.out, ContainsRegex("\nactor_[a-z]+ sets the limit, on device 0:\nwhat"));
 }
 
 TEST(Fit, WhatDoesNotFitIsInfeasibleAndSaysWhatIsMissing) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"fit", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
+  const ProgramResult result = run_program(
+      {"fit", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(result.exit_code, 3) << result.err;
   EXPECT_THAT(result.out, HasSubstr("  NO\n"));
   EXPECT_THAT(result.out, ContainsRegex("\n[0-9.]+ GiB are missing\n"));
-  const ProgramResult planned =
-      run_program({"plan", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
+  const ProgramResult planned = run_program(
+      {"plan", folder.write("job.yaml", job_with_memory("8GiB")), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_THAT(planned.out, HasSubstr("*: does not fit"));
 }
 
@@ -49,21 +52,22 @@ TEST(Fit, WhatLeavesLessThanTheMarginIsTight) {
   const std::string job = folder.write("job.yaml", std::string(small_job) + "limits: {margin: 90%}\n");
   const ProgramResult result = run_program({"fit", job, "--plan", plan});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              HasSubstr("It is tight: it fits, and somewhere less is left than plans leave, 90.0% of usable memory, the job's limit."));
+  EXPECT_THAT(result.out, HasSubstr("It is tight: it fits, and somewhere less is left than plans leave, 90.0% of "
+                                    "usable memory, the job's limit."));
   EXPECT_THAT(result.out, HasSubstr("  tight\n"));
   const json object = json::parse(run_program({"fit", job, "--plan", plan, "--json"}).out);
   EXPECT_TRUE(object["fits"].get<bool>());
   EXPECT_EQ(object["verdict"], "tight");
   EXPECT_EQ(object["efficiency_reason"]["reason"], "fitted");
   EXPECT_THAT(run_program({"plan", job, "--plan", plan}).out, HasSubstr("~: tight: less is left than plans leave"));
-  EXPECT_THAT(run_program({"explain", job, "--plan", plan, "--iterations", "1000"}).out, HasSubstr("it is tight, with "));
+  EXPECT_THAT(run_program({"explain", job, "--plan", plan, "--iterations", "1000"}).out,
+              HasSubstr("it is tight, with "));
 }
 
 TEST(Fit, JsonPartsAddUp) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
+  const ProgramResult result = run_program(
+      {"fit", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_EQ(object["format"], "dovetail/fit@2");
@@ -79,7 +83,8 @@ TEST(Fit, TellsOfHostMemory) {
   const TemporaryFolder folder;
   std::string job = small_job;
   job.replace(job.find("price: 2"), 8, "host_memory: 1GB");
-  const ProgramResult result = run_program({"fit", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+  const ProgramResult result =
+      run_program({"fit", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(result.exit_code, 3) << result.out;
   EXPECT_THAT(result.out, HasSubstr("a node's host memory of 0.93 GiB is too small"));
 }

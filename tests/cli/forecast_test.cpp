@@ -30,7 +30,8 @@ class ForecastCommand : public testing::Test {
 };
 
 TEST_F(ForecastCommand, AFlatRunIsTheIterationOfPlanTimesTheSteps) {
-  const json planned = json::parse(run_program({"plan", folder_.write("job.yaml", small_job), "--plan", plan_, "--json"}).out);
+  const json planned =
+      json::parse(run_program({"plan", folder_.write("job.yaml", small_job), "--plan", plan_, "--json"}).out);
   const json object = json::parse(forecast({"--steps", "1000", "--json"}).out);
   EXPECT_NEAR(object["seconds"].get<double>(), 1000 * planned["iteration_seconds"].get<double>(), 0.6);
   const json doubled = json::parse(forecast({"--steps", "2000", "--json"}).out);
@@ -52,7 +53,8 @@ TEST_F(ForecastCommand, GrowthComesFromAFileToo) {
   const json of_file = json::parse(forecast({"--steps", "100", "--lengths", file, "--json"}).out);
   const json of_text = json::parse(forecast({"--steps", "100", "--mean", "0:512,100:1024", "--json"}).out);
   EXPECT_EQ(of_file, of_text);
-  const ProgramResult broken = forecast({"--steps", "100", "--lengths", folder_.write("growth.csv", "step,mean\n0,512\n0,600\n")});
+  const ProgramResult broken =
+      forecast({"--steps", "100", "--lengths", folder_.write("growth.csv", "step,mean\n0,512\n0,600\n")});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.err, ContainsRegex("growth.csv:3:1: step 0 comes behind step 0"));
 }
@@ -75,10 +77,8 @@ TEST_F(ForecastCommand, ARunThatStopsFittingSaysWhereAndWhatGrew) {
   job.replace(job.find("prompt_length: 128"), 18, "packing: false, prompt_length: 128");
   const ProgramResult result = forecast({"--steps", "1000", "--lengths", "1000:60"}, job);
   EXPECT_EQ(result.exit_code, 3) << result.out;
-  EXPECT_THAT(
-      result.out,
-      ContainsRegex(
-          "If plan A is kept, it stops fitting at step [0-9]+: actor_train needs [0-9.]+ [GM]iB more than the 78.40 GiB of device"));
+  EXPECT_THAT(result.out, ContainsRegex("If plan A is kept, it stops fitting at step [0-9]+: actor_train needs [0-9.]+ "
+                                        "[GM]iB more than the 78.40 GiB of device"));
   EXPECT_THAT(result.out, ContainsRegex("From step [0-9]+ on no plan that was compared fits"));
 }
 
@@ -91,13 +91,15 @@ TEST_F(ForecastCommand, LengthsAreFactorsOrAFile) {
 TEST_F(ForecastCommand, WritesThePlansOfTheSchedule) {
   const ProgramResult result = forecast({"--steps", "10", "-o", folder_.file("run")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  const ProgramResult again = run_program({"plan", folder_.file("job.yaml"), "--plan", folder_.file("run.A.plan.json")});
+  const ProgramResult again =
+      run_program({"plan", folder_.file("job.yaml"), "--plan", folder_.file("run.A.plan.json")});
   EXPECT_EQ(again.exit_code, 0) << again.err;
 }
 
 TEST_F(ForecastCommand, SearchesPlansForTheLengthsOfTheRun) {
-  const ProgramResult result = run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "100", "--lengths", "99:4",
-                                            "--searches", "2", "--chains", "1", "--iterations", "500", "--json"});
+  const ProgramResult result =
+      run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "100", "--lengths", "99:4",
+                   "--searches", "2", "--chains", "1", "--iterations", "500", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_GE(object["candidates"].get<int>(), 2);
@@ -115,7 +117,8 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   fails({"--steps", "0"}, "--steps");
   fails({"--steps", "10", "--mean", "5:x"}, "--mean: `x` is no value at step 5; accepted: a number above 0");
   fails({"--steps", "10", "--mean", "5:600", "--p50", "5:600"}, "say the same in different ways");
-  fails({"--steps", "10", "--mean", "5:600", "--cap", "550"}, "no growth makes the mean 600 tokens at step 5: responses end at 550");
+  fails({"--steps", "10", "--mean", "5:600", "--cap", "550"},
+        "no growth makes the mean 600 tokens at step 5: responses end at 550");
   fails({"--steps", "10", "--pause", "5m"}, "accepted: STEPS:TIME");
   fails({"--steps", "10", "-o", ""}, "-o `` names no file");
   fails({"--steps", "10", "-o", folder_.file("")}, "names no file");
@@ -123,7 +126,8 @@ TEST_F(ForecastCommand, MistakesSayWhatIsAccepted) {
   fails({"--steps", "10", "-o", "-"}, "-o `-` names no file");
   EXPECT_THAT(run_program({"forecast", "-", "--steps", "10", "--lengths", "-"}).err,
               HasSubstr("standard input is asked for more than once"));
-  const ProgramResult without = run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "10", "--searches", "0"});
+  const ProgramResult without =
+      run_program({"forecast", folder_.write("job.yaml", small_job), "--steps", "10", "--searches", "0"});
   EXPECT_EQ(without.exit_code, 2);
   EXPECT_THAT(without.err, HasSubstr("--searches 0 keeps the plan of --plan, which is missing"));
 }

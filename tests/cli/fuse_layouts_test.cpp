@@ -48,7 +48,8 @@ TEST(FuseLayouts, WritesAProblemThatCanBeReadInBothForms) {
               "dovetail: note: 1 pipeline of actor and 2 pipelines of critic are fused on 8 devices of 8 GPUs\n"
               "dovetail: note: 2 such groups run side by side, each with the same schedule\nwritten: " +
                   path + "\n");
-    EXPECT_EQ(json::parse(run_program({"schedule", path, "--solver", "greedy", "--json"}).out)["makespan"], 741);  // exp0
+    EXPECT_EQ(json::parse(run_program({"schedule", path, "--solver", "greedy", "--json"}).out)["makespan"],
+              741);  // exp0
   }
   EXPECT_EQ(json::parse(content_of(folder.file("problem.json")))["format"], "dovetail/pipeline-problem@1");
 }
@@ -93,16 +94,18 @@ TEST_P(WrongModels, AreRefusedWithAnExample) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, WrongModels,
-    testing::Values(WrongModel{"dp=2", "dp=2: it does not start with the model's name"}, WrongModel{"a,x", "a: 'x' is no KEY=VALUE"},
-                    WrongModel{"a,dp=2,dp=2", "a: 'dp' is given twice"}, WrongModel{"a,dp=0", "a: dp=0 is no whole number from 1 to 65536"},
-                    WrongModel{"a,pd=2",
-                               "a: there is no 'pd' in a layout; did you mean 'dp'? Accepted: dp, pp, tp, microbatches, forward, "
-                               "backward, activation"},
-                    WrongModel{"a,dp=1,pp=1", "a: 'tp' is missing"},
-                    WrongModel{"a,dp=1,pp=4,tp=1,microbatches=1,forward=1/2,backward=1,activation=1",
-                               "a: forward has 2 values for 4 stages; accepted: one for all, or one for each ('5/5/6/6')"},
-                    WrongModel{"a,dp=1,pp=1,tp=1,microbatches=1,forward=x,backward=1,activation=1",
-                               "a: forward 'x' is not a number; accepted: a number from 0 to 1000000000000000 tick"}));
+    testing::Values(
+        WrongModel{"dp=2", "dp=2: it does not start with the model's name"},
+        WrongModel{"a,x", "a: 'x' is no KEY=VALUE"}, WrongModel{"a,dp=2,dp=2", "a: 'dp' is given twice"},
+        WrongModel{"a,dp=0", "a: dp=0 is no whole number from 1 to 65536"},
+        WrongModel{"a,pd=2",
+                   "a: there is no 'pd' in a layout; did you mean 'dp'? Accepted: dp, pp, tp, microbatches, forward, "
+                   "backward, activation"},
+        WrongModel{"a,dp=1,pp=1", "a: 'tp' is missing"},
+        WrongModel{"a,dp=1,pp=4,tp=1,microbatches=1,forward=1/2,backward=1,activation=1",
+                   "a: forward has 2 values for 4 stages; accepted: one for all, or one for each ('5/5/6/6')"},
+        WrongModel{"a,dp=1,pp=1,tp=1,microbatches=1,forward=x,backward=1,activation=1",
+                   "a: forward 'x' is not a number; accepted: a number from 0 to 1000000000000000 tick"}));
 
 TEST(FuseLayouts, NeedsTwoModelsAndAUnit) {
   const ProgramResult one = run_program({"fuse-layouts", "--model", actor});

@@ -28,7 +28,8 @@ void expect_no_controls(const ProgramResult& result, const Words& command) {
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) text.replace(at, from.size(), to);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
   return text;
 }
 
@@ -136,7 +137,8 @@ struct HostileFile {
 };
 
 std::vector<HostileFile> hostile_files() {
-  const std::string schedule = run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
+  const std::string schedule =
+      run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
   const std::string job = small_job;
   std::vector<HostileFile> files{
       {replaced(schedule, "\"1f1b\"", "\"NAME\""), {"check", "FILE"}},
@@ -177,13 +179,16 @@ TEST(HostileNames, OfFilesAreRefusedOrMadeVisible) {
 TEST(HostileNames, OfModelsJobsAndTasksAreRefusedAtTheirPlace) {
   const std::string problem = replaced(small_problem, "name: ", "name: \"NAME\" # ");
   const std::string job = replaced(small_job, "name: small", "name: \"NAME\"");
-  for (const std::string name : {R"(a\u009b)", R"(a\u202e)", R"(a\u001b)", R"(a\u2028)", "a\xE2\x80\xAE", "a\xC2\x9B"}) {
+  for (const std::string name :
+       {R"(a\u009b)", R"(a\u202e)", R"(a\u001b)", R"(a\u2028)", "a\xE2\x80\xAE", "a\xC2\x9B"}) {
     const ProgramResult of_model = run_program({"bounds", "-"}, {.input = replaced(problem, "NAME", name)});
     EXPECT_EQ(of_model.exit_code, 2);
-    EXPECT_THAT(of_model.err, AllOf(testing::ContainsRegex("<stdin>:[0-9]+:[0-9]+: the name "), HasSubstr("a control character")));
+    EXPECT_THAT(of_model.err,
+                AllOf(testing::ContainsRegex("<stdin>:[0-9]+:[0-9]+: the name "), HasSubstr("a control character")));
     const ProgramResult of_job = run_program({"fit", "-"}, {.input = replaced(job, "NAME", name)});
     EXPECT_EQ(of_job.exit_code, 2);
-    EXPECT_THAT(of_job.err, AllOf(testing::ContainsRegex("<stdin>:2:7: `name` is the string "), HasSubstr("accepted: a name")));
+    EXPECT_THAT(of_job.err,
+                AllOf(testing::ContainsRegex("<stdin>:2:7: `name` is the string "), HasSubstr("accepted: a name")));
   }
 }
 

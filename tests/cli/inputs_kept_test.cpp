@@ -1,4 +1,5 @@
-// No output replaces an input: neither one of the command line nor one that another input names, in whatever way it is spelled.
+// No output replaces an input: neither one of the command line nor one that another input names, in whatever way it is
+// spelled.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +26,14 @@ class Inputs {
     folder_.write("timings.csv", "model,stage,op,seconds\na,0,F,1\na,0,B,2\n");
     folder_.write("config.json", model_config);
     folder_.write("lengths.csv", "response_length\n100\n200\n300\n");
-    folder_.write("efficiency.json", R"({"format": "dovetail/efficiency@1", "name": "mine", "constants": {"slot": 0.002}})");
+    folder_.write("efficiency.json",
+                  R"({"format": "dovetail/efficiency@1", "name": "mine", "constants": {"slot": 0.002}})");
     folder_.write("profile.yaml", content_of(repository_file("examples/profiles/llama-3.1-8b.yaml")));
     folder_.write("growth.csv", "step,factor\n0,1\n10,2\n");
     folder_.write("plan.json", small_plan);
     folder_.write("log.jsonl",
-                  "{\"step\": 1, \"timing_s/gen\": 2, \"timing_s/step\": 3}\n{\"step\": 2, \"timing_s/gen\": 2, \"timing_s/step\": 3}\n");
+                  "{\"step\": 1, \"timing_s/gen\": 2, \"timing_s/step\": 3}\n{\"step\": 2, \"timing_s/gen\": 2, "
+                  "\"timing_s/step\": 3}\n");
     folder_.write("job.yaml", R"(format: dovetail/job@1
 algorithm: {name: grpo, reward: rule}
 models: {actor: config.json}
@@ -38,8 +41,9 @@ workload: {prompts: 32, samples_per_prompt: 8, mini_batches: 2, prompt_length: 1
 cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
 software: {efficiency: efficiency.json, profile: profile.yaml}
 )");
-    folder_.write("measurement.yaml",
-                  "format: dovetail/measurement@1\nname: m\nrows:\n  - {name: r, job: job.yaml, plan: plan.json, seconds: 10}\n");
+    folder_.write(
+        "measurement.yaml",
+        "format: dovetail/measurement@1\nname: m\nrows:\n  - {name: r, job: job.yaml, plan: plan.json, seconds: 10}\n");
     run_program({"schedule", file("problem.yaml"), "--solver", "1f1b", "-o", file("schedule.json")});
     run_program({"convert", file("schedule.json"), file("schedule.csv")});
   }
@@ -85,7 +89,8 @@ const std::vector<Case> cases{
     {{"sweep", "job.yaml", "--plan", "plan.json", "--over", "length", "-o"},
      ".csv",
      {"job.yaml", "plan.json", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},
-    {{"forecast", "job.yaml", "--plan", "plan.json", "--steps", "20", "--searches", "0", "--lengths", "growth.csv", "-o"},
+    {{"forecast", "job.yaml", "--plan", "plan.json", "--steps", "20", "--searches", "0", "--lengths", "growth.csv",
+      "-o"},
      ".A.plan.json",
      {"job.yaml", "plan.json", "growth.csv", "config.json", "lengths.csv", "efficiency.json", "profile.yaml"}},
     // Writing the efficiencies that the job names is what it is for.
@@ -109,7 +114,8 @@ TEST(InputsKept, InEveryCommandThroughEveryLink) {
       command.push_back(one.command.front() == "forecast" ? inputs.file("output") : output);
       const ProgramResult result = run_program(command);
       EXPECT_EQ(result.exit_code, 2) << testing::PrintToString(command);
-      EXPECT_THAT(result.err, HasSubstr("which would be lost; accepted: another file")) << testing::PrintToString(command);
+      EXPECT_THAT(result.err, HasSubstr("which would be lost; accepted: another file"))
+          << testing::PrintToString(command);
       EXPECT_EQ(content_of(inputs.file(input)), before) << testing::PrintToString(command);
       std::filesystem::remove(output);
     }
@@ -122,7 +128,8 @@ TEST(InputsKept, UnderAnotherSpellingAndThroughAHardLink) {
   for (const std::string& output :
        {inputs.file("../") + std::filesystem::path(inputs.file("")).parent_path().filename().string() + "/hard.json",
         inputs.file("./hard.json"), inputs.file("hard.json")}) {
-    const ProgramResult result = run_program({"schedule", inputs.file("problem.yaml"), "--solver", "1f1b", "-o", output});
+    const ProgramResult result =
+        run_program({"schedule", inputs.file("problem.yaml"), "--solver", "1f1b", "-o", output});
     EXPECT_EQ(result.exit_code, 2) << output;
     EXPECT_EQ(content_of(inputs.file("hard.json")), small_problem);
   }

@@ -17,8 +17,8 @@ class EveryCommand : public testing::TestWithParam<const char*> {};
 TEST_P(EveryCommand, HasAnExampleInItsHelp) {
   const ProgramResult result = run_program({GetParam(), "--help"});
   EXPECT_EQ(result.exit_code, 0);
-  EXPECT_THAT(result.out,
-              AllOf(HasSubstr("Usage: dovetail "), HasSubstr("Example:\n  "), HasSubstr(std::string("dovetail ") + GetParam())));
+  EXPECT_THAT(result.out, AllOf(HasSubstr("Usage: dovetail "), HasSubstr("Example:\n  "),
+                                HasSubstr(std::string("dovetail ") + GetParam())));
   EXPECT_THAT(result.err, IsEmpty());
 }
 
@@ -29,19 +29,20 @@ TEST_P(EveryCommand, IsInTheHelpOfTheProgram) {
 TEST_P(EveryCommand, RefusesAnUnknownOption) {
   const ProgramResult result = run_program({GetParam(), "--hepl"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err,
-            "dovetail: there is no option '--hepl'; did you mean '--help'?\nsee dovetail " + std::string(GetParam()) + " --help\n");
+  EXPECT_EQ(result.err, "dovetail: there is no option '--hepl'; did you mean '--help'?\nsee dovetail " +
+                            std::string(GetParam()) + " --help\n");
   EXPECT_THAT(result.out, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Commands, EveryCommand,
-                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem", "fuse-layouts", "plan",
-                                         "fit", "explain", "instances", "completion"));
+                         testing::Values("schedule", "compare", "check", "bounds", "convert", "show", "problem",
+                                         "fuse-layouts", "plan", "fit", "explain", "instances", "completion"));
 
 TEST(Program, SaysWhatItWasBuiltWith) {
   const ProgramResult result = run_program({"--version"});
   EXPECT_EQ(result.exit_code, 0);
-  for (const char* part : {"dovetail ", "compiler: ", "build type: ", "fmt: ", "yaml-cpp: ", "nlohmann-json: ", "MPI: ", "libtorch: "}) {
+  for (const char* part :
+       {"dovetail ", "compiler: ", "build type: ", "fmt: ", "yaml-cpp: ", "nlohmann-json: ", "MPI: ", "libtorch: "}) {
     EXPECT_THAT(result.out, HasSubstr(part));
   }
 }
@@ -56,9 +57,9 @@ TEST(Program, WithoutACommandPrintsItsHelpAndFails) {
 TEST(Program, NamesTheNearestCommand) {
   const ProgramResult result = run_program({"shcedule", "exp5"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err,
-              AllOf(HasSubstr("dovetail: there is no command 'shcedule'; did you mean 'schedule'? The commands are schedule, compare, "),
-                    HasSubstr("\nsee dovetail --help\n")));
+  EXPECT_THAT(result.err, AllOf(HasSubstr("dovetail: there is no command 'shcedule'; did you mean 'schedule'? The "
+                                          "commands are schedule, compare, "),
+                                HasSubstr("\nsee dovetail --help\n")));
 }
 
 TEST(Program, RefusesOneArgumentTooMany) {
@@ -97,16 +98,19 @@ TEST(Program, LetsTheFirstProcessSayWhatIsWrong) {
     EXPECT_EQ(second.err, "");
   }
   // Processes that do not work together each speak for themselves.
-  EXPECT_THAT(run_program({"schedule", "--bogus"}, {.environment = {"PMI_RANK=1"}}).err, HasSubstr("there is no option '--bogus'"));
+  EXPECT_THAT(run_program({"schedule", "--bogus"}, {.environment = {"PMI_RANK=1"}}).err,
+              HasSubstr("there is no option '--bogus'"));
 }
 
 TEST(ProblemArgument, NamesTheNearestInstances) {
   const ProgramResult result = run_program({"bounds", "exp55"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_EQ(result.err,
-            "dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? dovetail instances lists those\n");
+            "dovetail: 'exp55' is neither a file nor a bundled instance; did you mean 'exp5'? dovetail instances lists "
+            "those\n");
   EXPECT_EQ(run_program({"bounds", "exp12"}).err,
-            "dovetail: 'exp12' is neither a file nor a bundled instance; did you mean 'exp1', 'exp2' or 'exp10'? dovetail instances lists "
+            "dovetail: 'exp12' is neither a file nor a bundled instance; did you mean 'exp1', 'exp2' or 'exp10'? "
+            "dovetail instances lists "
             "those\n");
   EXPECT_EQ(run_program({"bounds", "nowhere.yaml"}).err,
             "dovetail: 'nowhere.yaml' is neither a file nor a bundled instance; dovetail instances lists those\n");
@@ -132,7 +136,8 @@ TEST(ProblemArgument, HasItsPlaceAtTheStartOfAnError) {
 TEST(ProblemArgument, AFileWinsOverAnInstanceOfItsName) {
   const TemporaryFolder folder;
   folder.write("exp5", small_problem);
-  const ProgramResult result = run_other({"sh", "-c", "cd \"$1\" && exec '" DOVETAIL_BINARY "' bounds exp5", "sh", folder.file("")});
+  const ProgramResult result =
+      run_other({"sh", "-c", "cd \"$1\" && exec '" DOVETAIL_BINARY "' bounds exp5", "sh", folder.file("")});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.out, HasSubstr("no schedule is shorter than 9 ticks"));
   EXPECT_EQ(result.err, "dovetail: note: 'exp5' is a file here; the bundled instance of that name is not used\n");
@@ -152,10 +157,12 @@ TEST(Program, NamesTheOptionWithoutItsValue) {
 }
 
 TEST(ProblemArgument, AScheduleIsNoProblem) {
-  const std::string schedule = run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
+  const std::string schedule =
+      run_program({"schedule", "-", "--solver", "1f1b", "-o", "-"}, {.input = small_problem}).out;
   const ProgramResult result = run_program({"bounds", "-"}, {.input = schedule});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "<stdin>: this is a schedule, not a problem; dovetail check - shows it beside the bounds of its problem\n");
+  EXPECT_EQ(result.err,
+            "<stdin>: this is a schedule, not a problem; dovetail check - shows it beside the bounds of its problem\n");
 }
 
 }  // namespace

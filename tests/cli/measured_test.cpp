@@ -18,7 +18,8 @@ using testing::HasSubstr;
 std::string verl_log(double generation) {
   std::string text;
   for (int step = 1; step <= 4; ++step)
-    text += R"({"step": )" + std::to_string(step) + R"(, "data": {"timing_s/gen": )" + std::to_string(generation + step) +
+    text += R"({"step": )" + std::to_string(step) + R"(, "data": {"timing_s/gen": )" +
+            std::to_string(generation + step) +
             R"(, "timing_s/update_actor": 5, "timing_s/update_weights": 4, "timing_s/mine": 1, "timing_s/step": )" +
             std::to_string(generation + step + 12) + "}}\n";
   return text;
@@ -44,14 +45,16 @@ TEST(Measured, SetsPredictionsBesideAndWritesAMeasurement) {
     const std::string output = folder.file(name);
     const ProgramResult result = run_program({"measured", log, "--job", job, "--plan", plan, "-o", output});
     ASSERT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_THAT(result.out, ContainsRegex("\nactor_generate +504 s +503 s to 504 s +[0-9.]+ m?s +-[0-9.]+% +data/timing_s/gen\n"));
+    EXPECT_THAT(result.out,
+                ContainsRegex("\nactor_generate +504 s +503 s to 504 s +[0-9.]+ m?s +-[0-9.]+% +data/timing_s/gen\n"));
     EXPECT_THAT(result.out, HasSubstr("\nactor_generate: "));
     EXPECT_THAT(result.out, HasSubstr("  - the tail: "));
     EXPECT_THAT(content_of(output), HasSubstr("job.yaml"));
     const ProgramResult calibrated = run_program({"calibrate", output, "--evaluations", "20"});
     EXPECT_EQ(calibrated.exit_code, 0) << calibrated.err << content_of(output);
   }
-  const ProgramResult answer = run_program({"measured", log, "--job", job, "--plan", plan, "--json", "--skip", "0", "--statistic", "mean"});
+  const ProgramResult answer =
+      run_program({"measured", log, "--job", job, "--plan", plan, "--json", "--skip", "0", "--statistic", "mean"});
   ASSERT_EQ(answer.exit_code, 0) << answer.err;
   const json report = json::parse(answer.out);
   EXPECT_EQ(report["format"], "dovetail/measured@1");
@@ -63,15 +66,16 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   const TemporaryFolder folder;
   std::string fused = small_plan;
   fused.insert(fused.rfind('}'), ", \"fusion\": {\"inter_stage\": {\"threshold\": 0.2}}");
-  const std::vector<std::string> compare{"measured", folder.write("run.jsonl", verl_log(50)), "--job", folder.write("job.yaml", small_job),
-                                         "--plan"};
+  const std::vector<std::string> compare{"measured", folder.write("run.jsonl", verl_log(50)), "--job",
+                                         folder.write("job.yaml", small_job), "--plan"};
   const auto compared = [&](std::vector<std::string> more) {
     more.insert(more.begin(), compare.begin(), compare.end());
     return run_program(more);
   };
   const ProgramResult alone = compared({folder.write("fused.json", fused)});
   EXPECT_EQ(alone.exit_code, 0) << alone.err;
-  EXPECT_THAT(alone.err, HasSubstr("the plan fuses stages, and verl runs each by itself: it is compared without its fusion"));
+  EXPECT_THAT(alone.err,
+              HasSubstr("the plan fuses stages, and verl runs each by itself: it is compared without its fusion"));
   EXPECT_EQ(alone.out, compared({folder.write("plan.json", small_plan)}).out);
   const ProgramResult written = compared({folder.file("fused.json"), "-o", folder.file("out.yaml")});
   EXPECT_EQ(written.exit_code, 2);
@@ -94,7 +98,8 @@ TEST(Measured, MistakesAreTold) {
   EXPECT_EQ(output.exit_code, 2);
   EXPECT_THAT(output.err, HasSubstr("accepted: -o with --job and --plan"));
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
-  const ProgramResult broken = run_program({"measured", folder.write("bad.jsonl", "{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -1}\n")});
+  const ProgramResult broken =
+      run_program({"measured", folder.write("bad.jsonl", "{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -1}\n")});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.err, HasSubstr("bad.jsonl:2:18: `timing_s/gen` takes -1 s at step 2"));
   EXPECT_EQ(run_program({"measured", log, "--format", "slime"}).exit_code, 2);
@@ -115,21 +120,24 @@ TEST(Measured, AScalarTakesItsKeyFromTheArgument) {
 
 TEST(Measured, AProfileStandsInForTheRoofline) {
   const TemporaryFolder folder;
-  folder.write(
-      "profile.yaml",
-      "format: dovetail/profile@1\nname: slow\nlayers:\n  - model: qwen3-0.6b\n    gpu: H100\n"
-      "    forward: [{length: 640, tokens: [2560], seconds: [0.05]}]\n    backward: [{length: 640, tokens: [2560], seconds: [0.1]}]\n");
+  folder.write("profile.yaml",
+               "format: dovetail/profile@1\nname: slow\nlayers:\n  - model: qwen3-0.6b\n    gpu: H100\n"
+               "    forward: [{length: 640, tokens: [2560], seconds: [0.05]}]\n    backward: [{length: 640, tokens: "
+               "[2560], seconds: [0.1]}]\n");
   const std::string plan = folder.write("plan.json", small_plan);
   const std::string job = folder.write("job.yaml", small_job);
-  const std::string profiled = folder.write("profiled.yaml", std::string(small_job) + "software: {profile: profile.yaml}\n");
+  const std::string profiled =
+      folder.write("profiled.yaml", std::string(small_job) + "software: {profile: profile.yaml}\n");
   const ProgramResult usual = run_program({"plan", job, "--plan", plan, "--json"});
   const ProgramResult slow = run_program({"plan", profiled, "--plan", plan, "--json"});
   ASSERT_EQ(slow.exit_code, 0) << slow.err;
   EXPECT_GT(json::parse(slow.out)["iteration_seconds"], json::parse(usual.out)["iteration_seconds"]);
   EXPECT_EQ(json::parse(slow.out)["profile"]["name"], "slow");
   const ProgramResult words = run_program({"plan", profiled, "--plan", plan});
-  EXPECT_THAT(words.out, HasSubstr("measured layers slow: profile: actor_infer, reference_infer, actor_train; profile, beyond its range: "
-                                   "actor_generate; roofline: actor_generate (decode)\n"));
+  EXPECT_THAT(
+      words.out,
+      HasSubstr("measured layers slow: profile: actor_infer, reference_infer, actor_train; profile, beyond its range: "
+                "actor_generate; roofline: actor_generate (decode)\n"));
   const std::vector<std::vector<std::string>> others{{"plan", profiled, "--iterations", "500", "--simulate", "0"},
                                                      {"fit", profiled, "--plan", plan},
                                                      {"explain", profiled, "--plan", plan, "--iterations", "500"}};

@@ -19,19 +19,24 @@ using testing::HasSubstr;
 
 TEST(Plan, SaysWhatEachStepTakes) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program({"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
+  const ProgramResult result =
+      run_program({"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("small: grpo on 8 devices, 256 samples an iteration\nplacement: co-located;"));
-  EXPECT_THAT(result.out, ContainsRegex("\nactor_generate +0-7 +dp8 tp1 pp1 +[0-9.]+ m?s +[0-9.]+ m?s +[0-9.]+ GiB of [0-9.]+ GiB"));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex("\nactor_generate +0-7 +dp8 tp1 pp1 +[0-9.]+ m?s +[0-9.]+ m?s +[0-9.]+ GiB of [0-9.]+ GiB"));
   EXPECT_THAT(result.out, ContainsRegex("\nweights to actor_generate +0-7"));
-  EXPECT_THAT(result.out,
-              ContainsRegex("\niteration +[0-9.]+ s\nthroughput +[0-9.]+ samples/s, [0-9]+ tokens/s/GPU\ncost +[0-9.]+ GPU-hours, "));
+  EXPECT_THAT(
+      result.out,
+      ContainsRegex(
+          "\niteration +[0-9.]+ s\nthroughput +[0-9.]+ samples/s, [0-9]+ tokens/s/GPU\ncost +[0-9.]+ GPU-hours, "));
 }
 
 TEST(Plan, JsonHasEveryStep) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
+  const ProgramResult result = run_program(
+      {"plan", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan), "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_EQ(object["format"], "dovetail/estimate@1");
@@ -65,7 +70,8 @@ TEST(Plan, MistakesHaveTheirPlace) {
   const ProgramResult result =
       run_program({"plan", folder.write("unknown.yaml", unknown), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("unknown.yaml:4:17: there is no bundled model `qwen3-0.7b`; did you mean 'qwen3-0.6b'"));
+  EXPECT_THAT(result.err,
+              HasSubstr("unknown.yaml:4:17: there is no bundled model `qwen3-0.7b`; did you mean 'qwen3-0.6b'"));
 }
 
 TEST(Plan, RanksPlansAndWritesTheBest) {
@@ -104,7 +110,8 @@ TEST(Plan, WrongOptionsAreRefused) {
   EXPECT_THAT(placement.err, HasSubstr("there is no placement 'co-locatd'; did you mean 'co-located'?"));
   EXPECT_EQ(run_program({"plan", job, "--chains", "0"}).exit_code, 2);
   EXPECT_EQ(run_program({"plan", job, "--means", "some"}).exit_code, 2);
-  EXPECT_THAT(run_program({"plan", job, "--pick", "2"}).err, HasSubstr("--pick says which plan -o writes; name a file with -o"));
+  EXPECT_THAT(run_program({"plan", job, "--pick", "2"}).err,
+              HasSubstr("--pick says which plan -o writes; name a file with -o"));
 }
 
 TEST(Plan, WritesThePlanThatIsPicked) {
@@ -136,12 +143,14 @@ std::string job_with(const std::string& from, const std::string& to) {
 TEST(Plan, APlacementWithoutAPlanIsAnswered) {
   const TemporaryFolder folder;
   // No layout of 28 layers has 32 stages.
-  const std::string job = folder.write("job.yaml", job_with("nodes: 1, gpus_per_node: 8", "nodes: 32, gpus_per_node: 1"));
+  const std::string job =
+      folder.write("job.yaml", job_with("nodes: 1, gpus_per_node: 8", "nodes: 32, gpus_per_node: 1"));
   const ProgramResult alone = run_program({"plan", job, "--placement", "megatron"});
   EXPECT_EQ(alone.exit_code, 3);
-  EXPECT_THAT(alone.out,
-              HasSubstr("\nno plan was found:\n\nmegatron: does not apply: actor_generate has no layout with tp1 pp32 on devices 0-31\n"));
-  const ProgramResult both = run_program({"plan", job, "--placement", "megatron", "--placement", "co-located", "--json"});
+  EXPECT_THAT(alone.out, HasSubstr("\nno plan was found:\n\nmegatron: does not apply: actor_generate has no layout "
+                                   "with tp1 pp32 on devices 0-31\n"));
+  const ProgramResult both =
+      run_program({"plan", job, "--placement", "megatron", "--placement", "co-located", "--json"});
   EXPECT_EQ(both.exit_code, 0);
   const json ranking = json::parse(both.out);
   EXPECT_EQ(ranking["plans"][0]["placement"], "co-located");
@@ -158,7 +167,8 @@ TEST(Plan, ARulesSecondsStandInTheTable) {
   EXPECT_THAT(result.out, ContainsRegex("\n +1 +co-located .* 5\\.1 s ")) << "256 samples";
   const json ranking = json::parse(run_program({"plan", timed, "--placement", "co-located", "--json"}).out);
   EXPECT_EQ(ranking["plans"][0]["phases"]["rule"], 5.12);
-  const ProgramResult untimed = run_program({"plan", folder.write("untimed.yaml", small_job), "--placement", "co-located"});
+  const ProgramResult untimed =
+      run_program({"plan", folder.write("untimed.yaml", small_job), "--placement", "co-located"});
   EXPECT_THAT(untimed.out, testing::Not(ContainsRegex(" train +rule ")));
 }
 
@@ -170,8 +180,8 @@ TEST(Plan, ManySamplesAreNotPlayed) {
   EXPECT_THAT(result.out, HasSubstr("no plan was played event by event: an iteration has too many samples\n"));
   const ProgramResult simulated = run_program({"simulate", many, "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(simulated.exit_code, 2);
-  EXPECT_THAT(simulated.err,
-              HasSubstr("job.yaml: an iteration has 16777216 samples, too many to be played event by event; accepted: at most 4194304"));
+  EXPECT_THAT(simulated.err, HasSubstr("job.yaml: an iteration has 16777216 samples, too many to be played event by "
+                                       "event; accepted: at most 4194304"));
 }
 
 TEST(Plan, UnknownSoftwareHasItsPlace) {
@@ -179,7 +189,8 @@ TEST(Plan, UnknownSoftwareHasItsPlace) {
   const auto error_of = [&](const std::string& software) {
     return run_program({"plan", folder.write("job.yaml", std::string(small_job) + "software:\n" + software)}).err;
   };
-  EXPECT_THAT(error_of("  training: megatorn\n"), ContainsRegex("job.yaml:8:13: .*`megatorn`; did you mean 'megatron'"));
+  EXPECT_THAT(error_of("  training: megatorn\n"),
+              ContainsRegex("job.yaml:8:13: .*`megatorn`; did you mean 'megatron'"));
   EXPECT_THAT(error_of("  training: megatron\n  efficiency: h100/megatron-vlm\n"),
               ContainsRegex("job.yaml:9:15: .*did you mean 'h100/megatron-vllm'"));
   EXPECT_THAT(error_of("  efficiency: none.json\n"), HasSubstr("none.json: cannot be read"));
@@ -188,9 +199,11 @@ TEST(Plan, UnknownSoftwareHasItsPlace) {
 TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
   const TemporaryFolder folder;
   const std::string job = std::string(small_job) + "software: {training: verl-fsdp}\n";
-  const ProgramResult result = run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
+  const ProgramResult result =
+      run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
+  EXPECT_THAT(result.err,
+              HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
   const std::vector<std::vector<std::string>> commands{
       {"plan"}, {"fit"}, {"simulate"}, {"sweep", "--over", "length"}, {"forecast", "--steps", "2", "--searches", "0"}};
   for (std::vector<std::string> command : commands) {
@@ -205,8 +218,11 @@ TEST(Plan, SaysWhyItsEfficienciesAreChosen) {
   const TemporaryFolder folder;
   std::string job = small_job;
   job.replace(job.find("gpu: H100"), 9, "gpu: {name: mine, memory: 80GiB, bandwidth: 3TB/s, bf16: 900TFLOP/s}");
-  const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
-  EXPECT_THAT(result.out, HasSubstr("assumed, as there are no measurements of mine (a custom `gpu:` has none); expect errors of 25.0%"));
+  const ProgramResult result =
+      run_program({"plan", folder.write("job.yaml", job), "--plan", folder.write("plan.json", small_plan)});
+  EXPECT_THAT(
+      result.out,
+      HasSubstr("assumed, as there are no measurements of mine (a custom `gpu:` has none); expect errors of 25.0%"));
 }
 
 TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
@@ -218,7 +234,8 @@ TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
   const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "-o", path});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err,
-              ContainsRegex("job.yaml: actor_train alone does not fit on this cluster: at the least, with .*GiB more than the"));
+              ContainsRegex(
+                  "job.yaml: actor_train alone does not fit on this cluster: at the least, with .*GiB more than the"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

@@ -28,7 +28,8 @@ constexpr const char* timings =
     "critic,1,F,0.25,1000000000\n"
     "critic,1,B,0.5,1000000000\n";
 
-const std::vector<std::string> from_timings{"problem", "--from", "-", "--microbatches", "actor=4", "--microbatches", "critic=2"};
+const std::vector<std::string> from_timings{"problem", "--from",         "-",       "--microbatches",
+                                            "actor=4", "--microbatches", "critic=2"};
 
 TEST(Problem, PrintsABundledInstanceAsAFileToStartFrom) {
   const ProgramResult printed = run_program({"problem", "exp5"});
@@ -89,21 +90,27 @@ TEST_P(WrongProblems, AreRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     Arguments, WrongProblems,
-    testing::Values(WrongArguments{{}, "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
-                    WrongArguments{{"exp5", "--from", "-"}, "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
-                    WrongArguments{{"exp5", "--map", "actor=0"}, "--microbatches and --map belong to --from TIMINGS.csv"},
-                    WrongArguments{{"--from", "-", "--microbatches", "64"}, "--microbatches '64' names no model; accepted: actor=64"},
-                    WrongArguments{{"--from", "-", "--microbatches", "actor=0"},
-                                   "--microbatches 'actor=0' has no positive whole number; accepted: actor=64"},
-                    WrongArguments{{"--from", "-", "--microbatches", "actor=1", "--microbatches", "actor=2"},
-                                   "--microbatches is given twice for model 'actor'"},
-                    WrongArguments{{"--from", "-", "--map", "actor=0,x"},
-                                   "--map 'actor=0,x': 'x' is no device number; accepted: actor=0,1,2,3 (the device of each stage)"}));
+    testing::Values(
+        WrongArguments{{}, "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
+        WrongArguments{{"exp5", "--from", "-"},
+                       "give either a problem (a file or a bundled instance) or --from TIMINGS.csv"},
+        WrongArguments{{"exp5", "--map", "actor=0"}, "--microbatches and --map belong to --from TIMINGS.csv"},
+        WrongArguments{{"--from", "-", "--microbatches", "64"},
+                       "--microbatches '64' names no model; accepted: actor=64"},
+        WrongArguments{{"--from", "-", "--microbatches", "actor=0"},
+                       "--microbatches 'actor=0' has no positive whole number; accepted: actor=64"},
+        WrongArguments{{"--from", "-", "--microbatches", "actor=1", "--microbatches", "actor=2"},
+                       "--microbatches is given twice for model 'actor'"},
+        WrongArguments{
+            {"--from", "-", "--map", "actor=0,x"},
+            "--map 'actor=0,x': 'x' is no device number; accepted: actor=0,1,2,3 (the device of each stage)"}));
 
 TEST(Problem, SaysThatANumberIsTooLarge) {
-  const ProgramResult result = run_program({"problem", "--from", "timings.csv", "--microbatches", "actor=99999999999999"});
+  const ProgramResult result =
+      run_program({"problem", "--from", "timings.csv", "--microbatches", "actor=99999999999999"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, testing::HasSubstr("--microbatches 'actor=99999999999999' is too large; accepted: at most 2147483647"));
+  EXPECT_THAT(result.err,
+              testing::HasSubstr("--microbatches 'actor=99999999999999' is too large; accepted: at most 2147483647"));
 }
 
 }  // namespace

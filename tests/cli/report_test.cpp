@@ -25,7 +25,8 @@ TEST_F(Report, WritesOnePage) {
 }
 
 TEST_F(Report, ReadsEveryFormat) {
-  for (const std::string file : {"tests/data/flexfusion/trace_exp5.txt", "tests/data/pytorch/interleaved_2rank_4stage_8mb.csv"}) {
+  for (const std::string file :
+       {"tests/data/flexfusion/trace_exp5.txt", "tests/data/pytorch/interleaved_2rank_4stage_8mb.csv"}) {
     const ProgramResult result = run_program({"report", repository_file(file), "-o", "-"});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.out, HasSubstr("\"makespan\"")) << file;
@@ -36,7 +37,8 @@ TEST_F(Report, ReadsEveryFormat) {
 }
 
 TEST_F(Report, PutsSeveralFilesSideBySide) {
-  const ProgramResult result = run_program({"report", schedule("exp5", "list", "a.json"), schedule("exp5", "greedy", "b.json"), "-o", "-"});
+  const ProgramResult result =
+      run_program({"report", schedule("exp5", "list", "a.json"), schedule("exp5", "greedy", "b.json"), "-o", "-"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("Side by side"));
 }
@@ -49,12 +51,14 @@ TEST_F(Report, OverlaysTwoTimelines) {
   EXPECT_THAT(result.out, HasSubstr("Differences by bar"));
   const ProgramResult alone = run_program({"report", "--overlay", a, "-o", "-"});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, "dovetail: --overlay lays two timelines over each other, and one is given; accepted: --overlay A B\n");
+  EXPECT_EQ(alone.err,
+            "dovetail: --overlay lays two timelines over each other, and one is given; accepted: --overlay A B\n");
 }
 
 TEST_F(Report, NotesWhatATraceLacks) {
-  const std::string trace =
-      folder.write("t.json", R"([{"ph":"B","pid":1,"tid":1,"ts":0,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
+  const std::string trace = folder.write(
+      "t.json",
+      R"([{"ph":"B","pid":1,"tid":1,"ts":0,"name":"a"},{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
   const ProgramResult result = run_program({"report", trace, "-o", folder.file("t.html")});
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_THAT(result.err, HasSubstr("slices that begin and never end (1)"));
@@ -62,7 +66,8 @@ TEST_F(Report, NotesWhatATraceLacks) {
 
 TEST_F(Report, SaysWhereAFileIsWrongAndWritesNothing) {
   const std::string output = folder.file("a.html");
-  const std::string trace = folder.write("t.json", "{\"traceEvents\": [\n  {\"ph\": \"X\", \"ts\": 0, \"dur\": \"long\"}]}");
+  const std::string trace =
+      folder.write("t.json", "{\"traceEvents\": [\n  {\"ph\": \"X\", \"ts\": 0, \"dur\": \"long\"}]}");
   const ProgramResult result = run_program({"report", trace, "-o", output});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("t.json:2:"));
@@ -88,7 +93,8 @@ TEST_F(Report, IsNoPictureAndNoTable) {
 class JobReport : public testing::Test {
  protected:
   ProgramResult report(std::vector<std::string> more) const {
-    std::vector<std::string> arguments{"report", job, "--chains", "2", "--iterations", "500", "--threads", "1", "-o", "-"};
+    std::vector<std::string> arguments{"report", job,         "--chains", "2",  "--iterations",
+                                       "500",    "--threads", "1",        "-o", "-"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run_program(arguments);
   }
@@ -101,8 +107,9 @@ class JobReport : public testing::Test {
 TEST_F(JobReport, KnowsAJobByItsFormat) {
   const ProgramResult result = report({});
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const std::string title : {"Timeline", "Step by step", "Where the time goes", "Idle time by cause", "What stage fusion gains",
-                                  "Does it fit?", "Ranked plans, and why each loses", "The plan"})
+  for (const std::string title :
+       {"Timeline", "Step by step", "Where the time goes", "Idle time by cause", "What stage fusion gains",
+        "Does it fit?", "Ranked plans, and why each loses", "The plan"})
     EXPECT_THAT(result.out, HasSubstr("\"title\": \"" + title + "\"")) << title;
 }
 
@@ -151,7 +158,8 @@ TEST_F(JobReport, OverlaysPlansWhoseIterationsOverlap) {
   std::string async = small_job;
   async.replace(async.find("response_length: 512"), 20, "response_length: 512, steps_off_policy: 1");
   job = folder.write("async.yaml", async);
-  const std::string apart = folder.write("apart.json", R"({"format": "dovetail/plan@1", "placement": "disaggregated", "tasks": [
+  const std::string apart =
+      folder.write("apart.json", R"({"format": "dovetail/plan@1", "placement": "disaggregated", "tasks": [
   {"task": "actor_generate", "devices": "0-3", "layout": {"dp": 4}, "engine": {"memory_utilization": 0.5}},
   {"task": "actor_infer", "devices": "4-7", "layout": {"dp": 4}, "micro_batch": {"sequences": 4}},
   {"task": "reference_infer", "devices": "4-7", "layout": {"dp": 4}, "micro_batch": {"sequences": 4}},
@@ -175,12 +183,14 @@ TEST_F(JobReport, OverlaysPlansWhoseIterationsOverlap) {
 TEST_F(JobReport, SaysWhatItNeeds) {
   const ProgramResult alone = run_program({"report", plan, "-o", "-"});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_EQ(alone.err, plan + ": this is a plan, which is shown with its job: dovetail report JOB --plan " + plan + "\n");
+  EXPECT_EQ(alone.err,
+            plan + ": this is a plan, which is shown with its job: dovetail report JOB --plan " + plan + "\n");
   const std::string trace = folder.write("t.json", R"([{"ph":"X","pid":1,"tid":1,"ts":1,"dur":2,"name":"b"}])");
   const ProgramResult no_job = run_program({"report", trace, "--plan", plan, "-o", "-"});
   EXPECT_EQ(no_job.exit_code, 2);
   EXPECT_THAT(no_job.err, HasSubstr("--plan is of a job, and none is among the files"));
-  const ProgramResult broken = run_program({"report", folder.write("bad.yaml", "format: dovetail/job@1\nname: 3\nmodel: x\n"), "-o", "-"});
+  const ProgramResult broken =
+      run_program({"report", folder.write("bad.yaml", "format: dovetail/job@1\nname: 3\nmodel: x\n"), "-o", "-"});
   EXPECT_EQ(broken.exit_code, 2);
   EXPECT_THAT(broken.err, HasSubstr("bad.yaml:3:1"));
 }

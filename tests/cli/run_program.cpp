@@ -18,7 +18,8 @@ namespace dovetail::cli {
 namespace {
 
 /// In the child: the three streams are files, so that no pipe can fill up.
-[[noreturn]] void become(const std::vector<std::string>& command, const RunOptions& options, const TemporaryFolder& folder) {
+[[noreturn]] void become(const std::vector<std::string>& command, const RunOptions& options,
+                         const TemporaryFolder& folder) {
   const int in = open(folder.file("in").c_str(), O_RDONLY);
   const int out = open(folder.file("out").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const int err = open(folder.file("err").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -74,7 +75,8 @@ std::string TemporaryFolder::write(const std::string& name, const std::string& c
 }
 
 std::size_t TemporaryFolder::size() const {
-  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
 }
 
 std::string content_of(const std::string& path) {
@@ -84,7 +86,9 @@ std::string content_of(const std::string& path) {
   return content.str();
 }
 
-std::string repository_file(const std::string& path) { return (std::filesystem::path(DOVETAIL_SOURCE_DIR) / path).string(); }
+std::string repository_file(const std::string& path) {
+  return (std::filesystem::path(DOVETAIL_SOURCE_DIR) / path).string();
+}
 
 const char* const small_problem =
     "format: dovetail/pipeline-problem@1\n"

@@ -22,20 +22,22 @@ json report_of(const ProgramResult& result) {
 }
 
 TEST(ScheduleObjective, MemoryPutsThePeakFirst) {
-  const json report = report_of(run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200", "--json"}));
+  const json report =
+      report_of(run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200", "--json"}));
   EXPECT_EQ(report["objective"], "memory");
   EXPECT_EQ(report["peak_activation"], 2);
   EXPECT_EQ(report["optimal"]["peak_activation"], true);
   EXPECT_GE(report["bounds"]["makespan_at_peak"], report["bounds"]["makespan"]);
   EXPECT_FALSE(report["bounds"].contains("peak_activation_at_deadline"));
   const ProgramResult text = run_program({"schedule", "exp2", "--objective", "memory", "--iterations", "200"});
-  EXPECT_THAT(text.out,
-              HasSubstr("\nat this peak: no schedule is shorter than " + report["bounds"]["makespan_at_peak"].dump() + " ticks\n"));
+  EXPECT_THAT(text.out, HasSubstr("\nat this peak: no schedule is shorter than " +
+                                  report["bounds"]["makespan_at_peak"].dump() + " ticks\n"));
   EXPECT_EQ(report_of(run_program({"schedule", "exp2", "--solver", "greedy", "--json"}))["objective"], "makespan");
 }
 
 TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
-  const json report = report_of(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200", "--json"}));
+  const json report =
+      report_of(run_program({"schedule", "exp2", "--deadline", "400", "--iterations", "200", "--json"}));
   EXPECT_EQ(report["deadline"], 400);
   EXPECT_EQ(report["meets_deadline"], true);
   EXPECT_LE(report["makespan"], 400);
@@ -50,7 +52,8 @@ TEST(ScheduleDeadline, FindsTheLeastPeakByThen) {
 TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
   std::string milliseconds = small_problem;
   milliseconds.replace(milliseconds.find("tick"), 4, "ms");
-  const ProgramResult result = run_program({"schedule", "-", "--deadline", "9.5", "--iterations", "10", "--json"}, {.input = milliseconds});
+  const ProgramResult result =
+      run_program({"schedule", "-", "--deadline", "9.5", "--iterations", "10", "--json"}, {.input = milliseconds});
   EXPECT_EQ(report_of(result)["deadline"], 9.5);
   const ProgramResult fine = run_program({"schedule", "-", "--deadline", "9.5"}, {.input = small_problem});
   EXPECT_EQ(fine.exit_code, 2);
@@ -59,7 +62,8 @@ TEST(ScheduleDeadline, IsInTheUnitOfTheProblem) {
 
 TEST(ScheduleDeadline, BeforeTheBoundNothingIsSearched) {
   const TemporaryFolder folder;
-  const ProgramResult result = run_program({"schedule", "exp2", "--deadline", "224", "-o", folder.file("s.json"), "--json"});
+  const ProgramResult result =
+      run_program({"schedule", "exp2", "--deadline", "224", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.err, "dovetail: no schedule ends by the deadline of 224 ticks: none is shorter than 225\n");
   EXPECT_EQ(folder.size(), 0U);
@@ -75,7 +79,8 @@ TEST(ScheduleDeadline, MissedByTheSolverWritesNothing) {
       run_program({"schedule", "exp2", "--deadline", "300", "--solver", "1f1b", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.err,
-            "dovetail: no schedule that 1f1b found ends by the deadline of 300 ticks; the shortest takes 309 (no schedule is shorter than "
+            "dovetail: no schedule that 1f1b found ends by the deadline of 300 ticks; the shortest takes 309 (no "
+            "schedule is shorter than "
             "225)\n");
   EXPECT_EQ(folder.size(), 0U);
   EXPECT_GT(json::parse(result.out)["bounds"]["peak_activation_at_deadline"], 0);
@@ -85,17 +90,21 @@ TEST(ScheduleRobust, SaysWhatItWeighs) {
   const ProgramResult result = run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
-              testing::ContainsRegex("\nwhen ops last 5% less to 5% more: makespan [0-9.]+ .median., [0-9.]+ .95th percentile.\n"));
+              testing::ContainsRegex(
+                  "\nwhen ops last 5% less to 5% more: makespan [0-9.]+ .median., [0-9.]+ .95th percentile.\n"));
   const json report = report_of(run_program({"schedule", "exp2", "--robust", "30", "--iterations", "100", "--json"}));
   EXPECT_EQ(report["robust"], 30);
   EXPECT_GE(report["varied"]["percentile_95"], report["varied"]["median"]);
-  EXPECT_THAT(run_program({"schedule", "exp2", "--robust", "0", "--solver", "greedy"}).out, Not(HasSubstr("when ops last")));
+  EXPECT_THAT(run_program({"schedule", "exp2", "--robust", "0", "--solver", "greedy"}).out,
+              Not(HasSubstr("when ops last")));
 }
 
 TEST(ScheduleCapacity, SaysTheSmallestThatWorks) {
   const ProgramResult even = run_program({"schedule", "exp2", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(even.exit_code, 3);
-  EXPECT_THAT(even.err, HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 2 on every device\n"));
+  EXPECT_THAT(
+      even.err,
+      HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 2 on every device\n"));
   EXPECT_EQ(json::parse(even.out)["smallest_capacity"], json(std::vector<int>(8, 2)));
   // With that capacity there is one.
   EXPECT_EQ(run_program({"schedule", "exp2", "--memory-cap", "2", "--iterations", "10"}).exit_code, 0);
@@ -116,7 +125,9 @@ TEST(ScheduleCapacity, SaysItByDeviceWhereTheyDiffer) {
 TEST(ScheduleCapacity, IsSaidAlsoWhereOneSolverFoundNone) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 1.95 on every device\n"));
+  EXPECT_THAT(
+      result.err,
+      HasSubstr("\nthe smallest capacity with which a schedule fits, however long it takes: 1.95 on every device\n"));
 }
 
 class ScheduleFrom : public WithScheduleFiles {};
@@ -125,8 +136,8 @@ TEST_F(ScheduleFrom, IsNeverWorseThanItsStart) {
   const std::string start = schedule("exp2", "list", "list.json");
   const json before = json::parse(content_of(start));
   for (const char* solver : {"auto", "annealing"}) {
-    const json report =
-        report_of(run_program({"schedule", "exp2", "--solver", solver, "--iterations", "1", "--chains", "1", "--from", start, "--json"}));
+    const json report = report_of(run_program(
+        {"schedule", "exp2", "--solver", solver, "--iterations", "1", "--chains", "1", "--from", start, "--json"}));
     EXPECT_LE(report["makespan"], before["makespan"]) << solver;
     const bool as_long = report["makespan"] == before["makespan"];
     EXPECT_TRUE(!as_long || report["peak_activation"] <= before["peak_activation"]) << solver;
@@ -135,14 +146,16 @@ TEST_F(ScheduleFrom, IsNeverWorseThanItsStart) {
 
 TEST_F(ScheduleFrom, TakesATrace) {
   const std::string trace = repository_file("tests/data/flexfusion/trace_exp2.txt");
-  const json report = report_of(run_program({"schedule", "exp2", "--iterations", "1", "--chains", "1", "--from", trace, "--json"}));
+  const json report =
+      report_of(run_program({"schedule", "exp2", "--iterations", "1", "--chains", "1", "--from", trace, "--json"}));
   EXPECT_EQ(report["makespan"], 225);
   EXPECT_LE(report["peak_activation"], 15.6);
 }
 
 TEST_F(ScheduleFrom, MayStartFromWhatDoesNotFit) {
   const std::string start = schedule("exp2", "gpipe", "gpipe.json");
-  const ProgramResult result = run_program({"schedule", "exp2", "--iterations", "10", "--memory-cap", "10", "--from", start, "--json"});
+  const ProgramResult result =
+      run_program({"schedule", "exp2", "--iterations", "10", "--memory-cap", "10", "--from", start, "--json"});
   EXPECT_LE(report_of(result)["peak_activation"], 10);
 }
 
@@ -150,8 +163,10 @@ TEST_F(ScheduleFrom, SaysWhatDiffersInAnotherProblem) {
   const std::string start = schedule("exp1", "1f1b", "exp1.json");
   const ProgramResult result = run_program({"schedule", "exp2", "--from", start});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, start + ": this is a schedule of another problem than exp2: the number of micro-batches of model 33B is 16 in " +
-                            start + " and 8 in exp2\n");
+  EXPECT_EQ(
+      result.err,
+      start + ": this is a schedule of another problem than exp2: the number of micro-batches of model 33B is 16 in " +
+          start + " and 8 in exp2\n");
 }
 
 TEST_F(ScheduleFrom, RefusesWhatBreaksARule) {
@@ -196,7 +211,8 @@ TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
               AllOf(HasSubstr(" on the front, from the least makespan found to the least peak activation found\n"),
                     HasSubstr("\nsolver: pareto, seed 1, 4 chains x 400 iterations"),
                     testing::ContainsRegex("\n# +makespan +bound +peak +bound +costs +gains +proven\n"),
-                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"), testing::ContainsRegex("\n1f1b +[0-9]+ ")));
+                    testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"),
+                    testing::ContainsRegex("\n1f1b +[0-9]+ ")));
 }
 
 TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
@@ -229,15 +245,16 @@ TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
     EXPECT_EQ(point["schedule"]["makespan"], point["makespan"]);
     EXPECT_EQ(point["schedule"]["peak_activation"], point["peak_activation"]);
   }
-  EXPECT_THAT(run_program({"check", folder.file("1.json")}).err, HasSubstr("this is a front with several schedules; write one with: "));
+  EXPECT_THAT(run_program({"check", folder.file("1.json")}).err,
+              HasSubstr("this is a front with several schedules; write one with: "));
 }
 
 TEST(SchedulePareto, DrawsThePicture) {
   const TemporaryFolder folder;
   const std::string path = folder.file("front.svg");
   ASSERT_EQ(front({"--iterations", "100", "-o", path}).exit_code, 0);
-  EXPECT_THAT(content_of(path),
-              AllOf(StartsWith("<svg"), HasSubstr(">serial 1f1b</text>"), HasSubstr(": makespan against peak activation")));
+  EXPECT_THAT(content_of(path), AllOf(StartsWith("<svg"), HasSubstr(">serial 1f1b</text>"),
+                                      HasSubstr(": makespan against peak activation")));
 }
 
 TEST(SchedulePareto, PicksOneSchedule) {
@@ -265,26 +282,29 @@ TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
   const std::string path = folder.file("none.json");
   const ProgramResult beyond = front({"--iterations", "400", "--json", "--pick", "900", "-o", path});
   EXPECT_EQ(beyond.exit_code, 2);
-  EXPECT_THAT(beyond.err, testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
+  EXPECT_THAT(beyond.err,
+              testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
   const json report = json::parse(beyond.out);
   EXPECT_GT(report["front"].size(), 2U);
   EXPECT_EQ(report["written"], json::array());
-  EXPECT_THAT(front({"--iterations", "400", "--pick", "900", "-o", path}).out, HasSubstr(" on the front, from the least makespan found "));
+  EXPECT_THAT(front({"--iterations", "400", "--pick", "900", "-o", path}).out,
+              HasSubstr(" on the front, from the least makespan found "));
   EXPECT_EQ(folder.size(), 0U);
 }
 
 TEST(SchedulePareto, TheTimeLimitIsThatOfAllThatIsDone) {
   // The constructions alone take longer.
-  const json report = report_of(run_program({"schedule", "exp2", "--objective", "pareto", "--time-limit", "1us", "--json"}));
+  const json report =
+      report_of(run_program({"schedule", "exp2", "--objective", "pareto", "--time-limit", "1us", "--json"}));
   EXPECT_GT(report["front"].size(), 1U);
   EXPECT_EQ(report["peak_bound"][0]["makespan"], 225);
 }
 
 TEST(SchedulePareto, InterruptedGivesTheFrontSoFar) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"schedule", "exp9", "--objective", "pareto", "--iterations", "1000000000", "-o", folder.file("f.json"), "--json"},
-                  {.interrupt_after = std::chrono::milliseconds(500)});
+  const ProgramResult result = run_program({"schedule", "exp9", "--objective", "pareto", "--iterations", "1000000000",
+                                            "-o", folder.file("f.json"), "--json"},
+                                           {.interrupt_after = std::chrono::milliseconds(500)});
   EXPECT_EQ(result.exit_code, 130);
   EXPECT_EQ(json::parse(result.out)["stopped_by"], "interrupt");
   EXPECT_FALSE(content_of(folder.file("f.json")).empty());
@@ -313,23 +333,29 @@ TEST_P(WrongCombinations, AreRefusedBeforeAnythingIsDone) {
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongCombinations,
-    testing::Values(
-        WrongCombination{{"--objective", "speed"}, "--objective: 'speed' is not makespan, memory or pareto\n"},
-        WrongCombination{{"--objective"}, "--objective needs a value\n"},
-        WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
-        WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
-        WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
-        WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
-        WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
-        WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
-        WrongCombination{{"--objective", "pareto", "--pick", "3"},
-                         "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
-        WrongCombination{{"--objective", "pareto", "--robust", "5"}, "a front is between makespan and peak activation; "},
-        WrongCombination{{"--objective", "pareto", "--deadline", "500"}, "--objective pareto chooses its deadlines itself; "},
-        WrongCombination{{"--objective", "pareto", "--solver", "greedy"}, "--objective pareto is searched by all solvers together; "},
-        WrongCombination{{"--objective", "pareto", "-o", "front.csv"}, "a front is written as json or svg, not as csv; "},
-        WrongCombination{{"--objective", "pareto", "-o", "front.pdf"}, "the extension of 'front.pdf' does not tell the format"},
-        WrongCombination{{"--objective", "pareto", "--format", "svg"}, "--format is the format of -o FILE, which is missing\n"}));
+    testing::Values(WrongCombination{{"--objective", "speed"},
+                                     "--objective: 'speed' is not makespan, memory or pareto\n"},
+                    WrongCombination{{"--objective"}, "--objective needs a value\n"},
+                    WrongCombination{{"--robust", "101"}, "--robust: '101' is no whole number from 0 to 100\n"},
+                    WrongCombination{{"--robust", "5%"}, "--robust: '5%' is no whole number from 0 to 100\n"},
+                    WrongCombination{{"--deadline", "soon"}, "--deadline: 'soon' is not a number"},
+                    WrongCombination{{"--deadline=-1"}, "--deadline: '-1' is negative"},
+                    WrongCombination{{"--pick", "0"}, "--pick: '0' is no whole number from 1 to 1000\n"},
+                    WrongCombination{{"--pick", "1"}, "--pick chooses from a front: it needs --objective pareto\n"},
+                    WrongCombination{{"--objective", "pareto", "--pick", "3"},
+                                     "--pick chooses the schedule of a front that is written: it needs -o FILE\n"},
+                    WrongCombination{{"--objective", "pareto", "--robust", "5"},
+                                     "a front is between makespan and peak activation; "},
+                    WrongCombination{{"--objective", "pareto", "--deadline", "500"},
+                                     "--objective pareto chooses its deadlines itself; "},
+                    WrongCombination{{"--objective", "pareto", "--solver", "greedy"},
+                                     "--objective pareto is searched by all solvers together; "},
+                    WrongCombination{{"--objective", "pareto", "-o", "front.csv"},
+                                     "a front is written as json or svg, not as csv; "},
+                    WrongCombination{{"--objective", "pareto", "-o", "front.pdf"},
+                                     "the extension of 'front.pdf' does not tell the format"},
+                    WrongCombination{{"--objective", "pareto", "--format", "svg"},
+                                     "--format is the format of -o FILE, which is missing\n"}));
 
 }  // namespace
 }  // namespace dovetail::cli

@@ -43,7 +43,8 @@ TEST(Schedule, JsonIsOneObjectWithExactNumbers) {
 }
 
 TEST(Schedule, ReadsAProblemFromStandardInputAndWritesToStandardOutput) {
-  const ProgramResult result = run_program({"schedule", "-", "--solver", "greedy", "-o", "-"}, {.input = small_problem});
+  const ProgramResult result =
+      run_program({"schedule", "-", "--solver", "greedy", "-o", "-"}, {.input = small_problem});
   ASSERT_EQ(result.exit_code, 0);
   const json schedule = json::parse(result.out);
   EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
@@ -60,28 +61,33 @@ class ScheduleFiles : public testing::TestWithParam<Written> {};
 TEST_P(ScheduleFiles, AreWrittenInTheFormatOfTheirExtension) {
   const TemporaryFolder folder;
   const std::string path = folder.file(GetParam().name);
-  const ProgramResult result = run_program({"schedule", "-", "--solver", "greedy", "-o", path}, {.input = small_problem});
+  const ProgramResult result =
+      run_program({"schedule", "-", "--solver", "greedy", "-o", path}, {.input = small_problem});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("written: " + path + "\n"));
   EXPECT_THAT(content_of(path), StartsWith(GetParam().start));
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, ScheduleFiles,
-                         testing::Values(Written{"s.json", "{\"format\": \"dovetail/schedule@1\""}, Written{"s.chrome.json", "{"},
-                                         Written{"s.trace.json", "{"}, Written{"s.svg", "<svg"}, Written{"s.csv", "0F0,"},
+                         testing::Values(Written{"s.json", "{\"format\": \"dovetail/schedule@1\""},
+                                         Written{"s.chrome.json", "{"}, Written{"s.trace.json", "{"},
+                                         Written{"s.svg", "<svg"}, Written{"s.csv", "0F0,"},
                                          Written{"s.txt", "[0, 0, 0, 0, 1, 1.5"}));
 
 TEST(Schedule, FormatIsAskedForByName) {
   const TemporaryFolder folder;
   const std::string path = folder.file("picture.xml");
-  EXPECT_EQ(run_program({"schedule", "-", "--solver", "greedy", "-o", path, "--format", "svg"}, {.input = small_problem}).exit_code, 0);
+  EXPECT_EQ(
+      run_program({"schedule", "-", "--solver", "greedy", "-o", path, "--format", "svg"}, {.input = small_problem})
+          .exit_code,
+      0);
   EXPECT_THAT(content_of(path), HasSubstr("<svg"));
 }
 
 TEST(Schedule, JsonOnStandardOutputHoldsTheFile) {
   const auto answer_of = [](const std::string& format) {
-    const ProgramResult result =
-        run_program({"schedule", "-", "--solver", "greedy", "--json", "-o", "-", "--format", format}, {.input = small_problem});
+    const ProgramResult result = run_program(
+        {"schedule", "-", "--solver", "greedy", "--json", "-o", "-", "--format", format}, {.input = small_problem});
     EXPECT_EQ(result.exit_code, 0) << result.err;
     EXPECT_THAT(result.err, IsEmpty());
     return nlohmann::json::parse(result.out);
@@ -99,12 +105,14 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   const ProgramResult extension = run_program({"schedule", "exp5", "-o", "plan.pdf"});
   EXPECT_EQ(extension.exit_code, 2);
   EXPECT_EQ(extension.err,
-            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it "
+            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, .csv or "
+            ".txt, or name it "
             "(json|trace|chrome|svg|csv|csv-comms)\n");
   const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err,
-            "dovetail: 'cvs' is no format of schedules; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, csv-comms\n");
+            "dovetail: 'cvs' is no format of schedules; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, "
+            "csv-comms\n");
   const ProgramResult folder = run_program({"schedule", "exp5", "-o", "no-such-folder/plan.json"});
   EXPECT_EQ(folder.exit_code, 1);
   EXPECT_EQ(folder.err, "no-such-folder/plan.json: the folder 'no-such-folder' does not exist\n");
@@ -116,7 +124,8 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
 TEST(Schedule, NamesTheSolversWhereOneIsUnknown) {
   const ProgramResult result = run_program({"schedule", "exp5", "--solver", "gredy"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, StartsWith("dovetail: there is no solver 'gredy'; did you mean 'greedy'? The solvers are gpipe, 1f1b, "));
+  EXPECT_THAT(result.err,
+              StartsWith("dovetail: there is no solver 'gredy'; did you mean 'greedy'? The solvers are gpipe, 1f1b, "));
 }
 
 TEST(Schedule, SaysWhyASolverIsNotApplicable) {
@@ -134,34 +143,39 @@ struct WrongValue {
 class WrongValues : public testing::TestWithParam<WrongValue> {};
 
 TEST_P(WrongValues, AreRefusedWithWhatIsAccepted) {
-  const ProgramResult result = run_program({"schedule", "exp5", std::string(GetParam().option) + "=" + GetParam().value});
+  const ProgramResult result =
+      run_program({"schedule", "exp5", std::string(GetParam().option) + "=" + GetParam().value});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, std::string("dovetail: ") + GetParam().option + ": " + GetParam().message + "\nsee dovetail schedule --help\n");
+  EXPECT_EQ(result.err, std::string("dovetail: ") + GetParam().option + ": " + GetParam().message +
+                            "\nsee dovetail schedule --help\n");
   EXPECT_THAT(result.out, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Options, WrongValues,
-    testing::Values(WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
-                    WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
-                    WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
-                    WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
-                    WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
-                    WrongValue{"--time-limit", "soon",
-                               "'soon' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
-                    WrongValue{"--time-limit", "0",
-                               "'0' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
-                    WrongValue{"--memory-cap", "much", "'much' is not a number; accepted: a number from 0 to 1000000000000"},
-                    WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
+    testing::Values(
+        WrongValue{"--chains", "0", "'0' is no whole number from 1 to 4096"},
+        WrongValue{"--chains", "two", "'two' is no whole number from 1 to 4096"},
+        WrongValue{"--iterations", "1e6", "'1e6' is no whole number from 1 to 1000000000000"},
+        WrongValue{"--threads", "-1", "'-1' is no whole number from 1 to 1024"},
+        WrongValue{"--seed", "-3", "'-3' is no whole number from 0 to 18446744073709551615"},
+        WrongValue{"--time-limit", "soon",
+                   "'soon' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
+        WrongValue{"--time-limit", "0",
+                   "'0' is no time; accepted: a positive number of seconds, or with a unit (500ms, 30s, 2m, 1h)"},
+        WrongValue{"--memory-cap", "much", "'much' is not a number; accepted: a number from 0 to 1000000000000"},
+        WrongValue{"--memory-cap", "-1", "'-1' is negative; accepted: a number from 0 to 1000000000000"}));
 
 TEST(Schedule, WithoutRoomIsInfeasibleAndWritesNothing) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
+  const ProgramResult result = run_program(
+      {"schedule", "exp5", "--solver", "greedy", "--memory-cap", "20", "-o", folder.file("s.json"), "--json"});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(folder.size(), 0U);
-  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule that greedy found fits the memory; the one with the least excess:\n"),
-                                testing::ContainsRegex("device +held +capacity +excess\n"), testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
+  EXPECT_THAT(
+      result.err,
+      AllOf(StartsWith("dovetail: no schedule that greedy found fits the memory; the one with the least excess:\n"),
+            testing::ContainsRegex("device +held +capacity +excess\n"), testing::ContainsRegex("3 +23.6 +20 +3.6\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["fits"], false);
   EXPECT_EQ(object["excess"][1], json({{"device", 3}, {"held", 23.6}, {"capacity", 20}, {"excess", 3.6}}));
@@ -181,8 +195,8 @@ TEST(Schedule, SaysThatAnAnswerIsOfAnotherLayout) {
 TEST(Schedule, IsTheSameToTheByteWhateverTheThreads) {
   const TemporaryFolder folder;
   for (const char* threads : {"1", "3"}) {
-    const ProgramResult result = run_program({"schedule", "exp2", "--solver", "annealing", "--iterations", "2000", "--threads", threads,
-                                              "-o", folder.file(std::string(threads) + ".json")});
+    const ProgramResult result = run_program({"schedule", "exp2", "--solver", "annealing", "--iterations", "2000",
+                                              "--threads", threads, "-o", folder.file(std::string(threads) + ".json")});
     ASSERT_EQ(result.exit_code, 0) << result.err;
   }
   EXPECT_THAT(content_of(folder.file("1.json")), Not(IsEmpty()));
@@ -209,10 +223,12 @@ TEST(Schedule, NamesStandardOutputWhereItWroteThere) {
 
 TEST(Schedule, WritesToPipesByTheirPath) {
   const ProgramResult stdout_pipe =
-      run_other({"bash", "-c", "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/stdout 2>/dev/null | cat"});
+      run_other({"bash", "-c",
+                 "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/stdout 2>/dev/null | cat"});
   EXPECT_EQ(json::parse(stdout_pipe.out)["makespan"], 225) << stdout_pipe.err;
-  const ProgramResult numbered =
-      run_other({"bash", "-c", "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/fd/3 3>&1 >/dev/null | cat"});
+  const ProgramResult numbered = run_other(
+      {"bash", "-c",
+       "'" DOVETAIL_BINARY "' schedule exp5 --solver greedy --format json -o /dev/fd/3 3>&1 >/dev/null | cat"});
   EXPECT_EQ(json::parse(numbered.out)["makespan"], 225) << numbered.err;
 }
 
@@ -226,8 +242,10 @@ TEST(Schedule, CountsTheRowsOfASplitBackward) {
 TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
   const ProgramResult result = run_program({"schedule", "scale256", "--memory-cap", "1.5", "--json"});
   EXPECT_EQ(result.exit_code, 3);
-  EXPECT_THAT(result.err, AllOf(StartsWith("dovetail: no schedule fits the memory: one micro-batch alone holds more than there is:\n"),
-                                testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
+  EXPECT_THAT(
+      result.err,
+      AllOf(StartsWith("dovetail: no schedule fits the memory: one micro-batch alone holds more than there is:\n"),
+            testing::ContainsRegex("\n +0 +1.64 +1.5 +0.14\n")));
   const json object = json::parse(result.out);
   EXPECT_EQ(object["impossible"], true);
   EXPECT_EQ(object["excess"].size(), 256U);

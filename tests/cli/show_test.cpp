@@ -43,7 +43,8 @@ TEST(Show, TakesItsWidthFromTheEnvironmentOrAnOption) {
 }
 
 TEST(Show, ColoursWhereItIsTold) {
-  EXPECT_THAT(run_program({"show", trace, "--color", "always"}, {.environment = {"NO_COLOR=1"}}).out, HasSubstr("\033["));
+  EXPECT_THAT(run_program({"show", trace, "--color", "always"}, {.environment = {"NO_COLOR=1"}}).out,
+              HasSubstr("\033["));
   EXPECT_THAT(run_program({"show", trace, "--color", "never"}).out, Not(HasSubstr("\033")));
   const ProgramResult wrong = run_program({"show", trace, "--color", "sometimes"});
   EXPECT_EQ(wrong.exit_code, 2);
@@ -66,7 +67,8 @@ TEST(Show, DrawsSeveral) {
 TEST(Show, AProblemAloneIsNoSchedule) {
   const ProgramResult result = run_program({"show", "exp5"});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_EQ(result.err, "dovetail: 'exp5' is a problem, not a schedule; say how to make one: dovetail show exp5 --solver auto\n");
+  EXPECT_EQ(result.err,
+            "dovetail: 'exp5' is a problem, not a schedule; say how to make one: dovetail show exp5 --solver auto\n");
 }
 
 TEST(Show, WhatDoesNotFitIsInfeasible) {

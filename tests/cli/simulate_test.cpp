@@ -17,7 +17,8 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 ProgramResult simulate(const TemporaryFolder& folder, std::vector<std::string> more) {
-  std::vector<std::string> arguments{"simulate", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)};
+  std::vector<std::string> arguments{"simulate", folder.write("job.yaml", small_job), "--plan",
+                                     folder.write("plan.json", small_plan)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program(arguments);
 }
@@ -26,7 +27,8 @@ TEST(Simulate, SaysWhereTheTimeGoes) {
   const TemporaryFolder folder;
   const ProgramResult result = simulate(folder, {});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out, ContainsRegex("\niteration +[0-9.]+ s simulated; [0-9.]+ s by the closed form \\([+-][0-9.]+%\\)\n"));
+  EXPECT_THAT(result.out,
+              ContainsRegex("\niteration +[0-9.]+ s simulated; [0-9.]+ s by the closed form \\([+-][0-9.]+%\\)\n"));
   EXPECT_THAT(result.out, HasSubstr("\nsteady state    each iteration is like the one before after"));
   EXPECT_THAT(result.out, ContainsRegex("\nactor_train +0-7 "));
   EXPECT_THAT(result.out, ContainsRegex("\ndecode +actor_generate +[0-9.]+ m?s +[0-9.]+%\n"));
@@ -40,12 +42,14 @@ TEST(Simulate, JsonAddsUp) {
   const json object = json::parse(result.out);
   EXPECT_EQ(object["format"], "dovetail/simulation@1");
   EXPECT_EQ(object["draws"].size(), 2U);
-  EXPECT_NEAR(object["iteration_seconds"].get<double>(), (object["draws"][0].get<double>() + object["draws"][1].get<double>()) / 2, 1e-5);
+  EXPECT_NEAR(object["iteration_seconds"].get<double>(),
+              (object["draws"][0].get<double>() + object["draws"][1].get<double>()) / 2, 1e-5);
   double all = 0;
   for (const json& use : object["uses"]) all += use["device_seconds"].get<double>();
   EXPECT_NEAR(all, 8 * object["draws"][0].get<double>() * object["iterations_shown"].get<double>(), 1e-3);
   for (const json& group : object["devices"]) {
-    EXPECT_NEAR(group["busy_seconds"].get<double>() + group["idle_seconds"].get<double>(), object["draws"][0].get<double>(), 5e-9);
+    EXPECT_NEAR(group["busy_seconds"].get<double>() + group["idle_seconds"].get<double>(),
+                object["draws"][0].get<double>(), 5e-9);
     EXPECT_LE(group["peak_bytes"].get<std::int64_t>(), group["usable_bytes"].get<std::int64_t>());
     EXPECT_FALSE(group.contains("spans")) << "these are for files";
   }
@@ -96,9 +100,10 @@ TEST(Simulate, ThePlanCanBeGivenBack) {
 TEST(Simulate, WritesWhatGoesOverLinksToHostMemory) {
   const TemporaryFolder folder;
   const std::string examples = DOVETAIL_SOURCE_DIR "/examples/jobs/";
-  const std::string job = folder.write("job.yaml", content_of(examples + "ppo-7b.yaml") + "\nsoftware: {prefetch: true}\n");
-  const ProgramResult result =
-      run_program({"simulate", job, "--plan", examples + "ppo-7b.plan.yaml", "--fuse", "none", "-o", folder.file("iteration.json")});
+  const std::string job =
+      folder.write("job.yaml", content_of(examples + "ppo-7b.yaml") + "\nsoftware: {prefetch: true}\n");
+  const ProgramResult result = run_program({"simulate", job, "--plan", examples + "ppo-7b.plan.yaml", "--fuse", "none",
+                                            "-o", folder.file("iteration.json")});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json links = json::parse(content_of(folder.file("iteration.json"))).at("host_links");
   ASSERT_EQ(links.size(), 1U);
@@ -122,12 +127,11 @@ TEST(Simulate, SaysWhyThereIsNothingToFuse) {
 
 TEST(Simulate, FindsAPlanWhereNoneIsGiven) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
+  const ProgramResult result = run_program(
+      {"simulate", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(
-      result.out,
-      ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at( that fuses no more)? takes less than [0-9.]+ m?s"));
+  EXPECT_THAT(result.out, ContainsRegex("\nbound +no plan of the meshes, layouts and settings looked at( that fuses no "
+                                        "more)? takes less than [0-9.]+ m?s"));
   EXPECT_THAT(result.out, ContainsRegex("\nThe plan, the first that dovetail plan finds:\ntask +devices +layout "));
 }
 
@@ -149,11 +153,13 @@ TEST(Simulate, BoundsWhatIsFusedAgainstTheJob) {
   const TemporaryFolder folder;
   std::string forbidden = small_job;
   forbidden.replace(forbidden.find("response_length: 512"), 20, "response_length: {p50: 300, p90: 800, cap: 1024}");
-  forbidden += "fixed: {fusion: {inter_stage: false}, actor_generate: {devices: 0-7}, reference_infer: {devices: 0-7}}\n";
+  forbidden +=
+      "fixed: {fusion: {inter_stage: false}, actor_generate: {devices: 0-7}, reference_infer: {devices: 0-7}}\n";
   const std::string job = folder.write("job.yaml", forbidden);
   const auto found = [&](const char* fuse) {
-    return json::parse(
-        run_program({"simulate", job, "--fuse", fuse, "--chains", "1", "--iterations", "500", "--threads", "1", "--json"}).out);
+    return json::parse(run_program({"simulate", job, "--fuse", fuse, "--chains", "1", "--iterations", "500",
+                                    "--threads", "1", "--json"})
+                           .out);
   };
   const json fused = found("inter");
   ASSERT_EQ(fused["notes"].size(), 2U) << fused["notes"];
@@ -184,10 +190,12 @@ TEST(Simulate, ThePlanThatIsFoundIsTheFirstOfPlan) {
   const std::string path = folder.file("best.json");
   run({"plan", job, "-o", path});
   const json simulated = json::parse(run({"simulate", job, "--json"}));
-  EXPECT_EQ(simulated["iteration_seconds"], json::parse(run({"simulate", job, "--plan", path, "--json"}))["iteration_seconds"]);
+  EXPECT_EQ(simulated["iteration_seconds"],
+            json::parse(run({"simulate", job, "--plan", path, "--json"}))["iteration_seconds"]);
   const json ranking = json::parse(run({"plan", job, "--json"}));
   ASSERT_TRUE(ranking["plans"][1].contains("simulated_seconds")) << "a job without ties shows nothing";
-  EXPECT_EQ(json::parse(run({"fit", job, "--json"}))["fastest"]["iteration_seconds"], ranking["plans"][0]["iteration_seconds"]);
+  EXPECT_EQ(json::parse(run({"fit", job, "--json"}))["fastest"]["iteration_seconds"],
+            ranking["plans"][0]["iteration_seconds"]);
 }
 
 TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
@@ -199,7 +207,8 @@ TEST(Simulate, MistakesAreSaidBeforeAnythingIsPlayed) {
   EXPECT_EQ(simulate(folder, {"--fuse", "all"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"--draws", "0"}).exit_code, 2);
   EXPECT_EQ(simulate(folder, {"-o", folder.file("none/iteration.svg")}).exit_code, 1);
-  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err, HasSubstr("standard input is asked for more than once"));
+  EXPECT_THAT(run_program({"simulate", "-", "--plan", "-"}).err,
+              HasSubstr("standard input is asked for more than once"));
 }
 
 }  // namespace

@@ -47,8 +47,10 @@ TEST_F(SweepCommand, APointIsWhatPlanSaysOfTheJobWithThatValue) {
   for (const json& point : sweep_json["points"]) {
     std::string job = small_job;
     job.replace(job.find("samples_per_prompt: 8"), 21, "samples_per_prompt: " + point["label"].get<std::string>());
-    const json planned = json::parse(run_program({"plan", folder_.write("other.yaml", job), "--plan", plan_, "--json"}).out);
-    for (const char* key : {"iteration_seconds", "samples_per_second", "tokens_per_second_and_device", "gpu_hours", "price", "fits"})
+    const json planned =
+        json::parse(run_program({"plan", folder_.write("other.yaml", job), "--plan", plan_, "--json"}).out);
+    for (const char* key :
+         {"iteration_seconds", "samples_per_second", "tokens_per_second_and_device", "gpu_hours", "price", "fits"})
       EXPECT_EQ(point[key], planned[key]) << key;
   }
 }
@@ -57,7 +59,8 @@ TEST_F(SweepCommand, WritesPicturesTablesAndJson) {
   const std::string svg = folder_.file("curve.svg");
   const std::string csv = folder_.file("curve.csv");
   const std::string file = folder_.file("curve.json");
-  for (const std::string& path : {svg, csv, file}) ASSERT_EQ(sweep({"--over", "length", "--values", "1,2", "-o", path}).exit_code, 0);
+  for (const std::string& path : {svg, csv, file})
+    ASSERT_EQ(sweep({"--over", "length", "--values", "1,2", "-o", path}).exit_code, 0);
   EXPECT_THAT(content_of(svg), HasSubstr(">response lengths, times those of the job</text>"));
   EXPECT_THAT(content_of(csv), ContainsRegex("^value,iteration_seconds.*\n1,[0-9.]+,,,,.*\n2,"));
   EXPECT_EQ(json::parse(content_of(file))["points"].size(), 2U);
@@ -82,7 +85,8 @@ TEST_F(SweepCommand, SaysTightWhereFitDoes) {
 }
 
 TEST_F(SweepCommand, PlaysPointsWhereItIsAskedTo) {
-  const json object = json::parse(sweep({"--over", "staleness", "--values", "0", "--simulate", "--draws", "2", "--json"}).out);
+  const json object =
+      json::parse(sweep({"--over", "staleness", "--values", "0", "--simulate", "--draws", "2", "--json"}).out);
   const json& played = object["points"][0]["simulated"];
   EXPECT_GT(played["mean_seconds"].get<double>(), 0);
   EXPECT_LE(played["least_seconds"].get<double>(), played["most_seconds"].get<double>());
@@ -95,17 +99,20 @@ TEST_F(SweepCommand, OfOneDrawNoThresholdIsATie) {
 }
 
 TEST_F(SweepCommand, SaysWhyOlderWeightsGainNothing) {
-  EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out, HasSubstr("\nGeneration and training have devices in common"));
+  EXPECT_THAT(sweep({"--over", "staleness", "--values", "0,1"}).out,
+              HasSubstr("\nGeneration and training have devices in common"));
 }
 
 TEST_F(SweepCommand, SaysNothingOfSharedDevicesWhereOlderWeightsGain) {
   // The critic is trained where the actor generates, the actor is not.
-  const std::string job = folder_.write(
-      "ppo.yaml",
-      "format: dovetail/job@1\nalgorithm: ppo\nmodels: {actor: qwen3-0.6b, reward: qwen3-0.6b}\n"
-      "workload: {prompts: 64, prompt_length: 128, response_length: 512}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n");
+  const std::string job =
+      folder_.write("ppo.yaml",
+                    "format: dovetail/job@1\nalgorithm: ppo\nmodels: {actor: qwen3-0.6b, reward: qwen3-0.6b}\n"
+                    "workload: {prompts: 64, prompt_length: 128, response_length: 512}\ncluster: {nodes: 1, "
+                    "gpus_per_node: 8, gpu: H100}\n");
   std::string plan_text =
-      "format: dovetail/plan@1\ntasks:\n  - {task: actor_generate, devices: 0-3, layout: {dp: 4}, engine: {memory_utilization: 0.5}}\n";
+      "format: dovetail/plan@1\ntasks:\n  - {task: actor_generate, devices: 0-3, layout: {dp: 4}, engine: "
+      "{memory_utilization: 0.5}}\n";
   for (const char* task : {"critic_train, devices: 0-3", "reward_infer, devices: 4-7", "reference_infer, devices: 4-7",
                            "critic_infer, devices: 4-7", "actor_train, devices: 4-7"})
     plan_text += fmt::format("  - {{task: {}, layout: {{dp: 4}}, micro_batch: {{tokens: 8192}}}}\n", task);
@@ -120,14 +127,17 @@ TEST_F(SweepCommand, SaysWhyNothingMigrates) {
   // All responses are as long: nothing waits for a last one.
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%", "--simulate", "--draws", "2"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_THAT(result.out,
-              HasSubstr("\nNothing migrates: at each threshold what is left needs all instances, comes within the last hundredth "
-                        "of generation, or leaves devices that no replica fits on.\n"));
+  EXPECT_THAT(
+      result.out,
+      HasSubstr(
+          "\nNothing migrates: at each threshold what is left needs all instances, comes within the last hundredth "
+          "of generation, or leaves devices that no replica fits on.\n"));
   std::string one = small_plan;
   one.replace(one.find("{\"dp\": 8}, \"engine\""), 19, "{\"tp\": 8}, \"engine\"");
   plan_ = folder_.write("one.json", one);
   const ProgramResult alone = sweep({"--over", "threshold", "--values", "20%", "--draws", "1"});
-  EXPECT_THAT(alone.out, HasSubstr("\nNothing migrates: one instance generates, and none can be freed for inference.\n"));
+  EXPECT_THAT(alone.out,
+              HasSubstr("\nNothing migrates: one instance generates, and none can be freed for inference.\n"));
 }
 
 TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
@@ -137,19 +147,21 @@ TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {
   const ProgramResult result = sweep({"--over", "threshold", "--values", "20%,21%,22%", "--simulate", "--draws", "8"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("20%.* [0-9]+ to [1-7](\\.[0-9]+)? "));
-  EXPECT_THAT(result.out, ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));
+  EXPECT_THAT(result.out,
+              ContainsRegex("The best threshold is 2[012]%: .*The draws of lengths do not decide among 2[012]%"));
 }
 
 TEST_F(SweepCommand, AValueWithoutAPlanIsALine) {
   const ProgramResult result = sweep({"--over", "mini-batches", "--values", "2,1000"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, ContainsRegex("\n +1000 +- .*no plan"));
-  EXPECT_THAT(result.out, HasSubstr("\nNo plan at\n1000: 1000 optimizer steps an epoch need as many samples, and there are 256\n"));
+  EXPECT_THAT(result.out,
+              HasSubstr("\nNo plan at\n1000: 1000 optimizer steps an epoch need as many samples, and there are 256\n"));
 }
 
 TEST_F(SweepCommand, OfNodesItFindsPlans) {
-  const ProgramResult result =
-      run_program({"sweep", job_, "--over", "nodes", "--values", "1,2", "--chains", "1", "--iterations", "500", "--json"});
+  const ProgramResult result = run_program(
+      {"sweep", job_, "--over", "nodes", "--values", "1,2", "--chains", "1", "--iterations", "500", "--json"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const json points = json::parse(result.out)["points"];
   ASSERT_EQ(points.size(), 2U);

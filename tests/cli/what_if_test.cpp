@@ -19,7 +19,8 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 
 ProgramResult what_if(const TemporaryFolder& folder, std::vector<std::string> more) {
-  std::vector<std::string> arguments{"what-if", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", small_plan)};
+  std::vector<std::string> arguments{"what-if", folder.write("job.yaml", small_job), "--plan",
+                                     folder.write("plan.json", small_plan)};
   arguments.insert(arguments.end(), more.begin(), more.end());
   return run_program(arguments);
 }
@@ -79,8 +80,8 @@ TEST(WhatIf, IsTheSameToTheByte) {
 
 TEST(WhatIf, FindsAPlanWhereNoneIsGiven) {
   const TemporaryFolder folder;
-  const ProgramResult result =
-      run_program({"what-if", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
+  const ProgramResult result = run_program(
+      {"what-if", folder.write("job.yaml", small_job), "--chains", "2", "--iterations", "500", "--threads", "1"});
   ASSERT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out, HasSubstr("\nIs fusion worth it here?\n"));
 }
@@ -88,10 +89,12 @@ TEST(WhatIf, FindsAPlanWhereNoneIsGiven) {
 TEST(WhatIf, MistakesAreSaid) {
   const TemporaryFolder folder;
   EXPECT_EQ(what_if(folder, {"--draws", "0"}).exit_code, 2);
-  const ProgramResult missing = run_program({"what-if", folder.write("job.yaml", small_job), "--plan", folder.file("none.json")});
+  const ProgramResult missing =
+      run_program({"what-if", folder.write("job.yaml", small_job), "--plan", folder.file("none.json")});
   EXPECT_EQ(missing.exit_code, 1);
   EXPECT_THAT(missing.err, HasSubstr("none.json"));
-  const ProgramResult wrong = run_program({"what-if", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", "{}")});
+  const ProgramResult wrong =
+      run_program({"what-if", folder.write("job.yaml", small_job), "--plan", folder.write("plan.json", "{}")});
   EXPECT_EQ(wrong.exit_code, 2);
   EXPECT_THAT(wrong.err, ContainsRegex("plan.json:1:"));
 }

@@ -25,11 +25,14 @@ std::string line_error(const std::string& line) {
   return error_of("cluster:\n  nodes: 4\n  gpus_per_node: 8\n  " + line + "\n  gpu: H100\n");
 }
 /// What is wrong with that value of `gpu`.
-std::string gpu_error(const std::string& gpu) { return error_of("cluster: {nodes: 1, gpus_per_node: 8, gpu: " + gpu + "}"); }
+std::string gpu_error(const std::string& gpu) {
+  return error_of("cluster: {nodes: 1, gpus_per_node: 8, gpu: " + gpu + "}");
+}
 
 const std::string bundled =
     "A100-40, A100-80, A800-80, H100-80, H800-80, H200, H20-96, B200, GB200, L40S, RTX-4090, A6000-48, V100-32, MI300X";
-const std::string bandwidths = "accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
+const std::string bandwidths =
+    "accepted: a bandwidth such as `50GB/s`, `46.5GiB/s`, `400Gb/s` (bits) or a number of bytes/s";
 const std::string memories = "accepted: an amount of memory such as `80GiB`, `2TB` or a number of bytes";
 
 TEST(ReadCluster, ReadsEveryKey) {
@@ -62,7 +65,9 @@ TEST(ReadCluster, FillsInDefaults) {
             (NetworkLevel{"network", 0, 50e9, 0, std::nullopt}));
 }
 
-TEST(ReadCluster, ReadsJson) { EXPECT_EQ(device_count(*read(R"({"cluster": {"nodes": 2, "gpus_per_node": 4, "gpu": "H100"}})")), 8); }
+TEST(ReadCluster, ReadsJson) {
+  EXPECT_EQ(device_count(*read(R"({"cluster": {"nodes": 2, "gpus_per_node": 4, "gpu": "H100"}})")), 8);
+}
 
 TEST(ReadCluster, ReadsUnequalNodes) {
   const Cluster cluster = read(R"(
@@ -107,12 +112,16 @@ cluster:
 )")
                       ->groups[0]
                       .gpu;
-  EXPECT_EQ(gpu, (Gpu{"X", std::int64_t{80} << 30, std::int64_t{78} << 30, 3.35e12, 989e12, 900e12, 1979e12, 450e9, 55e9, 25e9}));
+  EXPECT_EQ(gpu, (Gpu{"X", std::int64_t{80} << 30, std::int64_t{78} << 30, 3.35e12, 989e12, 900e12, 1979e12, 450e9,
+                      55e9, 25e9}));
 }
 
 TEST(ReadCluster, FillsInFiguresOfAGpu) {
   const auto gpu_of = [](const std::string& figures) {
-    return read("cluster: {nodes: 1, gpus_per_node: 8, gpu: {name: X, memory: 10GiB, bandwidth: 1TB/s, " + figures + "}}")->groups[0].gpu;
+    return read("cluster: {nodes: 1, gpus_per_node: 8, gpu: {name: X, memory: 10GiB, bandwidth: 1TB/s, " + figures +
+                "}}")
+        ->groups[0]
+        .gpu;
   };
   const Gpu gpu = gpu_of("bf16: 100TFLOP/s");
   EXPECT_EQ(gpu.usable_memory, usable_of(std::int64_t{10} << 30));
@@ -125,18 +134,21 @@ TEST(ReadCluster, FillsInFiguresOfAGpu) {
 }
 
 TEST(ReadCluster, NamesAMistakeInTheNodes) {
-  EXPECT_EQ(
-      error_of("cluster: 8"),
-      "job.yaml:1:10: `cluster` must be a map, not 8; accepted keys: nodes, gpus_per_node, gpu, host_memory, groups, network, networks, "
-      "price");
-  EXPECT_EQ(
-      line_error("node: 4"),
-      "job.yaml:4:3: unknown key `node` in `cluster`; did you mean `nodes`? accepted: nodes, gpus_per_node, gpu, host_memory, groups, "
-      "network, networks, price");
+  EXPECT_EQ(error_of("cluster: 8"),
+            "job.yaml:1:10: `cluster` must be a map, not 8; accepted keys: nodes, gpus_per_node, gpu, host_memory, "
+            "groups, network, networks, "
+            "price");
+  EXPECT_EQ(line_error("node: 4"),
+            "job.yaml:4:3: unknown key `node` in `cluster`; did you mean `nodes`? accepted: nodes, gpus_per_node, gpu, "
+            "host_memory, groups, "
+            "network, networks, price");
   EXPECT_EQ(line_error("nodes: 4"), "job.yaml:4:3: duplicate key `nodes`; each key may stand once");
-  EXPECT_EQ(error_of("cluster: {gpus_per_node: 8}"), "job.yaml:1:10: `cluster` needs the key `nodes`; accepted: `nodes: 4`");
-  EXPECT_EQ(error_of("cluster: {nodes: 8}"), "job.yaml:1:10: `cluster` needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
-  EXPECT_EQ(error_of("cluster: {nodes: 8, gpus_per_node: 8}"), "job.yaml:1:10: `cluster` needs the key `gpu`; accepted: `gpu: H100`");
+  EXPECT_EQ(error_of("cluster: {gpus_per_node: 8}"),
+            "job.yaml:1:10: `cluster` needs the key `nodes`; accepted: `nodes: 4`");
+  EXPECT_EQ(error_of("cluster: {nodes: 8}"),
+            "job.yaml:1:10: `cluster` needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
+  EXPECT_EQ(error_of("cluster: {nodes: 8, gpus_per_node: 8}"),
+            "job.yaml:1:10: `cluster` needs the key `gpu`; accepted: `gpu: H100`");
   EXPECT_EQ(error_of("cluster: {nodes: 0, gpus_per_node: 8}"),
             "job.yaml:1:18: `nodes` of `cluster` must be a whole number from 1 to 65536, not 0");
   EXPECT_EQ(error_of("cluster: {nodes: 1, gpus_per_node: 2.5}"),
@@ -145,64 +157,78 @@ TEST(ReadCluster, NamesAMistakeInTheNodes) {
             "job.yaml:1:18: 8193 nodes of 8 are too many; accepted: at most 65536 GPUs in a cluster");
   EXPECT_EQ(line_error("host_memory: lots"),
             "job.yaml:4:16: `host_memory` of `cluster`: the string `lots` is no number with a unit; " + memories);
-  EXPECT_EQ(line_error("host_memory: -1TB"), "job.yaml:4:16: `host_memory` of `cluster`: the string `-1TB` is negative; " + memories);
+  EXPECT_EQ(line_error("host_memory: -1TB"),
+            "job.yaml:4:16: `host_memory` of `cluster`: the string `-1TB` is negative; " + memories);
   EXPECT_EQ(line_error("host_memory: 0"), "no error");
-  EXPECT_EQ(line_error("price: -1"), "job.yaml:4:10: `price` of `cluster`: -1 is negative; accepted: a number, not negative");
+  EXPECT_EQ(line_error("price: -1"),
+            "job.yaml:4:10: `price` of `cluster`: -1 is negative; accepted: a number, not negative");
   EXPECT_EQ(line_error("price: 2.5 EUR"),
-            "job.yaml:4:10: `price` of `cluster`: the string `2.5 EUR` has the unknown unit `EUR`; accepted: a number, not negative");
+            "job.yaml:4:10: `price` of `cluster`: the string `2.5 EUR` has the unknown unit `EUR`; accepted: a number, "
+            "not negative");
 }
 
 TEST(ReadCluster, NamesAMistakeInTheGroups) {
   const auto group_error = [](const std::string& groups) { return error_of("cluster:\n  groups: " + groups + "\n"); };
+  EXPECT_EQ(line_error("groups: []"),
+            "job.yaml:4:11: `cluster` has both `nodes` and `groups`; accepted: `groups` with `nodes` in each, or one "
+            "kind of node without it");
   EXPECT_EQ(
-      line_error("groups: []"),
-      "job.yaml:4:11: `cluster` has both `nodes` and `groups`; accepted: `groups` with `nodes` in each, or one kind of node without it");
-  EXPECT_EQ(group_error("[]"),
-            "job.yaml:2:11: `groups` is an empty list; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory");
-  EXPECT_EQ(group_error("3"), "job.yaml:2:11: `groups` is 3; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory");
-  EXPECT_EQ(group_error("[3]"), "job.yaml:2:12: a group must be a map, not 3; accepted keys: nodes, gpus_per_node, gpu, host_memory");
+      group_error("[]"),
+      "job.yaml:2:11: `groups` is an empty list; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory");
+  EXPECT_EQ(group_error("3"),
+            "job.yaml:2:11: `groups` is 3; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory");
+  EXPECT_EQ(group_error("[3]"),
+            "job.yaml:2:12: a group must be a map, not 3; accepted keys: nodes, gpus_per_node, gpu, host_memory");
   EXPECT_EQ(group_error("[{nodes: 1, gpus: 8}]"),
-            "job.yaml:2:23: unknown key `gpus` in a group; did you mean `gpu`? accepted: nodes, gpus_per_node, gpu, host_memory");
-  EXPECT_EQ(group_error("[{nodes: 1}]"), "job.yaml:2:12: a group needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
+            "job.yaml:2:23: unknown key `gpus` in a group; did you mean `gpu`? accepted: nodes, gpus_per_node, gpu, "
+            "host_memory");
+  EXPECT_EQ(group_error("[{nodes: 1}]"),
+            "job.yaml:2:12: a group needs the key `gpus_per_node`; accepted: `gpus_per_node: 8`");
   EXPECT_EQ(group_error("[{nodes: 1, gpus_per_node: -8}]"),
             "job.yaml:2:38: `gpus_per_node` of a group must be a whole number from 1 to 65536, not -8");
   EXPECT_EQ(group_error("[{nodes: 8000, gpus_per_node: 8, gpu: H100}, {nodes: 193, gpus_per_node: 8, gpu: H100}]"),
-            "job.yaml:2:64: 193 nodes of 8 are too many beside 64000 GPUs of other groups; accepted: at most 65536 GPUs in a cluster");
+            "job.yaml:2:64: 193 nodes of 8 are too many beside 64000 GPUs of other groups; accepted: at most 65536 "
+            "GPUs in a cluster");
 }
 
 TEST(ReadCluster, NamesAMistakeInTheGpu) {
-  EXPECT_EQ(gpu_error("H1000"),
-            "job.yaml:1:44: unknown GPU `H1000`; did you mean `H100-80`? accepted: " + bundled + ", or a map of figures");
+  EXPECT_EQ(gpu_error("H1000"), "job.yaml:1:44: unknown GPU `H1000`; did you mean `H100-80`? accepted: " + bundled +
+                                    ", or a map of figures");
   EXPECT_EQ(gpu_error("[H100]"), "job.yaml:1:44: `gpu` is a list; accepted: a map of figures, or one of " + bundled);
   EXPECT_EQ(gpu_error("{}"), "job.yaml:1:44: `gpu` needs the key `name`");
-  EXPECT_EQ(gpu_error("{name: ''}"), "job.yaml:1:51: `name` of `gpu` is the string ``; accepted: a string of letters, digits and signs");
+  EXPECT_EQ(gpu_error("{name: ''}"),
+            "job.yaml:1:51: `name` of `gpu` is the string ``; accepted: a string of letters, digits and signs");
   EXPECT_EQ(gpu_error("{name: X}"), "job.yaml:1:44: GPU `X` needs the key `memory`; accepted: `memory: 80GiB`");
   EXPECT_EQ(gpu_error("{name: X, memory: 0}"), "job.yaml:1:62: `memory` of GPU `X`: 0 is not above 0; " + memories);
-  EXPECT_EQ(gpu_error("{name: X, memory: 80GiB}"), "job.yaml:1:44: GPU `X` needs the key `bandwidth`; accepted: `bandwidth: 3.35TB/s`");
+  EXPECT_EQ(gpu_error("{name: X, memory: 80GiB}"),
+            "job.yaml:1:44: GPU `X` needs the key `bandwidth`; accepted: `bandwidth: 3.35TB/s`");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, usable_memory: 81GiB}"),
-            "job.yaml:1:84: `usable_memory` of GPU `X`: the string `81GiB` is more than its `memory`, the string `80GiB`; accepted: at "
+            "job.yaml:1:84: `usable_memory` of GPU `X`: the string `81GiB` is more than its `memory`, the string "
+            "`80GiB`; accepted: at "
             "most that");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB}"),
             "job.yaml:1:80: `bandwidth` of GPU `X`: the string `3TB` has the unknown unit `TB`; " + bandwidths);
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s}"),
             "job.yaml:1:44: GPU `X` has no speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0");
-  EXPECT_EQ(
-      gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 1T}"),
-      "job.yaml:1:93: `bf16` of GPU `X`: the string `1T` has the unknown unit `T`; accepted: a speed such as `989TFLOP/s` or a number of "
-      "FLOP/s");
+  EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 1T}"),
+            "job.yaml:1:93: `bf16` of GPU `X`: the string `1T` has the unknown unit `T`; accepted: a speed such as "
+            "`989TFLOP/s` or a number of "
+            "FLOP/s");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 1e15, link: 0}"),
             "job.yaml:1:105: `link` of GPU `X`: 0 is not above 0; " + bandwidths);
-  EXPECT_EQ(
-      gpu_error("{name: X, speed: 1}"),
-      "job.yaml:1:54: unknown key `speed` in `gpu`; accepted: name, memory, usable_memory, bandwidth, bf16, fp16, fp8, link, host_link");
+  EXPECT_EQ(gpu_error("{name: X, speed: 1}"),
+            "job.yaml:1:54: unknown key `speed` in `gpu`; accepted: name, memory, usable_memory, bandwidth, bf16, "
+            "fp16, fp8, link, host_link");
 }
 
 TEST(ReadCluster, NamesAMistakeInTheNetwork) {
   EXPECT_EQ(line_error("network: 50GB/s"),
-            "job.yaml:4:12: `network` must be a map, not the string `50GB/s`; accepted keys: bandwidth, latency, half_bandwidth_size");
+            "job.yaml:4:12: `network` must be a map, not the string `50GB/s`; accepted keys: bandwidth, latency, "
+            "half_bandwidth_size");
   EXPECT_EQ(line_error("network: {bandwidth: -50GB/s}"),
             "job.yaml:4:24: `bandwidth` of `network`: the string `-50GB/s` is negative; " + bandwidths);
-  EXPECT_EQ(line_error("network: {bandwidth: 0}"), "job.yaml:4:24: `bandwidth` of `network`: 0 is not above 0; " + bandwidths);
+  EXPECT_EQ(line_error("network: {bandwidth: 0}"),
+            "job.yaml:4:24: `bandwidth` of `network`: 0 is not above 0; " + bandwidths);
   EXPECT_EQ(line_error("network: {latency: 5GB}"),
             "job.yaml:4:22: `latency` of `network`: the string `5GB` has the unknown unit `GB`; accepted: "
             "a time such as `5us`, `0.2ms` or a number of seconds");
@@ -211,48 +237,55 @@ TEST(ReadCluster, NamesAMistakeInTheNetwork) {
   EXPECT_EQ(line_error("network: {nodes: 4}"),
             "job.yaml:4:13: unknown key `nodes` in `network`; accepted: bandwidth, latency, half_bandwidth_size");
   EXPECT_EQ(line_error("network: {}\n  networks: []"),
-            "job.yaml:5:13: `cluster` has both `network` and `networks`; accepted: `network` for one level, or `networks` for several");
+            "job.yaml:5:13: `cluster` has both `network` and `networks`; accepted: `network` for one level, or "
+            "`networks` for several");
 }
 
 TEST(ReadCluster, SeesThatAUnitWasForgotten) {
   EXPECT_EQ(line_error("network: {bandwidth: 50}"),
-            "job.yaml:4:24: `bandwidth` of `network`: 50 is less than 1MB/s; accepted: at least that, such as `50GB/s` (a number without a "
+            "job.yaml:4:24: `bandwidth` of `network`: 50 is less than 1MB/s; accepted: at least that, such as `50GB/s` "
+            "(a number without a "
             "unit is in bytes/s)");
-  EXPECT_EQ(
-      line_error("network: {latency: 5}"),
-      "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: at most that, such as `5us` (a number without a unit is in "
-      "seconds)");
-  EXPECT_EQ(
-      line_error("host_memory: 2000"),
-      "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: at least that, such as `80GiB` (a number without a "
-      "unit is in bytes)");
-  EXPECT_EQ(
-      gpu_error("{name: X, memory: 80}"),
-      "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: at least that, such as `80GiB` (a number without a unit is in "
-      "bytes)");
-  EXPECT_EQ(
-      gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 989}"),
-      "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (a number without a "
-      "unit is in FLOP/s)");
+  EXPECT_EQ(line_error("network: {latency: 5}"),
+            "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: at most that, such as `5us` (a number "
+            "without a unit is in "
+            "seconds)");
+  EXPECT_EQ(line_error("host_memory: 2000"),
+            "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: at least that, such as "
+            "`80GiB` (a number without a "
+            "unit is in bytes)");
+  EXPECT_EQ(gpu_error("{name: X, memory: 80}"),
+            "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: at least that, such as `80GiB` (a "
+            "number without a unit is in "
+            "bytes)");
+  EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 989}"),
+            "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: at least that, such as "
+            "`989TFLOP/s` (a number without a "
+            "unit is in FLOP/s)");
   EXPECT_EQ(line_error("network: {bandwidth: 1MB/s, latency: 1s}"), "no error");
 }
 
 TEST(ReadCluster, NamesAMistakeInTheNetworks) {
   const auto networks_error = [](const std::string& networks) { return line_error("networks: " + networks); };
-  EXPECT_EQ(networks_error("[]"),
-            "job.yaml:4:13: `networks` is an empty list; accepted: a list of maps with name, nodes, bandwidth, latency");
-  EXPECT_EQ(networks_error("{}"), "job.yaml:4:13: `networks` is a map; accepted: a list of maps with name, nodes, bandwidth, latency");
+  EXPECT_EQ(
+      networks_error("[]"),
+      "job.yaml:4:13: `networks` is an empty list; accepted: a list of maps with name, nodes, bandwidth, latency");
+  EXPECT_EQ(networks_error("{}"),
+            "job.yaml:4:13: `networks` is a map; accepted: a list of maps with name, nodes, bandwidth, latency");
   EXPECT_EQ(networks_error("[{bandwidth: 1}]"), "job.yaml:4:14: a network needs the key `name`");
   EXPECT_EQ(networks_error("[{name: a, nodes: 2}]"),
             "job.yaml:4:31: network `a` is the last and joins all nodes; accepted: no `nodes` there");
-  EXPECT_EQ(networks_error("[{name: a}, {name: b}]"),
-            "job.yaml:4:14: network `a` needs the key `nodes`; accepted: how many nodes a switch joins, but for the last");
+  EXPECT_EQ(
+      networks_error("[{name: a}, {name: b}]"),
+      "job.yaml:4:14: network `a` needs the key `nodes`; accepted: how many nodes a switch joins, but for the last");
   EXPECT_EQ(networks_error("[{name: a, nodes: 1}, {name: b}]"),
             "job.yaml:4:31: `nodes` of network `a` must be a whole number from 2 to 65536, not 1");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: b, nodes: 6}, {name: c}]"),
-            "job.yaml:4:52: `nodes` of network `b`: 6 is not several times what the network before joins; accepted: 8, 12, ...");
+            "job.yaml:4:52: `nodes` of network `b`: 6 is not several times what the network before joins; accepted: 8, "
+            "12, ...");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: b, nodes: 4}, {name: c}]"),
-            "job.yaml:4:52: `nodes` of network `b`: 4 is not several times what the network before joins; accepted: 8, 12, ...");
+            "job.yaml:4:52: `nodes` of network `b`: 4 is not several times what the network before joins; accepted: 8, "
+            "12, ...");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: a}]"),
             "job.yaml:4:35: two networks have the name `a`; accepted: a name of its own for each");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4, bandwidth: x}, {name: b}]"),

@@ -15,7 +15,8 @@ inline Cluster cluster_of(const std::vector<int>& devices_of_nodes) {
   Cluster cluster;
   cluster.networks = {{.name = "network", .nodes = 0, .bandwidth = 50e9, .latency = 5e-6}};
   for (const int devices : devices_of_nodes) {
-    cluster.groups.push_back({.nodes = 1, .devices_per_node = devices, .gpu = find_gpu("H100").value(), .host_memory = 0});
+    cluster.groups.push_back(
+        {.nodes = 1, .devices_per_node = devices, .gpu = find_gpu("H100").value(), .host_memory = 0});
   }
   return cluster;
 }
@@ -28,13 +29,15 @@ inline Cluster equal_nodes(int nodes, int devices_per_node) {
 
 /// `cluster` with racks of that many nodes below its network.
 inline Cluster with_racks(Cluster cluster, int nodes) {
-  cluster.networks.insert(cluster.networks.begin(), {.name = "rack", .nodes = nodes, .bandwidth = 100e9, .latency = 2e-6});
+  cluster.networks.insert(cluster.networks.begin(),
+                          {.name = "rack", .nodes = nodes, .bandwidth = 100e9, .latency = 2e-6});
   return cluster;
 }
 
 /// Any cluster of a few nodes.
 inline Cluster random_cluster() {
-  Cluster cluster = cluster_of(*rc::gen::nonEmpty(rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 13)))));
+  Cluster cluster =
+      cluster_of(*rc::gen::nonEmpty(rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 13)))));
   for (NodeGroup& group : cluster.groups) {
     group.nodes = *rc::gen::inRange(1, 4);
     group.gpu = find_gpu(*rc::gen::element<std::string_view>("H100", "A100-40")).value();

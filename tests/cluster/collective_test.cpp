@@ -16,7 +16,8 @@ constexpr Links links = {.inside = {.bandwidth = 100e9, .latency = 1e-6, .half_s
 
 TEST(Send, IsLatencyAndBytes) {
   EXPECT_DOUBLE_EQ(send_seconds(links.between, 1e6), (5 + 150) * microsecond);
-  EXPECT_DOUBLE_EQ(send_seconds(links.inside, 1e6), (1 + 20) * microsecond) << "a message of the half size has half of the bandwidth";
+  EXPECT_DOUBLE_EQ(send_seconds(links.inside, 1e6), (1 + 20) * microsecond)
+      << "a message of the half size has half of the bandwidth";
   EXPECT_EQ(send_seconds(links.inside, 0), 0);
 }
 
@@ -27,7 +28,8 @@ TEST(AllReduce, InsideANode) {
 }
 
 TEST(AllReduce, BetweenNodes) {
-  // 2 nodes: 6 us inside, 2 * 5 us between; each rank has 1 MB, of which 2 * 1/2 of (1 + 0.5) MB at 10 GB/s is more than the 75 us inside.
+  // 2 nodes: 6 us inside, 2 * 5 us between; each rank has 1 MB, of which 2 * 1/2 of (1 + 0.5) MB at 10 GB/s is more
+  // than the 75 us inside.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {8, 4}, 4e6), (6 + 10 + 150) * microsecond);
   // 4 nodes: a tree of depth 2; 2 * 3/4 of 1.5 MB.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {16, 4}, 4e6), (6 + 20 + 225) * microsecond);
@@ -111,7 +113,8 @@ TEST(AllReduce, IsNearWhatNcclMeasures) {
     double mebibytes;
     double microseconds;
   };
-  constexpr std::array<Measured, 6> table = {{{1, 27.76}, {2, 40.66}, {4, 53.24}, {8, 81.16}, {16, 121.33}, {32, 195.40}}};
+  constexpr std::array<Measured, 6> table = {
+      {{1, 27.76}, {2, 40.66}, {4, 53.24}, {8, 81.16}, {16, 121.33}, {32, 195.40}}};
   for (const Measured& row : table) {
     const double seconds = all_reduce_seconds(reached, {8, 8}, row.mebibytes * 1048576);
     EXPECT_NEAR(seconds / (row.microseconds * microsecond), 1, 0.17) << row.mebibytes << " MiB";
@@ -119,12 +122,14 @@ TEST(AllReduce, IsNearWhatNcclMeasures) {
 }
 
 using Collective = double (*)(const Links&, RankGroup, double);
-constexpr std::array<Collective, 5> collectives = {all_reduce_seconds, all_gather_seconds, reduce_scatter_seconds, broadcast_seconds,
-                                                   all_to_all_seconds};
+constexpr std::array<Collective, 5> collectives = {all_reduce_seconds, all_gather_seconds, reduce_scatter_seconds,
+                                                   broadcast_seconds, all_to_all_seconds};
 
 double between(double least, double most) { return least + (most - least) * *rc::gen::inRange(0, 1001) / 1000; }
 
-Link random_link() { return {.bandwidth = between(1e9, 1e12), .latency = between(0, 1e-5), .half_size = between(0, 1e7)}; }
+Link random_link() {
+  return {.bandwidth = between(1e9, 1e12), .latency = between(0, 1e-5), .half_size = between(0, 1e7)};
+}
 
 /// Links as links_of makes them: no faster between nodes than inside.
 Links random_links() {
@@ -151,7 +156,8 @@ RC_GTEST_PROP(Collective, MoreIsNeverFaster, ()) {
     const double seconds = collective(made, group, bytes);
     RC_ASSERT(seconds >= 0);
     RC_ASSERT(collective(made, group, bytes + between(0, 1e6)) >= seconds);
-    RC_ASSERT(collective(made, {group.ranks + *rc::gen::inRange(1, 20), group.ranks_per_node}, bytes) >= seconds * rounding);
+    RC_ASSERT(collective(made, {group.ranks + *rc::gen::inRange(1, 20), group.ranks_per_node}, bytes) >=
+              seconds * rounding);
     Links slower = made;
     slower.between.bandwidth /= 2;
     slower.inside.latency *= 2;

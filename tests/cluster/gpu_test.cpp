@@ -9,8 +9,8 @@ namespace {
 using testing::ElementsAre;
 
 TEST(FindGpu, KnowsTheUsualNames) {
-  EXPECT_THAT(gpu_names(), ElementsAre("A100-40", "A100-80", "A800-80", "H100-80", "H800-80", "H200", "H20-96", "B200", "GB200", "L40S",
-                                       "RTX-4090", "A6000-48", "V100-32", "MI300X"));
+  EXPECT_THAT(gpu_names(), ElementsAre("A100-40", "A100-80", "A800-80", "H100-80", "H800-80", "H200", "H20-96", "B200",
+                                       "GB200", "L40S", "RTX-4090", "A6000-48", "V100-32", "MI300X"));
   for (const std::string_view name : gpu_names()) EXPECT_EQ(find_gpu(name)->name, name);
 }
 
@@ -28,7 +28,8 @@ TEST(FindGpu, IsNotStrictAboutSpelling) {
 
 TEST(FindGpu, NamesTheNearest) {
   const std::string accepted =
-      "accepted: A100-40, A100-80, A800-80, H100-80, H800-80, H200, H20-96, B200, GB200, L40S, RTX-4090, A6000-48, V100-32, MI300X";
+      "accepted: A100-40, A100-80, A800-80, H100-80, H800-80, H200, H20-96, B200, GB200, L40S, RTX-4090, A6000-48, "
+      "V100-32, MI300X";
   EXPECT_EQ(find_gpu("mi300").error().message, "unknown GPU `mi300`; did you mean `MI300X`? " + accepted);
   EXPECT_EQ(find_gpu("v100-16").error().message, "unknown GPU `v100-16`; did you mean `V100-32`? " + accepted);
   EXPECT_EQ(find_gpu("TPU").error().message, "unknown GPU `TPU`; " + accepted);
@@ -60,7 +61,8 @@ TEST(FindGpu, FiguresMakeSense) {
     EXPECT_GT(gpu.usable_memory, gpu.memory / 10 * 9) << name;
     EXPECT_GT(gpu.fp16, 100e12) << name;
     EXPECT_TRUE(gpu.bf16 == gpu.fp16 || gpu.bf16 == 0) << name;
-    EXPECT_TRUE(gpu.fp8 == 0 || (gpu.fp8 > 1.99 * gpu.bf16 && gpu.fp8 < 2.03 * gpu.bf16)) << name << ": dense, twice as fast as bf16";
+    EXPECT_TRUE(gpu.fp8 == 0 || (gpu.fp8 > 1.99 * gpu.bf16 && gpu.fp8 < 2.03 * gpu.bf16))
+        << name << ": dense, twice as fast as bf16";
     EXPECT_GE(gpu.link_bandwidth, gpu.network_bandwidth) << name;
     EXPECT_GE(gpu.host_bandwidth, gpu.network_bandwidth) << name << ": network cards hang on PCIe as well";
     EXPECT_GT(gpu.memory_bandwidth, gpu.link_bandwidth) << name;

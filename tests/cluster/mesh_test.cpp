@@ -23,21 +23,24 @@ TEST(MeshesOf, AreAsManyAsReaLHas) {
 }
 
 TEST(MeshesOf, AreOrderedBySize) {
-  EXPECT_THAT(meshes_of(test::equal_nodes(2, 4)),
-              ElementsAre(Mesh{0, 1}, Mesh{1, 1}, Mesh{2, 1}, Mesh{3, 1}, Mesh{4, 1}, Mesh{5, 1}, Mesh{6, 1}, Mesh{7, 1}, Mesh{0, 2},
-                          Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{0, 4}, Mesh{4, 4}, Mesh{0, 8}));
+  EXPECT_THAT(
+      meshes_of(test::equal_nodes(2, 4)),
+      ElementsAre(Mesh{0, 1}, Mesh{1, 1}, Mesh{2, 1}, Mesh{3, 1}, Mesh{4, 1}, Mesh{5, 1}, Mesh{6, 1}, Mesh{7, 1},
+                  Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{0, 4}, Mesh{4, 4}, Mesh{0, 8}));
 }
 
 TEST(MeshesOf, TakeNodesOfAnySize) {
   // Of six: powers of two 1, 2, 4 and divisors 1, 2, 3.
   EXPECT_THAT(meshes_of(test::equal_nodes(1, 6), 2),
               ElementsAre(Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{0, 3}, Mesh{3, 3}, Mesh{0, 4}, Mesh{0, 6}));
-  EXPECT_THAT(meshes_of(test::equal_nodes(3, 1)), ElementsAre(Mesh{0, 1}, Mesh{1, 1}, Mesh{2, 1}, Mesh{0, 2}, Mesh{1, 2}, Mesh{0, 3}));
+  EXPECT_THAT(meshes_of(test::equal_nodes(3, 1)),
+              ElementsAre(Mesh{0, 1}, Mesh{1, 1}, Mesh{2, 1}, Mesh{0, 2}, Mesh{1, 2}, Mesh{0, 3}));
 }
 
 TEST(MeshesOf, TakeUnequalNodes) {
   EXPECT_THAT(meshes_of(test::cluster_of({4, 2, 3}), 2),
-              ElementsAre(Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{6, 3}, Mesh{0, 4}, Mesh{4, 5}, Mesh{0, 6}, Mesh{0, 9}));
+              ElementsAre(Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{6, 3}, Mesh{0, 4}, Mesh{4, 5},
+                          Mesh{0, 6}, Mesh{0, 9}));
 }
 
 TEST(MeshesOf, MayBeNone) { EXPECT_TRUE(meshes_of(test::equal_nodes(2, 8), 17).empty()); }
@@ -46,8 +49,8 @@ TEST(Mesh, IsSoundInsideANodeOrOfWholeNodes) {
   const Cluster cluster = test::cluster_of({8, 4, 8});
   for (const Mesh mesh : {Mesh{0, 8}, Mesh{0, 20}, Mesh{8, 4}, Mesh{8, 12}, Mesh{1, 2}, Mesh{3, 5}, Mesh{9, 1}})
     EXPECT_TRUE(is_sound(cluster, mesh));
-  for (const Mesh mesh :
-       {Mesh{0, 0}, Mesh{-1, 2}, Mesh{7, 2}, Mesh{0, 10}, Mesh{0, 21}, Mesh{20, 1}, Mesh{4, 8}, Mesh{2'000'000'000, 2'000'000'000}}) {
+  for (const Mesh mesh : {Mesh{0, 0}, Mesh{-1, 2}, Mesh{7, 2}, Mesh{0, 10}, Mesh{0, 21}, Mesh{20, 1}, Mesh{4, 8},
+                          Mesh{2'000'000'000, 2'000'000'000}}) {
     EXPECT_FALSE(is_sound(cluster, mesh)) << mesh.first << " " << mesh.count;
   }
 }
@@ -100,9 +103,11 @@ TEST(ShapeOf, TellsRacksApart) {
 TEST(ShapeOf, TellsUnequalNodesApart) {
   const Cluster cluster = test::cluster_of({8, 4, 8, 4});
   EXPECT_THAT(shape_of(cluster, {0, 20}).parts, ElementsAre(MeshPart{1, 8, 0}, MeshPart{1, 4, 1}, MeshPart{1, 8, 0}));
-  EXPECT_EQ(shape_of(cluster, {0, 12}), shape_of(cluster, {12, 12})) << "the same kinds of node, though in other groups";
+  EXPECT_EQ(shape_of(cluster, {0, 12}), shape_of(cluster, {12, 12}))
+      << "the same kinds of node, though in other groups";
   EXPECT_NE(shape_of(cluster, {0, 12}), shape_of(cluster, {8, 12})) << "another order";
-  EXPECT_NE(shape_of(cluster, {0, 4}), shape_of(cluster, {8, 4})) << "a part of a node of 8, and a node of 4, differ in their group";
+  EXPECT_NE(shape_of(cluster, {0, 4}), shape_of(cluster, {8, 4}))
+      << "a part of a node of 8, and a node of 4, differ in their group";
 }
 
 RC_GTEST_PROP(MeshesOf, AreSoundDistinctAndHoldEveryNode, ()) {

@@ -52,7 +52,8 @@ RC_GTEST_PROP(Batches, PackingIsBetweenTheTokensAndTheSequences, ()) {
   const int sequences = *rc::gen::inRange(1, 257);
   const double cap = *rc::gen::inRange(1000, 5000);
   double tokens = 0;
-  for (int index = 0; index < sequences; ++index) tokens += static_cast<double>(lengths.quantile((index + 0.5) / sequences));
+  for (int index = 0; index < sequences; ++index)
+    tokens += static_cast<double>(lengths.quantile((index + 0.5) / sequences));
   const double micro_batches = count_micro_batches(lengths, sequences, {.tokens = cap});
   RC_ASSERT(micro_batches >= std::ceil(tokens / cap));
   RC_ASSERT(micro_batches <= sequences);

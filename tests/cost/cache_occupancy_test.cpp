@@ -25,7 +25,8 @@ double all_steps(const Occupancy& occupancy) { return steps_of(occupancy, occupa
 
 RC_GTEST_PROP(CacheOccupancy, AllTokensAreAccountedForAndNoneBeyondTheRoom, ()) {
   const double sigma = *rc::gen::inRange(1, 12) / 10.0;
-  const auto lengths = workflow::log_normal_lengths({.mean = 500.0 + *rc::gen::inRange(0, 1000), .sigma = sigma, .cap = 6000});
+  const auto lengths =
+      workflow::log_normal_lengths({.mean = 500.0 + *rc::gen::inRange(0, 1000), .sigma = sigma, .cap = 6000});
   CacheWork work;
   work.sequences = *rc::gen::inRange(1, 3000);
   work.places = *rc::gen::inRange(1, 257);
@@ -39,7 +40,8 @@ RC_GTEST_PROP(CacheOccupancy, AllTokensAreAccountedForAndNoneBeyondTheRoom, ()) 
     RC_ASSERT(part.sequences <= work.places + 1e-6);
     // One runs whatever the room; who is preempted runs half of its last part.
     const double step = static_cast<double>(lengths.longest()) / 64;
-    RC_ASSERT(part.sequences <= 1 + 1e-6 || part.sequences * (work.prompt / work.group + part.context - step) <= work.room * (1 + 1e-6));
+    RC_ASSERT(part.sequences <= 1 + 1e-6 ||
+              part.sequences * (work.prompt / work.group + part.context - step) <= work.room * (1 + 1e-6));
   }
   if (!occupancy.is_short_of_room) RC_ASSERT(occupancy.recomputed == 0.0);
 }
@@ -57,8 +59,8 @@ TEST(CacheOccupancy, WithRoomForAllItIsTheOtherOne) {
 }
 
 TEST(CacheOccupancy, EqualLengthsThatDoNotFitTogetherGoOneBehindTheOther) {
-  // Two sequences of 640 tokens in room for 960: both grow to 480, and what is then preempted of the second waits until the first has
-  // ended.
+  // Two sequences of 640 tokens in room for 960: both grow to 480, and what is then preempted of the second waits until
+  // the first has ended.
   const Occupancy occupancy = cache_occupancy_of(LengthDistribution::fixed(640), {2, 256, 0, 1, 992});
   EXPECT_TRUE(occupancy.is_short_of_room);
   EXPECT_NEAR(occupancy.at_start, 2, 1e-9);

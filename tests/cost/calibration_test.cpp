@@ -32,7 +32,8 @@ Candidate truth() {
 }
 
 std::vector<CalibrationRow> rows() {
-  return {row_of("a", 1, 100, truth()), row_of("a", 2, 10, truth()), row_of("b", 0.5, 300, truth()), row_of("c", 3, 50, truth())};
+  return {row_of("a", 1, 100, truth()), row_of("a", 2, 10, truth()), row_of("b", 0.5, 300, truth()),
+          row_of("c", 3, 50, truth())};
 }
 
 std::vector<Unknown> unknowns() { return {efficiency_unknown("matrix_products"), efficiency_unknown("slot")}; }
@@ -68,7 +69,8 @@ TEST(Calibration, AFitThatIsStoppedGivesTheBestSoFar) {
 TEST(Calibration, AFactOfTheWorkloadIsFittedToo) {
   Candidate start;
   start.workload = {1.0};
-  const CalibrationRow row{"a", "a", {{"total", 5}}, [](const Candidate& one) { return std::vector<double>{2 * one.workload[0]}; }};
+  const CalibrationRow row{
+      "a", "a", {{"total", 5}}, [](const Candidate& one) { return std::vector<double>{2 * one.workload[0]}; }};
   const Fit found = fit({row}, {workload_unknown("factor", 0, 0.5, 4)}, start, {.prior = 1e-6});
   EXPECT_NEAR(found.candidate.workload[0], 2.5, 0.01);
 }

@@ -8,7 +8,8 @@ namespace dovetail::cost {
 namespace {
 
 TEST(Conventions, AreFoundByTheirNames) {
-  EXPECT_THAT(conventions_names(), testing::IsSupersetOf({"megatron", "megatron-bridge", "nanotron", "fsdp1", "deepspeed-3d", "fsdp2"}));
+  EXPECT_THAT(conventions_names(),
+              testing::IsSupersetOf({"megatron", "megatron-bridge", "nanotron", "fsdp1", "deepspeed-3d", "fsdp2"}));
   for (const std::string_view name : conventions_names()) {
     const auto found = find_conventions(name);
     ASSERT_TRUE(found.ok()) << name;

@@ -23,14 +23,16 @@ TEST(EfficiencyFile, WritesWhatItReads) {
     Efficiency read = parse_efficiency(text, "set.json").value();
     EXPECT_EQ(read.name, name);
     EXPECT_EQ(read.error, written.error);
-    for (const EfficiencyConstant& constant : efficiency_constants()) EXPECT_EQ(constant.of(read), constant.of(written)) << constant.name;
+    for (const EfficiencyConstant& constant : efficiency_constants())
+      EXPECT_EQ(constant.of(read), constant.of(written)) << constant.name;
     EXPECT_EQ(efficiency_to_json(read), text);
   }
 }
 
 TEST(EfficiencyFile, WhatItDoesNotSayIsAssumed) {
   const Efficiency read =
-      parse_efficiency("{format: dovetail/efficiency@1, name: x, constants: {slot: 0.002, task: 0}}", "set.yaml").value();
+      parse_efficiency("{format: dovetail/efficiency@1, name: x, constants: {slot: 0.002, task: 0}}", "set.yaml")
+          .value();
   EXPECT_EQ(read.name, "x");
   EXPECT_EQ(read.slot, 0.002);
   EXPECT_EQ(read.task, 0);
@@ -44,10 +46,12 @@ TEST(EfficiencyFile, MistakesHaveTheirPlace) {
               HasSubstr("set.json:3:13: unknown key `slott` in `constants`; did you mean `slot`?"));
   EXPECT_THAT(error_of(begin + "constants: {matrix_products: 0}"),
               HasSubstr("set.json:3:30: `matrix_products` must be a number from 0.1 to 0.85"));
-  EXPECT_THAT(error_of(begin + "constants: {slot: 1e-9}"), HasSubstr("set.json:3:19: `slot` is 1e-9; accepted: 0, or from 1e-05 to 0.1"));
+  EXPECT_THAT(error_of(begin + "constants: {slot: 1e-9}"),
+              HasSubstr("set.json:3:19: `slot` is 1e-9; accepted: 0, or from 1e-05 to 0.1"));
   EXPECT_THAT(error_of(begin), HasSubstr("constants"));
   EXPECT_THAT(error_of("format: dovetail/efficiency@2\nname: x\n"), HasSubstr("set.json:1:9: `format` is"));
-  EXPECT_THAT(error_of("format: dovetail/efficiency@1\nname: 3\nconstants: {}"), HasSubstr("set.json:2:7: `name` is 3"));
+  EXPECT_THAT(error_of("format: dovetail/efficiency@1\nname: 3\nconstants: {}"),
+              HasSubstr("set.json:2:7: `name` is 3"));
 }
 
 }  // namespace

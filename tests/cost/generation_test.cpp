@@ -20,8 +20,8 @@ const char* random_model() { return *rc::gen::element("llama-3.1-8b", "qwen3-30b
 llm::Layout random_layout() { return test::layout_of(1, 1 << *rc::gen::inRange(0, 4), 1 << *rc::gen::inRange(0, 3)); }
 
 /// Decoding on one instance, step by step: sequences in the order of `lengths`, at most `places` at a time.
-double simulated_seconds(const std::vector<std::int64_t>& lengths, std::size_t places, double prompt, const ModelFacts& facts,
-                         const llm::Layout& layout, const Machine& machine) {
+double simulated_seconds(const std::vector<std::int64_t>& lengths, std::size_t places, double prompt,
+                         const ModelFacts& facts, const llm::Layout& layout, const Machine& machine) {
   struct Sequence {
     std::int64_t done = 0;
     std::int64_t length = 0;
@@ -50,10 +50,12 @@ TEST(Generation, AStepOfOneDeviceByHand) {
   efficiency.decode_sequence = 1e-5;
   const Machine machine = test::h100_machine(1, efficiency);
   EXPECT_DOUBLE_EQ(key_value_bytes(facts, layout), 131'072);
-  // Reading 7.5 billion weights (all but the embedding) and 100 x 1000 tokens at 0.75 x 3.35 TB/s takes longer than the products.
+  // Reading 7.5 billion weights (all but the embedding) and 100 x 1000 tokens at 0.75 x 3.35 TB/s takes longer than the
+  // products.
   const double weights = 2 * (8'030'261'248.0 - 128'256.0 * 4096);
   const double reading = (weights + 100.0 * 1000 * 131'072) / (0.75 * 3350e9);
-  EXPECT_NEAR(decode_step_seconds(facts, layout, 100, 1000, machine, efficiency), reading + 32 * 2e-5 + 2e-3 + 100 * 1e-5, 1e-12);
+  EXPECT_NEAR(decode_step_seconds(facts, layout, 100, 1000, machine, efficiency),
+              reading + 32 * 2e-5 + 2e-3 + 100 * 1e-5, 1e-12);
 }
 
 TEST(Generation, AStepTakesNoLessThanLaunchingItsKernels) {
@@ -64,7 +66,9 @@ TEST(Generation, AStepTakesNoLessThanLaunchingItsKernels) {
   efficiency.decode_step = 2e-3;
   efficiency.decode_sequence = 0;
   const Machine machine = test::h100_machine(1, efficiency);
-  const auto seconds = [&](int tensor) { return decode_step_seconds(facts, test::layout_of(1, tensor, 1), 1, 100, machine, efficiency); };
+  const auto seconds = [&](int tensor) {
+    return decode_step_seconds(facts, test::layout_of(1, tensor, 1), 1, 100, machine, efficiency);
+  };
   // Two all-reduces in each of 32 layers begin with the last of t ranks: 1 + 1/2 + ... + 1/t times the mean.
   EXPECT_NEAR(seconds(1), 32 * 5e-3 + 2e-3, 1e-12);
   EXPECT_NEAR(seconds(2), 32 * (5e-3 + 2 * 1e-3 * 1.5) + 2e-3, 1e-12);
@@ -91,7 +95,8 @@ RC_GTEST_PROP(Generation, FewerPlacesAreNeverFaster, ()) {
   const llm::Layout layout = random_layout();
   const Machine machine = test::h100_machine(4);
   const auto prompts = LengthDistribution::fixed(100);
-  const auto responses = workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
+  const auto responses =
+      workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
   const GenerationWork work{256, 1, &prompts, &responses};
   const double places = *rc::gen::inRange(2, 257);
   const double fewer = *rc::gen::inRange(1, static_cast<int>(places));
@@ -111,14 +116,16 @@ TEST(Generation, AgreesWithDecodingStepByStep) {
       const auto responses = workflow::log_normal_lengths({.mean = 700, .sigma = sigma, .cap = 3000});
       const llm::Layout layout = test::layout_of(2, 1, 1);
       const GenerationWork work{256, 1, &prompts, &responses};
-      const GenerationSeconds closed = generation_seconds(facts, layout, work, {static_cast<double>(places), 1e18}, machine, {});
+      const GenerationSeconds closed =
+          generation_seconds(facts, layout, work, {static_cast<double>(places), 1e18}, machine, {});
       constexpr int draws = 12;
       double simulated = 0;
       for (int draw = 0; draw < draws; ++draw) {
         base::Random random(5, static_cast<std::uint64_t>(draw));
         double slowest = 0;
         for (int instance = 0; instance < layout.data; ++instance)
-          slowest = std::max(slowest, simulated_seconds(responses.sample(128, random), places, 120, facts, layout, machine));
+          slowest =
+              std::max(slowest, simulated_seconds(responses.sample(128, random), places, 120, facts, layout, machine));
         simulated += slowest / draws;
       }
       const double error = (closed.full + closed.tail + closed.imbalance) / simulated - 1;
@@ -137,7 +144,8 @@ TEST(Generation, TheSlowestInstanceTakesWhatDecodingStepByStepSays) {
   // A cap that some sequences of every instance reach, so that all of them decode as many steps.
   const auto responses = workflow::log_normal_lengths({.mean = 500, .sigma = 1.0, .cap = 1000});
   constexpr int sequences = 128;
-  const GenerationSeconds closed = generation_seconds(facts, layout, {8 * sequences, 1, &prompts, &responses}, {256, 1e18}, machine, {});
+  const GenerationSeconds closed =
+      generation_seconds(facts, layout, {8 * sequences, 1, &prompts, &responses}, {256, 1e18}, machine, {});
   constexpr int draws = 40;
   double beyond = 0;
   double slowest_of_all = 0;
@@ -162,7 +170,8 @@ RC_GTEST_PROP(Generation, NoInstanceIsSlowerThanAnotherWithEqualLengthsOrAlone, 
   const Machine machine = test::h100_machine(4);
   const auto prompts = LengthDistribution::fixed(100);
   const auto equal = LengthDistribution::fixed(*rc::gen::inRange(1, 4000));
-  const auto different = workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
+  const auto different =
+      workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = 2000});
   const double places = *rc::gen::inRange(1, 257);
   const auto imbalance = [&](const LengthDistribution& responses, int instances) {
     const GenerationWork work{64.0 * instances, 1, &prompts, &responses};
@@ -204,7 +213,8 @@ TEST(Generation, SecondsGrowSteadilyAsMemoryShrinks) {
   double before = 0;
   for (double tokens = 400e3; tokens > 10e3; tokens *= 0.97) {
     const double seconds =
-        generation_seconds(facts, test::layout_of(2, 1, 1), work, {256, tokens * 131'072.0}, test::h100_machine(1), {}).sum();
+        generation_seconds(facts, test::layout_of(2, 1, 1), work, {256, tokens * 131'072.0}, test::h100_machine(1), {})
+            .sum();
     EXPECT_NEAR(before > 0 ? seconds / before : 1, 1, 0.06) << tokens;
     before = seconds;
   }
@@ -220,7 +230,8 @@ TEST(Generation, ARefitGathersOrIsBroadcast) {
   const double bytes = 2 * 8'030'261'248.0;
   const double fixed = 3 + 291e-3;
   EXPECT_NEAR(weight_sync_seconds(facts, 16, false, machine, efficiency), fixed + bytes / (0.93 * 50e9) / 0.5, 1e-9);
-  EXPECT_NEAR(weight_sync_seconds(facts, 8, false, test::h100_machine(1), efficiency), fixed + bytes / (0.8 * 450e9) / 0.5, 1e-9);
+  EXPECT_NEAR(weight_sync_seconds(facts, 8, false, test::h100_machine(1), efficiency),
+              fixed + bytes / (0.8 * 450e9) / 0.5, 1e-9);
   EXPECT_NEAR(weight_sync_seconds(facts, 16, true, machine, efficiency),
               fixed + cluster::broadcast_seconds(machine.links, {16, 8}, bytes) / 0.5, 1e-9);
 }

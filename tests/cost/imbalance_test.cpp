@@ -15,7 +15,8 @@ namespace {
 using workflow::LengthDistribution;
 
 LengthDistribution random_lengths() {
-  return workflow::log_normal_lengths({.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = *rc::gen::inRange(600, 8000)});
+  return workflow::log_normal_lengths(
+      {.mean = 500, .sigma = *rc::gen::inRange(1, 12) / 10.0, .cap = *rc::gen::inRange(600, 8000)});
 }
 
 SequenceSeconds random_seconds() { return {*rc::gen::inRange(0, 100) * 1e-6, *rc::gen::inRange(1, 100) * 1e-9}; }
@@ -38,8 +39,8 @@ TEST(Imbalance, NoneOfOneInstanceNorOfEqualLengths) {
 }
 
 /// What the slowest instance takes beyond the average one, the mean of that many deals.
-double dealt_seconds(const SequenceSeconds& added, double prompt, const LengthDistribution& lengths, int sequences, int instances,
-                     int deals) {
+double dealt_seconds(const SequenceSeconds& added, double prompt, const LengthDistribution& lengths, int sequences,
+                     int instances, int deals) {
   base::Random random(7, static_cast<std::uint64_t>(instances));
   double beyond = 0;
   for (int deal = 0; deal < deals; ++deal) {
@@ -84,7 +85,8 @@ RC_GTEST_PROP(Imbalance, RisesWithInstancesAndWithTheRootOfSequences, ()) {
   const double seconds = imbalance_seconds(added, prompt, lengths, sequences, instances);
   RC_ASSERT(seconds >= 0);
   RC_ASSERT(imbalance_seconds(added, prompt, lengths, sequences, instances + 1) > seconds);
-  RC_ASSERT(std::abs(imbalance_seconds(added, prompt, lengths, 4 * sequences, instances) - 2 * seconds) <= 1e-12 * seconds);
+  RC_ASSERT(std::abs(imbalance_seconds(added, prompt, lengths, 4 * sequences, instances) - 2 * seconds) <=
+            1e-12 * seconds);
 }
 
 RC_GTEST_PROP(Imbalance, GrowsWithWhatASequenceAddsAndNotWithAllOfTheSameLength, ()) {

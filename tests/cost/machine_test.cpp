@@ -34,8 +34,10 @@ TEST(Machine, GroupsOfALayoutCountTensorFirst) {
 
 TEST(Machine, StagesThatFillANodeSendOverTheNetwork) {
   const Machine machine = test::h100_machine(2);
-  EXPECT_EQ(next_stage_seconds(test::layout_of(1, 8, 2), machine, 1e6), cluster::send_seconds(machine.links.between, 1e6));
-  EXPECT_EQ(next_stage_seconds(test::layout_of(1, 4, 4), machine, 1e6), cluster::send_seconds(machine.links.inside, 1e6));
+  EXPECT_EQ(next_stage_seconds(test::layout_of(1, 8, 2), machine, 1e6),
+            cluster::send_seconds(machine.links.between, 1e6));
+  EXPECT_EQ(next_stage_seconds(test::layout_of(1, 4, 4), machine, 1e6),
+            cluster::send_seconds(machine.links.inside, 1e6));
 }
 
 TEST(Machine, UnequalNodesAreAsSlowAsTheWorstOfEach) {

@@ -30,7 +30,8 @@ TEST(ModelFacts, ATokenIsScoredAgainstAllBeforeIt) {
 TEST(ModelFacts, MoreTokensTouchMoreExperts) {
   const ModelFacts facts = test::facts_of_bundled("qwen3-30b-a3b");
   const auto all = static_cast<double>(facts.parameters.all - facts.parameters.embedding);
-  EXPECT_NEAR(touched_parameters(facts, 1), static_cast<double>(facts.parameters.active - facts.parameters.embedding), 1);
+  EXPECT_NEAR(touched_parameters(facts, 1), static_cast<double>(facts.parameters.active - facts.parameters.embedding),
+              1);
   EXPECT_NEAR(touched_parameters(facts, 1e6), all, 1);
   for (double sequences = 1; sequences < 300; sequences *= 2)
     EXPECT_LT(touched_parameters(facts, sequences), touched_parameters(facts, 2 * sequences));

@@ -36,10 +36,12 @@ TEST(Passes, AForwardOnOneDeviceIsItsFlops) {
   EXPECT_DOUBLE_EQ(pass.sum(), llm::forward_flops(facts.model, tokens) / (0.5 * 989e12));
   // Twice the products, two and a half times the scores; one more of both where all is computed again.
   const double scores = 32 * facts.scores * tokens.squares / (0.5 * 989e12);
-  EXPECT_NEAR(backward_pass(facts, layout, stage, tokens, machine, efficiency).sum(), 2 * pass.sum() + 0.5 * scores, 1e-12);
+  EXPECT_NEAR(backward_pass(facts, layout, stage, tokens, machine, efficiency).sum(), 2 * pass.sum() + 0.5 * scores,
+              1e-12);
   llm::Layout again = layout;
   again.recomputation = llm::Recomputation::full;
-  EXPECT_NEAR(backward_pass(facts, again, stage, tokens, machine, efficiency).sum(), 3 * pass.sum() + 0.5 * scores, 1e-12);
+  EXPECT_NEAR(backward_pass(facts, again, stage, tokens, machine, efficiency).sum(), 3 * pass.sum() + 0.5 * scores,
+              1e-12);
 }
 
 TEST(Passes, TensorParallelismCutsProductsAndReducesTwiceALayer) {
@@ -73,7 +75,8 @@ TEST(Passes, ExpertsAreSentTwiceAndLaunchedApart) {
   llm::Layout layout = test::layout_of(8, 1, 1);
   layout.expert = 8;
   const Machine machine = test::h100_machine(1);
-  const PassSeconds pass = forward_pass(facts, layout, layers_of_stage(facts, layout, 0), {1024, 0}, machine, efficiency);
+  const PassSeconds pass =
+      forward_pass(facts, layout, layers_of_stage(facts, layout, 0), {1024, 0}, machine, efficiency);
   const double bytes = 1024.0 * 8 * 2048 * 2;
   EXPECT_DOUBLE_EQ(pass.communication, 2 * 48 * cluster::all_to_all_seconds(machine.links, {8, 8}, bytes));
   EXPECT_DOUBLE_EQ(pass.launch, 48e-3);
@@ -89,7 +92,8 @@ TEST(Pipeline, KnownAnswers) {
 }
 
 RC_GTEST_PROP(Pipeline, OneStageHasNoBubbles, ()) {
-  const PipelineSeconds pipeline = pipeline_seconds({{*rc::gen::inRange(1, 99) / 7.0, 1, 2}}, *rc::gen::inRange(1, 50), 1, 0, 0);
+  const PipelineSeconds pipeline =
+      pipeline_seconds({{*rc::gen::inRange(1, 99) / 7.0, 1, 2}}, *rc::gen::inRange(1, 50), 1, 0, 0);
   RC_ASSERT(pipeline.bubbles == 0);
   RC_ASSERT(pipeline.seconds == pipeline.slowest.sum());
 }
@@ -104,7 +108,8 @@ RC_GTEST_PROP(Pipeline, TheSlowestStageCounts, ()) {
   std::vector<PassSeconds> stages = random_stages();
   const double micro_batches = *rc::gen::inRange(1, 50);
   const double before = pipeline_seconds(stages, micro_batches, 1, 0, 0).seconds;
-  const auto slowest = std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) { return a.sum() < b.sum(); });
+  const auto slowest =
+      std::max_element(stages.begin(), stages.end(), [](const auto& a, const auto& b) { return a.sum() < b.sum(); });
   RC_ASSERT(before >= micro_batches * slowest->sum());
   slowest->compute += 1;
   RC_ASSERT(std::abs(pipeline_seconds(stages, micro_batches, 1, 0, 0).seconds - before - micro_batches) < 1e-9);

@@ -59,7 +59,8 @@ ModelFacts profiled_facts(double factor, int tensor) {
   for (const double context : {128.0, 4096.0}) {
     ProfileCurve curve{context, {}};
     for (const double sequences : {1.0, 64.0, 256.0})
-      curve.points.push_back({sequences, factor * decode_step_seconds(bare_facts(), layout, sequences, context, test_machine(), {})});
+      curve.points.push_back(
+          {sequences, factor * decode_step_seconds(bare_facts(), layout, sequences, context, test_machine(), {})});
     layer.decode.push_back(curve);
   }
   ModelFacts facts = bare_facts();
@@ -99,7 +100,8 @@ TEST(Profile, TwiceAsSlowTakesTwiceTheComputation) {
   for (const double sequences : {1.0, 64.0, 1000.0})
     for (const double context : {16.0, 128.0, 4096.0, 100'000.0}) {
       const double usual = decode_step_seconds(bare_facts(), layout, sequences, context, test_machine(), {});
-      EXPECT_NEAR(decode_step_seconds(profiled_facts(2, 2), layout, sequences, context, test_machine(), {}), 2 * usual, 1e-9 * usual);
+      EXPECT_NEAR(decode_step_seconds(profiled_facts(2, 2), layout, sequences, context, test_machine(), {}), 2 * usual,
+                  1e-9 * usual);
     }
 }
 
@@ -184,11 +186,13 @@ TEST(ProfileFile, MistakesHaveTheirPlace) {
   EXPECT_THAT(error_with("tensor: 2", "tensors: 2"), HasSubstr("profile.yaml:6:5: unknown key `tensors`"));
   EXPECT_THAT(error_with("tensor: 2", "tensor: 0"), HasSubstr("profile.yaml:6:13: `tensor`"));
   EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));
-  EXPECT_THAT(error_with("[2048, 4096]", "[4096, 2048]"), HasSubstr("profile.yaml:8:39: `tokens` come in no rising order"));
+  EXPECT_THAT(error_with("[2048, 4096]", "[4096, 2048]"),
+              HasSubstr("profile.yaml:8:39: `tokens` come in no rising order"));
   EXPECT_THAT(error_with("[2048, 4096]", "[2048]"), HasSubstr("there are 1 tokens and 2 seconds"));
   EXPECT_THAT(error_with("0.001,", "-1,"), HasSubstr("`seconds` must be a number"));
   EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 stands twice"));
-  EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"), HasSubstr("profile.yaml:6:14: the model has no experts"));
+  EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"),
+              HasSubstr("profile.yaml:6:14: the model has no experts"));
   EXPECT_THAT(error_with("layers:", "layers: []\nlayer:"), HasSubstr("unknown key `layer`"));
 }
 

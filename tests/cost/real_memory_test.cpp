@@ -1,5 +1,5 @@
-// The memory formula of ReaL's planner (arXiv 2406.14088, its estimator's code), as a compatibility check: the golden values were
-// computed from its rules, apart from this code.
+// The memory formula of ReaL's planner (arXiv 2406.14088, its estimator's code), as a compatibility check: the golden
+// values were computed from its rules, apart from this code.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,12 +27,14 @@ struct RealMemory {
 
 /// Counts the embedding three times and every attention as multi-head.
 std::int64_t real_parameters(const llm::Transformer& model) {
-  return 3 * model.vocabulary * model.hidden + (3 * model.hidden * model.width + 4 * model.hidden * model.hidden) * model.layers;
+  return 3 * model.vocabulary * model.hidden +
+         (3 * model.hidden * model.width + 4 * model.hidden * model.hidden) * model.layers;
 }
 
 RealMemory real_training(const llm::Transformer& model, const RealTask& task) {
   const std::int64_t parameters = real_parameters(model);
-  const std::int64_t fixed = 4 * parameters / (task.pipeline * task.model) + 20 * parameters / (task.pipeline * task.data * task.model);
+  const std::int64_t fixed =
+      4 * parameters / (task.pipeline * task.model) + 20 * parameters / (task.pipeline * task.data * task.model);
   const std::int64_t micro = task.batch / (2 * task.pipeline * task.data);
   return {fixed + micro * task.prompt * model.hidden * task.pipeline * 2 / (task.pipeline * task.model), fixed};
 }

@@ -31,7 +31,8 @@ Drawn drawn(const LengthDistribution& lengths, int each, int ranks, int draws, c
   base::Random random(7, 1);
   Drawn mean;
   for (int draw = 0; draw < draws; ++draw) {
-    const std::vector<std::vector<std::int64_t>> shares = deal(lengths.sample(static_cast<std::size_t>(each * ranks), random), ranks);
+    const std::vector<std::vector<std::int64_t>> shares =
+        deal(lengths.sample(static_cast<std::size_t>(each * ranks), random), ranks);
     llm::Tokens most;
     for (const std::vector<std::int64_t>& share : shares) {
       llm::Tokens tokens;
@@ -79,7 +80,8 @@ void swap_while_it_helps(std::vector<std::vector<std::int64_t>>& shares, std::ve
   }
 }
 
-/// The longest first, each to the rank with the fewest tokens of those that have fewer sequences than others will; then swapped.
+/// The longest first, each to the rank with the fewest tokens of those that have fewer sequences than others will; then
+/// swapped.
 std::vector<std::vector<std::int64_t>> balanced(std::vector<std::int64_t> lengths, int ranks) {
   std::vector<std::vector<std::int64_t>> shares(static_cast<std::size_t>(ranks));
   std::vector<std::int64_t> tokens(shares.size());
@@ -128,7 +130,8 @@ TEST(Shares, SharesAsTheyComeAreThoseOfManyDraws) {
         const auto lengths = workflow::log_normal_lengths({.mean = 500, .sigma = sigma, .cap = 4000});
         const Drawn expected = drawn(lengths, each, ranks, 400, as_they_come);
         const Share share = slowest_share(batch_for(lengths, each, ranks, false), 1, ranks);
-        EXPECT_NEAR(share.tokens.count / expected.most.count, 1, each == 2 ? 0.07 : 0.03) << sigma << " " << each << " " << ranks;
+        EXPECT_NEAR(share.tokens.count / expected.most.count, 1, each == 2 ? 0.07 : 0.03)
+            << sigma << " " << each << " " << ranks;
         EXPECT_NEAR(share.tokens.squares / expected.most.squares, 1, each > 1 && each <= 4 ? 0.25 : 0.15)
             << sigma << " " << each << " " << ranks;
       }
@@ -143,7 +146,8 @@ TEST(Shares, BalancedSharesAreThoseOfManyDraws) {
         const Share share = slowest_share(batch_for(lengths, each, ranks, true), 1, ranks);
         // Two pairs of sequences are not equal even where no single one is too long.
         const double above = share.tokens.count / (each * lengths.mean());
-        EXPECT_NEAR(above * expected.mean / expected.most.count, 1, each == 2 ? 0.1 : 0.05) << sigma << " " << each << " " << ranks;
+        EXPECT_NEAR(above * expected.mean / expected.most.count, 1, each == 2 ? 0.1 : 0.05)
+            << sigma << " " << each << " " << ranks;
       }
 }
 
@@ -153,7 +157,8 @@ std::vector<double> drawn_parts(const LengthDistribution& lengths, int each, int
   std::vector<double> sums(static_cast<std::size_t>(ranks));
   for (int draw = 0; draw < draws; ++draw) {
     std::vector<double> tokens;
-    for (const std::vector<std::int64_t>& share : as_they_come(lengths.sample(static_cast<std::size_t>(each * ranks), random), ranks))
+    for (const std::vector<std::int64_t>& share :
+         as_they_come(lengths.sample(static_cast<std::size_t>(each * ranks), random), ranks))
       tokens.push_back(std::accumulate(share.begin(), share.end(), 0.0));
     std::sort(tokens.begin(), tokens.end(), std::greater<>());
     for (std::size_t rank = 0; rank < tokens.size(); ++rank) sums[rank] += tokens[rank];
@@ -187,7 +192,8 @@ TEST(Shares, BalancedRanksDifferOnlyWhereASequenceIsTooLong) {
   const std::vector<double> parts = shares_of_ranks(few, 1, 4);
   EXPECT_LT(parts[1], 0.5) << "nobody shares a sequence of 100 tokens";
   const double most = slowest_share(few, 1, 4).tokens.count;
-  EXPECT_NEAR(most * std::accumulate(parts.begin(), parts.end(), 0.0), few.tokens.count, 1e-9) << "all tokens are somebody's";
+  EXPECT_NEAR(most * std::accumulate(parts.begin(), parts.end(), 0.0), few.tokens.count, 1e-9)
+      << "all tokens are somebody's";
 }
 
 RC_GTEST_PROP(Shares, NoShareIsBelowTheMeanOrBeyondTheLongest, ()) {

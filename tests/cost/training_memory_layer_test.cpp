@@ -29,7 +29,8 @@ TrainingShape one_sequence() {
   return shape;
 }
 
-std::int64_t kept(const llm::Transformer& model, const llm::Layout& layout, const Conventions& made, bool with_experts = false) {
+std::int64_t kept(const llm::Transformer& model, const llm::Layout& layout, const Conventions& made,
+                  bool with_experts = false) {
   return layer_memory(model, layout, one_sequence(), made, with_experts).kept;
 }
 
@@ -53,7 +54,8 @@ TEST(TrainingMemoryLayer, NanotronKeepsTwoGatheredInputs) {
   llm::Transformer model = bundled("llama-2-7b");
   model.width = 2 * model.hidden;
   // 34h cut and 4h whole: section 7 of the measured rows.
-  EXPECT_EQ(kept(model, tensor_parallel(4, true), conventions("nanotron")), tokens * ((34 * 4096 + 4 * 32) / 4 + 4 * 4096));
+  EXPECT_EQ(kept(model, tensor_parallel(4, true), conventions("nanotron")),
+            tokens * ((34 * 4096 + 4 * 32) / 4 + 4 * 4096));
 }
 
 TEST(TrainingMemoryLayer, FewerKeyValueHeadsThanRanksAreThereSeveralTimes) {
@@ -115,7 +117,8 @@ TEST(TrainingMemoryLayer, SelectivePerOperatorKeepsEverySecondProduct) {
   llm::Layout layout;
   layout.recomputation = llm::Recomputation::selective;
   // Input, q, v, output of attention, gate and down.
-  EXPECT_EQ(kept(bundled("llama-3-8b"), layout, conventions("torchtitan")), tokens * (8 * 4096 + 2 * 1024 + 2 * 14336 + 4 * 32));
+  EXPECT_EQ(kept(bundled("llama-3-8b"), layout, conventions("torchtitan")),
+            tokens * (8 * 4096 + 2 * 1024 + 2 * 14336 + 4 * 32));
   // Flash attention leaves nothing else to recompute.
   EXPECT_EQ(kept(bundled("llama-3-8b"), layout, conventions("megatron")),
             kept(bundled("llama-3-8b"), llm::Layout{}, conventions("megatron")));
@@ -135,7 +138,8 @@ TEST(TrainingMemoryLayer, TheHeadsDummyGradientIsLargerThanFewLogits) {
   TrainingShape shape;
   shape.sequence_length = 16;
   const llm::Transformer model = bundled("llama-3-70b");
-  EXPECT_EQ(loss_bytes(model, llm::Layout{}, shape, conventions("megatron")), 16 * 4 * 8192 + 2 * 128'256 * (16 + 8192));
+  EXPECT_EQ(loss_bytes(model, llm::Layout{}, shape, conventions("megatron")),
+            16 * 4 * 8192 + 2 * 128'256 * (16 + 8192));
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ TEST(TrainingMemory, Llama70BOnTwoStagesByHand) {
   EXPECT_EQ(last.logits, std::int64_t{6 * 128'256 + 4 * 8192} * 4096);
   EXPECT_EQ(last.workspace, 2 * layer + megatron.overhead);
   EXPECT_EQ(memory.worst, 0);
-  EXPECT_NEAR(static_cast<double>(memory.peak().reserved), megatron.reserved_factor * static_cast<double>(memory.peak().allocated()), 1);
+  EXPECT_NEAR(static_cast<double>(memory.peak().reserved),
+              megatron.reserved_factor * static_cast<double>(memory.peak().allocated()), 1);
 }
 
 TEST(TrainingMemory, MicroBatchesInFlight) {
@@ -72,7 +73,8 @@ TEST(TrainingMemory, MicroBatchesInFlight) {
   layout.virtual_stages = 8;
   EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 3), (7 * 4 + 1) / 8.0);
   EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), (7 * 4 + 1 + 6) / 8.0);
-  // Chunks of three and two layers on the first stage. Its 24th forward is of the first chunk, when a backward of the second has ended.
+  // Chunks of three and two layers on the first stage. Its 24th forward is of the first chunk, when a backward of the
+  // second has ended.
   model.layers = 36;
   layout.pipeline = 8;
   layout.virtual_stages = 2;
@@ -87,7 +89,8 @@ TEST(TrainingMemory, MicroBatchesInFlight) {
 TEST(TrainingMemory, ASchedulesPeaksGoBeforeTheRule) {
   const llm::Transformer model = bundled("llama-2-7b");
   TrainingShape shape = shape_of(2048, 1, 8);
-  const std::int64_t rule = training_memory(model, layout_of(1, 1, 4, 1), shape, conventions("megatron")).stages[0].parts.activations;
+  const std::int64_t rule =
+      training_memory(model, layout_of(1, 1, 4, 1), shape, conventions("megatron")).stages[0].parts.activations;
   shape.in_flight = {6, 3, 2, 1};
   const TrainingMemory memory = training_memory(model, layout_of(1, 1, 4, 1), shape, conventions("megatron"));
   EXPECT_EQ(memory.stages[0].parts.activations * 4, rule * 6);
@@ -109,7 +112,8 @@ TEST(TrainingMemory, ContextParallelRanksShareTheOptimizer) {
   llm::Layout layout = layout_of(2, 1, 1, 1);
   layout.context = 4;
   const llm::Transformer model = bundled("llama-2-7b");
-  EXPECT_EQ(static_memory(model, layout, conventions("megatron"), 0).optimizer, 12 * llm::count_parameters(model).all / 8);
+  EXPECT_EQ(static_memory(model, layout, conventions("megatron"), 0).optimizer,
+            12 * llm::count_parameters(model).all / 8);
 }
 
 TEST(TrainingMemory, ExpertsAreSharedByTheirOwnReplicas) {
@@ -139,8 +143,8 @@ TEST(TrainingMemory, ATiedHeadIsThereAgainOnTheLastStage) {
   const llm::Transformer model = bundled("qwen3-0.6b");
   const Conventions nanotron = conventions("nanotron");
   EXPECT_EQ(static_memory(model, layout_of(1, 1, 1, 0), nanotron, 0).weights, 2 * llm::count_parameters(model).all);
-  const std::int64_t both =
-      static_memory(model, layout_of(1, 1, 2, 0), nanotron, 0).weights + static_memory(model, layout_of(1, 1, 2, 0), nanotron, 1).weights;
+  const std::int64_t both = static_memory(model, layout_of(1, 1, 2, 0), nanotron, 0).weights +
+                            static_memory(model, layout_of(1, 1, 2, 0), nanotron, 1).weights;
   EXPECT_EQ(both, 2 * (llm::count_parameters(model).all + model.vocabulary * model.hidden));
 }
 
@@ -189,9 +193,11 @@ TEST(TrainingMemory, UnevenStagesCountTheirOwnLayers) {
 
 /// A sound layout of `model` without sequence parallelism, on at most 64 devices.
 llm::Layout random_layout(const llm::Transformer& model) {
-  llm::Layout layout = layout_of(*rc::gen::element(1, 2, 4), *rc::gen::element(1, 2, 4), *rc::gen::inRange(1, 4), *rc::gen::inRange(0, 4));
+  llm::Layout layout = layout_of(*rc::gen::element(1, 2, 4), *rc::gen::element(1, 2, 4), *rc::gen::inRange(1, 4),
+                                 *rc::gen::inRange(0, 4));
   layout.context = *rc::gen::element(1, 2);
-  layout.recomputation = *rc::gen::element(llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full);
+  layout.recomputation =
+      *rc::gen::element(llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full);
   if (model.experts) {
     layout.expert = *rc::gen::element(1, 2, 4);
     layout.expert_tensor = *rc::gen::element(1, 2);
@@ -200,7 +206,9 @@ llm::Layout random_layout(const llm::Transformer& model) {
   return layout;
 }
 
-TrainingShape random_shape() { return shape_of(*rc::gen::inRange(1, 200), *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 9)); }
+TrainingShape random_shape() {
+  return shape_of(*rc::gen::inRange(1, 200), *rc::gen::inRange(1, 5), *rc::gen::inRange(1, 9));
+}
 
 Conventions random_conventions() {
   const auto names = conventions_names();
@@ -238,11 +246,11 @@ RC_GTEST_PROP(TrainingMemoryProperty, PartsAddUpAndTheWorstStageIsThePeak, ()) {
   RC_ASSERT(memory.stages.size() == static_cast<std::size_t>(layout.pipeline));
   for (const StageMemory& stage : memory.stages) {
     const MemoryParts& parts = stage.parts;
-    for (const std::int64_t part :
-         {parts.weights, parts.gradients, parts.optimizer, parts.activations, parts.logits, parts.gathered, parts.workspace})
+    for (const std::int64_t part : {parts.weights, parts.gradients, parts.optimizer, parts.activations, parts.logits,
+                                    parts.gathered, parts.workspace})
       RC_ASSERT(part >= 0);
-    RC_ASSERT(stage.allocated() ==
-              parts.weights + parts.gradients + parts.optimizer + parts.activations + parts.logits + parts.gathered + parts.workspace);
+    RC_ASSERT(stage.allocated() == parts.weights + parts.gradients + parts.optimizer + parts.activations +
+                                       parts.logits + parts.gathered + parts.workspace);
     RC_ASSERT(stage.allocated() <= memory.peak().allocated());
   }
 }
@@ -273,7 +281,8 @@ RC_GTEST_PROP(TrainingMemoryProperty, MoreRanksNeverTakeMore, ()) {
   for (int llm::Layout::* degree : {&llm::Layout::tensor, &llm::Layout::data, &llm::Layout::context}) {
     llm::Layout more = layout;
     more.*degree *= 2;
-    if (!llm::find_fault(more, model)) RC_ASSERT(training_memory(model, more, shape, made).peak().allocated() <= before);
+    if (!llm::find_fault(more, model))
+      RC_ASSERT(training_memory(model, more, shape, made).peak().allocated() <= before);
   }
 }
 
@@ -301,7 +310,8 @@ TEST(TrainingMemory, MoreTensorParallelRanksTakeLessOfPublishedModels) {
       for (int tensor = 1; tensor <= 8; tensor *= 2) {
         llm::Layout layout = layout_of(1, tensor, 1, 1);
         layout.sequence_parallel = true;
-        const std::int64_t now = training_memory(model, layout, shape_of(4096, 1, 1), conventions(framework)).peak().allocated();
+        const std::int64_t now =
+            training_memory(model, layout, shape_of(4096, 1, 1), conventions(framework)).peak().allocated();
         if (tensor > 1) {
           EXPECT_LT(now, before) << name << " " << framework << " " << tensor;
         }

@@ -22,11 +22,13 @@ std::vector<ChunkPasses> random_chunks(std::size_t count) {
 }
 
 TEST(TrainingPipeline, KnownAnswersByHand) {
-  // Two stages, two micro-batches. Stage 0: F0 0-1, F1 1-2; stage 1: F0 1-3, B0 3-7, F1 7-9, B1 9-13; stage 0: B0 7-9, B1 13-15.
+  // Two stages, two micro-batches. Stage 0: F0 0-1, F1 1-2; stage 1: F0 1-3, B0 3-7, F1 7-9, B1 9-13; stage 0: B0 7-9,
+  // B1 13-15.
   EXPECT_DOUBLE_EQ(seconds({passes(1, 2), passes(2, 4)}, 2, 2), 15);
   // The same with messages of 1: stage 1 begins at 2, and is busy until 14; stage 0's last backward begins at 15.
   EXPECT_DOUBLE_EQ(seconds({passes(1, 2), passes(2, 4)}, 2, 2, 1), 17);
-  // The slow stage first: F0 0-2, F1 2-4; stage 1: F0 2-3, B0 3-5, F1 5-6, B1 6-8; stage 0: B0 5-9, B1 9-13. The textbook formula says 15.
+  // The slow stage first: F0 0-2, F1 2-4; stage 1: F0 2-3, B0 3-5, F1 5-6, B1 6-8; stage 0: B0 5-9, B1 9-13. The
+  // textbook formula says 15.
   EXPECT_DOUBLE_EQ(seconds({passes(2, 4), passes(1, 2)}, 2, 2), 13);
 }
 
@@ -65,9 +67,11 @@ RC_GTEST_PROP(TrainingPipeline, NoFasterThanTheSlowestStageOrOneMicroBatch, ()) 
   for (const ChunkPasses& chunk : chunks) once += chunk.forward.sum() + chunk.backward.sum();
   RC_ASSERT(pipeline.seconds >= once - 1e-9);
   RC_ASSERT(pipeline.seconds >= pipeline.slowest.sum() - 1e-9);
-  RC_ASSERT(std::abs(pipeline.slowest.sum() + pipeline.bubbles + pipeline.transfers - pipeline.seconds) < 1e-9 * pipeline.seconds);
+  RC_ASSERT(std::abs(pipeline.slowest.sum() + pipeline.bubbles + pipeline.transfers - pipeline.seconds) <
+            1e-9 * pipeline.seconds);
   // Interleaved, what is not played follows at a measured pace, which may be a little off.
-  const double least = rounds == 1 || micro_batches <= played_each_stage * stages ? pipeline.seconds : 0.999 * pipeline.seconds;
+  const double least =
+      rounds == 1 || micro_batches <= played_each_stage * stages ? pipeline.seconds : 0.999 * pipeline.seconds;
   RC_ASSERT(training_pipeline_seconds(chunks, stages, micro_batches, hop + 0.125).seconds >= least - 1e-9);
 }
 
@@ -82,7 +86,8 @@ RC_GTEST_PROP(TrainingPipeline, ForwardsAndBackwardsMayBeExchanged, ()) {
   RC_ASSERT(std::abs(seconds(chunks, stages, micro_batches, hop) - before) < 1e-9 * before);
 }
 
-/// What is not played but follows at the pace of the long run hardly differs from what a longer pipeline, which plays more, says.
+/// What is not played but follows at the pace of the long run hardly differs from what a longer pipeline, which plays
+/// more, says.
 RC_GTEST_PROP(TrainingPipeline, LaterMicroBatchesFollowAtTheSamePace, ()) {
   const std::vector<ChunkPasses> chunks = random_chunks(4);
   std::vector<ChunkPasses> longer = chunks;  // with stages that take next to nothing before them

@@ -36,7 +36,8 @@ TEST(Training, KnownAnswerOfOneDevice) {
   EXPECT_NEAR(training.pipeline.seconds, flops / (efficiency.matrix_products * 989e12), 1e-9);
   EXPECT_NEAR(training.optimizer, 4 * 8'030'261'248.0 * 30 / (efficiency.memory_bandwidth * 3350e9), 1e-9);
   const PipelineSeconds inference = inference_seconds(facts, layout, batch, {.sequences = 2}, machine, efficiency);
-  EXPECT_NEAR(inference.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12), 1e-9);
+  EXPECT_NEAR(inference.seconds, llm::forward_flops(facts.model, batch.tokens) / (efficiency.matrix_products * 989e12),
+              1e-9);
 }
 
 TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
@@ -48,8 +49,11 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
   Stepping stepping{4, {.sequences = 2}};
   stepping.optimizer_on_host = true;
-  const auto seconds = [&] { return training_seconds(facts, layout, batch_of(64, lengths), stepping, machine, efficiency); };
-  // All of the model's parameters are stepped in one node; each of 8 devices has an eighth of the transfers, there and back.
+  const auto seconds = [&] {
+    return training_seconds(facts, layout, batch_of(64, lengths), stepping, machine, efficiency);
+  };
+  // All of the model's parameters are stepped in one node; each of 8 devices has an eighth of the transfers, there and
+  // back.
   const double adam = 8'030'261'248.0 * 30 / 120e9;
   const double moved = 8'030'261'248.0 / 8 * 2;
   const double link = efficiency.host_bandwidth * machine.gpu.host_bandwidth;
@@ -85,8 +89,10 @@ RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
   // Longer sequences pack worse, and more micro-batches fill a pipeline better: the numbers stay.
   const MicroBatching one_each{.sequences = 1};
   const double few = training_seconds(facts, layout, batch_of(256, shorter), {2, one_each}, machine, {}).sum();
-  RC_ASSERT(training_seconds(facts, layout, batch_of(256, longer), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
-  RC_ASSERT(training_seconds(facts, layout, batch_of(512, shorter), {2, one_each}, machine, {}).sum() >= few * (1 - 1e-12));
+  RC_ASSERT(training_seconds(facts, layout, batch_of(256, longer), {2, one_each}, machine, {}).sum() >=
+            few * (1 - 1e-12));
+  RC_ASSERT(training_seconds(facts, layout, batch_of(512, shorter), {2, one_each}, machine, {}).sum() >=
+            few * (1 - 1e-12));
   RC_ASSERT(inference_seconds(facts, layout, batch_of(256, shorter), one_each, machine, {}).seconds <= few);
 }
 

@@ -29,13 +29,13 @@ TEST(BruteForce, SolvesOnePipeline) {
 
 /// Two equal models of four stages in opposite directions, `microbatches` each.
 Problem chimera(int microbatches, std::int64_t backward) {
-  return problem_of(
-      4, {chain_model("down", {0, 1, 2, 3}, microbatches, 1, backward), chain_model("up", {3, 2, 1, 0}, microbatches, 1, backward)});
+  return problem_of(4, {chain_model("down", {0, 1, 2, 3}, microbatches, 1, backward),
+                        chain_model("up", {3, 2, 1, 0}, microbatches, 1, backward)});
 }
 
 TEST(BruteForce, FindsChimerasMakespans) {
-  // Four micro-batches of both together on four devices: 2N + D - 2 slots of equal length; with backward twice the forward 16, where
-  // the bound says 15.
+  // Four micro-batches of both together on four devices: 2N + D - 2 slots of equal length; with backward twice the
+  // forward 16, where the bound says 15.
   EXPECT_EQ(brute_force_makespan(graph_of(chimera(2, 1))), Ticks(10));
   EXPECT_EQ(brute_force_makespan(graph_of(chimera(2, 2))), Ticks(16));
 }
@@ -44,7 +44,8 @@ TEST(BruteForce, TradesMemoryForTime) {
   const pipeline::OpGraph graph = graph_of(problem_of(2, {chain_model("a", {0, 1}, 3, 1, 1)}));
   EXPECT_EQ(brute_force_peak(graph, Ticks(8)), Memory(2'000'000));
   EXPECT_EQ(brute_force_peak(graph, Ticks(11)), Memory(2'000'000));
-  EXPECT_EQ(brute_force_peak(graph, Ticks(12)), Memory(1'000'000)) << "three micro-batches, one after the other, of four ticks";
+  EXPECT_EQ(brute_force_peak(graph, Ticks(12)), Memory(1'000'000))
+      << "three micro-batches, one after the other, of four ticks";
 }
 
 TEST(BruteForce, GivesUp) { EXPECT_FALSE(brute_force(graph_of(chimera(2, 2)), {.max_steps = 100})); }
@@ -104,15 +105,17 @@ std::set<std::string> features_of_many(const RandomProblemOptions& options) {
 TEST(RandomProblem, HasEveryFeature) {
   RandomProblemOptions options;
   options.capacity = true;
-  EXPECT_EQ(features_of_many(options), (std::set<std::string>{"capacity", "minibatches", "models", "replicas", "resident", "shared devices",
-                                                              "split", "step 0", "steps", "transfers", "uneven", "weight_activation"}));
+  EXPECT_EQ(features_of_many(options),
+            (std::set<std::string>{"capacity", "minibatches", "models", "replicas", "resident", "shared devices",
+                                   "split", "step 0", "steps", "transfers", "uneven", "weight_activation"}));
 }
 
 TEST(RandomProblem, LeavesOutWhatIsSwitchedOff) {
   RandomProblemOptions options;
   options.max_models = 1;
   options.max_replicas = 1;
-  options.uneven = options.shared_devices = options.transfers = options.split = options.steps = options.resident = false;
+  options.uneven = options.shared_devices = options.transfers = options.split = options.steps = options.resident =
+      false;
   EXPECT_EQ(features_of_many(options), std::set<std::string>{});
 }
 

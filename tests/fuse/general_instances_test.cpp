@@ -47,10 +47,12 @@ TEST(GeneralInstances, CanBeDoneWithinTheirCapacity) {
 TEST(GeneralInstances, AreNotSettledByAConstruction) {
   for (const Instance* instance : general_instances()) {
     const Bounds bounds = bounds_of(instance->problem);
-    for (const auto solve : {solve_1f1b, solve_interleaved_1f1b, solve_zb_h1, solve_zb_h2, solve_zb_v, solve_fused_1f1b, solve_greedy}) {
+    for (const auto solve :
+         {solve_1f1b, solve_interleaved_1f1b, solve_zb_h1, solve_zb_h2, solve_zb_v, solve_fused_1f1b, solve_greedy}) {
       const Answer answer = solve(instance->problem, {});
       const auto* solution = std::get_if<Solution>(&answer);
-      if (solution == nullptr || !pipeline::find_excess(solution->problem, solution->evaluation, std::nullopt).empty()) continue;
+      if (solution == nullptr || !pipeline::find_excess(solution->problem, solution->evaluation, std::nullopt).empty())
+        continue;
       EXPECT_GT(solution->evaluation.makespan, bounds.makespan) << instance->name << ", " << solution->solver.name;
     }
   }

@@ -35,7 +35,8 @@ bool as_good(const pipeline::Evaluation& a, const pipeline::Evaluation& b) {
 }
 
 bool is_covered(const std::vector<Solution>& front, const pipeline::Evaluation& other) {
-  return std::any_of(front.begin(), front.end(), [&](const Solution& solution) { return as_good(solution.evaluation, other); });
+  return std::any_of(front.begin(), front.end(),
+                     [&](const Solution& solution) { return as_good(solution.evaluation, other); });
 }
 
 test::RandomProblemOptions small_problems() {
@@ -165,12 +166,14 @@ RC_GTEST_PROP(Pareto, KeepsTheCapacity, ()) {
   const Problem problem = *test::problems(limited);
   const std::vector<Solution> front = solve_pareto(problem, brief());
   const bool possible = find_impossible(problem, std::nullopt).empty();
-  for (const Solution& solution : front) RC_ASSERT(pipeline::find_excess(problem, solution.evaluation, std::nullopt).empty() == possible);
+  for (const Solution& solution : front)
+    RC_ASSERT(pipeline::find_excess(problem, solution.evaluation, std::nullopt).empty() == possible);
   if (!possible) RC_ASSERT(front.size() == 1U);
 }
 
 TEST(Pareto, TellsEachScheduleThatJoinsTheFrontAndHowFarItIs) {
-  const Problem problem = test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 2, 3), test::chain_model("b", {2, 1, 0}, 5, 1, 2)});
+  const Problem problem =
+      test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 2, 3), test::chain_model("b", {2, 1, 0}, 5, 1, 2)});
   SolveOptions options = brief();
   std::vector<Solution> joined;
   options.on_better = [&](const Solution& solution) { joined.push_back(solution); };

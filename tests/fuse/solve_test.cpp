@@ -23,7 +23,8 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 Problem two_models() {
-  return test::problem_of(4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
+  return test::problem_of(
+      4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
 }
 
 SolveOptions brief() {
@@ -87,7 +88,8 @@ TEST(Solve, EveryOptionOutOfRangeIsNamed) {
   expect_fault([](SolveOptions& options) { options.iterations = 0; }, "iterations is 0");
   expect_fault([](SolveOptions& options) { options.iterations_alone = 0; }, "iterations_alone is 0");
   expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; }, "time_limit_seconds is not above 0");
-  expect_fault([](SolveOptions& options) { options.time_limit_seconds = std::numeric_limits<double>::quiet_NaN(); }, "time_limit_seconds");
+  expect_fault([](SolveOptions& options) { options.time_limit_seconds = std::numeric_limits<double>::quiet_NaN(); },
+               "time_limit_seconds");
   expect_fault([](SolveOptions& options) { options.robustness_percent = 101; }, "robustness_percent is 101");
   expect_fault([](SolveOptions& options) { options.deadline = Ticks(0); }, "deadline is 0");
   expect_fault([](SolveOptions& options) { options.memory_cap = Memory(-1); }, "memory_cap is negative");
@@ -97,7 +99,8 @@ TEST(Solve, EveryOptionOutOfRangeIsNamed) {
   expect_fault([&silent](SolveOptions& options) { options.exchange = &silent; }, "exchange has no all_gather");
   const auto other = solve(test::problem_of(1, {test::chain_model("actor", {0}, 1, 1, 1)}), "gpipe");
   ASSERT_TRUE(other.ok());
-  expect_fault([&other](SolveOptions& options) { options.start = &other->solution; }, "start is a schedule of another problem");
+  expect_fault([&other](SolveOptions& options) { options.start = &other->solution; },
+               "start is a schedule of another problem");
   EXPECT_EQ(find_fault(SolveOptions(), problem), std::nullopt);
 }
 
@@ -105,12 +108,13 @@ TEST(Solve, WhatDoesNotFitIsInfeasibleWithTheExcessOfEachDevice) {
   SolveOptions options = brief();
   options.memory_cap = Memory(1'500'000);
   expect_error(solve(two_models(), "gpipe", options), Failure::infeasible,
-               "no schedule that gpipe found fits the memory; in the one with the least excess device 0 holds 4 and may hold 1.5 (2.5 too "
+               "no schedule that gpipe found fits the memory; in the one with the least excess device 0 holds 4 and "
+               "may hold 1.5 (2.5 too "
                "much); device 1 holds");
   options.memory_cap = Memory(500'000);
-  expect_error(
-      solve(two_models(), "auto", options), Failure::infeasible,
-      "no schedule fits the memory, one micro-batch alone holds more than there is: device 0 holds 1 and may hold 0.5 (0.5 too much)");
+  expect_error(solve(two_models(), "auto", options), Failure::infeasible,
+               "no schedule fits the memory, one micro-batch alone holds more than there is: device 0 holds 1 and may "
+               "hold 0.5 (0.5 too much)");
 }
 
 TEST(Solve, ACancelledSearchAnswersWithTheBestSoFar) {
@@ -249,10 +253,10 @@ RC_GTEST_PROP(Solve, AnswersAreValidAndFitOrSayThatNothingDoes, ()) {
       RC_ASSERT(start->evaluation.makespan <= solved->solution.evaluation.makespan);
       RC_ASSERT(start->evaluation.peak_activation == solved->solution.evaluation.peak_activation);
     } else {
-      const bool names_the_reason =
-          solved.error().failure == Failure::infeasible
-              ? solved.error().message.find("too much") != std::string::npos
-              : solved.error().message.find("is not applicable") != std::string::npos && name != "list" && name != "one-at-a-time";
+      const bool names_the_reason = solved.error().failure == Failure::infeasible
+                                        ? solved.error().message.find("too much") != std::string::npos
+                                        : solved.error().message.find("is not applicable") != std::string::npos &&
+                                              name != "list" && name != "one-at-a-time";
       RC_ASSERT(names_the_reason);
     }
   }

@@ -14,9 +14,9 @@
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/validate.h"
 #include "support/brute_force.h"
+#include "support/effort.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
-#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -140,11 +140,13 @@ TEST(Solvers, WideProblemsStaySmall) {
   const int stages = test::effort(12'000);
   std::vector<int> devices(static_cast<std::size_t>(stages));
   std::iota(devices.begin(), devices.end(), 0);
-  Problem problem = test::problem_of(stages, {test::chain_model("a", devices, 1, 1, 2), test::chain_model("b", devices, 1, 1, 2)});
+  Problem problem =
+      test::problem_of(stages, {test::chain_model("a", devices, 1, 1, 2), test::chain_model("b", devices, 1, 1, 2)});
   EXPECT_EQ(std::get<Solution>(solve_1f1b(problem, {})).evaluation.makespan, Ticks(2 * 3 * stages));
   problem.models.pop_back();
   problem.models[0] = test::chain_model("a", {0}, 2, 1, 2);
-  for (int replica = 1; replica < test::effort(8'000); ++replica) problem.models[0].replicas.push_back({base::DeviceId(replica)});
+  for (int replica = 1; replica < test::effort(8'000); ++replica)
+    problem.models[0].replicas.push_back({base::DeviceId(replica)});
   SolveOptions options = brief();
   options.iterations = 2;
   EXPECT_EQ(std::get<Solution>(solve_annealing(problem, options)).evaluation.makespan, Ticks(6));
@@ -193,8 +195,10 @@ TEST(Annealing, ImprovesOnGreedy) {
 
 TEST(Annealing, PublishedIterationCounts) {
   // ln(stop / start) / ln(cooling), as counted from the repository's parameters.
-  EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp0")->problem)->latency.iterations), 5.99e6, 0.01e6);
-  EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp6")->problem)->latency.iterations), 14.05e6, 0.01e6);
+  EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp0")->problem)->latency.iterations),
+              5.99e6, 0.01e6);
+  EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp6")->problem)->latency.iterations),
+              14.05e6, 0.01e6);
   EXPECT_EQ(published_parameters(pipeline::find_instance("exp2")->problem)->latency.iterations, 0);
   EXPECT_FALSE(published_parameters(pipeline::find_instance("scale64")->problem).has_value());
 }
@@ -205,7 +209,8 @@ TEST(Annealing, FittedCoolingsTakeTheIterationsAskedFor) {
     const AnnealingParameters parameters = fitted_parameters(problem, iterations);
     EXPECT_EQ(parameters.latency.iterations + parameters.memory.iterations, iterations);
     // From start to end the temperature falls to a ten-thousandth.
-    EXPECT_NEAR(std::log(parameters.latency.cooling) * static_cast<double>(parameters.latency.iterations), std::log(1e-4), 1e-6);
+    EXPECT_NEAR(std::log(parameters.latency.cooling) * static_cast<double>(parameters.latency.iterations),
+                std::log(1e-4), 1e-6);
   }
 }
 

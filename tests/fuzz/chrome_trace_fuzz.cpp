@@ -18,7 +18,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   for (const timeline::Counter& counter : trace->counters) {
     DOVETAIL_ASSERT(counter.lane < trace->lanes.size());
-    for (std::size_t i = 1; i < counter.steps.size(); ++i) DOVETAIL_ASSERT(counter.steps[i - 1].first < counter.steps[i].first);
+    for (std::size_t i = 1; i < counter.steps.size(); ++i)
+      DOVETAIL_ASSERT(counter.steps[i - 1].first < counter.steps[i].first);
   }
   return 0;
 }

@@ -6,7 +6,8 @@ namespace base = dovetail::base;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text = dovetail::fuzz::as_text(data, size);
-  for (const auto unit : {base::TimeUnit::tick, base::TimeUnit::s, base::TimeUnit::ms, base::TimeUnit::us, base::TimeUnit::ns}) {
+  for (const auto unit :
+       {base::TimeUnit::tick, base::TimeUnit::s, base::TimeUnit::ms, base::TimeUnit::us, base::TimeUnit::ns}) {
     const auto rounded = base::parse_time(text, unit, base::FineDigits::round_half_up);
     const auto exact = base::parse_time(text, unit, base::FineDigits::refuse);
     const bool agree = !exact.ok() || (rounded.ok() && *rounded == *exact);

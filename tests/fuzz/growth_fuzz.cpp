@@ -1,4 +1,5 @@
-// Reads how lengths grow: as a table, and as the text of an option. What comes out rises by steps and gives lengths at each of them.
+// Reads how lengths grow: as a table, and as the text of an option. What comes out rises by steps and gives lengths at
+// each of them.
 #include <cmath>
 #include <cstddef>
 #include <string_view>
@@ -19,7 +20,8 @@ void check(const study::Growth& growth) {
   const auto lengths = dovetail::workflow::LengthDistribution::fixed(100);
   const auto grown = study::LengthGrowth::of(lengths, growth, 4096);
   if (!grown.ok()) return;
-  for (const study::GrowthPoint& point : growth.points) DOVETAIL_ASSERT(grown->at(static_cast<double>(point.step)).longest() <= 4096);
+  for (const study::GrowthPoint& point : growth.points)
+    DOVETAIL_ASSERT(grown->at(static_cast<double>(point.step)).longest() <= 4096);
 }
 
 }  // namespace

@@ -20,7 +20,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   DOVETAIL_ASSERT(job->fixed.empty() || job->fixed.size() == job->workflow.tasks.size());
   for (std::size_t task = 0; task < job->fixed.size(); ++task)
     if (job->workflow.tasks[task].kind != dovetail::workflow::TaskKind::rule)
-      DOVETAIL_ASSERT(!plan::find_fault(job->fixed[task], plan::model_of(*job, dovetail::workflow::TaskId(task)), job->cluster));
+      DOVETAIL_ASSERT(
+          !plan::find_fault(job->fixed[task], plan::model_of(*job, dovetail::workflow::TaskId(task)), job->cluster));
 
   plan::TaskPlan on_the_first_device;
   on_the_first_device.mesh = {0, 1};

@@ -1,4 +1,5 @@
-// Reads a plan of each of a few jobs; what is read has no fault, is written and read back to the same, and can be timed.
+// Reads a plan of each of a few jobs; what is read has no fault, is written and read back to the same, and can be
+// timed.
 #include <array>
 #include <string>
 
@@ -11,18 +12,23 @@ namespace plan = dovetail::plan;
 
 namespace {
 
-/// Jobs that the plans of the corpus are for: four models on one node; experts, a rule and no critic on several; unequal nodes.
+/// Jobs that the plans of the corpus are for: four models on one node; experts, a rule and no critic on several;
+/// unequal nodes.
 const std::array<plan::Job, 3>& jobs() {
   const auto job = [](const std::string& rest) {
-    return plan::parse_job("{format: dovetail/job@1, workload: {prompts: 64, prompt_length: 100, response_length: 500}, " + rest + "}",
-                           "job")
+    return plan::parse_job(
+               "{format: dovetail/job@1, workload: {prompts: 64, prompt_length: 100, response_length: 500}, " + rest +
+                   "}",
+               "job")
         .value();
   };
-  static const std::array<plan::Job, 3> all{
-      job("algorithm: ppo, models: {actor: llama-2-7b, reward: opt-1.3b}, cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"),
-      job("algorithm: {name: grpo, reward: rule}, models: {actor: mixtral-8x7b}, cluster: {nodes: 4, gpus_per_node: 8, gpu: H100}"),
-      job("algorithm: dpo, models: {actor: {model: qwen3-4b, lora: 8}}, cluster: {groups: [{nodes: 2, gpus_per_node: 3, gpu: H100}, "
-          "{nodes: 1, gpus_per_node: 4, gpu: A100}]}")};
+  static const std::array<plan::Job, 3> all{job("algorithm: ppo, models: {actor: llama-2-7b, reward: opt-1.3b}, "
+                                                "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"),
+                                            job("algorithm: {name: grpo, reward: rule}, models: {actor: mixtral-8x7b}, "
+                                                "cluster: {nodes: 4, gpus_per_node: 8, gpu: H100}"),
+                                            job("algorithm: dpo, models: {actor: {model: qwen3-4b, lora: 8}}, cluster: "
+                                                "{groups: [{nodes: 2, gpus_per_node: 3, gpu: H100}, "
+                                                "{nodes: 1, gpus_per_node: 4, gpu: A100}]}")};
   return all;
 }
 

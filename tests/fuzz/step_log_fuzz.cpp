@@ -8,7 +8,8 @@
 namespace measure = dovetail::measure;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto log = measure::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
+  const auto log =
+      measure::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
   if (!log.ok()) {
     DOVETAIL_ASSERT(!log.error().message.empty());
     return 0;
@@ -24,6 +25,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     return 0;
   }
   DOVETAIL_ASSERT(!run->steps.empty());
-  for (const measure::MeasuredTime& time : run->times) DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
+  for (const measure::MeasuredTime& time : run->times)
+    DOVETAIL_ASSERT(time.spread.steps > 0 && time.spread.least <= time.spread.most);
   return 0;
 }

@@ -13,7 +13,8 @@ namespace {
 /// As the writer orders them: a trace that was read may have them in any order.
 std::vector<std::vector<pipeline::ScheduledOp>> by_start(std::vector<std::vector<pipeline::ScheduledOp>> devices) {
   for (auto& ops : devices)
-    std::sort(ops.begin(), ops.end(), [](const pipeline::ScheduledOp& a, const pipeline::ScheduledOp& b) { return a.start < b.start; });
+    std::sort(ops.begin(), ops.end(),
+              [](const pipeline::ScheduledOp& a, const pipeline::ScheduledOp& b) { return a.start < b.start; });
   return devices;
 }
 

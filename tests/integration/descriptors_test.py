@@ -14,8 +14,17 @@ from pathlib import Path
 SOURCE = Path(".")
 COMPILER = "c++"
 MESSAGE = "each member of the struct has one field in its fields_of"
-EXPECTED = {"Engine", "Offload", "MicroBatching", "Layout", "Transformer", "LatentAttention", "Experts", "AlgorithmOptions",
-            "Software"}
+EXPECTED = {
+    "Engine",
+    "Offload",
+    "MicroBatching",
+    "Layout",
+    "Transformer",
+    "LatentAttention",
+    "Experts",
+    "AlgorithmOptions",
+    "Software",
+}
 
 
 def described():
@@ -36,8 +45,12 @@ def errors_with(header, text):
         changed.write_text(text, encoding="utf-8")
         program = Path(folder) / "program.cpp"
         program.write_text(f'#include "{header.as_posix()}"\n', encoding="utf-8")
-        done = subprocess.run([COMPILER, "-std=c++20", "-fsyntax-only", f"-I{folder}", f"-I{SOURCE / 'src'}", str(program)],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [COMPILER, "-std=c++20", "-fsyntax-only", f"-I{folder}", f"-I{SOURCE / 'src'}", str(program)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return done.stderr if done.returncode else ""
 
 
@@ -50,16 +63,23 @@ class Descriptors(unittest.TestCase):
             with self.subTest(header=header):
                 text = (SOURCE / "src" / header).read_text(encoding="utf-8")
                 for name in names:
-                    text, count = re.subn(rf"^struct {name} {{\n", r"\g<0>  bool forgotten = false;\n", text, flags=re.M)
+                    text, count = re.subn(
+                        rf"^struct {name} {{\n", r"\g<0>  bool forgotten = false;\n", text, flags=re.M
+                    )
                     self.assertEqual(count, 1)
                 errors = errors_with(header, text)
-                self.assertEqual(len(re.findall(f"error: static assertion failed.*{MESSAGE}", errors)), len(names), errors)
+                self.assertEqual(
+                    len(re.findall(f"error: static assertion failed.*{MESSAGE}", errors)), len(names), errors
+                )
 
     def test_take_a_member_with_its_field(self):
         header = Path("plan/task_plan.h")
         text = (SOURCE / "src" / header).read_text(encoding="utf-8")
         text = text.replace("struct Engine {\n", "struct Engine {\n  bool remembered = false;\n")
-        text = text.replace("base::fields<Engine>(\n", 'base::fields<Engine>(\n      field("remembered", &Engine::remembered, Flag{}),\n')
+        text = text.replace(
+            "base::fields<Engine>(\n",
+            'base::fields<Engine>(\n      field("remembered", &Engine::remembered, Flag{}),\n',
+        )
         self.assertEqual(errors_with(header, text), "")
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What README and manual show on a console is what the program prints there today.
 
-The `console` blocks of a page run in order in one empty folder beside `examples`. A line of `...` stands for any lines. Not compared are
-wall times, which differ each time, and the widths of tables, which follow from them.
+The `console` blocks of a page run in order in one empty folder beside `examples`. A line of `...` stands for any lines.
+Not compared are wall times, which differ each time, and the widths of tables, which follow from them.
 
 usage: docs_test.py SOURCE_DIR DOVETAIL
 """
@@ -17,7 +17,8 @@ from pathlib import Path
 
 SOURCE = Path(".")
 DOVETAIL = "dovetail"
-# Not run: several processes are left to mpi_test.py; what follows predicts plans, which takes longer than all the rest together.
+# Not run: several processes are left to mpi_test.py; what follows predicts plans, which takes longer than all the rest
+# together.
 NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain|calibrate)\b")
 BORDER = "-- next command --"
 
@@ -29,7 +30,7 @@ def blocks_of(page):
         commands = []
         for text in re.split(r"^\$ ", found.group(1), flags=re.M)[1:]:
             command = re.match(r"(?:.*\\\n)*.*\n", text).group(0)
-            commands.append((command.rstrip("\n"), text[len(command):].splitlines()))
+            commands.append((command.rstrip("\n"), text[len(command) :].splitlines()))
         blocks.append((page.count("\n", 0, found.start()) + 1, commands))
     return blocks
 
@@ -45,7 +46,9 @@ def without_times(command, lines):
 
 def is_as_shown(shown, printed):
     """Whether `printed` is `shown`, where a line of `...` is any lines."""
-    return re.fullmatch("(?:.*\n)*".join(map(re.escape, re.split(r"^\.\.\.\n", shown, flags=re.M))), printed) is not None
+    return (
+        re.fullmatch("(?:.*\n)*".join(map(re.escape, re.split(r"^\.\.\.\n", shown, flags=re.M))), printed) is not None
+    )
 
 
 class Consoles(unittest.TestCase):
@@ -56,8 +59,16 @@ class Consoles(unittest.TestCase):
         script = "".join(f"{command}\ncode=$?; echo '{BORDER}'; (exit $code)\n" for command, _ in commands)
         environment = {**os.environ, "PATH": f"{Path(DOVETAIL).resolve().parent}:{os.environ['PATH']}", "NO_COLOR": "1"}
         environment.pop("COLUMNS", None)
-        result = subprocess.run(["bash", "-c", script], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                text=True, check=False, timeout=600)
+        result = subprocess.run(
+            ["bash", "-c", script],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=600,
+        )
         shown = re.sub(r"^.*: makespan \S+ \(bound .*\n", "", result.stdout, flags=re.M)
         return shown.split(BORDER + "\n")[:-1]
 

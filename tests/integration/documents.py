@@ -16,7 +16,9 @@ INSTANCES = ["exp2", "exp11"]
 
 
 def dovetail(*arguments, code=0, stdin=None):
-    result = subprocess.run([DOVETAIL, *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=120)
+    result = subprocess.run(
+        [DOVETAIL, *arguments], input=stdin, capture_output=True, text=True, check=False, timeout=120
+    )
     assert result.returncode == code, f"dovetail {' '.join(arguments)} gave {result.returncode}:\n{result.stderr}"
     return result.stdout
 
@@ -37,7 +39,8 @@ def validator_of(name):
 
 
 def changed(document, *steps):
-    """A copy of the document with the value at a path replaced, or removed: (key, ..., value) or (key, ..., REMOVED)."""
+    """A copy of the document with the value at a path replaced, or removed: (key, ..., value) or (key, ...,
+    REMOVED)."""
     result = copy.deepcopy(document)
     for *path, last, value in steps:
         place = result
@@ -52,15 +55,52 @@ def changed(document, *steps):
 
 REMOVED = object()
 # Keys of reports that are there only where they have something to say.
-OPTIONAL = {"claims", "robust", "varied", "stopped_by", "other_layout", "iterations_per_second", "awaits", "line", "column", "published",
-            "price", "device_memory", "source", "doubtful", "measured", "left_out",
-            "lengths", "fastest", "roomiest", "smallest_cluster", "nearest", "repair", "best_plan", "comparison", "part",
-            "over_bound", "not_fused", "fusion", "inter_stage", "intra_stage", "fused_training", "bound_seconds", "fused_bound_seconds",
-            "simulated_seconds", "span_columns", "spans", "memory", "how", "fused"}
+OPTIONAL = {
+    "claims",
+    "robust",
+    "varied",
+    "stopped_by",
+    "other_layout",
+    "iterations_per_second",
+    "awaits",
+    "line",
+    "column",
+    "published",
+    "price",
+    "device_memory",
+    "source",
+    "doubtful",
+    "measured",
+    "left_out",
+    "lengths",
+    "fastest",
+    "roomiest",
+    "smallest_cluster",
+    "nearest",
+    "repair",
+    "best_plan",
+    "comparison",
+    "part",
+    "over_bound",
+    "not_fused",
+    "fusion",
+    "inter_stage",
+    "intra_stage",
+    "fused_training",
+    "bound_seconds",
+    "fused_bound_seconds",
+    "simulated_seconds",
+    "span_columns",
+    "spans",
+    "memory",
+    "how",
+    "fused",
+}
 
 
 def damages_everywhere(value, *path):
-    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its first item. Objects of
+    """Every object with a key more and with a key less, every value with another of the wrong type; of a list in its
+    first item. Objects of
     other formats, which have schemas of their own, are left whole."""
     if path:
         yield (*path, {"colour": "red"} if not isinstance(value, dict) else "red")
@@ -114,7 +154,9 @@ class Documents(unittest.TestCase):
 
     def assert_refused(self, name, document, *damages):
         """Refused: each of the damages, and those that can be made of any document."""
-        parts = {key: part for key, part in document.items() if not isinstance(part, dict) or "format" not in part}  # the schema of another
+        parts = {
+            key: part for key, part in document.items() if not isinstance(part, dict) or "format" not in part
+        }  # the schema of another
         version = int(format_of(name).split("@")[1])
         for damage in (*damages, *damages_everywhere(parts), ("format", f"dovetail/{name}@{version + 1}")):
             with self.subTest(name=name, damage=damage):

@@ -23,15 +23,21 @@ class Examples(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def dovetail(self, *arguments, expect=(0,)):
-        result = subprocess.run([DOVETAIL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120)
-        self.assertIn(result.returncode, expect, f"dovetail {' '.join(map(str, arguments))}:\n{result.stdout}{result.stderr}")
+        result = subprocess.run(
+            [DOVETAIL, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=120
+        )
+        self.assertIn(
+            result.returncode, expect, f"dovetail {' '.join(map(str, arguments))}:\n{result.stdout}{result.stderr}"
+        )
         return result
 
     def test_every_problem_goes_all_the_way(self):
         examples = sorted((SOURCE / "examples").glob("*.yaml"))
         self.assertGreater(len(examples), 8)
-        examples += [SOURCE / "examples" / "general" / f"{group}-{number}.yaml" for group, number in
-                     [("three-models", 3), ("transfer", 4), ("split-backward", 2), ("minibatches", 5)]]
+        examples += [
+            SOURCE / "examples" / "general" / f"{group}-{number}.yaml"
+            for group, number in [("three-models", 3), ("transfer", 4), ("split-backward", 2), ("minibatches", 5)]
+        ]
         for example in examples:
             with self.subTest(example=example.name):
                 self.go_all_the_way(example)
@@ -65,8 +71,17 @@ class Examples(unittest.TestCase):
 
     def test_measured_times_become_a_problem(self):
         problem = self.folder / "measured.yaml"
-        self.dovetail("problem", "--from", SOURCE / "examples" / "timings.csv", "--microbatches", "actor=8", "--microbatches", "critic=8",
-                      "-o", problem)
+        self.dovetail(
+            "problem",
+            "--from",
+            SOURCE / "examples" / "timings.csv",
+            "--microbatches",
+            "actor=8",
+            "--microbatches",
+            "critic=8",
+            "-o",
+            problem,
+        )
         self.go_all_the_way(problem)
 
     def test_a_model_over_its_memory_says_by_how_much(self):

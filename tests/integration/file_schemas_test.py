@@ -59,19 +59,50 @@ class Schemas(unittest.TestCase):
 
     def test_damaged_problems_are_refused(self):
         problem = self.problem_json(str(SOURCE / "examples" / "split-backward.yaml"))
-        self.assert_all_refused(self.problems, problem, [
-            ("format", "dovetail/pipeline-problem@2"), ("format", REMOVED), ("time_unit", "hour"), ("devices", 0), ("devices", "4"),
-            ("models", []), ("models", REMOVED), ("colour", "red"), ("memory", {"capacity": -1}),
-            ("models", 0, "name", 7), ("models", 0, "microbatches", 0), ("models", 0, "forward", REMOVED), ("models", 0, "forward", "fast"),
-            ("models", 0, "devices", []), ("models", 0, "fwd", 2), ("models", 0, "transfer", {"sideways": 1}),
-            ("models", 0, "replicas", [[0, 1, 2, 3]])])  # beside `devices`
+        self.assert_all_refused(
+            self.problems,
+            problem,
+            [
+                ("format", "dovetail/pipeline-problem@2"),
+                ("format", REMOVED),
+                ("time_unit", "hour"),
+                ("devices", 0),
+                ("devices", "4"),
+                ("models", []),
+                ("models", REMOVED),
+                ("colour", "red"),
+                ("memory", {"capacity": -1}),
+                ("models", 0, "name", 7),
+                ("models", 0, "microbatches", 0),
+                ("models", 0, "forward", REMOVED),
+                ("models", 0, "forward", "fast"),
+                ("models", 0, "devices", []),
+                ("models", 0, "fwd", 2),
+                ("models", 0, "transfer", {"sideways": 1}),
+                ("models", 0, "replicas", [[0, 1, 2, 3]]),
+            ],
+        )  # beside `devices`
 
     def test_damaged_schedules_are_refused(self):
         schedule = self.schedule_json(str(SOURCE / "examples" / "two-models.yaml"))
-        self.assert_all_refused(self.schedules, schedule, [
-            ("format", "dovetail/schedule@0"), ("problem", REMOVED), ("problem", "exp5"), ("problem", "models", REMOVED),
-            ("columns", REMOVED), ("columns", ["op"]), ("devices", REMOVED), ("devices", 0, {}), ("makespan", "long"), ("author", "me"),
-            ("optimal", {"makespan": 1}), ("stopped_by", "boredom")])
+        self.assert_all_refused(
+            self.schedules,
+            schedule,
+            [
+                ("format", "dovetail/schedule@0"),
+                ("problem", REMOVED),
+                ("problem", "exp5"),
+                ("problem", "models", REMOVED),
+                ("columns", REMOVED),
+                ("columns", ["op"]),
+                ("devices", REMOVED),
+                ("devices", 0, {}),
+                ("makespan", "long"),
+                ("author", "me"),
+                ("optimal", {"makespan": 1}),
+                ("stopped_by", "boredom"),
+            ],
+        )
 
     def assert_all_refused(self, validator, document, damages):
         validator.validate(document)
@@ -84,29 +115,98 @@ class Schemas(unittest.TestCase):
 
 
 JOB = {
-    "format": "dovetail/job@1", "name": "everything",
-    "algorithm": {"name": "ppo", "reference": "averaged", "reference_decay": 0.99, "reward": "rule", "reward_seconds": 0.1,
-                  "policy_log_probabilities": "trainer", "ptx_tokens": 100},
+    "format": "dovetail/job@1",
+    "name": "everything",
+    "algorithm": {
+        "name": "ppo",
+        "reference": "averaged",
+        "reference_decay": 0.99,
+        "reward": "rule",
+        "reward_seconds": 0.1,
+        "policy_log_probabilities": "trainer",
+        "ptx_tokens": 100,
+    },
     "models": {"actor": "llama-2-7b", "critic": {"model": "models/critic.json", "lora": 8}},
-    "workload": {"prompts": 128, "samples_per_prompt": 4, "mini_batch": 64, "epochs": 1, "prompt_length": 100, "steps_off_policy": 1,
-                 "packing": False, "response_length": {"mean": 1000, "sigma": 0.8, "cap": 4096}},
-    "cluster": {"nodes": 2, "gpus_per_node": 8, "gpu": "H100", "host_memory": "2TB", "price": 2.5,
-                "network": {"bandwidth": "400Gb/s", "latency": "5us", "half_bandwidth_size": "1.5 MiB"}},
+    "workload": {
+        "prompts": 128,
+        "samples_per_prompt": 4,
+        "mini_batch": 64,
+        "epochs": 1,
+        "prompt_length": 100,
+        "steps_off_policy": 1,
+        "packing": False,
+        "response_length": {"mean": 1000, "sigma": 0.8, "cap": 4096},
+    },
+    "cluster": {
+        "nodes": 2,
+        "gpus_per_node": 8,
+        "gpu": "H100",
+        "host_memory": "2TB",
+        "price": 2.5,
+        "network": {"bandwidth": "400Gb/s", "latency": "5us", "half_bandwidth_size": "1.5 MiB"},
+    },
     "software": {"training": "megatron", "efficiency": "h100"},
-    "fixed": {"placement": ["co-located"],
-              "actor_generate": {"devices": 3, "layout": {"tp": 1}, "engine": {"memory_utilization": 0.6}, "offload": []},
-              "actor_train": {"devices": "0-7", "layout": {"dp": 2, "zero": 0}, "micro_batch": {"tokens": 8192}, "offload": ["weights"]}}}
-GRAPH = {"roles": [{"name": "a"}, {"name": "b", "head": "scalar", "initialised_from": "a", "averaged_from": "a", "decay": 0.5}],
-         "tasks": [{"name": "g", "kind": "generate", "role": "a", "inputs": ["p"], "outputs": ["r"], "sequences": 2, "per": "prompt"},
-                   {"name": "i", "kind": "infer", "role": "b", "inputs": ["r"]}, {"name": "c", "kind": "rule", "seconds": 0.5},
-                   {"name": "t", "kind": "train", "role": "a", "extra_tokens": 5}]}
-GROUPS = {"groups": [{"nodes": 2, "gpus_per_node": 8, "gpu": 4090, "host_memory": 0},
-                     {"nodes": 1, "gpus_per_node": 3, "gpu": {
-                         "name": "X", "memory": "80GiB", "usable_memory": 8e10, "bandwidth": "3.35TB/s", "bf16": "989TFLOP/s", "fp16": 9e14,
-                         "fp8": "2e3 TFLOPS", "link": "450GB/s", "host_link": "512Gbit/s"}}],
-          "networks": [{"name": "rack", "nodes": 2, "bandwidth": 5e10}, {"name": "spine", "latency": "0.01ms"}]}
-CONFIG = {"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
-          "vocab_size": 100, "torch_dtype": "bfloat16"}
+    "fixed": {
+        "placement": ["co-located"],
+        "actor_generate": {"devices": 3, "layout": {"tp": 1}, "engine": {"memory_utilization": 0.6}, "offload": []},
+        "actor_train": {
+            "devices": "0-7",
+            "layout": {"dp": 2, "zero": 0},
+            "micro_batch": {"tokens": 8192},
+            "offload": ["weights"],
+        },
+    },
+}
+GRAPH = {
+    "roles": [
+        {"name": "a"},
+        {"name": "b", "head": "scalar", "initialised_from": "a", "averaged_from": "a", "decay": 0.5},
+    ],
+    "tasks": [
+        {
+            "name": "g",
+            "kind": "generate",
+            "role": "a",
+            "inputs": ["p"],
+            "outputs": ["r"],
+            "sequences": 2,
+            "per": "prompt",
+        },
+        {"name": "i", "kind": "infer", "role": "b", "inputs": ["r"]},
+        {"name": "c", "kind": "rule", "seconds": 0.5},
+        {"name": "t", "kind": "train", "role": "a", "extra_tokens": 5},
+    ],
+}
+GROUPS = {
+    "groups": [
+        {"nodes": 2, "gpus_per_node": 8, "gpu": 4090, "host_memory": 0},
+        {
+            "nodes": 1,
+            "gpus_per_node": 3,
+            "gpu": {
+                "name": "X",
+                "memory": "80GiB",
+                "usable_memory": 8e10,
+                "bandwidth": "3.35TB/s",
+                "bf16": "989TFLOP/s",
+                "fp16": 9e14,
+                "fp8": "2e3 TFLOPS",
+                "link": "450GB/s",
+                "host_link": "512Gbit/s",
+            },
+        },
+    ],
+    "networks": [{"name": "rack", "nodes": 2, "bandwidth": 5e10}, {"name": "spine", "latency": "0.01ms"}],
+}
+CONFIG = {
+    "model_type": "llama",
+    "num_hidden_layers": 2,
+    "hidden_size": 64,
+    "num_attention_heads": 4,
+    "intermediate_size": 128,
+    "vocab_size": 100,
+    "torch_dtype": "bfloat16",
+}
 
 
 class Jobs(unittest.TestCase):
@@ -116,7 +216,9 @@ class Jobs(unittest.TestCase):
     def setUpClass(cls):
         cls.jobs = validator_of("job@1.json")
         cls.plans = validator_of("plan@1.json")
-        cls.files = [path for path in sorted((SOURCE / "examples" / "jobs").iterdir()) if yaml or path.suffix == ".json"]
+        cls.files = [
+            path for path in sorted((SOURCE / "examples" / "jobs").iterdir()) if yaml or path.suffix == ".json"
+        ]
 
     def load(self, path):
         text = path.read_text(encoding="utf-8")
@@ -140,38 +242,83 @@ class Jobs(unittest.TestCase):
 
     def test_what_the_readers_take_is_accepted(self):
         accepted = [
-            (), ("name", REMOVED), ("algorithm", "reinforce++"), ("algorithm", {"name": "sft"}),
-            ("algorithm", {"name": "dpo", "ptx_tokens": 5}), ("algorithm", GRAPH), ("cluster", GROUPS), ("models", "actor", CONFIG),
-            ("workload", "mini_batch", REMOVED), ("software", {}), ("software", "prefetch", True),
-            ("fixed", {}), ("fixed", "actor_train", {}), ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
-            ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40})]
+            (),
+            ("name", REMOVED),
+            ("algorithm", "reinforce++"),
+            ("algorithm", {"name": "sft"}),
+            ("algorithm", {"name": "dpo", "ptx_tokens": 5}),
+            ("algorithm", GRAPH),
+            ("cluster", GROUPS),
+            ("models", "actor", CONFIG),
+            ("workload", "mini_batch", REMOVED),
+            ("software", {}),
+            ("software", "prefetch", True),
+            ("fixed", {}),
+            ("fixed", "actor_train", {}),
+            ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
+            ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40}),
+        ]
         for damage in accepted:
             with self.subTest(damage=damage):
                 self.jobs.validate(changed(JOB, damage) if damage else JOB)
 
     def test_damaged_jobs_are_refused(self):
         refused = [
-            ("format", "dovetail/job@2"), ("name", ""), ("colour", "red"), ("algorithm", "gppo"), ("algorithm", "reward", "model"),
-            ("algorithm", "reference", "pass"), ("algorithm", {"name": "dpo", "reward": "rule"}),
-            ("algorithm", {"name": "dpo", "reference": "skip"}), ("algorithm", "reference_decay", 1),
-            ("models", "actor", 7), ("models", "actor", {"lora": 7}), ("models", "critic", "lora", 0),
-            ("models", "actor", {"model_type": "gpt"}), ("workload", "prompts", 0), ("workload", "mini_batches", 2),
-            ("workload", "packing", 1), ("workload", "response_length", 0), ("workload", "response_length", {"p50": 5}),
+            ("format", "dovetail/job@2"),
+            ("name", ""),
+            ("colour", "red"),
+            ("algorithm", "gppo"),
+            ("algorithm", "reward", "model"),
+            ("algorithm", "reference", "pass"),
+            ("algorithm", {"name": "dpo", "reward": "rule"}),
+            ("algorithm", {"name": "dpo", "reference": "skip"}),
+            ("algorithm", "reference_decay", 1),
+            ("models", "actor", 7),
+            ("models", "actor", {"lora": 7}),
+            ("models", "critic", "lora", 0),
+            ("models", "actor", {"model_type": "gpt"}),
+            ("workload", "prompts", 0),
+            ("workload", "mini_batches", 2),
+            ("workload", "packing", 1),
+            ("workload", "response_length", 0),
+            ("workload", "response_length", {"p50": 5}),
             ("workload", "prompt_length", {"column": "x"}),
-            ("workload", "response_length", "sigma", 6), ("cluster", "groups", GROUPS["groups"]),
-            ("cluster", "networks", GROUPS["networks"]), ("cluster", "gpu", REMOVED),
-            ("cluster", "gpu", {"name": "X", "memory": 1e9, "bandwidth": 1e9}), ("cluster", "price", "2.5 EUR"),
-            ("cluster", "host_memory", "lots"), ("cluster", "network", "bandwidth", "50GB"), ("cluster", "network", "latency", "5 GB"),
-            ("cluster", "network", "latency", 5), ("software", "engine", "vllm"), ("software", "prefetch", "yes"),
-            ("fixed", []), ("fixed", "placement", []), ("fixed", "placement", "co-located"), ("fixed", "placement", ["a", "a"]),
+            ("workload", "response_length", "sigma", 6),
+            ("cluster", "groups", GROUPS["groups"]),
+            ("cluster", "networks", GROUPS["networks"]),
+            ("cluster", "gpu", REMOVED),
+            ("cluster", "gpu", {"name": "X", "memory": 1e9, "bandwidth": 1e9}),
+            ("cluster", "price", "2.5 EUR"),
+            ("cluster", "host_memory", "lots"),
+            ("cluster", "network", "bandwidth", "50GB"),
+            ("cluster", "network", "latency", "5 GB"),
+            ("cluster", "network", "latency", 5),
+            ("software", "engine", "vllm"),
+            ("software", "prefetch", "yes"),
+            ("fixed", []),
+            ("fixed", "placement", []),
+            ("fixed", "placement", "co-located"),
+            ("fixed", "placement", ["a", "a"]),
             ("fixed", "actor_train", 3),
-            ("fixed", "actor_train", "task", "actor_train"), ("fixed", "actor_train", "devices", "0-"),
-            ("fixed", "actor_train", "layout", "dp", 0), ("fixed", "actor_train", "engine", {}),
-            ("fixed", "actor_train", "micro_batch", {}), ("fixed", "actor_generate", "engine", "max_seqs", 1),
-            ("fixed", "actor_generate", "offload", ["all"])]
+            ("fixed", "actor_train", "task", "actor_train"),
+            ("fixed", "actor_train", "devices", "0-"),
+            ("fixed", "actor_train", "layout", "dp", 0),
+            ("fixed", "actor_train", "engine", {}),
+            ("fixed", "actor_train", "micro_batch", {}),
+            ("fixed", "actor_generate", "engine", "max_seqs", 1),
+            ("fixed", "actor_generate", "offload", ["all"]),
+        ]
         refused += [(key, REMOVED) for key in ["format", "algorithm", "models", "workload", "cluster"]]
-        graph_refused = [("roles", []), ("roles", 1, "decay", REMOVED), ("tasks", 0, "role", REMOVED), ("tasks", 2, "role", "a"),
-                         ("tasks", 1, "seconds", 1), ("tasks", 1, "extra_tokens", 1), ("tasks", 0, "inputs", ["a", "a"]), ("name", "ppo")]
+        graph_refused = [
+            ("roles", []),
+            ("roles", 1, "decay", REMOVED),
+            ("tasks", 0, "role", REMOVED),
+            ("tasks", 2, "role", "a"),
+            ("tasks", 1, "seconds", 1),
+            ("tasks", 1, "extra_tokens", 1),
+            ("tasks", 0, "inputs", ["a", "a"]),
+            ("name", "ppo"),
+        ]
         refused += [("algorithm", changed(GRAPH, damage)) for damage in graph_refused]
         for damage in refused:
             with self.subTest(damage=damage):
@@ -180,17 +327,54 @@ class Jobs(unittest.TestCase):
     def test_damaged_plans_are_refused(self):
         plan = self.load(SOURCE / "examples" / "jobs" / "grpo-8b.plan.json")
         generate, train = 0, 3
-        for damage in [("format", REMOVED), ("tasks", REMOVED), ("tasks", {}), ("placement", 3), ("job", ""), ("colour", "red"),
-                       ("hash", "sha"), ("hash", 64 * "A"), ("job_hash", 64 * "g"), ("job_hash", 0)] + [
-                ("tasks", train, *step) for step in [
-                    ("task", REMOVED), ("devices", REMOVED), ("layout", REMOVED), ("devices", "0-"), ("devices", [0, 7]), ("devices", -1),
-                    ("layout", "dp", 0), ("layout", "data", 8), ("layout", "zero", 4), ("layout", "recompute", "some"),
-                    ("layout", "stage_layers", [-1]), ("layout", "sequence_parallel", 1), ("micro_batch", {}),
-                    ("micro_batch", {"tokens": 1, "count": 1}), ("micro_batch", {"tokens": 0}), ("engine", {}), ("offload", ["weight"]),
-                    ("offload", ["weights", "weights"])]] + [
-                ("tasks", generate, "engine", *step) for step in [
-                    ("memory_utilization", 0), ("memory_utilization", 1.1), ("memory_utilization", "0.9"), ("max_num_seqs", 0),
-                    ("max_seqs", 8), ("cuda_graphs", "yes")]]:
+        for damage in (
+            [
+                ("format", REMOVED),
+                ("tasks", REMOVED),
+                ("tasks", {}),
+                ("placement", 3),
+                ("job", ""),
+                ("colour", "red"),
+                ("hash", "sha"),
+                ("hash", 64 * "A"),
+                ("job_hash", 64 * "g"),
+                ("job_hash", 0),
+            ]
+            + [
+                ("tasks", train, *step)
+                for step in [
+                    ("task", REMOVED),
+                    ("devices", REMOVED),
+                    ("layout", REMOVED),
+                    ("devices", "0-"),
+                    ("devices", [0, 7]),
+                    ("devices", -1),
+                    ("layout", "dp", 0),
+                    ("layout", "data", 8),
+                    ("layout", "zero", 4),
+                    ("layout", "recompute", "some"),
+                    ("layout", "stage_layers", [-1]),
+                    ("layout", "sequence_parallel", 1),
+                    ("micro_batch", {}),
+                    ("micro_batch", {"tokens": 1, "count": 1}),
+                    ("micro_batch", {"tokens": 0}),
+                    ("engine", {}),
+                    ("offload", ["weight"]),
+                    ("offload", ["weights", "weights"]),
+                ]
+            ]
+            + [
+                ("tasks", generate, "engine", *step)
+                for step in [
+                    ("memory_utilization", 0),
+                    ("memory_utilization", 1.1),
+                    ("memory_utilization", "0.9"),
+                    ("max_num_seqs", 0),
+                    ("max_seqs", 8),
+                    ("cuda_graphs", "yes"),
+                ]
+            ]
+        ):
             with self.subTest(damage=damage):
                 self.assertFalse(self.plans.is_valid(changed(plan, damage)))
 
@@ -202,20 +386,57 @@ class Measured(Documents):
     def test_profiles(self):
         for path in sorted((SOURCE / "examples" / "profiles").glob("*.yaml")):
             profile = yaml.safe_load(path.read_text(encoding="utf-8"))
-            self.assert_each_refused("profile", profile, ("format", REMOVED), ("name", ""), ("layers", []), ("colour", "red"),
-                                     ("layers", 0, "gpu", 3), ("layers", 0, "model", REMOVED), ("layers", 0, "tensor", 0),
-                                     ("layers", 0, "forward", []), ("layers", 0, "forward", 0, "tokens", [0]),
-                                     ("layers", 0, "decode", 0, "length", 5), ("layers", 0, "backward", 0, "seconds", REMOVED))
+            self.assert_each_refused(
+                "profile",
+                profile,
+                ("format", REMOVED),
+                ("name", ""),
+                ("layers", []),
+                ("colour", "red"),
+                ("layers", 0, "gpu", 3),
+                ("layers", 0, "model", REMOVED),
+                ("layers", 0, "tensor", 0),
+                ("layers", 0, "forward", []),
+                ("layers", 0, "forward", 0, "tokens", [0]),
+                ("layers", 0, "decode", 0, "length", 5),
+                ("layers", 0, "backward", 0, "seconds", REMOVED),
+            )
 
     def test_measurements(self):
         runs = yaml.safe_load((SOURCE / "examples" / "measurements" / "nemo-rl-dense.yaml").read_text(encoding="utf-8"))
         inline = 2
-        self.assert_each_refused("measurement", runs, ("format", REMOVED), ("name", 3), ("rows", []), ("rows", REMOVED), ("colour", "red"),
-                                 ("fit", []), ("fit", ["slott"]), ("fit", ["slot", "slot"]), ("start", {"slott": 1}), ("start", "task", 31),
-                                 ("spread", {"low": 0}), ("spread", {"least": 1}), *[("rows", inline, *step) for step in [
-                                     ("job", REMOVED), ("plan", 3), ("seconds", 0), ("seconds", REMOVED), ("name", ""), ("weight", -1),
-                                     ("job", "format", "dovetail/job@2"), ("plan", "tasks", REMOVED), ("phases", "refit", "5"),
-                                     ("response_length", {"mean": 5}), ("response_length", {"mean": 5, "cap": 9, "sigma": 1})]])
+        self.assert_each_refused(
+            "measurement",
+            runs,
+            ("format", REMOVED),
+            ("name", 3),
+            ("rows", []),
+            ("rows", REMOVED),
+            ("colour", "red"),
+            ("fit", []),
+            ("fit", ["slott"]),
+            ("fit", ["slot", "slot"]),
+            ("start", {"slott": 1}),
+            ("start", "task", 31),
+            ("spread", {"low": 0}),
+            ("spread", {"least": 1}),
+            *[
+                ("rows", inline, *step)
+                for step in [
+                    ("job", REMOVED),
+                    ("plan", 3),
+                    ("seconds", 0),
+                    ("seconds", REMOVED),
+                    ("name", ""),
+                    ("weight", -1),
+                    ("job", "format", "dovetail/job@2"),
+                    ("plan", "tasks", REMOVED),
+                    ("phases", "refit", "5"),
+                    ("response_length", {"mean": 5}),
+                    ("response_length", {"mean": 5, "cap": 9, "sigma": 1}),
+                ]
+            ]
+        )
         both = changed(runs, ("rows", 0, "weight", 1), ("rows", 0, "doubtful", "why"))
         self.assertFalse(self.validator("measurement").is_valid(both))
 
@@ -233,7 +454,11 @@ def references_of(schema):
 
 class Formats(unittest.TestCase):
     def test_every_format_of_the_program_has_a_schema(self):
-        sources = [path.read_text(encoding="utf-8") for path in sorted((SOURCE / "src").rglob("*.*")) if path.suffix in (".cpp", ".h")]
+        sources = [
+            path.read_text(encoding="utf-8")
+            for path in sorted((SOURCE / "src").rglob("*.*"))
+            if path.suffix in (".cpp", ".h")
+        ]
         formats = {name for text in sources for name in re.findall(r'"dovetail/([a-z-]+@[0-9]+)"', text)}
         schemas = {path.name.removesuffix(".json") for path in (SOURCE / "schemas").glob("*@*.json")}
         self.assertGreater(len(formats), 8)
@@ -249,8 +474,12 @@ class Formats(unittest.TestCase):
 
     def test_what_answers_share_is_used(self):
         definitions = json.loads((SOURCE / "schemas" / "definitions.json").read_text(encoding="utf-8"))
-        used = {reference.rpartition("/")[2] for path in (SOURCE / "schemas").glob("*.json")
-                for reference in references_of(json.loads(path.read_text(encoding="utf-8"))) if "definitions.json#" in reference}
+        used = {
+            reference.rpartition("/")[2]
+            for path in (SOURCE / "schemas").glob("*.json")
+            for reference in references_of(json.loads(path.read_text(encoding="utf-8")))
+            if "definitions.json#" in reference
+        }
         used |= {reference.rpartition("/")[2] for reference in references_of(definitions)}
         self.assertEqual(set(definitions["$defs"]) - used, set())
 

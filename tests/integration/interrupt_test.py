@@ -3,8 +3,8 @@
 
 usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--longest SECONDS] [--seed N] [--only TEXT] [--stacks SECONDS]
 
-The tests stop each command at a moment of its first seconds, and leave it time enough for a busy machine. By hand, more of both and less
-to end: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
+The tests stop each command at a moment of its first seconds, and leave it time enough for a busy machine. By hand, more
+of both and less to end: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
 """
 
 import argparse
@@ -26,21 +26,40 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def job(name, algorithm, models, workload, nodes, gpu):
-    return {"format": "dovetail/job@1", "name": name, "algorithm": algorithm, "models": models, "workload": workload,
-            "cluster": {"nodes": nodes, "gpus_per_node": 8, "gpu": gpu, "host_memory": "2TB"}, "software": {"training": "megatron"}}
+    return {
+        "format": "dovetail/job@1",
+        "name": name,
+        "algorithm": algorithm,
+        "models": models,
+        "workload": workload,
+        "cluster": {"nodes": nodes, "gpus_per_node": 8, "gpu": gpu, "host_memory": "2TB"},
+        "software": {"training": "megatron"},
+    }
 
 
 def large_jobs():
     """The jobs that take longest to plan: [name], each a document."""
     rule = {"name": "grpo", "reward": "rule"}
-    grpo = {"prompts": 512, "samples_per_prompt": 16, "mini_batch": 512, "prompt_length": 512,
-            "response_length": {"mean": 4000, "sigma": 0.8, "cap": 16384}}
-    ppo = {"prompts": 1024, "mini_batch": 256, "prompt_length": 512, "response_length": {"mean": 800, "sigma": 0.8, "cap": 4096}}
+    grpo = {
+        "prompts": 512,
+        "samples_per_prompt": 16,
+        "mini_batch": 512,
+        "prompt_length": 512,
+        "response_length": {"mean": 4000, "sigma": 0.8, "cap": 16384},
+    }
+    ppo = {
+        "prompts": 1024,
+        "mini_batch": 256,
+        "prompt_length": 512,
+        "response_length": {"mean": 800, "sigma": 0.8, "cap": 4096},
+    }
     models = {"actor": "llama-3.1-70b", "reward": "llama-3.1-8b"}
-    return [job("deepseek-512", rule, {"actor": "deepseek-v3"}, grpo, 64, "H200"),
-            job("qwen-64", rule, {"actor": "qwen3-30b-a3b"}, grpo, 8, "H100"),
-            job("ppo-64", "ppo", models, ppo, 8, "H100"),
-            job("ppo-1024", "ppo", models, ppo, 128, "H100")]
+    return [
+        job("deepseek-512", rule, {"actor": "deepseek-v3"}, grpo, 64, "H200"),
+        job("qwen-64", rule, {"actor": "qwen3-30b-a3b"}, grpo, 8, "H100"),
+        job("ppo-64", "ppo", models, ppo, 8, "H100"),
+        job("ppo-1024", "ppo", models, ppo, 128, "H100"),
+    ]
 
 
 def commands(source, folder):
@@ -136,7 +155,12 @@ class Run:
 
     @staticmethod
     def print_stack(pid):
-        done = subprocess.run(["gdb", "-batch", "-ex", "thread apply all bt 14", "-p", str(pid)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["gdb", "-batch", "-ex", "thread apply all bt 14", "-p", str(pid)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         for line in done.stdout.splitlines():
             found = re.match(r"#\d+ .*? in (.*?) \(", line)
             if found and "dovetail" in found[1]:
@@ -169,10 +193,14 @@ def main():
     parser.add_argument("dovetail", type=lambda path: str(Path(path).resolve()))
     parser.add_argument("--moments", type=int, default=1, help="at which each command is stopped")
     parser.add_argument("--limit", type=float, default=3, help="seconds in which it has to end")
-    parser.add_argument("--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped")
+    parser.add_argument(
+        "--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="commands with this in their arguments")
-    parser.add_argument("--stacks", type=float, help="print where a command is so many seconds after the signal (needs gdb)")
+    parser.add_argument(
+        "--stacks", type=float, help="print where a command is so many seconds after the signal (needs gdb)"
+    )
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
     failed = 0

@@ -8,21 +8,48 @@ import re
 import subprocess
 import sys
 import unittest
+from collections import Counter
 from pathlib import Path
 
 # A folder includes only itself and folders before it (docs/architecture.md).
-LAYERS = ["base", "parallel", "pipeline", "timeline", "fuse", "llm", "cluster", "workflow", "plan", "realloc", "batching", "cost",
-          "simulate", "predict", "planner", "measure", "study", "answer", "report", "cli"]
+LAYERS = [
+    "base",
+    "parallel",
+    "pipeline",
+    "timeline",
+    "fuse",
+    "llm",
+    "cluster",
+    "workflow",
+    "plan",
+    "realloc",
+    "batching",
+    "cost",
+    "simulate",
+    "predict",
+    "planner",
+    "measure",
+    "study",
+    "answer",
+    "report",
+    "cli",
+]
 # Folders within a folder, likewise; the files beside them may include all of them.
-ROOMS = {"pipeline": ["problem", "schedule", "formats"],
-         "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
-         "predict": ["closed_form", "played"],
-         "planner": ["space", "bound", "search", "rank", "advice"],
-         "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
-         "report": ["text", "page", "drawing", "schedule", "iteration", "overlay"]}
+ROOMS = {
+    "pipeline": ["problem", "schedule", "formats"],
+    "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
+    "predict": ["closed_form", "played"],
+    "planner": ["space", "bound", "search", "rank", "advice"],
+    "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
+    "report": ["text", "page", "drawing", "schedule", "iteration", "overlay"],
+}
 LEAVES = ["mpi", "runtime"]  # may include every layer but cli; nothing includes them
 MOST_FUNCTION_LINES = 60
 MOST_FILE_LINES = 500
+MOST_COLUMNS = 120
+# Of the lines of src: a folder with its rooms, and the files of one folder, its rooms apart.
+MOST_OF_FOLDER = 0.18
+MOST_OF_ROOM = 0.06
 
 SOURCE = Path(".")
 COMPILER = "c++"
@@ -30,7 +57,9 @@ COMPILER = "c++"
 
 def without_comments_and_strings(text):
     """The code with comments and the contents of literals blanked, line for line."""
-    pattern = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'')
+    pattern = re.compile(
+        r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\''
+    )
 
     def blank(match):
         found = match.group(0)
@@ -41,7 +70,8 @@ def without_comments_and_strings(text):
 
 
 def functions_of(code):
-    """(name, first line, number of lines) of every function with a body: a brace that opens after a parameter list, outside functions."""
+    """(name, first line, number of lines) of every function with a body: a brace that opens after a parameter list,
+    outside functions."""
     functions = []
     enclosing = []  # of each open brace: "scope" (namespace, type), "function" with its start, or "other"
     header_start = 0
@@ -56,10 +86,16 @@ def functions_of(code):
             first = line - code[header_start:position].lstrip().count("\n")
             if any(kind != "scope" for kind, _, _ in enclosing):
                 enclosing.append(("other", header, first))
-            elif re.match(r"(inline |export )*(namespace|extern)\b", header) or \
-                    re.match(r"(template\s*<.*>\s*)?(struct|class|union|enum)\b[^()]*$", header, re.S):
+            elif re.match(r"(inline |export )*(namespace|extern)\b", header) or re.match(
+                r"(template\s*<.*>\s*)?(struct|class|union|enum)\b[^()]*$", header, re.S
+            ):
                 enclosing.append(("scope", header, first))
-            elif code[position - 1].isspace() and ")" in header and header.count("(") == header.count(")") and not header.endswith("="):
+            elif (
+                code[position - 1].isspace()
+                and ")" in header
+                and header.count("(") == header.count(")")
+                and not header.endswith("=")
+            ):
                 enclosing.append(("function", header, first))
             else:
                 enclosing.append(("other", header, first))
@@ -78,14 +114,43 @@ class SourceTree(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.root = SOURCE / "src"
-        cls.text = {path.relative_to(cls.root).as_posix(): path.read_text(encoding="utf-8")
-                    for path in sorted(cls.root.rglob("*")) if path.suffix in (".h", ".cpp")}
+        cls.text = {
+            path.relative_to(cls.root).as_posix(): path.read_text(encoding="utf-8")
+            for path in sorted(cls.root.rglob("*"))
+            if path.suffix in (".h", ".cpp")
+        }
         cls.code = {name: without_comments_and_strings(text) for name, text in cls.text.items()}
         cls.includes = {name: re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M) for name, text in cls.text.items()}
         assert cls.text, f"no sources in {cls.root}"
 
     def assert_none(self, faults):
         self.assertFalse(faults, "\n" + "\n".join(faults))
+
+    def test_lines_are_short(self):
+        self.assert_none(
+            [
+                f"{name}:{number}: {len(line)} columns, at most {MOST_COLUMNS}"
+                for name, text in self.text.items()
+                for number, line in enumerate(text.splitlines(), 1)
+                if len(line) > MOST_COLUMNS
+            ]
+        )
+
+    def test_no_folder_and_no_room_outgrows_the_others(self):
+        lines = {name: len(text.splitlines()) for name, text in self.text.items()}
+        whole = sum(lines.values())
+        folders, rooms = Counter(), Counter()
+        for name, count in lines.items():
+            folders[name.split("/")[0]] += count
+            rooms[name.rpartition("/")[0]] += count
+        self.assert_none(
+            [
+                f"src/{name}: {count / whole:.1%} of src, at most {most:.0%}"
+                for shares, most in ((folders, MOST_OF_FOLDER), (rooms, MOST_OF_ROOM))
+                for name, count in shares.items()
+                if count > most * whole
+            ]
+        )
 
     def test_every_folder_is_a_known_layer(self):
         def is_known(folder, *rooms):
@@ -94,8 +159,14 @@ class SourceTree(unittest.TestCase):
         self.assert_none([name for name in self.text if not is_known(*name.split("/")[:-1])])
 
     def test_includes_are_rooted_and_exist(self):
-        self.assert_none([f"{name}: \"{include}\"" for name, includes in self.includes.items() for include in includes
-                          if include not in self.text])
+        self.assert_none(
+            [
+                f"{name}: \"{include}\""
+                for name, includes in self.includes.items()
+                for include in includes
+                if include not in self.text
+            ]
+        )
 
     def test_includes_run_along_the_layers(self):
         faults = []
@@ -105,7 +176,7 @@ class SourceTree(unittest.TestCase):
                 other = include.split("/")[0]
                 if own == other:
                     continue
-                allowed = LAYERS[:LAYERS.index("cli")] if own in LEAVES else LAYERS[:LAYERS.index(own)]
+                allowed = LAYERS[: LAYERS.index("cli")] if own in LEAVES else LAYERS[: LAYERS.index(own)]
                 if other not in allowed:
                     faults.append(f"{name} includes {include}")
         self.assert_none(faults)
@@ -115,15 +186,21 @@ class SourceTree(unittest.TestCase):
             folder, *rooms = name.split("/")[:-1]
             return ROOMS[folder].index(rooms[0]) if rooms else len(ROOMS[folder])
 
-        self.assert_none([f"{name} includes {include}" for name, includes in self.includes.items() for include in includes
-                          if name.split("/")[0] == include.split("/")[0] in ROOMS and place(include) > place(name)])
+        self.assert_none(
+            [
+                f"{name} includes {include}"
+                for name, includes in self.includes.items()
+                for include in includes
+                if name.split("/")[0] == include.split("/")[0] in ROOMS and place(include) > place(name)
+            ]
+        )
 
     def test_no_include_cycle(self):
         done, path = set(), []
 
         def visit(name):
             if name in path:
-                return [" -> ".join(path[path.index(name):] + [name])]
+                return [" -> ".join(path[path.index(name) :] + [name])]
             if name in done:
                 return []
             path.append(name)
@@ -135,7 +212,8 @@ class SourceTree(unittest.TestCase):
         self.assert_none([fault for name in self.text for fault in visit(name)])
 
     def test_headers_are_self_contained(self):
-        """A source includes its own header first, so it proves the header complete; a header without source is compiled alone."""
+        """A source includes its own header first, so it proves the header complete; a header without source is compiled
+        alone."""
         faults = []
         alone = []
         for name in self.text:
@@ -146,7 +224,10 @@ class SourceTree(unittest.TestCase):
                 alone.append(name)
             elif self.includes[source][:1] != [name]:
                 faults.append(f"{source} does not include {name} first")
-        commands = {name: [COMPILER, "-std=c++20", f"-I{self.root}", "-fsyntax-only", "-x", "c++", str(self.root / name)] for name in alone}
+        commands = {
+            name: [COMPILER, "-std=c++20", f"-I{self.root}", "-fsyntax-only", "-x", "c++", str(self.root / name)]
+            for name in alone
+        }
         for name, command in commands.items():
             result = subprocess.run(command, capture_output=True, text=True, check=False)
             if result.returncode != 0:
@@ -154,22 +235,46 @@ class SourceTree(unittest.TestCase):
         self.assert_none(faults)
 
     def test_headers_are_guarded_and_open_no_namespace(self):
-        self.assert_none([name for name, text in self.text.items() if name.endswith(".h") and
-                          ("#pragma once" not in text or re.search(r"\busing\s+namespace\b", self.code[name]))])
+        self.assert_none(
+            [
+                name
+                for name, text in self.text.items()
+                if name.endswith(".h")
+                and ("#pragma once" not in text or re.search(r"\busing\s+namespace\b", self.code[name]))
+            ]
+        )
 
     def test_every_file_is_in_its_folders_namespace(self):
-        self.assert_none([name for name, code in self.code.items()
-                          if not name.endswith("/main.cpp") and f"namespace dovetail::{name.split('/')[0]}" not in code])
+        self.assert_none(
+            [
+                name
+                for name, code in self.code.items()
+                if not name.endswith("/main.cpp") and f"namespace dovetail::{name.split('/')[0]}" not in code
+            ]
+        )
 
     def test_files_are_short(self):
-        self.assert_none([f"{name}: {len(text.splitlines())} lines, at most {MOST_FILE_LINES}" for name, text in self.text.items()
-                          if len(text.splitlines()) > MOST_FILE_LINES])
+        self.assert_none(
+            [
+                f"{name}: {len(text.splitlines())} lines, at most {MOST_FILE_LINES}"
+                for name, text in self.text.items()
+                if len(text.splitlines()) > MOST_FILE_LINES
+            ]
+        )
 
     def test_functions_are_short(self):
         found = {name: functions_of(code) for name, code in self.code.items()}
-        self.assertGreater(sum(len(functions) for functions in found.values()), len(self.text), "the counting of functions is broken")
-        self.assert_none([f"{name}:{line}: {function} has {lines} lines, at most {MOST_FUNCTION_LINES}"
-                          for name, functions in found.items() for function, line, lines in functions if lines > MOST_FUNCTION_LINES])
+        self.assertGreater(
+            sum(len(functions) for functions in found.values()), len(self.text), "the counting of functions is broken"
+        )
+        self.assert_none(
+            [
+                f"{name}:{line}: {function} has {lines} lines, at most {MOST_FUNCTION_LINES}"
+                for name, functions in found.items()
+                for function, line, lines in functions
+                if lines > MOST_FUNCTION_LINES
+            ]
+        )
 
 
 class FunctionCounting(unittest.TestCase):
@@ -179,7 +284,8 @@ class FunctionCounting(unittest.TestCase):
             'struct S {\n  explicit S(int a) : a_{a} {}\n  int x = f({1});\n  int get() const { return x; }  // {\n};\n'
             'constexpr int table[] = {1, 2};\n'
             'template <class T>\nint long_one(T t,\n             int u) {\n  if (t) {\n    g("}");\n  }\n  return u;\n}\n'
-            "}  // namespace a\n")
+            "}  // namespace a\n"
+        )
         self.assertEqual(functions_of(code), [("S", 3, 1), ("get", 5, 1), ("long_one", 8, 8)])
 
 

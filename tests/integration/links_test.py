@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Every path and anchor that comments and pages name is there.
 
-Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script (`cost/shares.h`,
-`docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that a user would write (plan.json,
-run.log) are left alone unless they begin with a folder of the repository.
+Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script
+(`cost/shares.h`, `docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that
+a user would write (plan.json, run.log) are left alone unless they begin with a folder of the repository.
 
 usage: links_test.py SOURCE_DIR
 """
@@ -17,14 +17,24 @@ SOURCE = Path(".")
 SKIPPED = {"build", ".git", "node_modules"}
 CODE = {".h", ".cpp", ".ts", ".py", ".mjs"}
 # A name of one of these kinds is one of ours wherever it stands.
-OURS = re.compile(r"(?<![\w./@-])((?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:h|cpp|md|cmake|ts|mjs))((?:#[\w-]+)?)(?![\w/*-])")
+OURS = re.compile(
+    r"(?<![\w./@-])((?:[\w@-][\w.@-]*/)*[\w@-][\w.@-]*\.(?:h|cpp|md|cmake|ts|mjs))((?:#[\w-]+)?)(?![\w/*-])"
+)
 IN_FOLDER = re.compile(r"(?<![\w./@-])((?:docs|src|tests|bench|examples|schemas|tools|web|cmake)(?:/[\w.@-]+)+)")
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:.|\n)*?\*/')
-NOT_OURS = re.compile(r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$")
+NOT_OURS = re.compile(
+    r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$"
+)
 
 # Files of other projects that pages and comments name as their sources.
-ELSEWHERE = {"csrc/transformer/inference/csrc/pt_binding.cpp", "doc/PERFORMANCE.md", "dpsk.md", "examples/configs", "examples/tuning"}
+ELSEWHERE = {
+    "csrc/transformer/inference/csrc/pt_binding.cpp",
+    "doc/PERFORMANCE.md",
+    "dpsk.md",
+    "examples/configs",
+    "examples/tuning",
+}
 
 
 def anchors_of(page):
@@ -50,7 +60,11 @@ def comments_of(text, suffix):
 class Links(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.files = [path for path in sorted(SOURCE.rglob("*")) if path.is_file() and not SKIPPED & set(path.relative_to(SOURCE).parts)]
+        cls.files = [
+            path
+            for path in sorted(SOURCE.rglob("*"))
+            if path.is_file() and not SKIPPED & set(path.relative_to(SOURCE).parts)
+        ]
         cls.names = {path.name for path in cls.files}
         cls.anchors = {path: anchors_of(path.read_text(encoding="utf-8")) for path in cls.files if path.suffix == ".md"}
 
@@ -84,10 +98,18 @@ class Links(unittest.TestCase):
         faults = []
         looked_at = 0
         for path in self.files:
-            if path.suffix not in CODE | {".md"} or (SOURCE / "tests" / "data") in path.parents or path.name == "CHANGELOG.md":
+            if (
+                path.suffix not in CODE | {".md"}
+                or (SOURCE / "tests" / "data") in path.parents
+                or path.name == "CHANGELOG.md"
+            ):
                 continue
             text = path.read_text(encoding="utf-8")
-            text = re.sub(r"^```.*?^```", "", text, flags=re.M | re.S) if path.suffix == ".md" else comments_of(text, path.suffix)
+            text = (
+                re.sub(r"^```.*?^```", "", text, flags=re.M | re.S)
+                if path.suffix == ".md"
+                else comments_of(text, path.suffix)
+            )
             text = re.sub(r"https?://\S+", "", text)
             found = list(self.faults_in(path, text))
             looked_at += len(found)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The exchange between processes that mpirun started and the search that they share out, also where one of them is lost, and that nothing
+"""The exchange between processes that mpirun started and the search that they share out, also where one of them is
+lost, and that nothing
 else needs MPI.
 
 usage: mpi_test.py DOVETAIL RANKS MPIRUN
@@ -19,13 +20,22 @@ DOVETAIL = RANKS = MPIRUN = ""
 # Enough for the start of a few processes on a busy machine; a wait without an end would be longer.
 LONGEST_SECONDS = 60
 # LeakSanitizer would report Open MPI's own memory.
-ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
-               "OMPI_MCA_mpi_yield_when_idle": "1", "ASAN_OPTIONS": "detect_leaks=0", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {
+    **os.environ,
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "ASAN_OPTIONS": "detect_leaks=0",
+    "OMP_NUM_THREADS": "1",
+}
 
 
 def run(command, **changes):
     environment = {**ENVIRONMENT, **changes}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS)
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+    )
 
 
 class Ranks(unittest.TestCase):
@@ -37,7 +47,9 @@ class Ranks(unittest.TestCase):
             with self.subTest(ranks=ranks):
                 result = self.mpirun(ranks, "agrees", 30)
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-                self.assertEqual(sorted(result.stdout.splitlines()), [f"rank {rank} of {ranks} agrees" for rank in range(ranks)])
+                self.assertEqual(
+                    sorted(result.stdout.splitlines()), [f"rank {rank} of {ranks} agrees" for rank in range(ranks)]
+                )
 
     def test_a_process_started_alone_is_a_group_of_one(self):
         result = run([RANKS, "agrees", "30"])
@@ -51,8 +63,11 @@ class Ranks(unittest.TestCase):
                 self.assertLess(time.monotonic() - begin, LONGEST_SECONDS)
                 self.assertNotEqual(result.returncode, 0)
                 # On a machine that is too busy the start may already take too long.
-                self.assertRegex(result.stdout, "error: MPI: a process is lost or does not answer: "
-                                 "(an exchange of results|MPI_Init) was not complete after 4 s")
+                self.assertRegex(
+                    result.stdout,
+                    "error: MPI: a process is lost or does not answer: "
+                    "(an exchange of results|MPI_Init) was not complete after 4 s",
+                )
 
     def test_a_rank_that_left_before_the_others_is_an_error(self):
         result = self.mpirun(2, "returns", 2)
@@ -65,7 +80,9 @@ class Ranks(unittest.TestCase):
     def test_a_rank_that_never_connects_is_an_error(self):
         result = self.mpirun(2, "never-connects", 3)
         self.assertNotEqual(result.returncode, 0)
-        self.assertIn("error: MPI: a process is lost or does not answer: MPI_Init was not complete after 3 s", result.stdout)
+        self.assertIn(
+            "error: MPI: a process is lost or does not answer: MPI_Init was not complete after 3 s", result.stdout
+        )
 
 
 class Schedule(unittest.TestCase):
@@ -79,9 +96,28 @@ class Schedule(unittest.TestCase):
 
     def launch(self, path, *arguments):
         """A run of three ranks that goes on until it is stopped."""
-        launcher = subprocess.Popen([MPIRUN, "-n", "3", "--bind-to", "none", DOVETAIL, "schedule", "exp4", "--iterations", "100000000000",
-                                     "-o", str(path), "--mpi", *arguments],
-                                    env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        launcher = subprocess.Popen(
+            [
+                MPIRUN,
+                "-n",
+                "3",
+                "--bind-to",
+                "none",
+                DOVETAIL,
+                "schedule",
+                "exp4",
+                "--iterations",
+                "100000000000",
+                "-o",
+                str(path),
+                "--mpi",
+                *arguments,
+            ],
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(launcher.kill)
         return launcher
 
@@ -98,7 +134,9 @@ class Schedule(unittest.TestCase):
     def processes_of(self, launcher):
         """[rank] the process."""
         found = {}
-        for process in map(int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()):
+        for process in map(
+            int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()
+        ):
             variables = Path(f"/proc/{process}/environ").read_bytes().split(b"\0")
             rank = [variable for variable in variables if variable.startswith(b"OMPI_COMM_WORLD_RANK=")]
             if rank:
@@ -112,9 +150,15 @@ class Schedule(unittest.TestCase):
 
     def test_the_same_bytes_from_one_process_and_from_four(self):
         source = Path(__file__).resolve().parents[2]
-        for problem, more in (("exp2", []), ("exp4", []), (str(source / "examples" / "two-models.yaml"), []), ("three-models-2", []),
-                              ("exp1", ["--objective", "memory", "--chains", "2"]), ("exp5", ["--robust", "30"]),
-                              ("exp2", ["--objective", "pareto", "--chains", "3"])):
+        for problem, more in (
+            ("exp2", []),
+            ("exp4", []),
+            (str(source / "examples" / "two-models.yaml"), []),
+            ("three-models-2", []),
+            ("exp1", ["--objective", "memory", "--chains", "2"]),
+            ("exp5", ["--robust", "30"]),
+            ("exp2", ["--objective", "pareto", "--chains", "3"]),
+        ):
             with self.subTest(problem=problem, more=more):
                 arguments = [problem, "--iterations", "20000", *more, "-o"]
                 one, four = self.folder / "one.json", self.folder / "four.json"
@@ -132,16 +176,21 @@ class Schedule(unittest.TestCase):
 
     def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
         path = str(self.folder / "schedule.json")
-        for code, what, arguments in ((2, "'nowhere.yaml' is neither a file", ["nowhere.yaml"]),
-                                      (2, "solver 'greedy' has none", ["exp2", "--solver", "greedy"]),
-                                      (2, "only one has standard input", ["-"]),
-                                      (2, "--format is the format of -o FILE", ["exp2", "--format", "svg"]),
-                                      (2, "there is no option '--bogus'", ["exp2", "--bogus"]),
-                                      (2, "it needs -o FILE", ["exp2", "--objective", "pareto", "--pick", "2"]),
-                                      (2, "--pick accepts 1 to ", ["exp2", "--objective", "pareto", "--iterations", "50", "--pick", "900",
-                                                                   "-o", path]),
-                                      (3, "no schedule ends by the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
-                                      (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path])):
+        for code, what, arguments in (
+            (2, "'nowhere.yaml' is neither a file", ["nowhere.yaml"]),
+            (2, "solver 'greedy' has none", ["exp2", "--solver", "greedy"]),
+            (2, "only one has standard input", ["-"]),
+            (2, "--format is the format of -o FILE", ["exp2", "--format", "svg"]),
+            (2, "there is no option '--bogus'", ["exp2", "--bogus"]),
+            (2, "it needs -o FILE", ["exp2", "--objective", "pareto", "--pick", "2"]),
+            (
+                2,
+                "--pick accepts 1 to ",
+                ["exp2", "--objective", "pareto", "--iterations", "50", "--pick", "900", "-o", path],
+            ),
+            (3, "no schedule ends by the deadline of 5 ticks", ["exp2", "--deadline", "5", "-o", path]),
+            (3, "no schedule fits the memory", ["exp2", "--memory-cap", "0.1", "-o", path]),
+        ):
             with self.subTest(arguments=arguments):
                 result = self.mpirun(2, *arguments)
                 self.assertEqual(result.returncode, code, result.stderr)
@@ -152,9 +201,13 @@ class Schedule(unittest.TestCase):
         problem = self.folder / "problem.yaml"
         problem.write_text(run([DOVETAIL, "problem", "exp2"]).stdout, encoding="utf-8")
         command = 'cp "$0" "$0.$OMPI_COMM_WORLD_RANK"; %s exec "$1" schedule "$0.$OMPI_COMM_WORLD_RANK" --mpi'
-        for change, what in (('test $OMPI_COMM_WORLD_RANK = 0 || sed -i "s/microbatches: [0-9]*/microbatches: 3/" "$0.1";',
-                              "rank 1 reads another problem or another schedule to start from than rank 0"),
-                             ('test $OMPI_COMM_WORLD_RANK = 0 || rm "$0.1";', "rank 1: ")):
+        for change, what in (
+            (
+                'test $OMPI_COMM_WORLD_RANK = 0 || sed -i "s/microbatches: [0-9]*/microbatches: 3/" "$0.1";',
+                "rank 1 reads another problem or another schedule to start from than rank 0",
+            ),
+            ('test $OMPI_COMM_WORLD_RANK = 0 || rm "$0.1";', "rank 1: "),
+        ):
             result = run([MPIRUN, "-n", "2", "sh", "-c", command % change, str(problem), DOVETAIL])
             self.assertEqual(result.returncode, 2, result.stderr)
             self.assertEqual(result.stderr.count(what), 1, result.stderr)
@@ -174,7 +227,10 @@ class Schedule(unittest.TestCase):
         os.kill(hanging, signal.SIGSTOP)
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
         self.assertNotEqual(launcher.returncode, 0)
-        self.assertIn("dovetail: MPI: a process is lost or does not answer: an exchange of results was not complete after 5 s", err)
+        self.assertIn(
+            "dovetail: MPI: a process is lost or does not answer: an exchange of results was not complete after 5 s",
+            err,
+        )
         self.assertIn(f"written: {path}", out)
         self.assert_valid(path)
 
@@ -238,9 +294,11 @@ class Plan(unittest.TestCase):
         self.assertEqual(limited.read_bytes(), repeated.read_bytes())
 
     def test_one_rank_says_what_is_wrong_and_all_end_alike(self):
-        for code, what, arguments in ((2, "only one has standard input", ["-"]),
-                                      (1, "cannot be read", [str(self.folder / "missing.yaml")]),
-                                      (1, "does not exist", [self.JOB, "-o", str(self.folder / "missing" / "plan.json")])):
+        for code, what, arguments in (
+            (2, "only one has standard input", ["-"]),
+            (1, "cannot be read", [str(self.folder / "missing.yaml")]),
+            (1, "does not exist", [self.JOB, "-o", str(self.folder / "missing" / "plan.json")]),
+        ):
             with self.subTest(arguments=arguments):
                 result = self.mpirun(2, *arguments)
                 self.assertEqual(result.returncode, code, result.stderr)
@@ -248,16 +306,36 @@ class Plan(unittest.TestCase):
 
     def test_an_interrupt_of_one_rank_stops_all_and_the_best_is_written(self):
         path = self.folder / "best.json"
-        launcher = subprocess.Popen([MPIRUN, "-n", "2", "--bind-to", "none", DOVETAIL, "plan", self.JOB, "--iterations", "1000000000",
-                                     "-o", str(path), "--mpi"],
-                                    env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        launcher = subprocess.Popen(
+            [
+                MPIRUN,
+                "-n",
+                "2",
+                "--bind-to",
+                "none",
+                DOVETAIL,
+                "plan",
+                self.JOB,
+                "--iterations",
+                "1000000000",
+                "-o",
+                str(path),
+                "--mpi",
+            ],
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         self.addCleanup(launcher.kill)
         end = time.monotonic() + LONGEST_SECONDS
         while not path.exists():
             self.assertIsNone(launcher.poll(), "the run ended before its first plan")
             self.assertLess(time.monotonic(), end)
             time.sleep(0.05)
-        processes = map(int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split())
+        processes = map(
+            int, Path(f"/proc/{launcher.pid}/task/{launcher.pid}/children").read_text(encoding="ascii").split()
+        )
         os.kill(max(processes), signal.SIGTERM)
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
         self.assertEqual(launcher.returncode, 130, out + err)

@@ -33,16 +33,22 @@ class Groups(unittest.TestCase):
         self.assertEqual(self.groups(*texts, most_files=2), [0, 0, 1, 1, 2])
 
     def test_names_that_both_declare_part_them(self):
-        for first, second in (("struct Parts {", "struct Parts {"), ("constexpr int most = 3;", "constexpr long most = 4;"),
-                              ("int read(int a) {", "std::optional<int> read(const std::string& text) {"),
-                              ("using Row = int;", "enum class Row { a };"), ("constexpr int hues[] = {1};", "const int hues[2] = {1, 2};"),
-                              ("template <class T>\nT sum(T a) {", "int sum(int a) {")):
+        for first, second in (
+            ("struct Parts {", "struct Parts {"),
+            ("constexpr int most = 3;", "constexpr long most = 4;"),
+            ("int read(int a) {", "std::optional<int> read(const std::string& text) {"),
+            ("using Row = int;", "enum class Row { a };"),
+            ("constexpr int hues[] = {1};", "const int hues[2] = {1, 2};"),
+            ("template <class T>\nT sum(T a) {", "int sum(int a) {"),
+        ):
             with self.subTest(first=first, second=second):
                 self.assertEqual(self.groups(unnamed(first), unnamed(second), unnamed("int other = 1;")), [0, 1, 0])
 
     def test_macros_and_using_declarations_of_different_things_part_them(self):
         self.assertEqual(self.groups("#define LIMIT 1\n", "#define LIMIT 2\n"), [0, 1])
-        self.assertEqual(self.groups("using timeline::Lane;\n", "using simulate::Lane;\n", "using timeline::Lane;\n"), [0, 1, 0])
+        self.assertEqual(
+            self.groups("using timeline::Lane;\n", "using simulate::Lane;\n", "using timeline::Lane;\n"), [0, 1, 0]
+        )
 
     def test_a_call_of_the_folders_function_is_kept_from_a_files_own_of_that_name(self):
         own = unnamed("Json to_json(const Row& row) {\n  return {};\n}")

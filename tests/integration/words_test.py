@@ -30,7 +30,9 @@ BANNED = [
 # Keys of files and options of commands, which stay, and the members that are named after them.
 KEYS = {"longest_first", "refit", "refit_links", "refit_tensor", "means", "pick"}
 
-LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\'')
+LITERAL_OR_COMMENT = re.compile(
+    r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"|(?<![0-9A-Za-z])\'(?:\\.|[^\'\\\n])+\''
+)
 
 
 def identifiers_of(text):
@@ -54,12 +56,24 @@ class Words(unittest.TestCase):
         faults = []
         for path in sorted((SOURCE / "src").rglob("*")):
             if path.suffix in (".h", ".cpp"):
-                faults += [f"{path.relative_to(SOURCE)}:{line}: {name}: say {advice}"
-                           for line, name in identifiers_of(path.read_text(encoding="utf-8")) if (advice := advice_of(name))]
+                faults += [
+                    f"{path.relative_to(SOURCE)}:{line}: {name}: say {advice}"
+                    for line, name in identifiers_of(path.read_text(encoding="utf-8"))
+                    if (advice := advice_of(name))
+                ]
         self.assertFalse(faults, "\n" + "\n".join(faults[:100]) + f"\n{len(faults)} in all")
 
     def test_what_is_banned_is_found(self):
-        for name in ("most_iterations", "largest_stage", "min_of_least_sum", "Ground", "TaskGround", "Picks", "add_refit", "behind_"):
+        for name in (
+            "most_iterations",
+            "largest_stage",
+            "min_of_least_sum",
+            "Ground",
+            "TaskGround",
+            "Picks",
+            "add_refit",
+            "behind_",
+        ):
             self.assertIsNotNone(advice_of(name), name)
         for name in ("max_iterations", "almost", "longest_first", "background", "meaning", "refit"):
             self.assertIsNone(advice_of(name), name)

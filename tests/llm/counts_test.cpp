@@ -35,7 +35,8 @@ constexpr KnownCount known_counts[] = {
 };
 
 TEST(Counts, ParametersOfPublishedModels) {
-  for (const KnownCount& known : known_counts) EXPECT_EQ(count_parameters(bundled(known.name)).all, known.parameters) << known.name;
+  for (const KnownCount& known : known_counts)
+    EXPECT_EQ(count_parameters(bundled(known.name)).all, known.parameters) << known.name;
 }
 
 TEST(Counts, ActiveParametersOfMixturesOfExperts) {
@@ -46,7 +47,8 @@ TEST(Counts, ActiveParametersOfMixturesOfExperts) {
 
 TEST(Counts, AScalarHeadHasOneRow) {
   const Transformer actor = bundled("llama-2-7b");
-  EXPECT_EQ(count_parameters(actor).all - count_parameters(with_scalar_head(actor)).all, (actor.vocabulary - 1) * actor.hidden);
+  EXPECT_EQ(count_parameters(actor).all - count_parameters(with_scalar_head(actor)).all,
+            (actor.vocabulary - 1) * actor.hidden);
   const Transformer tied = bundled("qwen3-0.6b");
   EXPECT_EQ(count_parameters(with_scalar_head(tied)).all - count_parameters(tied).all, tied.hidden);
 }

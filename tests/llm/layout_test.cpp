@@ -76,7 +76,8 @@ TEST(Layout, SaysWhyAModelCannotBeLaidOutSo) {
   EXPECT_THAT(*find_fault(layout, model), testing::HasSubstr("add up to 31"));
   layout = layout_of(3, 1, 1);
   layout.expert = 8;
-  EXPECT_THAT(*find_fault(layout, find_bundled_model("mixtral-8x7b").value()), testing::HasSubstr("does not divide the 3 devices"));
+  EXPECT_THAT(*find_fault(layout, find_bundled_model("mixtral-8x7b").value()),
+              testing::HasSubstr("does not divide the 3 devices"));
 }
 
 TEST(Layout, ATiedHeadIsHeldOnceWhereItIsOnTheStageOfTheEmbedding) {
@@ -113,7 +114,8 @@ RC_GTEST_PROP(Layout, EveryWeightIsHeldByEveryReplicaOnce, ()) {
     const Coordinates place = coordinates_of(layout, rank);
     for (const HeldTensor& part : tensors_of_rank(layout, model, rank)) {
       const bool routed = part.tensor.expert >= 0;
-      const std::pair<int, int> replica = routed ? std::pair{expert_place(layout, place).replica, 0} : std::pair{place.data, place.context};
+      const std::pair<int, int> replica =
+          routed ? std::pair{expert_place(layout, place).replica, 0} : std::pair{place.data, place.context};
       std::vector<int>& count = held[part.tensor.name][replica];
       count.resize(static_cast<std::size_t>(part.tensor.elements()));
       for (std::int64_t row = part.slice.row_begin; row < part.slice.row_end; ++row)
@@ -126,8 +128,8 @@ RC_GTEST_PROP(Layout, EveryWeightIsHeldByEveryReplicaOnce, ()) {
     if (tensor.tied && layout.pipeline == 1) continue;
     const auto& replicas = held.at(tensor.name);
     const bool routed = tensor.expert >= 0;
-    RC_ASSERT(replicas.size() ==
-              static_cast<std::size_t>(routed ? ranks_of_stage / layout.expert / layout.expert_tensor : layout.data * layout.context));
+    RC_ASSERT(replicas.size() == static_cast<std::size_t>(routed ? ranks_of_stage / layout.expert / layout.expert_tensor
+                                                                 : layout.data * layout.context));
     // What is whole is on all tensor-parallel ranks; of key-value heads that are fewer than these, each is on several.
     const int ranks = routed ? layout.expert_tensor : layout.tensor;
     const auto units = static_cast<int>((tensor.split == Split::rows ? tensor.rows : tensor.columns) / tensor.unit);

@@ -7,8 +7,8 @@
 
 namespace dovetail::llm::test {
 
-/// A sound transformer with at most six layers: grouped, multi-head or latent attention, dense or with experts, tied or not, with or
-/// without biases, norms of heads, learned positions and adapters.
+/// A sound transformer with at most six layers: grouped, multi-head or latent attention, dense or with experts, tied or
+/// not, with or without biases, norms of heads, learned positions and adapters.
 inline rc::Gen<Transformer> random_transformer() {
   return rc::gen::exec([] {
     Transformer model;

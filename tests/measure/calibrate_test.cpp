@@ -33,13 +33,14 @@ Measurements measured_by(const cost::Efficiency& truth) {
   measurements.rows[2].name = "three";
   measurements.rows[2].job.workload.mini_batches = 8;
   for (Measurement& row : measurements.rows) {
-    const predict::Estimate estimate =
-        predict::estimate(predict::scenario_of(row.job, {predict::conventions_of(row.job.software).value(), truth}), row.plan);
+    const predict::Estimate estimate = predict::estimate(
+        predict::scenario_of(row.job, {predict::conventions_of(row.job.software).value(), truth}), row.plan);
     row.seconds = estimate.iteration_seconds;
     row.phases = {{PhaseKind::training, 0}, {PhaseKind::generation, 0}};
     for (std::size_t step = 0; step < estimate.activities.size(); ++step)
       for (MeasuredPhase& phase : row.phases)
-        phase.seconds += seconds_in_phase(phase.phase, row.job, estimate.graph.activities[step], estimate.activities[step]);
+        phase.seconds +=
+            seconds_in_phase(phase.phase, row.job, estimate.graph.activities[step], estimate.activities[step]);
   }
   return measurements;
 }
@@ -50,8 +51,9 @@ TEST(Calibrate, ARowIsPredictedAsAPlanIs) {
   const cost::Candidate candidate{measurements.start, {0.8}};
   const std::vector<double> predicted = row.predicted(candidate);
   const plan::Job& job = measurements.rows[0].job;
-  const predict::Estimate estimate = predict::estimate(
-      predict::scenario_of(job, {predict::conventions_of(job.software).value(), measurements.start}), measurements.rows[0].plan);
+  const predict::Estimate estimate =
+      predict::estimate(predict::scenario_of(job, {predict::conventions_of(job.software).value(), measurements.start}),
+                        measurements.rows[0].plan);
   ASSERT_EQ(predicted.size(), 7U);  // the iteration, five kinds, and actor_train
   EXPECT_EQ(predicted[0], estimate.iteration_seconds);
   const auto train = workflow::find_task(job.workflow, "actor_train")->index();
@@ -94,9 +96,10 @@ Measurements measured_example(const Example& example) {
 }
 
 TEST(Calibrate, LeavesConstantsWherePredictionsAreMeasured) {
-  for (const Example& example : {Example{"rlhfuse-33b-13b.plan.json"}, Example{"rlhfuse-33b-13b.plan.json", true, false},
-                                 Example{"rlhfuse-33b-13b.plan.json", false, true}, Example{"rlhfuse-33b-13b.plan.json", false, false},
-                                 Example{"ppo-7b.plan.yaml"}, Example{"grpo-8b-async.plan.json"}}) {
+  for (const Example& example :
+       {Example{"rlhfuse-33b-13b.plan.json"}, Example{"rlhfuse-33b-13b.plan.json", true, false},
+        Example{"rlhfuse-33b-13b.plan.json", false, true}, Example{"rlhfuse-33b-13b.plan.json", false, false},
+        Example{"ppo-7b.plan.yaml"}, Example{"grpo-8b-async.plan.json"}}) {
     CalibrateOptions options;
     options.fit.restarts = 0;
     options.fit.evaluations = 120;
@@ -170,7 +173,8 @@ TEST(Calibrate, OneGroupHasNothingToLeaveOut) {
   EXPECT_FALSE(calibration.left_out.has_value());
   EXPECT_FALSE(calibration.rows[0].iteration.left_out.has_value());
   EXPECT_LT(calibration.fitted.mean, 0.01);
-  EXPECT_EQ(calibration.fit.candidate.efficiency.error, measurements.start.error) << "a good fit says nothing of other runs";
+  EXPECT_EQ(calibration.fit.candidate.efficiency.error, measurements.start.error)
+      << "a good fit says nothing of other runs";
 }
 
 TEST(Calibrate, AFitThatMissesItsOwnRowsClaimsNoLess) {

@@ -49,18 +49,21 @@ using Values = std::vector<std::pair<std::int64_t, double>>;
 
 TEST(StepLog, ReadsJsonLines) {
   const StepLog log = log_of(
-      "{\"step\": 3, \"timing_s/gen\": 1.5, \"note\": \"NaN\"}\n\n{\"step\": 4, \"timing_s\": {\"gen\": 2e0, \"adv\": NaN}, \"loss\": "
+      "{\"step\": 3, \"timing_s/gen\": 1.5, \"note\": \"NaN\"}\n\n{\"step\": 4, \"timing_s\": {\"gen\": 2e0, \"adv\": "
+      "NaN}, \"loss\": "
       "-Infinity}\n");
   EXPECT_EQ(values_of(log, "timing_s/gen"), (Values{{3, 1.5}, {4, 2}}));
   EXPECT_EQ(log.series.size(), 1U);
   EXPECT_EQ(log.not_numbers, 3U);
-  EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}})) << "without steps lines are counted";
+  EXPECT_EQ(values_of(log_of("{\"a\": 1}\n{\"a\": 2}"), "a"), (Values{{1, 1}, {2, 2}}))
+      << "without steps lines are counted";
 }
 
 TEST(MeasuredRun, LengthsThatNoResponseCanHaveAreErrors) {
   const auto with = [](const char* figure) {
-    return error_of(std::string("{\"step\": 1, \"timing_s/step\": 9, \"timing_s/gen\": 2, \"response_length/") + figure + "}\n",
-                    {.skip = 0});
+    return error_of(
+        std::string("{\"step\": 1, \"timing_s/step\": 9, \"timing_s/gen\": 2, \"response_length/") + figure + "}\n",
+        {.skip = 0});
   };
   EXPECT_EQ(with("mean\": 300"), "");
   EXPECT_THAT(with("mean\": -5"), HasSubstr("`response_length/mean` is -5; accepted: tokens from 0 to 16777216"));
@@ -80,7 +83,8 @@ TEST(StepLog, ReadsTheFileLoggerOfVerl) {
 }
 
 TEST(StepLog, ReadsMetricsByStep) {
-  const StepLog log = log_of("{\n  \"timing/train/generation\": {\"2\": 5.5, \"10\": 6},\n  \"train/loss\": {\"2\": 0.1}\n}\n");
+  const StepLog log =
+      log_of("{\n  \"timing/train/generation\": {\"2\": 5.5, \"10\": 6},\n  \"train/loss\": {\"2\": 0.1}\n}\n");
   EXPECT_EQ(values_of(log, "timing/train/generation"), (Values{{2, 5.5}, {10, 6}}));
   EXPECT_EQ(log.series.front().values.front().line, 2);
 }
@@ -90,8 +94,11 @@ TEST(StepLog, ReadsCsv) {
   EXPECT_EQ(values_of(scalar, "timing_s_gen"), (Values{{1, 58.5}, {2, 57}}));
   const StepLog named = read_step_log({{"Wall time,Step,Value\n1,1,3\n", "x.csv", "timing_s/gen"}}).value();
   EXPECT_EQ(values_of(named, "timing_s/gen"), (Values{{1, 3}}));
-  const auto fault_of = [](const std::string& content) { return base::to_text(read_step_log({{content, "x.csv"}}).error()); };
-  EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"), "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
+  const auto fault_of = [](const std::string& content) {
+    return base::to_text(read_step_log({{content, "x.csv"}}).error());
+  };
+  EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"),
+            "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
   EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
   const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
   EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
@@ -118,9 +125,12 @@ TEST(StepLog, MistakesHaveTheirPlace) {
 }
 
 TEST(MeasuredRun, MistakesAreTold) {
-  EXPECT_THAT(error_of("{\"loss\": 1}\n"), HasSubstr("there are no times in the log; accepted: keys `timing_s/...` (verl)"));
-  EXPECT_THAT(error_of("{\"timing_s/gen\": 1, \"timing/train/generation\": 1}\n"), HasSubstr("times of verl and of NeMo-RL"));
-  EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.format = LogFormat::nemo_rl}), HasSubstr("there are no times of nemo-rl"));
+  EXPECT_THAT(error_of("{\"loss\": 1}\n"),
+              HasSubstr("there are no times in the log; accepted: keys `timing_s/...` (verl)"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1, \"timing/train/generation\": 1}\n"),
+              HasSubstr("times of verl and of NeMo-RL"));
+  EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.format = LogFormat::nemo_rl}),
+              HasSubstr("there are no times of nemo-rl"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.skip = 1}),
               HasSubstr("the log has 1 steps, of which 1 are to be left out; accepted: --skip 0 to 0"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n{\"timing_s/gen\": -2}\n"),
@@ -130,16 +140,18 @@ TEST(MeasuredRun, MistakesAreTold) {
 
 /// A step of verl's log with these seconds.
 std::string verl_step(int step, double gen, double train, const std::string& more = "") {
-  return "{\"step\": " + std::to_string(step) + ", \"timing_s/gen\": " + std::to_string(gen) + ", \"timing_s/old_log_prob\": 1, " +
+  return "{\"step\": " + std::to_string(step) + ", \"timing_s/gen\": " + std::to_string(gen) +
+         ", \"timing_s/old_log_prob\": 1, " +
          "\"timing_s/ref\": 2, \"timing_s/update_actor\": " + std::to_string(train) +
-         ", \"timing_s/update_weights\": 3, \"timing_s/adv\": 0.5, " + "\"timing_s/step\": " + std::to_string(gen + train + 7) + more +
-         "}\n";
+         ", \"timing_s/update_weights\": 3, \"timing_s/adv\": 0.5, " +
+         "\"timing_s/step\": " + std::to_string(gen + train + 7) + more + "}\n";
 }
 
 TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
   std::string text;
   for (int step = 1; step <= 9; ++step)
-    text += verl_step(step, step <= 2 ? 100 : 10 + step, 20, step == 5 ? ", \"timing_s/testing\": 40" : ", \"timing_s/reshape\": 1");
+    text += verl_step(step, step <= 2 ? 100 : 10 + step, 20,
+                      step == 5 ? ", \"timing_s/testing\": 40" : ", \"timing_s/reshape\": 1");
   const MeasuredRun run = measured_run(log_of(text)).value();
   EXPECT_EQ(run.format, LogFormat::verl);
   EXPECT_THAT(run.warm_up, ElementsAre(1, 2));
@@ -174,7 +186,8 @@ RC_GTEST_PROP(MeasuredRun, QuartilesLieBetweenExtremes, (std::vector<std::uint8_
   RC_PRE(!numbers.empty());
   const std::vector<double> values(numbers.begin(), numbers.end());
   const TimeSpread spread = spread_of(values);
-  RC_ASSERT(spread.least <= spread.lower && spread.lower <= spread.median && spread.median <= spread.upper && spread.upper <= spread.most);
+  RC_ASSERT(spread.least <= spread.lower && spread.lower <= spread.median && spread.median <= spread.upper &&
+            spread.upper <= spread.most);
   RC_ASSERT(spread.least <= spread.mean + 1e-9 && spread.mean <= spread.most + 1e-9);
   const auto below = std::count_if(values.begin(), values.end(), [&](double value) { return value <= spread.median; });
   RC_ASSERT(2 * below >= static_cast<std::ptrdiff_t>(values.size()));
@@ -190,7 +203,8 @@ class ComparedRun : public testing::Test {
   double predicted(const std::string& phase) const {
     double seconds = 0;
     for (std::size_t step = 0; step < estimate.activities.size(); ++step)
-      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.activities[step], estimate.activities[step]);
+      seconds += seconds_in_phase(phase_named(phase, job).value(), job, estimate.graph.activities[step],
+                                  estimate.activities[step]);
     return seconds;
   }
 
@@ -210,7 +224,8 @@ const MeasuredAgainst& phase_of(const MeasuredComparison& comparison, const std:
 
 TEST_F(ComparedRun, TasksAreComparedOneByOneWhereVerlTimesThem) {
   std::string text;
-  for (int step = 1; step <= 5; ++step) text += verl_step(step, 500, 20, ", \"timing_s/values\": 4, \"response_length/mean\": 900");
+  for (int step = 1; step <= 5; ++step)
+    text += verl_step(step, 500, 20, ", \"timing_s/values\": 4, \"response_length/mean\": 900");
   const MeasuredComparison comparison = compare(text);
   ASSERT_EQ(comparison.phases.size(), 5U);
   for (const char* name : {"actor_generate", "actor_infer", "reference_infer", "actor_train", "refit"}) {
@@ -219,7 +234,8 @@ TEST_F(ComparedRun, TasksAreComparedOneByOneWhereVerlTimesThem) {
   }
   EXPECT_DOUBLE_EQ(comparison.iteration->predicted, estimate.iteration_seconds);
   EXPECT_EQ(comparison.by_difference().front()->phase, "actor_generate");
-  EXPECT_THAT(phase_of(comparison, "actor_generate").reasons.front(), HasSubstr("responses had 900 tokens on average, the job says 512"));
+  EXPECT_THAT(phase_of(comparison, "actor_generate").reasons.front(),
+              HasSubstr("responses had 900 tokens on average, the job says 512"));
   ASSERT_EQ(comparison.only_measured.size(), 2U);
   EXPECT_EQ(comparison.only_measured[0].name, "timing_s/values") << "the job has no critic";
   EXPECT_THAT(comparison.only_predicted, IsEmpty());
@@ -240,8 +256,10 @@ TEST_F(ComparedRun, ReasonsKnowWhatThePlanOffloads) {
   std::string text;
   for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 500);
   const auto reasons = [&] { return phase_of(compare(text), "actor_train").reasons; };
-  const auto gradients = HasSubstr("gradients that come from host memory and go back, which stay on the devices in the plan");
-  const auto optimizer = HasSubstr("optimizer states that come from host memory and go back, which stay on the devices in the plan");
+  const auto gradients =
+      HasSubstr("gradients that come from host memory and go back, which stay on the devices in the plan");
+  const auto optimizer =
+      HasSubstr("optimizer states that come from host memory and go back, which stay on the devices in the plan");
   const auto slower = HasSubstr("states that move slower than the job says");
   EXPECT_THAT(reasons(), AllOf(Contains(gradients), Contains(optimizer), Not(Contains(slower))));
   plan.tasks.back().offload.optimizer = true;
@@ -250,9 +268,12 @@ TEST_F(ComparedRun, ReasonsKnowWhatThePlanOffloads) {
 
 TEST_F(ComparedRun, NemoRlTimesKinds) {
   const MeasuredComparison comparison = compare(
-      "{\"timing/train/total_step_time\": 50, \"timing/train/generation\": 20, \"timing/train/policy_and_reference_logprobs\": 5, "
-      "\"timing/train/logprob_inference_prep\": 1, \"timing/train/training_prep\": 2, \"timing/train/policy_training\": 15, "
-      "\"timing/train/prepare_for_generation/total\": 4, \"timing/train/prepare_for_generation/transfer_and_update_weights\": 3}\n");
+      "{\"timing/train/total_step_time\": 50, \"timing/train/generation\": 20, "
+      "\"timing/train/policy_and_reference_logprobs\": 5, "
+      "\"timing/train/logprob_inference_prep\": 1, \"timing/train/training_prep\": 2, "
+      "\"timing/train/policy_training\": 15, "
+      "\"timing/train/prepare_for_generation/total\": 4, "
+      "\"timing/train/prepare_for_generation/transfer_and_update_weights\": 3}\n");
   EXPECT_EQ(phase_of(comparison, "scoring").seconds, 6);
   EXPECT_DOUBLE_EQ(phase_of(comparison, "scoring").predicted, predicted("actor_infer") + predicted("reference_infer"));
   EXPECT_DOUBLE_EQ(phase_of(comparison, "training").predicted, predicted("training"));
@@ -270,7 +291,8 @@ TEST_F(ComparedRun, ARefitThatIsNotTimedIsPartOfGeneration) {
 
 TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
   std::string text;
-  for (int step = 1; step <= 5; ++step) text += verl_step(step, 12, 20, ", \"response_length/mean\": 300, \"response_length/max\": 1000");
+  for (int step = 1; step <= 5; ++step)
+    text += verl_step(step, 12, 20, ", \"response_length/mean\": 300, \"response_length/max\": 1000");
   const MeasuredComparison comparison = compare(text);
   const std::string folder = testing::TempDir();
   ASSERT_TRUE(base::write_file(folder + "/measured-job.yaml", test::job_text("H100") + "\n").ok());
@@ -291,7 +313,8 @@ TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
     EXPECT_EQ(read->rows[0].responses->cap, 1000);
   }
   const MeasuredComparison without = compare("{\"timing_s/gen\": 30}\n");
-  EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()), HasSubstr("does not time the iteration"));
+  EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()),
+              HasSubstr("does not time the iteration"));
 }
 
 }  // namespace

@@ -61,10 +61,12 @@ TEST(MeasurementFile, ReadsTheExample) {
 
 TEST(MeasurementFile, MistakesHaveTheirPlace) {
   EXPECT_THAT(error_with("measurement@1", "measurement@2"), HasSubstr("runs.yaml:1:9: `format` is"));
-  EXPECT_THAT(error_with("task: 0.5", "tsak: 0.5"), HasSubstr("runs.yaml:4:9: unknown key `tsak` in `start`; did you mean `task`?"));
+  EXPECT_THAT(error_with("task: 0.5", "tsak: 0.5"),
+              HasSubstr("runs.yaml:4:9: unknown key `tsak` in `start`; did you mean `task`?"));
   EXPECT_THAT(error_with("task: 0.5", "from: assmed"), HasSubstr("did you mean 'assumed'?"));
   EXPECT_THAT(error_with("decode_step]", "decode_stp]"), HasSubstr("did you mean 'decode_step'?"));
-  EXPECT_THAT(error_with("decode_step]", "decode_launch]"), HasSubstr("`decode_launch` starts at 0; accepted: a `start` of it from 1e-06"));
+  EXPECT_THAT(error_with("decode_step]", "decode_launch]"),
+              HasSubstr("`decode_launch` starts at 0; accepted: a `start` of it from 1e-06"));
   EXPECT_THAT(error_with("decode_step]", "matrix_products]"), HasSubstr("stands twice in `fit`"));
   EXPECT_THAT(error_with("high: 1.2", "high: 0.2"), HasSubstr("accepted: low <= start <= high"));
   EXPECT_THAT(error_with("name: two", "name: one"), HasSubstr("there are two rows `one`"));

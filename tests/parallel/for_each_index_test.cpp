@@ -24,7 +24,8 @@ TEST(ForEachIndex, CallsEachIndexOnceWhateverTheThreads) {
 
 TEST(ForEachIndex, WritesOfTheWorkAreSeenAfterwards) {
   std::vector<long> squares(1000);
-  for_each_index(1000, 4, [&](int index) { squares[static_cast<std::size_t>(index)] = static_cast<long>(index) * index; });
+  for_each_index(1000, 4,
+                 [&](int index) { squares[static_cast<std::size_t>(index)] = static_cast<long>(index) * index; });
   EXPECT_EQ(std::accumulate(squares.begin(), squares.end(), 0L), 332'833'500L);
 }
 

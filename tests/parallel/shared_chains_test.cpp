@@ -19,7 +19,8 @@ TEST(Message, GivesBackWhatWasPutIn) {
   std::string message;
   for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) put(message, value);
   std::string_view left = message;
-  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX, INT64_MIN}) EXPECT_EQ(take(left), value);
+  for (const std::int64_t value : {std::int64_t{0}, std::int64_t{-1}, INT64_MAX, INT64_MIN})
+    EXPECT_EQ(take(left), value);
   EXPECT_TRUE(left.empty());
 }
 

@@ -1,4 +1,5 @@
-// The evaluator works on the lowered graph, the validator on the problem; they were written apart. Here they are held against each other.
+// The evaluator works on the lowered graph, the validator on the problem; they were written apart. Here they are held
+// against each other.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -40,7 +41,8 @@ Order random_order(const OpGraph& graph, base::Random& random) {
   return order;
 }
 
-/// Whether start times keep every arc of the graph and no two ops of a device overlap: what the validator has to find out as well.
+/// Whether start times keep every arc of the graph and no two ops of a device overlap: what the validator has to find
+/// out as well.
 bool keeps_the_graph(const OpGraph& graph, const std::vector<Ticks>& start) {
   const auto end = [&](std::size_t op) { return start[op] + graph.duration[op]; };
   for (std::size_t op = 0; op < graph.size(); ++op) {

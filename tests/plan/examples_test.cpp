@@ -105,7 +105,8 @@ TEST(ExampleJobs, SayWhatTheirCommentsSay) {
     EXPECT_EQ(job.workload.response_length.longest(), 1024);
   }
   const Job real = read_job(folder / "real-70b.yaml");
-  EXPECT_EQ(real.workload.samples() * static_cast<std::int64_t>(real.workload.prompt_length.mean() + real.workload.response_length.mean()),
+  EXPECT_EQ(real.workload.samples() *
+                static_cast<std::int64_t>(real.workload.prompt_length.mean() + real.workload.response_length.mean()),
             131'072);
   const Job grpo = read_job(folder / "grpo-8b.yaml");
   EXPECT_EQ(grpo.workload.samples(), 2048);

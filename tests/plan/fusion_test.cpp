@@ -26,7 +26,8 @@ struct PpoFusion : testing::Test {
   }
   TrainPair pair() const { return {test::index_of(job, "actor_train"), test::index_of(job, "critic_train")}; }
   std::string training_fault() {
-    return find_training_fault(job, pair(), test::task_of(plan, job, "actor_train"), test::task_of(plan, job, "critic_train"))
+    return find_training_fault(job, pair(), test::task_of(plan, job, "actor_train"),
+                               test::task_of(plan, job, "critic_train"))
         .value_or("none");
   }
 };
@@ -75,18 +76,20 @@ TEST_F(PpoFusion, ActorAndCriticTrainTogetherWhereTheirLayoutsGoTogether) {
 TEST_F(PpoFusion, APairIsTwoTrainTasksOfTwoRolesThatDoNotWait) {
   const auto fault_of = [&](const char* a, const char* b) {
     const TaskPlan& planned = plan.tasks.front();
-    return find_training_fault(job, {test::index_of(job, a), test::index_of(job, b)}, planned, planned).value_or("none");
+    return find_training_fault(job, {test::index_of(job, a), test::index_of(job, b)}, planned, planned)
+        .value_or("none");
   };
   EXPECT_EQ(fault_of("actor_train", "critic_infer"), "critic_infer does not train; accepted: two train tasks");
   EXPECT_EQ(fault_of("actor_train", "actor_train"), "both train one role; accepted: two roles");
   for (const char* name : {"grpo", "{name: dpo}"}) EXPECT_EQ(train_pair(test::job_of(name)), std::nullopt) << name;
-  const Job waiting = parse_job(R"({format: dovetail/job@1, algorithm: {roles: [{name: actor}, {name: critic, head: scalar}],
+  const Job waiting =
+      parse_job(R"({format: dovetail/job@1, algorithm: {roles: [{name: actor}, {name: critic, head: scalar}],
     tasks: [{name: first, kind: train, role: actor, inputs: [prompts], outputs: [a]},
             {name: second, kind: train, role: critic, inputs: [a]}]},
     models: {actor: llama-2-7b, critic: llama-2-7b}, workload: {prompts: 64, prompt_length: 100, response_length: 500},
     cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}})",
-                                "job.yaml")
-                          .value();
+                "job.yaml")
+          .value();
   EXPECT_EQ(find_training_fault(waiting, {0, 1}, {}, {}).value_or("none"),
             "second waits for data of first; accepted: tasks that do not wait for each other");
   EXPECT_EQ(train_pair(waiting), std::nullopt);
@@ -99,11 +102,13 @@ TEST_F(PpoFusion, PinsDemandAndForbid) {
   EXPECT_FALSE(agrees(FusionPin{.inter_stage = true, .threshold = 0.3}, both));
   EXPECT_FALSE(agrees(FusionPin{.inter_stage = false}, both));
   EXPECT_FALSE(agrees(FusionPin{.intra_stage = true}, Fusion{}));
-  EXPECT_EQ(find_fault(FusionPin{.inter_stage = true, .threshold = std::nullopt, .intra_stage = true}, job), std::nullopt);
+  EXPECT_EQ(find_fault(FusionPin{.inter_stage = true, .threshold = std::nullopt, .intra_stage = true}, job),
+            std::nullopt);
   const Job grpo = test::job_of("grpo");
   EXPECT_THAT(find_fault(FusionPin{.intra_stage = true}, grpo).value(), HasSubstr("accepted: `intra_stage: false`"));
   EXPECT_EQ(find_fault(FusionPin{.inter_stage = true}, grpo), std::nullopt);
-  EXPECT_THAT(find_fault(FusionPin{.inter_stage = true}, test::job_of("{name: dpo}")).value(), HasSubstr("`inter_stage: false`"));
+  EXPECT_THAT(find_fault(FusionPin{.inter_stage = true}, test::job_of("{name: dpo}")).value(),
+              HasSubstr("`inter_stage: false`"));
 }
 
 /// A whole iteration of one device that does one step after the other, with what is within a step in that step's time.
@@ -126,10 +131,13 @@ TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
   EXPECT_EQ(timing.activities[pair()[1]].end, timing.activities[pair()[0]].end);
 }
 
-/// Actor and reference on devices 0-3, reward and critic on 4-7: what scores there waits for generation, not for the reference beside it.
+/// Actor and reference on devices 0-3, reward and critic on 4-7: what scores there waits for generation, not for the
+/// reference beside it.
 TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
-  for (const char* name : {"actor_generate", "reference_infer", "actor_train"}) test::task_of(plan, job, name).mesh = {0, 4};
-  for (const char* name : {"reward_infer", "critic_infer", "critic_train"}) test::task_of(plan, job, name).mesh = {4, 4};
+  for (const char* name : {"actor_generate", "reference_infer", "actor_train"})
+    test::task_of(plan, job, name).mesh = {0, 4};
+  for (const char* name : {"reward_infer", "critic_infer", "critic_train"})
+    test::task_of(plan, job, name).mesh = {4, 4};
   IterationGraph graph = iteration_graph(job, plan);
   std::vector<base::Ticks> durations(graph.activities.size(), base::Ticks(10));
   const auto stage = generation_stage(job, plan.tasks).value();
@@ -140,7 +148,8 @@ TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
   const auto beginnings = [&](const Timing& timing) {
     std::vector<base::Ticks> waits;
     for (const char* name : {"reward_infer", "actor_train"})
-      waits.push_back(timing.activities[workflow::find_task(job.workflow, name)->index()].begin - timing.activities[stage.generate].begin);
+      waits.push_back(timing.activities[workflow::find_task(job.workflow, name)->index()].begin -
+                      timing.activities[stage.generate].begin);
     return waits;
   };
   EXPECT_GE(beginnings(time_iterations(graph, job, plan, durations))[0], base::Ticks(100));

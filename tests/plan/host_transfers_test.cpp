@@ -37,7 +37,8 @@ std::vector<std::string> new_edges(const Job& job, const Plan& plan, const Itera
   std::vector<std::string> names;
   for (std::size_t edge = iteration_graph(job, plan).edges.size(); edge < graph.edges.size(); ++edge) {
     const ActivityEdge& made = graph.edges[edge];
-    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[made.from]), name_of(job, graph.activities[made.to]),
+    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[made.from]),
+                                name_of(job, graph.activities[made.to]),
                                 made.iterations == 0 ? "" : fmt::format(" +{}", made.iterations)));
   }
   return names;
@@ -56,13 +57,16 @@ struct Grpo {
   IterationGraph with(const std::vector<HostTransfer>& transfers) const {
     return with_host_transfers(iteration_graph(job, plan), job, plan, transfers, conflicts);
   }
-  std::vector<std::string> edges_with(const std::vector<HostTransfer>& transfers) const { return new_edges(job, plan, with(transfers)); }
+  std::vector<std::string> edges_with(const std::vector<HostTransfer>& transfers) const {
+    return new_edges(job, plan, with(transfers));
+  }
 };
 
 TEST(WithHostTransfers, WithRoomForAllOnlyTheTaskItselfIsWaitedFor) {
   const Grpo grpo;
-  EXPECT_THAT(grpo.edges_with({{Kind::load, grpo.reference}}),
-              UnorderedElementsAre("reference_infer -> load reference_infer +1", "load reference_infer -> reference_infer"));
+  EXPECT_THAT(
+      grpo.edges_with({{Kind::load, grpo.reference}}),
+      UnorderedElementsAre("reference_infer -> load reference_infer +1", "load reference_infer -> reference_infer"));
   EXPECT_THAT(grpo.edges_with({}), UnorderedElementsAre());
 }
 
@@ -72,31 +76,34 @@ TEST(WithHostTransfers, ALoadWaitsForConflictsBeforeAndBehindIt) {
   grpo.conflicts[grpo.reference][grpo.train] = true;
   // New weights go to the generation, so that they are in conflict, too.
   EXPECT_THAT(grpo.edges_with({{Kind::load, grpo.reference}}),
-              UnorderedElementsAre("reference_infer -> load reference_infer +1", "load reference_infer -> reference_infer",
-                                   "actor_generate -> load reference_infer", "weights to actor_generate -> load reference_infer",
+              UnorderedElementsAre("reference_infer -> load reference_infer +1",
+                                   "load reference_infer -> reference_infer", "actor_generate -> load reference_infer",
+                                   "weights to actor_generate -> load reference_infer",
                                    "actor_train -> load reference_infer +1"));
 }
 
 TEST(WithHostTransfers, OfTwoThatNeitherWaitsForTheOtherTheFirstGoesFirst) {
   Grpo grpo;
   grpo.conflicts[grpo.reference][grpo.actor] = true;
-  EXPECT_THAT(grpo.edges_with({{Kind::load, grpo.reference}}),
-              UnorderedElementsAre("reference_infer -> load reference_infer +1", "load reference_infer -> reference_infer",
-                                   "actor_infer -> reference_infer", "actor_infer -> load reference_infer"));
+  EXPECT_THAT(
+      grpo.edges_with({{Kind::load, grpo.reference}}),
+      UnorderedElementsAre("reference_infer -> load reference_infer +1", "load reference_infer -> reference_infer",
+                           "actor_infer -> reference_infer", "actor_infer -> load reference_infer"));
   grpo.conflicts[grpo.reference][grpo.actor] = false;
   grpo.conflicts[grpo.actor][grpo.reference] = true;
-  EXPECT_THAT(
-      grpo.edges_with({{Kind::load, grpo.actor}}),
-      UnorderedElementsAre("actor_infer -> load actor_infer +1", "load actor_infer -> actor_infer", "actor_train -> load actor_infer +1",
-                           "actor_infer -> reference_infer", "reference_infer -> load actor_infer +1"));
+  EXPECT_THAT(grpo.edges_with({{Kind::load, grpo.actor}}),
+              UnorderedElementsAre("actor_infer -> load actor_infer +1", "load actor_infer -> actor_infer",
+                                   "actor_train -> load actor_infer +1", "actor_infer -> reference_infer",
+                                   "reference_infer -> load actor_infer +1"));
 }
 
 TEST(WithHostTransfers, WhoUsesWeightsThatAreGivenBackWaitsForThat) {
   Grpo grpo;
   const std::vector<HostTransfer> swap{{Kind::load, grpo.train}, {Kind::unload, grpo.train}};
-  EXPECT_THAT(grpo.edges_with(swap), UnorderedElementsAre("actor_train -> unload actor_train", "unload actor_train -> actor_train +1",
-                                                          "unload actor_train -> load actor_train +1", "actor_train -> load actor_train +1",
-                                                          "load actor_train -> actor_train"));
+  EXPECT_THAT(grpo.edges_with(swap),
+              UnorderedElementsAre("actor_train -> unload actor_train", "unload actor_train -> actor_train +1",
+                                   "unload actor_train -> load actor_train +1", "actor_train -> load actor_train +1",
+                                   "load actor_train -> actor_train"));
   grpo.plan.tasks[grpo.train].offload.weights = true;
   EXPECT_THAT(grpo.edges_with({{Kind::unload, grpo.train}}),
               UnorderedElementsAre("actor_train -> unload actor_train", "unload actor_train -> actor_train +1",
@@ -108,7 +115,8 @@ TEST(WithHostTransfers, WhatIsInConflictBehindWaitsForAnUnload) {
   grpo.conflicts[grpo.train][grpo.generate] = true;
   EXPECT_THAT(grpo.edges_with({{Kind::unload, grpo.train}}),
               UnorderedElementsAre("actor_train -> unload actor_train", "unload actor_train -> actor_train +1",
-                                   "unload actor_train -> actor_generate +1", "unload actor_train -> weights to actor_generate +1"));
+                                   "unload actor_train -> actor_generate +1",
+                                   "unload actor_train -> weights to actor_generate +1"));
 }
 
 /// Seconds of tasks by hand: generation 100, passes 10 each, training 50; transfers as told.
@@ -127,7 +135,8 @@ TEST(WithHostTransfers, ALoadIsHiddenWhollyInPartOrNotAtAll) {
   Grpo grpo;
   const std::vector<HostTransfer> load{{Kind::load, grpo.reference}};
   EXPECT_EQ(timing_of(grpo, load, 160).period, Ticks(170)) << "all else takes as long";
-  EXPECT_EQ(timing_of(grpo, load, 200).period, Ticks(210)) << "it is the chain of the load and its pass that takes longest";
+  EXPECT_EQ(timing_of(grpo, load, 200).period, Ticks(210))
+      << "it is the chain of the load and its pass that takes longest";
   grpo.conflicts[grpo.reference] = {true, true, true, true, true};
   grpo.conflicts[grpo.reference][grpo.actor] = false;
   EXPECT_EQ(timing_of(grpo, load, 10).period, Ticks(170)) << "there is room beside the actor's pass";
@@ -169,13 +178,15 @@ RC_GTEST_PROP(WithHostTransfers, NothingInConflictRunsWhileATaskHasWhatItBrought
     if (*rc::gen::arbitrary<bool>()) transfers.push_back({Kind::load, task});
     if (kind == workflow::TaskKind::train && *rc::gen::arbitrary<bool>()) transfers.push_back({Kind::unload, task});
     for (std::size_t other = 0; other < plan.tasks.size(); ++other)
-      conflicts[task][other] =
-          task != other && *rc::gen::arbitrary<bool>() && cluster::overlap(plan.tasks[task].mesh, plan.tasks[other].mesh);
+      conflicts[task][other] = task != other && *rc::gen::arbitrary<bool>() &&
+                               cluster::overlap(plan.tasks[task].mesh, plan.tasks[other].mesh);
   }
   const IterationGraph graph = with_host_transfers(iteration_graph(job, plan), job, plan, transfers, conflicts);
   const std::vector<std::vector<int>> lags = min_lags(graph);
-  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) RC_ASSERT(lags[activity][activity] > 0);
-  // Between an end of an activity in conflict and its next beginning there is all from the load's beginning to the unload's end.
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
+    RC_ASSERT(lags[activity][activity] > 0);
+  // Between an end of an activity in conflict and its next beginning there is all from the load's beginning to the
+  // unload's end.
   for (std::size_t moving = 0; moving < graph.activities.size(); ++moving) {
     const Activity& transfer = graph.activities[moving];
     if (!is_host_transfer(transfer)) continue;

@@ -36,7 +36,8 @@ std::vector<std::string> edges(const Job& job, const Plan& plan) {
   const IterationGraph graph = iteration_graph(job, plan);
   std::vector<std::string> names;
   for (const ActivityEdge& edge : graph.edges)
-    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[edge.from]), name_of(job, graph.activities[edge.to]),
+    names.push_back(fmt::format("{} -> {}{}", name_of(job, graph.activities[edge.from]),
+                                name_of(job, graph.activities[edge.to]),
                                 edge.iterations == 0 ? "" : fmt::format(" +{}", edge.iterations)));
   return names;
 }
@@ -46,13 +47,14 @@ TEST(IterationGraph, OnOneMeshOnlyTheEngineGetsWeights) {
   const Plan plan = test::together(job, {0, 8});
   EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate"));
   EXPECT_THAT(edges(job, plan),
-              UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> reference_infer", "actor_generate -> critic_infer",
-                                   "actor_generate -> actor_train", "reward_infer -> actor_train", "reference_infer -> actor_train",
-                                   "critic_infer -> actor_train", "actor_generate -> critic_train", "reward_infer -> critic_train",
-                                   "reference_infer -> critic_train", "critic_infer -> critic_train", "actor_train -> actor_train +1",
-                                   "critic_train -> critic_train +1", "critic_train -> critic_infer +1",
-                                   "actor_train -> actor_train => actor_generate +1", "actor_train => actor_generate -> actor_generate",
-                                   "actor_generate -> actor_train => actor_generate +1"));
+              UnorderedElementsAre(
+                  "actor_generate -> reward_infer", "actor_generate -> reference_infer",
+                  "actor_generate -> critic_infer", "actor_generate -> actor_train", "reward_infer -> actor_train",
+                  "reference_infer -> actor_train", "critic_infer -> actor_train", "actor_generate -> critic_train",
+                  "reward_infer -> critic_train", "reference_infer -> critic_train", "critic_infer -> critic_train",
+                  "actor_train -> actor_train +1", "critic_train -> critic_train +1", "critic_train -> critic_infer +1",
+                  "actor_train -> actor_train => actor_generate +1", "actor_train => actor_generate -> actor_generate",
+                  "actor_generate -> actor_train => actor_generate +1"));
 }
 
 TEST(IterationGraph, TheFirstActivitiesAreTheTasks) {
@@ -87,8 +89,8 @@ TEST(IterationGraph, UsesThatLieAlikeShareAReallocation) {
   EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_infer -> actor_infer"));
 
   test::task_of(plan, job, "reference_infer").layout = test::layout_of(4, 1, 2);
-  EXPECT_THAT(reallocations(job, plan),
-              ElementsAre("actor_train => actor_generate", "actor_train => actor_infer", "actor_train => reference_infer"));
+  EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer",
+                                                    "actor_train => reference_infer"));
 }
 
 TEST(IterationGraph, NewWeightsOverwriteNoneThatAreStillUsed) {
@@ -96,7 +98,8 @@ TEST(IterationGraph, NewWeightsOverwriteNoneThatAreStillUsed) {
   Plan plan = test::together(job, {8, 8});
   test::task_of(plan, job, "actor_train").mesh.first = 0;
   const auto found = edges(job, plan);
-  for (const std::string of : {"actor_infer", "reference_infer"}) EXPECT_THAT(found, Contains(of + " -> actor_train => actor_infer +1"));
+  for (const std::string of : {"actor_infer", "reference_infer"})
+    EXPECT_THAT(found, Contains(of + " -> actor_train => actor_infer +1"));
   EXPECT_THAT(found, Contains("actor_generate -> actor_train => actor_generate +1"));
 }
 
@@ -122,9 +125,11 @@ TEST(IterationGraph, AnAverageOnTheTrainingsMeshWaitsForTraining) {
   Plan plan = test::together(job, {0, 8});
   EXPECT_THAT(reallocations(job, plan), IsEmpty());
   EXPECT_THAT(edges(job, plan),
-              UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> reference_infer +1", "actor_train -> actor_train +1"));
+              UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> reference_infer +1",
+                                   "actor_train -> actor_train +1"));
   const Job frozen = test::job_of("dpo");
-  EXPECT_THAT(edges(frozen, plan), UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> actor_train +1"));
+  EXPECT_THAT(edges(frozen, plan),
+              UnorderedElementsAre("reference_infer -> actor_train", "actor_train -> actor_train +1"));
 }
 
 TEST(IterationGraph, OffPolicyGenerationHasOlderWeights) {
@@ -145,7 +150,8 @@ TEST(IterationGraph, AnEngineWithoutWeightsOfItsOwnTakesTheTrainedOnes) {
   EXPECT_THAT(names(0), IsEmpty());
   test::task_of(plan, test::job_of("grpo"), "actor_train").mesh.first = 8;
   EXPECT_THAT(names(0), ElementsAre("actor_train => actor_generate")) << "the actor's pass shares it";
-  EXPECT_THAT(names(1), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer")) << "of weights of different age";
+  EXPECT_THAT(names(1), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer"))
+      << "of weights of different age";
 }
 
 TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
@@ -173,9 +179,11 @@ TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
 TEST(MeshesOf, ReallocationsKeepBothEndsBusy) {
   const Job job = test::job_of("{name: grpo, reward: rule}", 2);
   Plan plan = test::together(job, {0, 8});
-  EXPECT_THAT(meshes_of({Activity::Kind::task, test::index_of(job, "actor_train"), 0}, job, plan), ElementsAre(Mesh{0, 8}));
+  EXPECT_THAT(meshes_of({Activity::Kind::task, test::index_of(job, "actor_train"), 0}, job, plan),
+              ElementsAre(Mesh{0, 8}));
   EXPECT_THAT(meshes_of({Activity::Kind::task, test::index_of(job, "reward_rule"), 0}, job, plan), IsEmpty());
-  const Activity activity{Activity::Kind::reallocation, test::index_of(job, "actor_generate"), test::index_of(job, "actor_train")};
+  const Activity activity{Activity::Kind::reallocation, test::index_of(job, "actor_generate"),
+                          test::index_of(job, "actor_train")};
   EXPECT_THAT(meshes_of(activity, job, plan), ElementsAre(Mesh{0, 8}));
   test::task_of(plan, job, "actor_generate").mesh.first = 8;
   EXPECT_THAT(meshes_of(activity, job, plan), ElementsAre(Mesh{0, 8}, Mesh{8, 8}));
@@ -192,7 +200,8 @@ RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
       const Activity& activity = graph.activities[into.from];
       if (activity.kind != Activity::Kind::reallocation || activity.train != version.train.index()) return false;
       return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& before) {
-        return before.to == into.from && before.from == activity.train && before.iterations + into.iterations == version.iterations;
+        return before.to == into.from && before.from == activity.train &&
+               before.iterations + into.iterations == version.iterations;
       });
     });
     RC_ASSERT(waits);
@@ -200,8 +209,9 @@ RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
   // Each reallocation is for at least one use, and the first of them names it.
   for (std::size_t activity = job.workflow.tasks.size(); activity < graph.activities.size(); ++activity) {
     RC_ASSERT(graph.activities[activity].kind == Activity::Kind::reallocation);
-    RC_ASSERT(std::any_of(graph.edges.begin(), graph.edges.end(),
-                          [&](const ActivityEdge& edge) { return edge.from == activity && edge.to == graph.activities[activity].task; }));
+    RC_ASSERT(std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& edge) {
+      return edge.from == activity && edge.to == graph.activities[activity].task;
+    }));
   }
 }
 

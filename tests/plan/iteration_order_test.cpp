@@ -15,8 +15,9 @@ namespace {
 using base::Ticks;
 
 bool has_edge(const IterationGraph& graph, std::size_t from, std::size_t to, int iterations) {
-  return std::any_of(graph.edges.begin(), graph.edges.end(),
-                     [&](const ActivityEdge& edge) { return edge.from == from && edge.to == to && edge.iterations == iterations; });
+  return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& edge) {
+    return edge.from == from && edge.to == to && edge.iterations == iterations;
+  });
 }
 
 TEST(IterationOrder, EmptyLeavesTheGraphAsItIs) {
@@ -44,7 +45,8 @@ TEST(IterationOrder, ABarrierBehindAllHoldsBackTheNextIteration) {
   const std::size_t actor = test::index_of(job, "actor_train");
   const std::size_t critic = test::index_of(job, "critic_train");
   add_order(graph, {.edges = {}, .barriers = {{actor, critic}}});
-  EXPECT_TRUE(has_edge(graph, critic, graph.activities.size() - 1, 1)) << "the weights that generation waits for come first";
+  EXPECT_TRUE(has_edge(graph, critic, graph.activities.size() - 1, 1))
+      << "the weights that generation waits for come first";
   EXPECT_FALSE(has_edge(graph, critic, test::index_of(job, "actor_generate"), 1)) << "which waits for them anyway";
 }
 
@@ -67,7 +69,8 @@ RC_GTEST_PROP(IterationOrder, BarriersAreKept, ()) {
   add_order(ordered, {.edges = {}, .barriers = {first, random_tasks(job)}});
   RC_ASSERT(!has_circle(ordered));
   std::vector<Ticks> durations;
-  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) durations.emplace_back(*rc::gen::inRange(1, 50));
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
+    durations.emplace_back(*rc::gen::inRange(1, 50));
   const Timing timing = time_iterations(ordered, job, plan, durations);
   for (const ActivityEdge& edge : ordered.edges)
     if (edge.iterations == 0) RC_ASSERT(timing.activities[edge.from].end <= timing.activities[edge.to].begin);

@@ -20,14 +20,15 @@ struct Lines {
   std::string algorithm = "algorithm: {name: grpo, reference: pass, reward: rule, reward_seconds: 0.5}\n";
   std::string models = "models: {actor: llama-3.2-1b}\n";
   std::string workload =
-      "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 900}}\n";
+      "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: "
+      "900}}\n";
   std::string cluster = "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9}}\n";
   std::string rest = "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}\n";
 };
 
 Job job_of(const Lines& lines, const std::string& path = "job.yaml") {
-  const auto job =
-      parse_job("format: dovetail/job@1\n" + lines.algorithm + lines.models + lines.workload + lines.cluster + lines.rest, path);
+  const auto job = parse_job(
+      "format: dovetail/job@1\n" + lines.algorithm + lines.models + lines.workload + lines.cluster + lines.rest, path);
   EXPECT_TRUE(job.ok()) << base::to_text(job.error());
   return job.value();
 }
@@ -44,8 +45,9 @@ TEST(JobHash, IsOfTheCanonicalJob) {
   const Job job = job_of({});
   EXPECT_EQ(job_hash(job), base::sha256_hex(canonical_job(job)));
   EXPECT_THAT(canonical_job(job), StartsWith(R"({"cluster":{"groups":[{"gpu":{"bandwidth":3350000000000,"bf16":989)"));
-  EXPECT_THAT(canonical_job(job),
-              HasSubstr(R"("fixed":{"actor_train":{"devices":"0-7","layout":{"tp":2}},"placement":["a","b"]},"models":[{)"));
+  EXPECT_THAT(
+      canonical_job(job),
+      HasSubstr(R"("fixed":{"actor_train":{"devices":"0-7","layout":{"tp":2}},"placement":["a","b"]},"models":[{)"));
   EXPECT_THAT(canonical_job(job), HasSubstr(R"("nanoseconds":500000000)"));
 }
 
@@ -74,17 +76,21 @@ TEST(JobHash, HangsOnEachMemberOfAModel) {
 /// What says the same in other words.
 TEST(JobHash, IsTheSameForAllSpellings) {
   const std::string hash = hash_of({});
-  EXPECT_EQ(hash_with(&Lines::algorithm, "algorithm: {reward_seconds: 0.50, reward: rule, name: grpo, policy_log_probabilities: trainer}"),
+  EXPECT_EQ(hash_with(&Lines::algorithm,
+                      "algorithm: {reward_seconds: 0.50, reward: rule, name: grpo, policy_log_probabilities: trainer}"),
             hash);
   EXPECT_EQ(hash_with(&Lines::models, "models: {reference: llama-3.2-1b, actor: llama-3.2-1b}"), hash);
   EXPECT_EQ(hash_with(&Lines::workload,
-                      "workload: {prompts: 64, samples_per_prompt: 1, mini_batches: 4, epochs: 1, packing: true, steps_off_policy: 0,\n"
+                      "workload: {prompts: 64, samples_per_prompt: 1, mini_batches: 4, epochs: 1, packing: true, "
+                      "steps_off_policy: 0,\n"
                       "  prompt_length: 100, response_length: {cap: 900, sigma: 5e-1, mean: 300.0}}"),
             hash);
   for (const std::string cluster :
        {"cluster: {nodes: 2, gpus_per_node: 8, gpu: h100-80gb, network: {bandwidth: 3GB/s}}",
-        "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80, host_memory: 2e12, network: {bandwidth: 24Gb/s, latency: 5us}}",
-        "cluster: {groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 2TB}],\n"
+        "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80, host_memory: 2e12, network: {bandwidth: 24Gb/s, latency: "
+        "5us}}",
+        "cluster: {groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: H100, "
+        "host_memory: 2TB}],\n"
         "  networks: [{name: cables, bandwidth: 3000000000, latency: 0.000005}]}"})
     EXPECT_EQ(hash_with(&Lines::cluster, cluster), hash) << cluster;
   EXPECT_EQ(hash_with(&Lines::rest,
@@ -101,12 +107,16 @@ TEST(JobHash, IsTheSameForAGraphAndForAModelByItsFigures) {
       "{model_type: llama, hidden_size: 2048, intermediate_size: 8192, num_attention_heads: 32, num_hidden_layers: 16, "
       "num_key_value_heads: 8, head_dim: 64, vocab_size: 128256, tie_word_embeddings: true, torch_dtype: bfloat16}";
   EXPECT_EQ(hash("algorithm: sft", shape), hash("algorithm: sft", "llama-3.2-1b"));
-  EXPECT_EQ(job_of({"algorithm: sft\n", "models: {actor: " + shape + "}\n", Lines{}.workload, Lines{}.cluster, ""}).models.front().name,
+  EXPECT_EQ(job_of({"algorithm: sft\n", "models: {actor: " + shape + "}\n", Lines{}.workload, Lines{}.cluster, ""})
+                .models.front()
+                .name,
             "actor");
-  const Job sft = job_of({"algorithm: sft\n", "models: {actor: llama-3.2-1b}\n", Lines{}.workload, Lines{}.cluster, ""});
+  const Job sft =
+      job_of({"algorithm: sft\n", "models: {actor: llama-3.2-1b}\n", Lines{}.workload, Lines{}.cluster, ""});
   std::string inputs;
   for (const std::string& key : sft.workflow.tasks.front().inputs) inputs += (inputs.empty() ? "" : ", ") + key;
-  EXPECT_EQ(hash("algorithm: {roles: [{name: actor}], tasks: [{name: actor_train, kind: train, role: actor, inputs: [" + inputs + "]}]}",
+  EXPECT_EQ(hash("algorithm: {roles: [{name: actor}], tasks: [{name: actor_train, kind: train, role: actor, inputs: [" +
+                     inputs + "]}]}",
                  "llama-3.2-1b"),
             hash("algorithm: sft", "llama-3.2-1b"));
 }
@@ -131,16 +141,21 @@ TEST(JobHash, IsAnotherForAnotherJob) {
     jobs = hashes.size();
   };
   for (const std::string options :
-       {"name: grpo, reward: rule", "name: grpo, reward: rule, reward_seconds: 0.6", "name: grpo, reward: rule, reference: skip",
-        "name: grpo, reward: rule, reference: averaged", "name: grpo, reward: rule, reference: averaged, reference_decay: 0.5",
-        "name: grpo, reward: rule, reward_seconds: 0.5, policy_log_probabilities: engine", "name: grpo, reward: rule, ptx_tokens: 7"})
+       {"name: grpo, reward: rule", "name: grpo, reward: rule, reward_seconds: 0.6",
+        "name: grpo, reward: rule, reference: skip", "name: grpo, reward: rule, reference: averaged",
+        "name: grpo, reward: rule, reference: averaged, reference_decay: 0.5",
+        "name: grpo, reward: rule, reward_seconds: 0.5, policy_log_probabilities: engine",
+        "name: grpo, reward: rule, ptx_tokens: 7"})
     expect_new(&Lines::algorithm, "algorithm: {" + options + "}");
-  for (const std::string model : {"llama-3.2-3b", "qwen3-0.6b", "{model: llama-3.2-1b, lora: 8}", "mixtral-8x7b", "opt-1.3b"})
+  for (const std::string model :
+       {"llama-3.2-3b", "qwen3-0.6b", "{model: llama-3.2-1b, lora: 8}", "mixtral-8x7b", "opt-1.3b"})
     expect_new(&Lines::models, "models: {actor: " + model + "}");
-  for (const std::string counts : {"prompts: 65, mini_batch: 13", "prompts: 64, mini_batch: 32",
-                                   "prompts: 32, samples_per_prompt: 2, mini_batch: 16", "prompts: 64, mini_batch: 16, epochs: 2",
-                                   "prompts: 64, mini_batch: 16, steps_off_policy: 1", "prompts: 64, mini_batch: 16, packing: false"})
-    expect_new(&Lines::workload, "workload: {" + counts + ", prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 900}}");
+  for (const std::string counts :
+       {"prompts: 65, mini_batch: 13", "prompts: 64, mini_batch: 32",
+        "prompts: 32, samples_per_prompt: 2, mini_batch: 16", "prompts: 64, mini_batch: 16, epochs: 2",
+        "prompts: 64, mini_batch: 16, steps_off_policy: 1", "prompts: 64, mini_batch: 16, packing: false"})
+    expect_new(&Lines::workload,
+               "workload: {" + counts + ", prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 900}}");
   for (const std::string lengths : {"prompt_length: 101, response_length: {mean: 300, sigma: 0.5, cap: 900}",
                                     "prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 901}"})
     expect_new(&Lines::workload, "workload: {prompts: 64, mini_batch: 16, " + lengths + "}");
@@ -152,14 +167,16 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9, latency: 6us}",
         "nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9, half_bandwidth_size: 1MB}",
         "nodes: 2, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9}, price: 2",
-        "nodes: 2, gpus_per_node: 8, gpu: H100, networks: [{name: a, nodes: 2, bandwidth: 3e9}, {name: b, bandwidth: 3e9}]"})
+        "nodes: 2, gpus_per_node: 8, gpu: H100, networks: [{name: a, nodes: 2, bandwidth: 3e9}, {name: b, bandwidth: "
+        "3e9}]"})
     expect_new(&Lines::cluster, "cluster: {" + cluster + "}");
   for (const std::string rest :
        {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
         "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
         "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
-        "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}", "software: {efficiency: megatron}",
-        "software: {prefetch: true}", "limits: {margin: 5%}", "limits: {margin: 0}", "limits: {margin: 4GiB}"})
+        "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
+        "software: {efficiency: megatron}", "software: {prefetch: true}", "limits: {margin: 5%}", "limits: {margin: 0}",
+        "limits: {margin: 4GiB}"})
     expect_new(&Lines::rest, rest);
 }
 

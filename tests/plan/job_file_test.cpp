@@ -20,7 +20,9 @@ const std::string workload = "workload: {prompts: 64, prompt_length: 100, respon
 const std::string cluster_of_eight = "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n";
 
 /// A job with these lines for what it trains; workload and cluster take the last two lines.
-std::string job_with(const std::string& lines) { return "format: dovetail/job@1\n" + lines + "\n" + workload + cluster_of_eight; }
+std::string job_with(const std::string& lines) {
+  return "format: dovetail/job@1\n" + lines + "\n" + workload + cluster_of_eight;
+}
 
 std::string error_in(const std::string& content, const std::string& path = "job.yaml") {
   const auto job = parse_job(content, path);
@@ -63,14 +65,17 @@ software: {training: megatron, efficiency: a100/megatron-vllm}
   EXPECT_EQ(cluster::device_count(job.cluster), 8);
   EXPECT_EQ(job.software, (Software{.training = "megatron", .efficiency = "a100/megatron-vllm", .profile = {}}));
   EXPECT_FALSE(job.software.prefetch);
-  EXPECT_TRUE(parse_job(job_with("algorithm: ppo\nmodels: {actor: llama-2-7b, reward: opt-1.3b}\nsoftware: {prefetch: true}"), "job.yaml")
-                  .value()
-                  .software.prefetch);
+  EXPECT_TRUE(
+      parse_job(job_with("algorithm: ppo\nmodels: {actor: llama-2-7b, reward: opt-1.3b}\nsoftware: {prefetch: true}"),
+                "job.yaml")
+          .value()
+          .software.prefetch);
 }
 
 TEST(ParseJob, FillsInWhatIsNotThere) {
-  const Job job =
-      parse_job(job_with("algorithm: ppo\nmodels: {actor: {model: llama-2-7b, lora: 8}, reward: opt-1.3b}"), "jobs/night.run.yaml").value();
+  const Job job = parse_job(job_with("algorithm: ppo\nmodels: {actor: {model: llama-2-7b, lora: 8}, reward: opt-1.3b}"),
+                            "jobs/night.run.yaml")
+                      .value();
   EXPECT_EQ(job.name, "night.run");
   EXPECT_EQ(job.software, Software{});
   EXPECT_EQ(model_of_role(job, "actor").adapter_rank, 8);
@@ -87,14 +92,17 @@ TEST(ParseJob, HeadsFollowTheRole) {
   EXPECT_EQ(model_of_role(job, "critic").head, llm::Head::scalar);
   EXPECT_EQ(model_of_role(job, "reward").head, llm::Head::scalar);
   // A tied embedding is no head for values.
-  const Job tied = parse_job(job_with("algorithm: {name: ppo, reward: rule}\nmodels: {actor: qwen3-4b}"), "job.yaml").value();
+  const Job tied =
+      parse_job(job_with("algorithm: {name: ppo, reward: rule}\nmodels: {actor: qwen3-4b}"), "job.yaml").value();
   EXPECT_TRUE(model_of_role(tied, "reference").tied_embeddings);
   EXPECT_EQ(model_of_role(tied, "critic"), llm::with_scalar_head(llm::find_bundled_model("qwen3-4b").value()));
 }
 
 TEST(ParseJob, AnAverageHasTheModelOfItsTrainedRole) {
   const Job job =
-      parse_job(job_with("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 4}}"), "job.yaml").value();
+      parse_job(job_with("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 4}}"),
+                "job.yaml")
+          .value();
   EXPECT_EQ(model_of_role(job, "reference"), llm::find_bundled_model("llama-2-7b").value());
 }
 
@@ -120,10 +128,10 @@ TEST(ParseJob, RolesThatLeadInACircleNeedAModel) {
     - {name: compare, kind: infer, role: student, inputs: [texts], outputs: [others]}
     - {name: learn, kind: train, role: pupil, inputs: [texts, scores, others]}
 )";
-  EXPECT_EQ(
-      error_of(graph + "models: {student: llama-3.2-1b}"),
-      "job.yaml:8:9: `models` says nothing of `old`, which the algorithm custom needs; accepted: old: a bundled model or the path of a "
-      "config.json");
+  EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b}"),
+            "job.yaml:8:9: `models` says nothing of `old`, which the algorithm custom needs; accepted: old: a bundled "
+            "model or the path of a "
+            "config.json");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, old: llama-3-8b}"), "no error");
   EXPECT_EQ(error_of(graph + "models: {student: llama-3.2-1b, pupil: llama-3-8b}"), "no error");
 }
@@ -139,8 +147,9 @@ class JobFolder : public testing::Test {
  protected:
   void SetUp() override {
     std::filesystem::create_directories(folder_ / "models" / "tiny");
-    write("models/tiny/config.json",
-          R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
+    write(
+        "models/tiny/config.json",
+        R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, "intermediate_size": 128,
               "vocab_size": 100, "torch_dtype": "bfloat16"})");
     write("models/broken.json", "{\n  \"model_type\": \"llama\",\n  \"num_hidden_layers\": 0.5}");
     write("lengths.csv", "tokens\n10\n30\n");
@@ -151,7 +160,8 @@ class JobFolder : public testing::Test {
   std::string path(const std::string& name) const { return (folder_ / name).string(); }
 
  private:
-  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() / ("dovetail_job_" + std::to_string(::getpid()));
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("dovetail_job_" + std::to_string(::getpid()));
 };
 
 TEST_F(JobFolder, PathsStartFromTheJob) {
@@ -163,16 +173,17 @@ TEST_F(JobFolder, PathsStartFromTheJob) {
   EXPECT_EQ(job.models.at(0).name, "tiny");
   EXPECT_EQ(job.models.at(0).layers, 3);
   EXPECT_EQ(job.workload.response_length.mean(), 20);
-  const Job below =
-      parse_job(job_with("algorithm: sft\nmodels: {actor: {model: ../models/tiny/config.json, lora: 2}}"), path("lengths/job.yaml"))
-          .value();
+  const Job below = parse_job(job_with("algorithm: sft\nmodels: {actor: {model: ../models/tiny/config.json, lora: 2}}"),
+                              path("lengths/job.yaml"))
+                        .value();
   EXPECT_EQ(below.models.at(0).layers, 3);
   EXPECT_EQ(below.models.at(0).adapter_rank, 2);
 }
 
 TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
-  EXPECT_EQ(error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
-            path("models/broken.json") + ":3:24: `num_hidden_layers` must be a whole number from 0 to 1073741824, not 0.5");
+  EXPECT_EQ(
+      error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
+      path("models/broken.json") + ":3:24: `num_hidden_layers` must be a whole number from 0 to 1073741824, not 0.5");
   const auto missing = parse_job(job_with("algorithm: sft\nmodels: {actor: models/none.json}"), path("job.yaml"));
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().failure, base::Failure::io);
@@ -184,11 +195,15 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   const std::string keys = "format, name, algorithm, models, workload, cluster, software, limits, fixed";
   EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: `format: dovetail/job@1`");
-  EXPECT_EQ(error_in("format: dovetail/job@2"), "job.yaml:1:9: `format` is the string `dovetail/job@2`; accepted: `dovetail/job@1`");
+  EXPECT_EQ(error_in("format: dovetail/job@2"),
+            "job.yaml:1:9: `format` is the string `dovetail/job@2`; accepted: `dovetail/job@1`");
   EXPECT_EQ(error_in("format: 1"), "job.yaml:1:9: `format` is 1; accepted: `dovetail/job@1`");
-  EXPECT_EQ(error_of("algorythm: ppo"), "job.yaml:2:1: unknown key `algorythm` in a job; did you mean `algorithm`? accepted: " + keys);
-  EXPECT_EQ(error_in("format: dovetail/job@1"), "job.yaml:1:1: a job needs the key `algorithm`; accepted: algorithm: ppo");
-  EXPECT_EQ(error_of("algorithm: ppo"), "job.yaml:1:1: a job needs the key `models`; accepted: models: {actor: llama-2-7b}");
+  EXPECT_EQ(error_of("algorythm: ppo"),
+            "job.yaml:2:1: unknown key `algorythm` in a job; did you mean `algorithm`? accepted: " + keys);
+  EXPECT_EQ(error_in("format: dovetail/job@1"),
+            "job.yaml:1:1: a job needs the key `algorithm`; accepted: algorithm: ppo");
+  EXPECT_EQ(error_of("algorithm: ppo"),
+            "job.yaml:1:1: a job needs the key `models`; accepted: models: {actor: llama-2-7b}");
   EXPECT_EQ(error_in("{format: dovetail/job@1, algorithm: ppo, models: {}}"),
             "job.yaml:1:1: a job needs the key `workload`; accepted: workload: {prompts: 128, ...}");
   EXPECT_EQ(error_in("{format: dovetail/job@1, algorithm: ppo, models: {}, workload: {}}"),
@@ -198,23 +213,28 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: ''"), "job.yaml:4:7: `name` is the string ``; accepted: a name");
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
-            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, profile, prefetch");
+            "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
+            "profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
             "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
-  EXPECT_EQ(error_of(sound + "software: {prefetch: always}"), "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
-  const std::string accepted = "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
+  EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
+            "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
+  const std::string accepted =
+      "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
   EXPECT_EQ(error_of(sound + "limits: {margin: 91%}"), "job.yaml:4:18: `margin` is the string `91%`; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: 0.05}"), "job.yaml:4:18: `margin` is 0.05; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: -1GiB}"), "job.yaml:4:18: `margin` is the string `-1GiB`; " + accepted);
   EXPECT_EQ(error_of(sound + "limits: {margin: [5%]}"), "job.yaml:4:18: `margin` is a list; " + accepted);
-  EXPECT_EQ(error_of(sound + "limits: {memory: 5%}"), "job.yaml:4:10: unknown key `memory` in `limits`; accepted: margin");
+  EXPECT_EQ(error_of(sound + "limits: {memory: 5%}"),
+            "job.yaml:4:10: unknown key `memory` in `limits`; accepted: margin");
   EXPECT_EQ(error_of(sound + "name: a\nname: b"), "job.yaml:5:1: duplicate key `name`; each key may stand once");
 }
 
 TEST(ParseJob, MistakesInPartsHaveTheirPlace) {
   EXPECT_EQ(error_of("algorithm: gppo\nmodels: {}"),
-            "job.yaml:2:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, dpo, "
+            "job.yaml:2:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, "
+            "remax, dpo, "
             "reward_model, sft, or a map with roles and tasks");
   const std::string sound = "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: llama-2-7b}\n";
   EXPECT_EQ(error_in(sound + "workload: {prompts: 0, prompt_length: 1, response_length: 1}\n" + cluster_of_eight),
@@ -225,13 +245,15 @@ TEST(ParseJob, MistakesInPartsHaveTheirPlace) {
 
 TEST(ParseJob, NamesAMistakeInTheModels) {
   EXPECT_EQ(error_of("algorithm: ppo\nmodels: llama-2-7b"),
-            "job.yaml:3:9: `models` of ppo must be a map, not the string `llama-2-7b`; accepted keys: actor, reward, reference, critic");
+            "job.yaml:3:9: `models` of ppo must be a map, not the string `llama-2-7b`; accepted keys: actor, reward, "
+            "reference, critic");
   EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actr: llama-2-7b}"),
-            "job.yaml:3:10: unknown key `actr` in `models` of ppo; did you mean `actor`? accepted: actor, reward, reference, critic");
-  EXPECT_EQ(
-      error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
-      "job.yaml:3:9: `models` says nothing of `reward`, which the algorithm ppo needs; accepted: reward: a bundled model or the path of a "
-      "config.json, or `algorithm: {name: ppo, reward: rule}`");
+            "job.yaml:3:10: unknown key `actr` in `models` of ppo; did you mean `actor`? accepted: actor, reward, "
+            "reference, critic");
+  EXPECT_EQ(error_of("algorithm: ppo\nmodels: {actor: llama-2-7b}"),
+            "job.yaml:3:9: `models` says nothing of `reward`, which the algorithm ppo needs; accepted: reward: a "
+            "bundled model or the path of a "
+            "config.json, or `algorithm: {name: ppo, reward: rule}`");
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: there is no bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
@@ -244,13 +266,16 @@ TEST(ParseJob, NamesAMistakeInTheModels) {
             "job.yaml:3:37: unknown key `rank` in a model; accepted: model, lora");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, lora: 0}}"),
             "job.yaml:3:43: `lora` must be a whole number from 1 to 16384, not 0");
-  EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: {model_type: gpt}}"),
-              StartsWith("job.yaml:3:30: the model type is the string `gpt`, which is not known; accepted: llama, mistral"));
+  EXPECT_THAT(
+      error_of("algorithm: sft\nmodels: {actor: {model_type: gpt}}"),
+      StartsWith("job.yaml:3:30: the model type is the string `gpt`, which is not known; accepted: llama, mistral"));
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: {model_type: llama}}"),
               HasSubstr("job.yaml:3:17: the model's configuration has no `num_hidden_layers`"));
-  EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: llama-2-7b, reference: llama-2-13b}"),
-            "job.yaml:3:40: `reference` is a moving average of `actor` and has another shape; accepted: the same model");
-  EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 2}, reference: llama-2-7b}"),
+  EXPECT_EQ(
+      error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: llama-2-7b, reference: llama-2-13b}"),
+      "job.yaml:3:40: `reference` is a moving average of `actor` and has another shape; accepted: the same model");
+  EXPECT_EQ(error_of("algorithm: {name: dpo, reference: averaged}\nmodels: {actor: {model: llama-2-7b, lora: 2}, "
+                     "reference: llama-2-7b}"),
             "no error");
 }
 

@@ -48,7 +48,9 @@ inline Plan together(const Job& job, cluster::Mesh mesh) {
   return plan;
 }
 
-inline std::size_t index_of(const Job& job, std::string_view task) { return workflow::find_task(job.workflow, task)->index(); }
+inline std::size_t index_of(const Job& job, std::string_view task) {
+  return workflow::find_task(job.workflow, task)->index();
+}
 
 /// The part of `plan` that is about the task of that name.
 inline TaskPlan& task_of(Plan& plan, const Job& job, std::string_view task) { return plan.tasks[index_of(job, task)]; }
@@ -59,7 +61,8 @@ inline Job random_job() {
   workflow::AlgorithmOptions options = algorithm.defaults;
   options.reference = *rc::gen::element(workflow::ReferenceUse::pass, workflow::ReferenceUse::averaged);
   options.reward = *rc::gen::element(workflow::RewardUse::model, workflow::RewardUse::rule);
-  options.policy_log_probabilities = *rc::gen::element(workflow::LogProbabilities::engine, workflow::LogProbabilities::trainer);
+  options.policy_log_probabilities =
+      *rc::gen::element(workflow::LogProbabilities::engine, workflow::LogProbabilities::trainer);
   const auto ten_tokens = workflow::LengthDistribution::fixed(10);
   Job job{.name = *rc::gen::element<std::string>("job", "a \"quoted\" job", "ein Auftrag für 8 GPUs"),
           .workflow = algorithm.make(options),
@@ -71,7 +74,8 @@ inline Job random_job() {
   for (const workflow::Role& role : job.workflow.roles) {
     llm::Transformer model = *llm::test::random_transformer();
     model.head = llm::Head::language_model;
-    job.models.push_back(role.head == workflow::Head::scalar ? llm::with_scalar_head(std::move(model)) : std::move(model));
+    job.models.push_back(role.head == workflow::Head::scalar ? llm::with_scalar_head(std::move(model))
+                                                             : std::move(model));
   }
   return job;
 }
@@ -102,7 +106,8 @@ inline llm::Layout random_layout(const llm::Transformer& model, int devices) {
   }
   layout.zero = *rc::gen::inRange(0, 4);
   layout.sequence_parallel = *rc::gen::arbitrary<bool>();
-  layout.recomputation = *rc::gen::element(llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full);
+  layout.recomputation =
+      *rc::gen::element(llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full);
   return layout;
 }
 
@@ -126,7 +131,8 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
     : *rc::gen::element(0, 1, 2) == 0 ? plan.micro_batching.sequences = amount
                                       : plan.micro_batching.tokens = amount;
   }
-  for (bool Offload::* flag : {&Offload::weights, &Offload::gradients, &Offload::optimizer, &Offload::optimizer_on_host})
+  for (bool Offload::* flag :
+       {&Offload::weights, &Offload::gradients, &Offload::optimizer, &Offload::optimizer_on_host})
     plan.offload.*flag = *rc::gen::arbitrary<bool>();
   return plan;
 }
@@ -135,7 +141,8 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
 inline Plan random_plan(const Job& job) {
   Plan plan;
   plan.placement = *rc::gen::element<std::string>("custom", "co-located", "the \\ one");
-  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) plan.tasks.push_back(random_task_plan(job, task));
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+    plan.tasks.push_back(random_task_plan(job, task));
   return plan;
 }
 

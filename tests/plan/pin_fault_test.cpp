@@ -54,7 +54,8 @@ TaskPin random_pin(const llm::Transformer& model, const cluster::Cluster& cluste
   });
   const int devices = cluster::device_count(cluster);
   if (*rc::gen::inRange(0, 3) == 0) pin.mesh = *rc::gen::elementOf(cluster::meshes_of(cluster));
-  if (*rc::gen::inRange(0, 8) == 0) pin.mesh = cluster::Mesh{*rc::gen::inRange(0, devices), *rc::gen::inRange(1, devices + 1)};
+  if (*rc::gen::inRange(0, 8) == 0)
+    pin.mesh = cluster::Mesh{*rc::gen::inRange(0, devices), *rc::gen::inRange(1, devices + 1)};
   if (*rc::gen::inRange(0, 5) > 0) return pin;
   auto layers = *rc::gen::nonEmpty(rc::gen::resize(3, rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 4))));
   const int sum = std::accumulate(layers.begin(), layers.end(), 0);
@@ -81,9 +82,11 @@ std::string fault_of(const TaskPin& pin, const std::string& model = "llama-2-7b"
 TEST(FindPinFault, SaysWhatIsWrongWithAMesh) {
   TaskPin pin;
   pin.mesh = cluster::Mesh{4, 8};
-  EXPECT_EQ(fault_of(pin), "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(fault_of(pin),
+            "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
   pin.mesh = cluster::Mesh{8, 16};
-  EXPECT_EQ(fault_of(pin), "its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(fault_of(pin),
+            "its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
   // meshes_of does not list it; a plan may have it.
   pin.mesh = cluster::Mesh{1, 2};
   EXPECT_EQ(fault_of(pin), "none");
@@ -93,22 +96,26 @@ TEST(FindPinFault, SaysWhatIsWrongWithDegrees) {
   TaskPin pin;
   pin.layout.set(&Layout::tensor, 8);
   pin.mesh = cluster::Mesh{0, 4};
-  EXPECT_EQ(fault_of(pin), "no layout of llama-2-7b with tp 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
+  EXPECT_EQ(
+      fault_of(pin),
+      "no layout of llama-2-7b with tp 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
   pin.mesh = cluster::Mesh{0, 8};
   EXPECT_EQ(fault_of(pin), "none");
   pin.layout.set(&Layout::data, 2);
   EXPECT_EQ(fault_of(pin),
-            "no layout of llama-2-7b with dp 2, tp 8 is for the 8 devices of its mesh; accepted: degrees whose product they are");
+            "no layout of llama-2-7b with dp 2, tp 8 is for the 8 devices of its mesh; accepted: degrees whose product "
+            "they are");
   pin.mesh.reset();
   EXPECT_EQ(fault_of(pin), "none");
   pin.layout.set(&Layout::pipeline, 2);
   EXPECT_EQ(fault_of(pin, "llama-2-7b", 4), "none");
-  EXPECT_EQ(
-      fault_of(pin),
-      "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees that make up devices of "
-      "one node, or whole nodes");
+  EXPECT_EQ(fault_of(pin),
+            "no mesh of the cluster's 16 devices has a layout of llama-2-7b with dp 2, tp 8, pp 2; accepted: degrees "
+            "that make up devices of "
+            "one node, or whole nodes");
   pin.layout.set(&Layout::tensor, 3);
-  EXPECT_EQ(fault_of(pin), "32 heads of llama-2-7b cannot be dealt out evenly to 3 tensor-parallel ranks; accepted: a divisor of 32");
+  EXPECT_EQ(fault_of(pin),
+            "32 heads of llama-2-7b cannot be dealt out evenly to 3 tensor-parallel ranks; accepted: a divisor of 32");
 }
 
 TEST(FindPinFault, SaysWhatIsWrongWithStagesAndExperts) {
@@ -130,15 +137,17 @@ TEST(FindPinFault, SaysWhatIsWrongWithStagesAndExperts) {
   EXPECT_EQ(fault_of(experts), "the model has no experts to be parallel over; accepted: expert: 1");
   EXPECT_EQ(fault_of(experts, "mixtral-8x7b"), "none");
   experts.mesh = cluster::Mesh{0, 4};
-  EXPECT_EQ(fault_of(experts, "mixtral-8x7b"),
-            "no layout of mixtral-8x7b with ep 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
+  EXPECT_EQ(
+      fault_of(experts, "mixtral-8x7b"),
+      "no layout of mixtral-8x7b with ep 8 is for the 4 devices of its mesh; accepted: degrees whose product they are");
 }
 
 TEST(FindPinFault, SaysWhatIsWrongWithSettings) {
   TaskPin pin;
   pin.micro_batching = MicroBatching{1, 0, 1};
-  EXPECT_EQ(fault_of(pin),
-            "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0");
+  EXPECT_EQ(
+      fault_of(pin),
+      "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0");
   pin.micro_batching.reset();
   pin.engine.set(&Engine::memory_utilization, 0);
   EXPECT_EQ(fault_of(pin), "its engine's memory_utilization is 0; accepted: 0.01 to 1");
@@ -146,7 +155,8 @@ TEST(FindPinFault, SaysWhatIsWrongWithSettings) {
 
 TEST(FindPinFault, TakesDegreesThatNoClusterHas) {
   TaskPin pin;
-  for (const auto degree : {&Layout::data, &Layout::context, &Layout::pipeline, &Layout::expert, &Layout::expert_tensor})
+  for (const auto degree :
+       {&Layout::data, &Layout::context, &Layout::pipeline, &Layout::expert, &Layout::expert_tensor})
     pin.layout.set(degree, 65'536);
   EXPECT_NE(fault_of(pin, "mixtral-8x7b"), "none");
 }

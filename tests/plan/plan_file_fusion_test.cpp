@@ -19,11 +19,14 @@ using testing::HasSubstr;
 std::string plan_text(const std::string& fusion) {
   std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: actor_generate, devices: 0-7, layout: {dp: 8}}\n";
   for (const char* task : {"reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"})
-    text += "  - {task: " + std::string(task) + ", devices: 0-7, layout: {dp: 4, pp: 2}, micro_batch: {sequences: 4}}\n";
+    text +=
+        "  - {task: " + std::string(task) + ", devices: 0-7, layout: {dp: 4, pp: 2}, micro_batch: {sequences: 4}}\n";
   return text + "\n" + (fusion.empty() ? "" : "fusion: " + fusion + "\n");
 }
 
-base::Result<Plan> read(const std::string& fusion) { return parse_plan(plan_text(fusion), "plan.yaml", test::job_of("ppo")); }
+base::Result<Plan> read(const std::string& fusion) {
+  return parse_plan(plan_text(fusion), "plan.yaml", test::job_of("ppo"));
+}
 
 std::string error_of(const std::string& fusion) {
   const auto plan = read(fusion);
@@ -47,18 +50,25 @@ TEST(ReadFusion, ReadsBothAndEither) {
 }
 
 TEST(ReadFusion, SaysWhatIsWrong) {
-  EXPECT_EQ(error_of("yes"), "plan.yaml:10:9: `fusion` must be a map, not the string `yes`; accepted keys: inter_stage, intra_stage");
+  EXPECT_EQ(error_of("yes"),
+            "plan.yaml:10:9: `fusion` must be a map, not the string `yes`; accepted keys: inter_stage, intra_stage");
   EXPECT_EQ(error_of("{}"), "plan.yaml:10:9: `fusion` is empty; accepted: inter_stage, intra_stage, or no `fusion`");
-  EXPECT_EQ(error_of("{inter: {}}"), "plan.yaml:10:10: unknown key `inter` in `fusion`; accepted: inter_stage, intra_stage");
-  EXPECT_EQ(error_of("{inter_stage: {}}"), "plan.yaml:10:23: `inter_stage` needs the key `threshold`; accepted: threshold: 0.2");
-  EXPECT_EQ(error_of("{inter_stage: {threshold: 20}}"), "plan.yaml:10:35: `threshold` must be a number from 0 to 1, not 20");
-  EXPECT_EQ(error_of("{inter_stage: {threshold: 0}}"), "plan.yaml:10:35: `inter_stage`: the threshold is 0; accepted: above 0, below 1");
-  EXPECT_EQ(error_of("{intra_stage: {tasks: actor_train}}"),
-            "plan.yaml:10:31: `tasks` of `intra_stage` is the string `actor_train`; accepted: a list of two train tasks");
+  EXPECT_EQ(error_of("{inter: {}}"),
+            "plan.yaml:10:10: unknown key `inter` in `fusion`; accepted: inter_stage, intra_stage");
+  EXPECT_EQ(error_of("{inter_stage: {}}"),
+            "plan.yaml:10:23: `inter_stage` needs the key `threshold`; accepted: threshold: 0.2");
+  EXPECT_EQ(error_of("{inter_stage: {threshold: 20}}"),
+            "plan.yaml:10:35: `threshold` must be a number from 0 to 1, not 20");
+  EXPECT_EQ(error_of("{inter_stage: {threshold: 0}}"),
+            "plan.yaml:10:35: `inter_stage`: the threshold is 0; accepted: above 0, below 1");
+  EXPECT_EQ(
+      error_of("{intra_stage: {tasks: actor_train}}"),
+      "plan.yaml:10:31: `tasks` of `intra_stage` is the string `actor_train`; accepted: a list of two train tasks");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train]}}"),
             "plan.yaml:10:31: `tasks` of `intra_stage` is a list of 1; accepted: a list of two train tasks");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train, critic_trian]}}"),
-            "plan.yaml:10:45: a task of `intra_stage` is the string `critic_trian`; did you mean 'critic_train'?; accepted: actor_train, "
+            "plan.yaml:10:45: a task of `intra_stage` is the string `critic_trian`; did you mean 'critic_train'?; "
+            "accepted: actor_train, "
             "critic_train");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train, critic_infer]}}").substr(0, 16), "plan.yaml:10:45:");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train, actor_train]}}"),
@@ -67,10 +77,11 @@ TEST(ReadFusion, SaysWhatIsWrong) {
 
 TEST(ReadFixed, MayDemandAndForbidFusion) {
   const auto pin_of = [](const std::string& fixed, const std::string& algorithm = "ppo") {
-    return parse_job("format: dovetail/job@1\nfixed: " + fixed + "\nalgorithm: " + algorithm +
-                         "\nmodels: {actor: llama-2-7b, reward: llama-2-7b}\nworkload: {prompts: 64, prompt_length: 100, "
-                         "response_length: 500}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
-                     "job.yaml");
+    return parse_job(
+        "format: dovetail/job@1\nfixed: " + fixed + "\nalgorithm: " + algorithm +
+            "\nmodels: {actor: llama-2-7b, reward: llama-2-7b}\nworkload: {prompts: 64, prompt_length: 100, "
+            "response_length: 500}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
+        "job.yaml");
   };
   const auto error_in = [&](const std::string& fixed, const std::string& algorithm = "ppo") {
     const auto job = pin_of(fixed, algorithm);
@@ -83,9 +94,12 @@ TEST(ReadFixed, MayDemandAndForbidFusion) {
   EXPECT_THAT(canonical_job(fixed), HasSubstr(R"("fixed":{"fusion":{"inter_stage":{"threshold":0.25}}})"));
   EXPECT_NE(job_hash(fixed), job_hash(pin_of("{}").value()));
   EXPECT_EQ(job_hash(pin_of("{fusion: {}}").value()), job_hash(pin_of("{}").value()));
-  EXPECT_EQ(error_in("{fusion: {inter_stage: 0.2}}"), "job.yaml:2:31: `inter_stage` is 0.2; accepted: true, false, {threshold: FRACTION}");
-  EXPECT_EQ(error_in("{fusion: {intra_stage: often}}"), "job.yaml:2:31: `intra_stage` is the string `often`; accepted: true, false");
-  EXPECT_EQ(error_in("{fusion: {inter_stage: {threshold: 1}}}"), "job.yaml:2:17: `fusion`: the threshold is 1; accepted: above 0, below 1");
+  EXPECT_EQ(error_in("{fusion: {inter_stage: 0.2}}"),
+            "job.yaml:2:31: `inter_stage` is 0.2; accepted: true, false, {threshold: FRACTION}");
+  EXPECT_EQ(error_in("{fusion: {intra_stage: often}}"),
+            "job.yaml:2:31: `intra_stage` is the string `often`; accepted: true, false");
+  EXPECT_EQ(error_in("{fusion: {inter_stage: {threshold: 1}}}"),
+            "job.yaml:2:17: `fusion`: the threshold is 1; accepted: above 0, below 1");
   EXPECT_EQ(error_in("{fusion: {intra_stage: true}}", "grpo"),
             "job.yaml:2:17: `fusion`: grpo has no two train tasks that could be fused; accepted: `intra_stage: false`");
 }

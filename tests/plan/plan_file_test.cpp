@@ -17,15 +17,17 @@ using testing::ElementsAre;
 
 /// A job with all four kinds of tasks and a model with experts.
 Job small_job() {
-  return parse_job(R"({format: dovetail/job@1, algorithm: {name: grpo, reward: rule, reference: skip}, models: {actor: mixtral-8x7b},
+  return parse_job(
+             R"({format: dovetail/job@1, algorithm: {name: grpo, reward: rule, reference: skip}, models: {actor: mixtral-8x7b},
     workload: {prompts: 64, prompt_length: 100, response_length: 500}, cluster: {nodes: 4, gpus_per_node: 8, gpu: H100}})",
-                   "small.yaml")
+             "small.yaml")
       .value();
 }
 
 const std::string generate = "  - {task: actor_generate, devices: 0-15, layout: {dp: 2, tp: 8}}\n";
 const std::string infer = "  - {task: actor_infer, devices: 16-31, layout: {dp: 16}, micro_batch: {sequences: 4}}\n";
-const std::string train = "  - {task: actor_train, devices: 16-31, layout: {dp: 4, tp: 2, pp: 2}, micro_batch: {tokens: 4096}}\n";
+const std::string train =
+    "  - {task: actor_train, devices: 16-31, layout: {dp: 4, tp: 2, pp: 2}, micro_batch: {tokens: 4096}}\n";
 
 std::string with_tasks(const std::string& tasks) { return "format: dovetail/plan@1\ntasks:\n" + tasks; }
 
@@ -84,7 +86,8 @@ TEST(ParsePlan, FillsInDefaults) {
 TEST(PlanToJson, LeavesOutWhatHasItsDefault) {
   const Job job = small_job();
   const std::string text = plan_to_json(read(train + infer + generate), job);
-  const std::string members = "\n \"job\": \"small\", \"job_hash\": \"" + job_hash(job) + R"(", "placement": "custom", "tasks": [
+  const std::string members =
+      "\n \"job\": \"small\", \"job_hash\": \"" + job_hash(job) + R"(", "placement": "custom", "tasks": [
   {"task": "actor_generate", "devices": "0-15", "layout": {"dp": 2, "tp": 8}},
   {"task": "actor_infer", "devices": "16-31", "layout": {"dp": 16}, "micro_batch": {"sequences": 4}},
   {"task": "actor_train", "devices": "16-31", "layout": {"dp": 4, "tp": 2, "pp": 2}, "micro_batch": {"tokens": 4096}}
@@ -153,64 +156,81 @@ TEST(ParsePlan, NamesAMistakeInTheWhole) {
   const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion";
   EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: `format: dovetail/plan@1`");
-  EXPECT_EQ(error_in("format: dovetail/job@1"), "plan.yaml:1:9: `format` is the string `dovetail/job@1`; accepted: `dovetail/plan@1`");
+  EXPECT_EQ(error_in("format: dovetail/job@1"),
+            "plan.yaml:1:9: `format` is the string `dovetail/job@1`; accepted: `dovetail/plan@1`");
   EXPECT_EQ(error_in("format: dovetail/plan@1"), "plan.yaml:1:1: a plan needs the key `tasks`; accepted: tasks: [...]");
-  EXPECT_EQ(error_in("format: dovetail/plan@1\nmesh: 3"), "plan.yaml:2:1: unknown key `mesh` in a plan; accepted: " + keys);
+  EXPECT_EQ(error_in("format: dovetail/plan@1\nmesh: 3"),
+            "plan.yaml:2:1: unknown key `mesh` in a plan; accepted: " + keys);
   EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: 3"), "plan.yaml:2:12: `placement` is 3; accepted: a name");
-  EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: ''"), "plan.yaml:2:12: `placement` is the string ``; accepted: a name");
+  EXPECT_EQ(error_in("format: dovetail/plan@1\nplacement: ''"),
+            "plan.yaml:2:12: `placement` is the string ``; accepted: a name");
   EXPECT_EQ(error_in("format: dovetail/plan@1\njob: [a]"), "plan.yaml:2:6: `job` is a list; accepted: a name");
   for (const std::string key : {"job_hash", "hash"}) {
     const std::string place = "plan.yaml:6:" + std::to_string(key.size() + 3) + ": `" + key + "` is ";
     const std::string accepted = "; accepted: a SHA-256 as 64 hexadecimal digits in lower case";
     EXPECT_EQ(error_in(with_tasks(generate + infer + train) + key + ": 3"), place + "3" + accepted);
     EXPECT_EQ(error_in(with_tasks(generate + infer + train) + key + ": sha"), place + "the string `sha`" + accepted);
-    EXPECT_THAT(error_in(with_tasks(generate + infer + train) + key + ": " + std::string(64, 'A')), testing::EndsWith(accepted));
+    EXPECT_THAT(error_in(with_tasks(generate + infer + train) + key + ": " + std::string(64, 'A')),
+                testing::EndsWith(accepted));
   }
-  EXPECT_EQ(error_in("format: dovetail/plan@1\ntasks: {}"), "plan.yaml:2:8: `tasks` is a map; accepted: a list of maps");
+  EXPECT_EQ(error_in("format: dovetail/plan@1\ntasks: {}"),
+            "plan.yaml:2:8: `tasks` is a map; accepted: a list of maps");
 }
 
 TEST(ParsePlan, EachTaskStandsOnce) {
-  EXPECT_EQ(error_of(generate + train), "plan.yaml:3:3: `tasks` has no `actor_infer`; accepted: each task of grpo once");
-  EXPECT_EQ(error_of(generate + infer + train + infer), "plan.yaml:6:12: `actor_infer` stands twice; accepted: each task once");
+  EXPECT_EQ(error_of(generate + train),
+            "plan.yaml:3:3: `tasks` has no `actor_infer`; accepted: each task of grpo once");
+  EXPECT_EQ(error_of(generate + infer + train + infer),
+            "plan.yaml:6:12: `actor_infer` stands twice; accepted: each task once");
   EXPECT_EQ(error_of("  - {task: actor_gen}\n"),
             "plan.yaml:3:12: there is no task `actor_gen`; accepted: actor_generate, actor_infer, actor_train");
-  EXPECT_EQ(
-      error_of("  - {task: actor_trian}\n"),
-      "plan.yaml:3:12: there is no task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, actor_infer, actor_train");
+  EXPECT_EQ(error_of("  - {task: actor_trian}\n"),
+            "plan.yaml:3:12: there is no task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, "
+            "actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: reward_rule, devices: 0, layout: {}}\n"),
             "plan.yaml:3:12: there is no task `reward_rule`; accepted: actor_generate, actor_infer, actor_train");
-  EXPECT_EQ(error_of("  - {task: 3}\n"), "plan.yaml:3:12: the task is 3; accepted: actor_generate, actor_infer, actor_train");
+  EXPECT_EQ(error_of("  - {task: 3}\n"),
+            "plan.yaml:3:12: the task is 3; accepted: actor_generate, actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: [actor_infer]}\n"),
             "plan.yaml:3:12: the task is a list; accepted: actor_generate, actor_infer, actor_train");
-  EXPECT_EQ(error_of("  - 3\n"), "plan.yaml:3:5: a task of a plan must be a map, not 3; accepted: a map with the key `task`");
-  EXPECT_EQ(error_of("  - {devices: 0}\n"), "plan.yaml:3:5: a task of a plan needs the key `task`; accepted: task: actor_generate");
+  EXPECT_EQ(error_of("  - 3\n"),
+            "plan.yaml:3:5: a task of a plan must be a map, not 3; accepted: a map with the key `task`");
+  EXPECT_EQ(error_of("  - {devices: 0}\n"),
+            "plan.yaml:3:5: a task of a plan needs the key `task`; accepted: task: actor_generate");
 }
 
 /// What is wrong with a plan whose actor_infer has these keys.
-std::string infer_error(const std::string& keys) { return error_of(generate + train + "  - {task: actor_infer, " + keys + "}\n"); }
+std::string infer_error(const std::string& keys) {
+  return error_of(generate + train + "  - {task: actor_infer, " + keys + "}\n");
+}
 
 TEST(ParsePlan, NamesAMistakeInATask) {
   EXPECT_EQ(infer_error("devices: 0, engine: {}"),
-            "plan.yaml:5:37: unknown key `engine` in an infer or train task; accepted: task, devices, layout, micro_batch, offload");
-  EXPECT_EQ(error_of("  - {task: actor_generate, micro_batch: {}}\n"),
-            "plan.yaml:3:28: unknown key `micro_batch` in a generate task; accepted: task, devices, layout, engine, offload");
+            "plan.yaml:5:37: unknown key `engine` in an infer or train task; accepted: task, devices, layout, "
+            "micro_batch, offload");
+  EXPECT_EQ(
+      error_of("  - {task: actor_generate, micro_batch: {}}\n"),
+      "plan.yaml:3:28: unknown key `micro_batch` in a generate task; accepted: task, devices, layout, engine, offload");
   EXPECT_EQ(infer_error("layout: {}"), "plan.yaml:5:5: a task needs the key `devices`; accepted: devices: \"0-7\"");
   EXPECT_EQ(infer_error("devices: 0"), "plan.yaml:5:5: a task needs the key `layout`; accepted: layout: {dp: 8}");
   EXPECT_EQ(infer_error("devices: 0, layout: {}"),
             "plan.yaml:5:5: an infer or train task needs the key `micro_batch`; accepted: micro_batch: {tokens: 8192}");
-  for (const std::string devices : {"0-", "-1", "7-0", "a", "0-1-2", "0 - 7", "1.5", "0-99999999999", "16777216", "''"}) {
-    const std::string shown =
-        devices == "1.5" || devices == "16777216" || devices == "-1" ? devices : "the string `" + (devices == "''" ? "" : devices) + "`";
+  for (const std::string devices :
+       {"0-", "-1", "7-0", "a", "0-1-2", "0 - 7", "1.5", "0-99999999999", "16777216", "''"}) {
+    const std::string shown = devices == "1.5" || devices == "16777216" || devices == "-1"
+                                  ? devices
+                                  : "the string `" + (devices == "''" ? "" : devices) + "`";
     EXPECT_EQ(infer_error("devices: " + devices + ", layout: {}"),
               "plan.yaml:5:34: `devices` is " + shown + "; accepted: \"FIRST-LAST\", or the number of one device");
   }
   EXPECT_EQ(infer_error("devices: [0, 1], layout: {}"),
             "plan.yaml:5:34: `devices` is a list; accepted: \"FIRST-LAST\", or the number of one device");
   EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: weights"),
-            "plan.yaml:5:75: `offload` is the string `weights`; accepted: a list of weights, gradients, optimizer, optimizer_on_host");
-  EXPECT_EQ(
-      infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weight]"),
-      "plan.yaml:5:76: an item of `offload` is the string `weight`; accepted: a list of weights, gradients, optimizer, optimizer_on_host");
+            "plan.yaml:5:75: `offload` is the string `weights`; accepted: a list of weights, gradients, optimizer, "
+            "optimizer_on_host");
+  EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weight]"),
+            "plan.yaml:5:76: an item of `offload` is the string `weight`; accepted: a list of weights, gradients, "
+            "optimizer, optimizer_on_host");
   EXPECT_EQ(infer_error("devices: 0, layout: {}, micro_batch: {}, offload: [weights, weights]"),
             "plan.yaml:5:85: `weights` stands twice in `offload`; accepted: each word once");
 }
@@ -221,32 +241,43 @@ TEST(ParsePlan, NamesAMistakeInALayout) {
   };
   EXPECT_EQ(layout_error("dp: 8"), "no error");
   EXPECT_EQ(layout_error("data: 8"),
-            "plan.yaml:5:73: unknown key `data` in a layout; accepted: dp, tp, pp, cp, ep, etp, vpp, zero, sequence_parallel, recompute, "
+            "plan.yaml:5:73: unknown key `data` in a layout; accepted: dp, tp, pp, cp, ep, etp, vpp, zero, "
+            "sequence_parallel, recompute, "
             "stage_layers");
   EXPECT_EQ(layout_error("dp: 0"), "plan.yaml:5:77: `dp` must be a whole number from 1 to 65536, not 0");
   EXPECT_EQ(layout_error("dp: 8, zero: 4"), "plan.yaml:5:86: `zero` must be a whole number from 0 to 3, not 4");
-  EXPECT_EQ(layout_error("dp: 8, sequence_parallel: 1"), "plan.yaml:5:99: `sequence_parallel` is 1; accepted: true or false");
-  EXPECT_EQ(layout_error("dp: 8, recompute: some"), "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, full");
+  EXPECT_EQ(layout_error("dp: 8, sequence_parallel: 1"),
+            "plan.yaml:5:99: `sequence_parallel` is 1; accepted: true or false");
+  EXPECT_EQ(layout_error("dp: 8, recompute: some"),
+            "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, full");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"), "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of numbers");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [-1]"),
             "plan.yaml:5:95: the number of layers of a stage must be a whole number from 0 to 4096, not -1");
   // What find_fault says stands at the task.
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [4]"),
             "plan.yaml:5:5: actor_infer: stage_layers has 1 values; accepted: one for each of 8 stages");
-  EXPECT_EQ(layout_error("dp: 4"), "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 is for 4 devices; accepted: the 8 of its mesh");
+  EXPECT_EQ(layout_error("dp: 4"),
+            "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 is for 4 devices; accepted: the 8 of its mesh");
   EXPECT_EQ(layout_error("dp: 65536, cp: 65536"),
-            "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 8 of its mesh");
+            "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 8 "
+            "of its mesh");
 }
 
 TEST(ParsePlan, NamesAMistakeInMicroBatches) {
-  const auto micro_batch_error = [](const std::string& value) { return infer_error("devices: 0, layout: {}, micro_batch: " + value); };
+  const auto micro_batch_error = [](const std::string& value) {
+    return infer_error("devices: 0, layout: {}, micro_batch: " + value);
+  };
   EXPECT_EQ(micro_batch_error("{count: 1}"), "no error");
-  EXPECT_EQ(micro_batch_error("8"), "plan.yaml:5:62: `micro_batch` must be a map, not 8; accepted keys: sequences, tokens, count");
+  EXPECT_EQ(micro_batch_error("8"),
+            "plan.yaml:5:62: `micro_batch` must be a map, not 8; accepted keys: sequences, tokens, count");
   EXPECT_EQ(micro_batch_error("{token: 8}"),
-            "plan.yaml:5:63: unknown key `token` in `micro_batch`; did you mean `tokens`? accepted: sequences, tokens, count");
-  EXPECT_EQ(micro_batch_error("{tokens: 0}"), "plan.yaml:5:71: `tokens` must be a whole number from 1 to 16777216, not 0");
+            "plan.yaml:5:63: unknown key `token` in `micro_batch`; did you mean `tokens`? accepted: sequences, tokens, "
+            "count");
+  EXPECT_EQ(micro_batch_error("{tokens: 0}"),
+            "plan.yaml:5:71: `tokens` must be a whole number from 1 to 16777216, not 0");
   const std::string wrong =
-      "plan.yaml:5:5: actor_infer: its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more "
+      "plan.yaml:5:5: actor_infer: its micro-batches are given in none or several ways; accepted: one of sequences, "
+      "tokens and count, more "
       "than 0";
   EXPECT_EQ(micro_batch_error("{}"), wrong);
   EXPECT_EQ(micro_batch_error("{tokens: 8, count: 1}"), wrong);
@@ -254,27 +285,36 @@ TEST(ParsePlan, NamesAMistakeInMicroBatches) {
 
 TEST(ParsePlan, NamesAMistakeInAnEngine) {
   const auto engine_error = [](const std::string& value) {
-    return error_of("  - {task: actor_generate, devices: 0-7, layout: {tp: 8}, engine: " + value + "}\n" + infer + train);
+    return error_of("  - {task: actor_generate, devices: 0-7, layout: {tp: 8}, engine: " + value + "}\n" + infer +
+                    train);
   };
   EXPECT_EQ(engine_error("{}"), "no error");
-  EXPECT_EQ(engine_error("vllm"),
-            "plan.yaml:3:67: `engine` must be a map, not the string `vllm`; accepted keys: memory_utilization, max_num_seqs, "
-            "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
+  EXPECT_EQ(
+      engine_error("vllm"),
+      "plan.yaml:3:67: `engine` must be a map, not the string `vllm`; accepted keys: memory_utilization, max_num_seqs, "
+      "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
   EXPECT_EQ(engine_error("{max_seqs: 3}"),
-            "plan.yaml:3:68: unknown key `max_seqs` in `engine`; did you mean `max_num_seqs`? accepted: memory_utilization, max_num_seqs, "
+            "plan.yaml:3:68: unknown key `max_seqs` in `engine`; did you mean `max_num_seqs`? accepted: "
+            "memory_utilization, max_num_seqs, "
             "max_num_batched_tokens, chunked_prefill, longest_first, cuda_graphs, own_weights");
-  EXPECT_EQ(engine_error("{memory_utilization: 0}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 0");
-  EXPECT_EQ(engine_error("{memory_utilization: 90}"), "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 90");
+  EXPECT_EQ(engine_error("{memory_utilization: 0}"),
+            "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 0");
+  EXPECT_EQ(engine_error("{memory_utilization: 90}"),
+            "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not 90");
   EXPECT_EQ(engine_error("{memory_utilization: 90%}"),
             "plan.yaml:3:88: `memory_utilization` must be a number from 0.01 to 1, not the string `90%`");
-  EXPECT_EQ(engine_error("{max_num_seqs: 0}"), "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
+  EXPECT_EQ(engine_error("{max_num_seqs: 0}"),
+            "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
-            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (a token of each in a step)");
+            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (a token of each "
+            "in a step)");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
   EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
-            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least its max_num_seqs, 256 (a token "
+            "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least its "
+            "max_num_seqs, 256 (a token "
             "of each in a step)");
-  EXPECT_EQ(engine_error("{cuda_graphs: yes}"), "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
+  EXPECT_EQ(engine_error("{cuda_graphs: yes}"),
+            "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
 }
 
 }  // namespace

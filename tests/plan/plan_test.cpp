@@ -33,17 +33,24 @@ TEST(FindFault, KnowsTheMeshesOfACluster) {
   };
   EXPECT_EQ(with_mesh(0, 3), "none");
   EXPECT_EQ(with_mesh(15, 1), "none");
-  EXPECT_EQ(with_mesh(0, 17), "its devices 0 to 16 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
-  EXPECT_EQ(with_mesh(0, 12), "its devices 0 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
-  EXPECT_EQ(with_mesh(4, 8), "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
-  EXPECT_EQ(with_mesh(-1, 1), "its devices -1 to -1 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(with_mesh(0, 17),
+            "its devices 0 to 16 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(with_mesh(0, 12),
+            "its devices 0 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(with_mesh(4, 8),
+            "its devices 4 to 11 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
+  EXPECT_EQ(with_mesh(-1, 1),
+            "its devices -1 to -1 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
 }
 
 TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
-  const auto with_layout = [](const llm::Layout& layout) { return fault_of("actor_train", [&](TaskPlan& task) { task.layout = layout; }); };
+  const auto with_layout = [](const llm::Layout& layout) {
+    return fault_of("actor_train", [&](TaskPlan& task) { task.layout = layout; });
+  };
   EXPECT_EQ(with_layout(test::layout_of(2, 4, 2)), "none");
   EXPECT_EQ(with_layout(test::layout_of(8)), "its layout dp8 tp1 pp1 is for 8 devices; accepted: the 16 of its mesh");
-  EXPECT_EQ(with_layout(test::layout_of(1, 16, 2)), "its layout dp1 tp16 pp2 is for 32 devices; accepted: the 16 of its mesh");
+  EXPECT_EQ(with_layout(test::layout_of(1, 16, 2)),
+            "its layout dp1 tp16 pp2 is for 32 devices; accepted: the 16 of its mesh");
   EXPECT_EQ(with_layout(test::layout_of(0)), "data is 0; accepted: 1 to 65536");
   llm::Layout layout = test::layout_of(16);
   layout.expert = 2;
@@ -54,9 +61,11 @@ TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
   // Products that no int holds are no layouts either.
   layout = test::layout_of(65'536);
   layout.context = 65'536;
-  EXPECT_EQ(with_layout(layout), "its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 16 of its mesh");
+  EXPECT_EQ(with_layout(layout),
+            "its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 16 of its mesh");
   layout.tensor = layout.pipeline = 32;
-  EXPECT_EQ(with_layout(layout), "its layout dp65536 tp32 pp32 cp65536 is for 4398046511104 devices; accepted: the 16 of its mesh");
+  EXPECT_EQ(with_layout(layout),
+            "its layout dp65536 tp32 pp32 cp65536 is for 4398046511104 devices; accepted: the 16 of its mesh");
 }
 
 TEST(FindFault, MicroBatchesAreGivenInOneWay) {
@@ -86,7 +95,8 @@ TEST(FindFault, EnginesHaveRoomForSomething) {
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: 1 to 16777216");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
   EXPECT_EQ(with({.max_num_seqs = 9000}),
-            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (a token of each in a step)");
+            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (a token of each "
+            "in a step)");
   EXPECT_EQ(with({.max_num_seqs = 9000, .own_weights = false}), "none") << "a trainer computes all prompts in one pass";
   EXPECT_EQ(with({.max_num_seqs = 0}, "actor_train"), "none") << "only generation has an engine";
 }

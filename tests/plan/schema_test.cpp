@@ -98,8 +98,8 @@ std::vector<std::string_view> names_in(const Schema& schema) {
   return names;
 }
 
-/// `properties` are `keys`; those that are fields of T have the limits, names (but `refused`) and defaults that the descriptor has. A
-/// default that differs from algorithm to algorithm need not be there.
+/// `properties` are `keys`; those that are fields of T have the limits, names (but `refused`) and defaults that the
+/// descriptor has. A default that differs from algorithm to algorithm need not be there.
 template <class T>
 void expect_fields(const Schema& properties, const std::vector<std::string_view>& keys, std::string_view refused = {}) {
   std::vector<std::string_view> found;
@@ -132,7 +132,8 @@ TEST(PlanSchema, HasTheFieldsOfATaskPlan) {
 }
 
 TEST(PlanSchema, HasTheWordsOfAnOffload) {
-  const Schema items = Schema{&plan_schema(), plan_schema().root()}.at({"$defs", "task", "properties", "offload", "items"});
+  const Schema items =
+      Schema{&plan_schema(), plan_schema().root()}.at({"$defs", "task", "properties", "offload", "items"});
   EXPECT_EQ(names_in(items), base::keys_of<Offload>());
 }
 
@@ -149,7 +150,8 @@ TEST(JobSchema, HasTheOptionsOfEachAlgorithm) {
     const char* const name = online ? "online_algorithm" : algorithm.options.empty() ? "training" : "dpo";
     std::vector<std::string_view> keys = algorithm.options;
     keys.push_back("name");
-    expect_fields<workflow::AlgorithmOptions>(definitions.at({name, "properties"}), keys, algorithm.may_skip_reference ? "" : "skip");
+    expect_fields<workflow::AlgorithmOptions>(definitions.at({name, "properties"}), keys,
+                                              algorithm.may_skip_reference ? "" : "skip");
   }
 }
 

@@ -107,7 +107,8 @@ Disaggregated disaggregated(int steps_off_policy) {
 
 std::int64_t disaggregated_period(int steps_off_policy, std::int64_t generate, std::int64_t train, std::int64_t refit) {
   const Disaggregated split = disaggregated(steps_off_policy);
-  return period_of(split.job, split.plan, {{{"actor_generate", generate}, {"actor_infer", 10}, {"actor_train", train - 10}}, refit});
+  return period_of(split.job, split.plan,
+                   {{{"actor_generate", generate}, {"actor_infer", 10}, {"actor_train", train - 10}}, refit});
 }
 
 TEST(TimeIterations, OnPolicyOneSideWaitsForTheOther) { EXPECT_EQ(disaggregated_period(0, 100, 60, 5), 165); }
@@ -175,17 +176,22 @@ Case random_case() {
   IterationGraph graph = iteration_graph(job, plan);
   std::vector<Ticks> durations;
   const int longest = *rc::gen::element(3, 20, 1'000'000);
-  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity) durations.emplace_back(*rc::gen::inRange(0, longest));
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
+    durations.emplace_back(*rc::gen::inRange(0, longest));
   for (ActivityEdge& edge : graph.edges)
-    if (*rc::gen::inRange(0, 4) == 0) edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, durations[edge.from].count() + 1));
+    if (*rc::gen::inRange(0, 4) == 0)
+      edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, durations[edge.from].count() + 1));
   return {std::move(job), std::move(plan), std::move(graph), std::move(durations)};
 }
 
-Ticks period_of(const Case& random) { return time_iterations(random.graph, random.job, random.plan, random.durations).period; }
+Ticks period_of(const Case& random) {
+  return time_iterations(random.graph, random.job, random.plan, random.durations).period;
+}
 
 bool uses(const Case& random, const Activity& activity, int device) {
   const auto meshes = meshes_of(activity, random.job, random.plan);
-  return std::any_of(meshes.begin(), meshes.end(), [device](const Mesh& mesh) { return cluster::overlap(mesh, {device, 1}); });
+  return std::any_of(meshes.begin(), meshes.end(),
+                     [device](const Mesh& mesh) { return cluster::overlap(mesh, {device, 1}); });
 }
 
 Ticks max_load(const Case& random) {
@@ -199,8 +205,8 @@ Ticks max_load(const Case& random) {
   return largest;
 }
 
-/// Whether a circle of edges takes longer than `period` for each iteration that it spans: where the longest paths, of what activities take
-/// less the periods that edges span, grow for ever.
+/// Whether a circle of edges takes longer than `period` for each iteration that it spans: where the longest paths, of
+/// what activities take less the periods that edges span, grow for ever.
 bool a_circle_takes_longer(const Case& random, Ticks period) {
   std::vector<Ticks> longest(random.graph.activities.size(), Ticks(0));
   for (std::size_t round = 0; round <= longest.size(); ++round) {
@@ -239,10 +245,12 @@ RC_GTEST_PROP(TimeIterations, ActivitiesOfAnIterationKeepItsEdgesAndShareNoDevic
   for (std::size_t activity = 0; activity < timing.activities.size(); ++activity)
     RC_ASSERT(timing.activities[activity].end - timing.activities[activity].begin == random.durations[activity]);
   for (const ActivityEdge& edge : random.graph.edges)
-    if (edge.iterations == 0) RC_ASSERT(timing.activities[edge.from].end - edge.early <= timing.activities[edge.to].begin);
+    if (edge.iterations == 0)
+      RC_ASSERT(timing.activities[edge.from].end - edge.early <= timing.activities[edge.to].begin);
   for (std::size_t a = 0; a < timing.activities.size(); ++a)
     for (std::size_t b = 0; b < a; ++b) {
-      const bool apart = timing.activities[a].end <= timing.activities[b].begin || timing.activities[b].end <= timing.activities[a].begin;
+      const bool apart = timing.activities[a].end <= timing.activities[b].begin ||
+                         timing.activities[b].end <= timing.activities[a].begin;
       for (const Mesh& mesh : meshes_of(random.graph.activities[a], random.job, random.plan))
         for (const Mesh& other : meshes_of(random.graph.activities[b], random.job, random.plan))
           RC_ASSERT(apart || !cluster::overlap(mesh, other));
@@ -260,14 +268,16 @@ RC_GTEST_PROP(TimeIterations, DoesNotDependOnWhereMeshesAre, ()) {
   RC_ASSERT(period_of(random) == period);
 }
 
-/// The rule of the header alone, over very many iterations: of all that could run next it looks for what can start first.
+/// The rule of the header alone, over very many iterations: of all that could run next it looks for what can start
+/// first.
 class LongRun {
  public:
   explicit LongRun(const Case& random)
       : random_(random),
         ends_(iterations, std::vector<std::optional<Ticks>>(random.graph.activities.size())),
         free_(static_cast<std::size_t>(cluster::device_count(random.job.cluster))) {
-    for (const ActivityEdge& edge : random.graph.edges) under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
+    for (const ActivityEdge& edge : random.graph.edges)
+      under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
   }
 
   /// The mean of those after warming up.
@@ -281,8 +291,10 @@ class LongRun {
 
  private:
   static constexpr std::size_t warm_up = 60;
-  static constexpr std::size_t counted = 840;  // a multiple of all numbers of iterations, up to 8, that may repeat together
-  static constexpr std::size_t iterations = warm_up + counted + 10;  // the last have none after them to share devices with
+  static constexpr std::size_t counted =
+      840;  // a multiple of all numbers of iterations, up to 8, that may repeat together
+  static constexpr std::size_t iterations =
+      warm_up + counted + 10;  // the last have none after them to share devices with
 
   std::optional<Ticks> ready_at(std::size_t iteration, std::size_t activity) const {
     Ticks ready = iteration < under_way_ ? Ticks(0) : ended_[iteration - under_way_];
@@ -299,13 +311,15 @@ class LongRun {
   Ticks free_at(std::size_t activity) const {
     Ticks free(0);
     for (std::size_t device = 0; device < free_.size(); ++device)
-      if (uses(random_, random_.graph.activities[activity], static_cast<int>(device))) free = std::max(free, free_[device]);
+      if (uses(random_, random_.graph.activities[activity], static_cast<int>(device)))
+        free = std::max(free, free_[device]);
     return free;
   }
 
   void run_next() {
     std::optional<std::tuple<Ticks, bool, std::size_t, std::size_t>> next;
-    for (std::size_t iteration = ended_.size(); iteration < std::min(iterations, ended_.size() + under_way_); ++iteration)
+    for (std::size_t iteration = ended_.size(); iteration < std::min(iterations, ended_.size() + under_way_);
+         ++iteration)
       for (std::size_t activity = 0; activity < random_.graph.activities.size(); ++activity) {
         const std::optional<Ticks> ready = ends_[iteration][activity] ? std::nullopt : ready_at(iteration, activity);
         if (!ready) continue;

@@ -41,7 +41,8 @@ TEST(ReallocationSeconds, NothingTakesNoTime) {
   const llm::Transformer model = llm::find_bundled_model("llama-2-7b").value();
   const Side side = side_of(model, layout_of(2, 2, 2), 0);
   const cluster::Cluster cluster = cluster_of(1, 8);
-  const ReallocationSeconds answer = reallocation_seconds(plan_reallocation(cluster, side, side), links_of(cluster, side, side));
+  const ReallocationSeconds answer =
+      reallocation_seconds(plan_reallocation(cluster, side, side), links_of(cluster, side, side));
   EXPECT_EQ(answer.seconds, 0);
   EXPECT_EQ(answer.lower_bound, 0);
   EXPECT_EQ(answer.gap(), 0);
@@ -55,16 +56,17 @@ TEST(ReallocationSeconds, IsNearTheBoundWhereLayoutsAreUsual) {
     const char* name;
     Side source;
     Side destination;
-  } cases[] = {{"tp8 pp4 to tp8", side_of(model, layout_of(4, 8, 4), 0), side_of(model, layout_of(16, 8, 1), 0)},
-               {"tp8 pp8 to tp4 pp2", side_of(model, layout_of(2, 8, 8), 0), side_of(model, layout_of(16, 4, 2), 0)},
-               {"tp8 pp16 to dp128", side_of(model, layout_of(1, 8, 16), 0), side_of(model, layout_of(128, 1, 1), 0)},
-               {"zero 3 to tp4", side_of(model, sharded, 0), side_of(model, layout_of(32, 4, 1), 0)},
-               {"tp8 pp8 to other nodes", side_of(model, layout_of(1, 8, 8), 0), side_of(model, layout_of(8, 8, 1), 64)},
-               {"tp8 to 15 other nodes", side_of(model, layout_of(1, 8, 1), 0), side_of(model, layout_of(15, 8, 1), 8)},
-               {"tp1 to 15 other nodes", side_of(model, layout_of(1, 1, 1), 0), side_of(model, layout_of(15, 8, 1), 8)},
-               {"tp8 pp2 to tp4 pp4", side_of(model, layout_of(1, 8, 2), 0), side_of(model, layout_of(1, 4, 4), 0)},
-               {"tp8 to dp8 in a node", side_of(model, layout_of(1, 8, 1), 0), side_of(model, layout_of(8, 1, 1), 0)},
-               {"tp2 dp4 to tp8 in a node", side_of(model, layout_of(4, 2, 1), 0), side_of(model, layout_of(1, 8, 1), 0)}};
+  } cases[] = {
+      {"tp8 pp4 to tp8", side_of(model, layout_of(4, 8, 4), 0), side_of(model, layout_of(16, 8, 1), 0)},
+      {"tp8 pp8 to tp4 pp2", side_of(model, layout_of(2, 8, 8), 0), side_of(model, layout_of(16, 4, 2), 0)},
+      {"tp8 pp16 to dp128", side_of(model, layout_of(1, 8, 16), 0), side_of(model, layout_of(128, 1, 1), 0)},
+      {"zero 3 to tp4", side_of(model, sharded, 0), side_of(model, layout_of(32, 4, 1), 0)},
+      {"tp8 pp8 to other nodes", side_of(model, layout_of(1, 8, 8), 0), side_of(model, layout_of(8, 8, 1), 64)},
+      {"tp8 to 15 other nodes", side_of(model, layout_of(1, 8, 1), 0), side_of(model, layout_of(15, 8, 1), 8)},
+      {"tp1 to 15 other nodes", side_of(model, layout_of(1, 1, 1), 0), side_of(model, layout_of(15, 8, 1), 8)},
+      {"tp8 pp2 to tp4 pp4", side_of(model, layout_of(1, 8, 2), 0), side_of(model, layout_of(1, 4, 4), 0)},
+      {"tp8 to dp8 in a node", side_of(model, layout_of(1, 8, 1), 0), side_of(model, layout_of(8, 1, 1), 0)},
+      {"tp2 dp4 to tp8 in a node", side_of(model, layout_of(4, 2, 1), 0), side_of(model, layout_of(1, 8, 1), 0)}};
   const cluster::Cluster cluster = cluster_of(16, 8);
   for (const auto& each : cases) {
     const Plan plan = plan_reallocation(cluster, each.source, each.destination);
@@ -87,7 +89,8 @@ RC_GTEST_PROP(ReallocationSeconds, NeverBeatTheirBound, ()) {
                          .half_size = static_cast<double>(*rc::gen::inRange(0, 100))};
   };
   const cluster::Links links{.inside = link(), .between = link()};
-  const ReallocationSeconds answer = reallocation_seconds(plan, links, {.seconds_per_piece = *rc::gen::inRange(0, 2) * 0.01});
+  const ReallocationSeconds answer =
+      reallocation_seconds(plan, links, {.seconds_per_piece = *rc::gen::inRange(0, 2) * 0.01});
   RC_ASSERT(answer.seconds >= answer.lower_bound * (1 - 1e-12));
   RC_ASSERT(min_bytes_between(plan) == summarize(plan).bytes_between);
 }

@@ -55,12 +55,13 @@ std::vector<Weights> held_by(const Side& side, int devices) {
       std::vector<std::int64_t>& values = own[name_of(part.tensor)];
       values.resize(static_cast<std::size_t>(part.tensor.elements()), nowhere);
       std::int64_t counted = 0;
-      for_elements(
-          part.tensor, part.slice,
-          [&, begin = copy * part.slice.elements() / copies, end = (copy + 1) * part.slice.elements() / copies](std::size_t element) {
-            if (counted >= begin && counted < end) values[element] = worths[name_of(part.tensor)] + static_cast<std::int64_t>(element);
-            ++counted;
-          });
+      for_elements(part.tensor, part.slice,
+                   [&, begin = copy * part.slice.elements() / copies,
+                    end = (copy + 1) * part.slice.elements() / copies](std::size_t element) {
+                     if (counted >= begin && counted < end)
+                       values[element] = worths[name_of(part.tensor)] + static_cast<std::int64_t>(element);
+                     ++counted;
+                   });
     }
   }
   return held;
@@ -73,7 +74,8 @@ std::vector<Weights> held_in_common(const Side& side, const Side& other, int dev
   return held;
 }
 
-std::string apply(const std::vector<Transfer>& transfers, const llm::Transformer& model, std::vector<Weights>& devices) {
+std::string apply(const std::vector<Transfer>& transfers, const llm::Transformer& model,
+                  std::vector<Weights>& devices) {
   const std::vector<Tensor> tensors = llm::tensors_of(model);
   for (const Transfer& transfer : transfers) {
     const Tensor& tensor = tensors.at(static_cast<std::size_t>(transfer.tensor));
@@ -87,7 +89,8 @@ std::string apply(const std::vector<Transfer>& transfers, const llm::Transformer
       if (received[element] != nowhere) fault = "the receiver has it already";
       received[element] = sent[element];
     });
-    if (!fault.empty()) return fmt::format("{} from {} to {}: {}", tensor.name, transfer.from.value, transfer.to.value, fault);
+    if (!fault.empty())
+      return fmt::format("{} from {} to {}: {}", tensor.name, transfer.from.value, transfer.to.value, fault);
   }
   return "";
 }
@@ -104,7 +107,8 @@ bool has_all(const std::vector<Weights>& devices, const std::vector<Weights>& wa
   return true;
 }
 
-std::map<ElementPlaces, std::int64_t> count_elements(const std::vector<Weights>& before, const std::vector<Weights>& wanted) {
+std::map<ElementPlaces, std::int64_t> count_elements(const std::vector<Weights>& before,
+                                                     const std::vector<Weights>& wanted) {
   std::map<std::string, std::vector<ElementPlaces>> places;
   const auto mark = [&](const std::vector<Weights>& devices, std::uint64_t ElementPlaces::* bits) {
     for (std::size_t device = 0; device < devices.size(); ++device)

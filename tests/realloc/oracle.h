@@ -1,4 +1,5 @@
-// What every device holds, element by element, worked out from ranks and slices alone: nothing of src/realloc but its Side.
+// What every device holds, element by element, worked out from ranks and slices alone: nothing of src/realloc but its
+// Side.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,15 @@ namespace dovetail::realloc::test {
 using Weights = std::map<std::string, std::vector<std::int64_t>>;
 inline constexpr std::int64_t nowhere = -1;
 
-/// [device] what the side's devices hold, each element being worth its own place in the model. A tied head is named as the embedding.
+/// [device] what the side's devices hold, each element being worth its own place in the model. A tied head is named as
+/// the embedding.
 std::vector<Weights> held_by(const Side& side, int devices);
 
 /// The same without tensors that the other side's model does not have: its head.
 std::vector<Weights> held_in_common(const Side& side, const Side& other, int devices);
 
-/// Moves what the transfers say, one after the other. Says what is wrong: a sender that lacks what it sends, a receiver that has it
-/// already; empty where all is well.
+/// Moves what the transfers say, one after the other. Says what is wrong: a sender that lacks what it sends, a receiver
+/// that has it already; empty where all is well.
 std::string apply(const std::vector<Transfer>& transfers, const llm::Transformer& model, std::vector<Weights>& devices);
 
 /// Whether each device has all that is in `wanted`, with the same worth.
@@ -36,6 +38,7 @@ struct ElementPlaces {
   friend auto operator<=>(const ElementPlaces&, const ElementPlaces&) = default;
 };
 /// How many elements there are of each kind. REQUIRES: at most 64 devices.
-std::map<ElementPlaces, std::int64_t> count_elements(const std::vector<Weights>& before, const std::vector<Weights>& wanted);
+std::map<ElementPlaces, std::int64_t> count_elements(const std::vector<Weights>& before,
+                                                     const std::vector<Weights>& wanted);
 
 }  // namespace dovetail::realloc::test

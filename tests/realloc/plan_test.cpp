@@ -71,11 +71,13 @@ RC_GTEST_PROP(Reallocation, ThereAndBackIsWhereItWas, ()) {
   const int devices = cluster::device_count(made.cluster);
   const auto before = test::held_by(made.source, devices);
   std::vector<test::Weights> weights = before;
-  RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.source, made.destination)), made.source.model, weights) == "");
+  RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.source, made.destination)), made.source.model,
+                        weights) == "");
   // Devices forget what is not the destination's.
   std::vector<test::Weights> there = test::held_by(made.destination, devices);
   RC_ASSERT(test::has_all(weights, there));
-  RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.destination, made.source)), made.source.model, there) == "");
+  RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.destination, made.source)), made.source.model,
+                        there) == "");
   RC_ASSERT(test::has_all(there, before));
 }
 
@@ -121,7 +123,8 @@ RC_GTEST_PROP(Reallocation, SummaryAgreesWithTheTransfers, ()) {
   std::map<int, std::int64_t> sent_by_node;
   std::map<int, std::int64_t> received_by_node;
   Summary expected;
-  for (const Transfer& transfer : transfers) pairs[{transfer.from, transfer.to}] += transfer.slice.elements() * options.element_bytes;
+  for (const Transfer& transfer : transfers)
+    pairs[{transfer.from, transfer.to}] += transfer.slice.elements() * options.element_bytes;
   for (const auto& [pair, bytes] : pairs) expected.messages += (bytes + options.bucket - 1) / options.bucket;
   for (std::size_t device = 0; device < traffic.size(); ++device) {
     expected.bytes += traffic[device].sent();
@@ -130,7 +133,8 @@ RC_GTEST_PROP(Reallocation, SummaryAgreesWithTheTransfers, ()) {
     expected.max_received = std::max(expected.max_received, traffic[device].received());
     const int node = plan.node_of[device];
     expected.max_sent_by_node = std::max(expected.max_sent_by_node, sent_by_node[node] += traffic[device].sent_between);
-    expected.max_received_by_node = std::max(expected.max_received_by_node, received_by_node[node] += traffic[device].received_between);
+    expected.max_received_by_node =
+        std::max(expected.max_received_by_node, received_by_node[node] += traffic[device].received_between);
   }
   const Summary summary = summarize(plan);
   RC_ASSERT(summary.bytes == expected.bytes);
@@ -148,7 +152,8 @@ RC_GTEST_PROP(Reallocation, SummaryAgreesWithTheTransfers, ()) {
 /// The most that a device sends or receives between nodes.
 std::int64_t max_between(const Plan& plan) {
   std::int64_t most = 0;
-  for (const DeviceTraffic& traffic : traffic_of(plan)) most = std::max({most, traffic.sent_between, traffic.received_between});
+  for (const DeviceTraffic& traffic : traffic_of(plan))
+    most = std::max({most, traffic.sent_between, traffic.received_between});
   return most;
 }
 
@@ -164,8 +169,8 @@ RC_GTEST_PROP(Reallocation, RoundsNeverMakeItWorse, ()) {
   RC_ASSERT(summarize(improved).bytes_between == summarize(first).bytes_between);
 }
 
-/// The least number of hops between nodes that bring an element from `holders` to all of `needers`, any device being free to pass it on:
-/// breadth-first over the sets of devices that have it, hops inside a node being free.
+/// The least number of hops between nodes that bring an element from `holders` to all of `needers`, any device being
+/// free to pass it on: breadth-first over the sets of devices that have it, hops inside a node being free.
 int min_crossings(const test::ElementPlaces& places, const std::vector<int>& node_of) {
   std::map<std::uint64_t, int> best{{places.holders, 0}};
   std::deque<std::pair<std::uint64_t, int>> open{{places.holders, 0}};
@@ -257,7 +262,8 @@ TEST(Reallocation, AFullyShardedSourceSendsEachPartFromItsOwner) {
   llm::Layout sharded = layout_of(8, 1, 1);
   sharded.zero = 3;
   const llm::Transformer model = model_named("llama-2-7b");
-  const Plan plan = plan_reallocation(cluster_of(1, 8), side_of(model, sharded, 0), side_of(model, layout_of(8, 1, 1), 0));
+  const Plan plan =
+      plan_reallocation(cluster_of(1, 8), side_of(model, sharded, 0), side_of(model, layout_of(8, 1, 1), 0));
   const std::int64_t bytes = 2 * llm::count_parameters(model).all;
   EXPECT_EQ(summarize(plan).bytes, 7 * bytes);
   EXPECT_EQ(summarize(plan).max_received, bytes * 7 / 8);
@@ -269,10 +275,13 @@ TEST(Reallocation, SaysWhatCannotMove) {
   const Side whole = side_of(model, {}, 0);
   const auto fault = [&](const Side& destination) { return find_fault(cluster, whole, destination).value_or("none"); };
   EXPECT_EQ(fault(side_of(llm::with_scalar_head(model), layout_of(2, 2, 2), 0)), "none");
-  EXPECT_THAT(fault(side_of(model_named("llama-2-13b"), {}, 0)), testing::HasSubstr("llama-2-7b and llama-2-13b have different weights"));
-  EXPECT_THAT(fault(side_of(model, layout_of(2, 2, 2), 1)), testing::HasSubstr("devices 1 to 8 are not in the cluster; accepted: 0 to 7"));
+  EXPECT_THAT(fault(side_of(model_named("llama-2-13b"), {}, 0)),
+              testing::HasSubstr("llama-2-7b and llama-2-13b have different weights"));
+  EXPECT_THAT(fault(side_of(model, layout_of(2, 2, 2), 1)),
+              testing::HasSubstr("devices 1 to 8 are not in the cluster; accepted: 0 to 7"));
   EXPECT_THAT(fault(side_of(model, layout_of(1, 3, 1), 0)), testing::HasSubstr("32 heads"));
-  EXPECT_THAT(fault({model, layout_of(2, 1, 1), {0, 4}}), testing::HasSubstr("dp2 tp1 pp1 needs 2 devices, its mesh has 4"));
+  EXPECT_THAT(fault({model, layout_of(2, 1, 1), {0, 4}}),
+              testing::HasSubstr("dp2 tp1 pp1 needs 2 devices, its mesh has 4"));
   llm::Transformer tied = model;
   tied.tied_embeddings = true;
   EXPECT_THAT(fault(side_of(tied, {}, 0)), testing::HasSubstr("tied"));
@@ -291,7 +300,8 @@ double milliseconds(const cluster::Cluster& cluster, const Side& source, const S
 }
 
 TEST(Reallocation, IsPlannedInMilliseconds) {
-  // Bounds are lenient, for slow machines and sanitizers; the figures are among the test's properties (--gtest_output=xml).
+  // Bounds are lenient, for slow machines and sanitizers; the figures are among the test's properties
+  // (--gtest_output=xml).
   const cluster::Cluster cluster = cluster_of(16, 8);
   const llm::Transformer dense = model_named("llama-2-70b");
   llm::Layout sharded = layout_of(16, 8, 1);

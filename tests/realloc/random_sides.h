@@ -14,9 +14,12 @@ namespace dovetail::realloc::test {
 
 inline cluster::Cluster cluster_of(int nodes, int devices_per_node) {
   cluster::Cluster cluster;
-  cluster.groups.push_back(
-      {.nodes = nodes, .devices_per_node = devices_per_node, .gpu = cluster::find_gpu("A100-80").value(), .host_memory = 0});
-  cluster.networks.push_back({.name = "network", .nodes = 0, .bandwidth = 25e9, .latency = 5e-6, .half_bandwidth_size = std::nullopt});
+  cluster.groups.push_back({.nodes = nodes,
+                            .devices_per_node = devices_per_node,
+                            .gpu = cluster::find_gpu("A100-80").value(),
+                            .host_memory = 0});
+  cluster.networks.push_back(
+      {.name = "network", .nodes = 0, .bandwidth = 25e9, .latency = 5e-6, .half_bandwidth_size = std::nullopt});
   return cluster;
 }
 
@@ -33,11 +36,13 @@ inline llm::Layout layout_of(int data, int tensor, int pipeline) {
   return layout;
 }
 
-/// A sound layout for `model` on at most `max_devices`, of every kind: uneven and virtual stages, expert parallel, ZeRO 3.
+/// A sound layout for `model` on at most `max_devices`, of every kind: uneven and virtual stages, expert parallel,
+/// ZeRO 3.
 inline llm::Layout random_layout(const llm::Transformer& model, int max_devices) {
   llm::Layout layout;
   do {
-    layout = layout_of(*rc::gen::inRange(1, 5), *rc::gen::element(1, 1, 2, 3, 4, 6, 8), *rc::gen::element(1, 1, 2, 3, 4));
+    layout =
+        layout_of(*rc::gen::inRange(1, 5), *rc::gen::element(1, 1, 2, 3, 4, 6, 8), *rc::gen::element(1, 1, 2, 3, 4));
     layout.context = *rc::gen::element(1, 1, 1, 2);
     layout.virtual_stages = *rc::gen::element(1, 1, 2);
     layout.expert = *rc::gen::element(1, 1, 2, 4);
@@ -68,8 +73,8 @@ struct Case {
   Side destination;
 };
 
-/// Two sound sides on a cluster of equal or unequal nodes; meshes that are equal, overlap, or have nothing in common. The models differ in
-/// their head now and then.
+/// Two sound sides on a cluster of equal or unequal nodes; meshes that are equal, overlap, or have nothing in common.
+/// The models differ in their head now and then.
 inline Case random_case(int max_devices) {
   const llm::Transformer model = random_model();
   const int devices_per_node = *rc::gen::element(1, 2, 3, 4, 8);
@@ -80,14 +85,15 @@ inline Case random_case(int max_devices) {
   if (*rc::gen::inRange(0, 6) == 0) made.destination.layout = made.source.layout;
   made.destination.mesh.count = made.destination.layout.devices();
   made.source.mesh.first = *rc::gen::inRange(0, 5);
-  made.destination.mesh.first =
-      *rc::gen::element(made.source.mesh.first, made.source.mesh.first + made.source.mesh.count, *rc::gen::inRange(0, max_devices));
+  made.destination.mesh.first = *rc::gen::element(
+      made.source.mesh.first, made.source.mesh.first + made.source.mesh.count, *rc::gen::inRange(0, max_devices));
   if (*rc::gen::arbitrary<bool>()) std::swap(made.source, made.destination);
   const cluster::Mesh hull = cluster::hull_of(made.source.mesh, made.destination.mesh);
   made.cluster = cluster_of((hull.first + hull.count) / devices_per_node + 1, devices_per_node);
   if (*rc::gen::arbitrary<bool>())
-    made.cluster.groups.insert(made.cluster.groups.begin(),
-                               {.nodes = 1, .devices_per_node = 3, .gpu = made.cluster.groups[0].gpu, .host_memory = 0});
+    made.cluster.groups.insert(
+        made.cluster.groups.begin(),
+        {.nodes = 1, .devices_per_node = 3, .gpu = made.cluster.groups[0].gpu, .host_memory = 0});
   RC_ASSERT(!find_fault(made.cluster, made.source, made.destination));
   return made;
 }

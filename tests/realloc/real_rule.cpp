@@ -18,7 +18,8 @@ constexpr double seconds_per_receipt = 0.03;
 
 int node_of(int rank) { return rank / devices_per_node; }
 
-/// Elements of one of ReaL's pipeline layers (the embedding is 0, the head the last) on one of `ranks` tensor-parallel ranks.
+/// Elements of one of ReaL's pipeline layers (the embedding is 0, the head the last) on one of `ranks` tensor-parallel
+/// ranks.
 std::int64_t elements_of(const llm::Transformer& model, int layer, int ranks) {
   const bool is_head = layer == static_cast<int>(model.layers) + 1;
   std::int64_t elements = 0;
@@ -29,7 +30,8 @@ std::int64_t elements_of(const llm::Transformer& model, int layer, int ranks) {
   return elements;
 }
 
-/// The ends of `stages` runs of `sizes`, each of at least `least`, with the smallest largest run; nothing where there are none.
+/// The ends of `stages` runs of `sizes`, each of at least `least`, with the smallest largest run; nothing where there
+/// are none.
 std::optional<std::pair<std::int64_t, std::vector<int>>> split_above(const std::vector<std::int64_t>& sums, int stages,
                                                                      std::int64_t least) {
   constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -54,7 +56,8 @@ std::optional<std::pair<std::int64_t, std::vector<int>>> split_above(const std::
   return std::pair(largest[at(stages, layers)], split);
 }
 
-/// Chooses a sender on each source node that is needed: [sender] its receivers, itself among them where it needs the piece.
+/// Chooses a sender on each source node that is needed: [sender] its receivers, itself among them where it needs the
+/// piece.
 std::map<int, std::vector<int>> groups_of(const std::vector<int>& sources, const std::vector<int>& destinations) {
   std::map<int, std::vector<int>> sources_on;
   std::map<int, std::vector<int>> destinations_on;
@@ -63,7 +66,8 @@ std::map<int, std::vector<int>> groups_of(const std::vector<int>& sources, const
   std::map<int, int> workload;  // [source node] destination nodes that it serves, when the choice is made
   std::map<int, std::vector<int>> served;
   for (const auto& [node, ranks] : sources_on) workload[node] = destinations_on.count(node) != 0 ? 1 : 0;
-  const auto least = std::min_element(workload.begin(), workload.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto least = std::min_element(workload.begin(), workload.end(),
+                                      [](const auto& a, const auto& b) { return a.second < b.second; });
   for (const auto& [node, ranks] : destinations_on) {
     std::vector<int>& of_node = served[sources_on.count(node) != 0 ? node : least->first];
     of_node.insert(of_node.end(), ranks.begin(), ranks.end());
@@ -102,7 +106,8 @@ class Rule {
     const int begin = std::max(ours[static_cast<std::size_t>(from)], theirs[static_cast<std::size_t>(to)]);
     const int end = std::min(ours[static_cast<std::size_t>(from) + 1], theirs[static_cast<std::size_t>(to) + 1]);
     std::int64_t bytes = 0;
-    for (int layer = begin; layer < end; ++layer) bytes += 2 * elements_of(source_.model, layer, std::max(source_ranks, destination_ranks));
+    for (int layer = begin; layer < end; ++layer)
+      bytes += 2 * elements_of(source_.model, layer, std::max(source_ranks, destination_ranks));
     if (bytes == 0) return;
     for (int rank = 0; rank < destination_ranks; ++rank) {
       const int first = rank * source_ranks / destination_ranks;
@@ -116,7 +121,8 @@ class Rule {
   static std::vector<int> ranks_of(const Side& side, int stage, int tensor) {
     std::vector<int> ranks;
     for (int data = 0; data < side.layout.data; ++data)
-      ranks.push_back(side.mesh.first + llm::rank_of(side.layout, {.pipeline = stage, .data = data, .context = 0, .tensor = tensor}));
+      ranks.push_back(side.mesh.first +
+                      llm::rank_of(side.layout, {.pipeline = stage, .data = data, .context = 0, .tensor = tensor}));
     return ranks;
   }
 
@@ -126,8 +132,8 @@ class Rule {
       std::set<int> nodes;
       for (const int rank : receivers) nodes.insert(node_of(rank));
       const bool is_local = nodes.size() == 1 && *nodes.begin() == node_of(sender);
-      const double seconds =
-          static_cast<double>(bytes) / (is_local ? inside_bandwidth : between_bandwidth / static_cast<double>(nodes.size()));
+      const double seconds = static_cast<double>(bytes) /
+                             (is_local ? inside_bandwidth : between_bandwidth / static_cast<double>(nodes.size()));
       plan_.between += bytes * static_cast<std::int64_t>(nodes.size() - nodes.count(node_of(sender)));
       for (const int rank : receivers) {
         seconds_[rank] += seconds_per_receipt;
@@ -151,8 +157,10 @@ class Rule {
 
 std::vector<int> real_stage_split(const llm::Transformer& model, int stages) {
   std::vector<std::int64_t> sums{0};
-  for (int layer = 0; layer < static_cast<int>(model.layers) + 2; ++layer) sums.push_back(sums.back() + elements_of(model, layer, 1));
-  // The smallest stage is some run of layers: all of them are tried, the largest first, until no smaller one can be better.
+  for (int layer = 0; layer < static_cast<int>(model.layers) + 2; ++layer)
+    sums.push_back(sums.back() + elements_of(model, layer, 1));
+  // The smallest stage is some run of layers: all of them are tried, the largest first, until no smaller one can be
+  // better.
   std::set<std::int64_t> runs;
   for (std::size_t begin = 0; begin < sums.size(); ++begin)
     for (std::size_t end = begin + 1; end < sums.size(); ++end) runs.insert(sums[end] - sums[begin]);
@@ -174,7 +182,8 @@ llm::Layout real_layout(const llm::Transformer& model, int data, int tensor, int
   layout.tensor = tensor;
   layout.pipeline = pipeline;
   const std::vector<int> split = real_stage_split(model, pipeline);
-  for (std::size_t stage = 0; stage + 1 < split.size(); ++stage) layout.stage_layers.push_back(split[stage + 1] - split[stage]);
+  for (std::size_t stage = 0; stage + 1 < split.size(); ++stage)
+    layout.stage_layers.push_back(split[stage + 1] - split[stage]);
   --layout.stage_layers.front();  // the embedding
   --layout.stage_layers.back();   // the head
   return layout;

@@ -78,7 +78,8 @@ TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
                          {"llama-2-70b", {8, 8, 1}, {8, 2, 4}, 171'710}};
   for (const Known& known : table) {
     const Sides sides = sides_of(multi_head(known.model), known.from, known.to);
-    SCOPED_TRACE(known.model + ": " + llm::to_text(sides.source.layout) + " to " + llm::to_text(sides.destination.layout));
+    SCOPED_TRACE(known.model + ": " + llm::to_text(sides.source.layout) + " to " +
+                 llm::to_text(sides.destination.layout));
     const test::RealPlan real = test::real_rule(sides.source, sides.destination);
     EXPECT_EQ(real.microseconds, known.microseconds);
     const double gibibyte = 1024.0 * 1024 * 1024;
@@ -97,7 +98,9 @@ TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
 RC_GTEST_PROP(RealRule, WeNeverMoveMore, ()) {
   llm::Transformer model = multi_head("llama-2-7b");
   model.layers = *rc::gen::inRange(4, 20);
-  const auto degrees = [&] { return Degrees{*rc::gen::inRange(1, 5), 1 << *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 5)}; };
+  const auto degrees = [&] {
+    return Degrees{*rc::gen::inRange(1, 5), 1 << *rc::gen::inRange(0, 4), *rc::gen::inRange(1, 5)};
+  };
   const Sides sides = sides_of(model, degrees(), degrees());
   const test::RealPlan real = test::real_rule(sides.source, sides.destination);
   const Summary ours = summarize(plan_reallocation(sides.cluster, sides.source, sides.destination));

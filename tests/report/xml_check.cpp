@@ -34,7 +34,8 @@ class XmlChecker {
 
   std::string name() {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '-')) ++at_;
+    while (at_ < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '-'))
+      ++at_;
     if (at_ == begin) fail("a name is missing");
     return std::string(text_.substr(begin, at_ - begin));
   }
@@ -56,7 +57,8 @@ class XmlChecker {
 
   bool known_entity() const {
     constexpr std::array<std::string_view, 4> known{"&amp;", "&lt;", "&gt;", "&quot;"};
-    return std::any_of(known.begin(), known.end(), [&](std::string_view entity) { return text_.substr(at_, entity.size()) == entity; });
+    return std::any_of(known.begin(), known.end(),
+                       [&](std::string_view entity) { return text_.substr(at_, entity.size()) == entity; });
   }
 
   void open_element() {

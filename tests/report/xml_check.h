@@ -6,7 +6,8 @@
 
 namespace dovetail::report {
 
-/// What is wrong, with the text around it; empty where the document is well-formed. Knows no comments, CDATA or declarations.
+/// What is wrong, with the text around it; empty where the document is well-formed. Knows no comments, CDATA or
+/// declarations.
 std::string find_xml_fault(std::string_view document);
 
 }  // namespace dovetail::report

@@ -17,8 +17,9 @@ Span span(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t t
 /// Two devices decode for ten and wait for one that scores.
 Trace sound() {
   Trace trace{Ticks(30), {}};
-  trace.lanes.push_back(
-      {{0, 1}, {span(0, 10, BarKind::decode, 0, 4), span(10, 30, BarKind::dependency, 1)}, {{Ticks(0), 7}, {Ticks(5), 9}}});
+  trace.lanes.push_back({{0, 1},
+                         {span(0, 10, BarKind::decode, 0, 4), span(10, 30, BarKind::dependency, 1)},
+                         {{Ticks(0), 7}, {Ticks(5), 9}}});
   trace.lanes.push_back({{4}, {span(0, 30, BarKind::infer, 1)}, {}});
   return trace;
 }
@@ -58,14 +59,21 @@ TEST(FindFault, SaysWhatIsWrong) {
     change(trace);
     return find_fault(trace);
   };
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[1].devices = {1}; }), Optional(HasSubstr("device 1 is in two lanes")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[1].devices = {1}; }),
+              Optional(HasSubstr("device 1 is in two lanes")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[1].devices.clear(); }), Optional(HasSubstr("has no devices")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].begin = Ticks(11); }), Optional(HasSubstr("begins at 11, not at 10")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].begin = Ticks(9); }), Optional(HasSubstr("begins at 9, not at 10")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].end = Ticks(29); }), Optional(HasSubstr("end at 29, not at 30")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].end = Ticks(0); }), Optional(HasSubstr("takes no time")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].launch = Ticks(11); }), Optional(HasSubstr("launches")));
-  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[0].first = Ticks(6); }), Optional(HasSubstr("memory at 5")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].begin = Ticks(11); }),
+              Optional(HasSubstr("begins at 11, not at 10")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].begin = Ticks(9); }),
+              Optional(HasSubstr("begins at 9, not at 10")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[1].end = Ticks(29); }),
+              Optional(HasSubstr("end at 29, not at 30")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].end = Ticks(0); }),
+              Optional(HasSubstr("takes no time")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].spans[0].launch = Ticks(11); }),
+              Optional(HasSubstr("launches")));
+  EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[0].first = Ticks(6); }),
+              Optional(HasSubstr("memory at 5")));
   EXPECT_THAT(broken([](Trace& trace) { trace.lanes[0].memory[1].second = -1; }), Optional(HasSubstr("is -1")));
 }
 

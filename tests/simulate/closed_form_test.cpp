@@ -31,11 +31,14 @@ Both both(Scenario& scenario, double tokens, std::int64_t prompt, double sigma) 
   scenario.task.key_value_room = scenario.token_bytes() * tokens;
   const cost::GenerationWork work{512, 4, &workload.prompt_length, &workload.response_length};
   const cost::EngineLimits limits{static_cast<double>(scenario.task.engine.max_num_seqs), scenario.task.key_value_room,
-                                  static_cast<double>(scenario.task.engine.max_num_batched_tokens), scenario.task.engine.chunked_prefill};
+                                  static_cast<double>(scenario.task.engine.max_num_batched_tokens),
+                                  scenario.task.engine.chunked_prefill};
   Both both;
-  both.closed = cost::generation_seconds(scenario.facts, scenario.task.layout, work, limits, scenario.machine(), scenario.task.efficiency);
+  both.closed = cost::generation_seconds(scenario.facts, scenario.task.layout, work, limits, scenario.machine(),
+                                         scenario.task.efficiency);
   for (int draw = 0; draw < draws; ++draw) {
-    const Generation generation = simulate_generation(scenario.task, draw_samples(workload, {}, 3, static_cast<std::uint64_t>(draw)));
+    const Generation generation =
+        simulate_generation(scenario.task, draw_samples(workload, {}, 3, static_cast<std::uint64_t>(draw)));
     both.seconds += 1e-9 * static_cast<double>(generation.end.count()) / draws;
     both.recomputed += static_cast<double>(generation.counts.recomputed) / draws;
   }
@@ -76,7 +79,8 @@ TEST(ClosedForm, OfEqualLengthsIsTheSimulation) {
         scenario.task.engine.chunked_prefill = chunked;
         scenario.task.engine.max_num_seqs = places;
         const Both of = both(scenario, 1e6, prompt, 0);
-        EXPECT_NEAR(of.closed.sum() / of.seconds, 1, chunked ? 0.005 : 0.0005) << chunked << " " << places << " " << prompt;
+        EXPECT_NEAR(of.closed.sum() / of.seconds, 1, chunked ? 0.005 : 0.0005)
+            << chunked << " " << places << " " << prompt;
       }
 }
 

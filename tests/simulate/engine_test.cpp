@@ -62,7 +62,8 @@ TEST(Engine, TransfersBeginBehindTheDurationAndShareLinks) {
 }
 
 TEST(Engine, WhatIsThereEarlyIsNotWaitedForLonger) {
-  Activities activities{{item({0, 1}, 10), item({1, 1}, 4), item({0, 1}, 3)}, {{0, 1, 0, Ticks(6)}, {0, 2, 0, Ticks(6)}}, 0};
+  Activities activities{
+      {item({0, 1}, 10), item({1, 1}, 4), item({0, 1}, 3)}, {{0, 1, 0, Ticks(6)}, {0, 2, 0, Ticks(6)}}, 0};
   const Play played = play(activities, 10);
   EXPECT_EQ(first(played, 1).begin, Ticks(4));
   EXPECT_EQ(first(played, 1).critical_predecessor, 0U);
@@ -75,7 +76,8 @@ TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
   EXPECT_EQ(played.last, 1U);
 }
 
-/// Any job's graph with any plan, some loads as steps of their own, and durations of some digits so that ties are common.
+/// Any job's graph with any plan, some loads as steps of their own, and durations of some digits so that ties are
+/// common.
 struct Drawn {
   plan::Job job;
   plan::Plan plan;
@@ -92,12 +94,16 @@ Drawn drawn() {
   for (std::size_t task = 0; task < tasks; ++task) {
     if (drawn.plan.tasks[task].mesh.count == 0 || *rc::gen::inRange(0, 3) > 0) continue;
     loads.push_back({plan::Activity::Kind::load, task});
-    for (std::size_t other = 0; other < tasks; ++other) conflicts[task][other] = other != task && *rc::gen::inRange(0, 4) == 0;
+    for (std::size_t other = 0; other < tasks; ++other)
+      conflicts[task][other] = other != task && *rc::gen::inRange(0, 4) == 0;
   }
-  drawn.graph = plan::with_host_transfers(plan::iteration_graph(drawn.job, drawn.plan), drawn.job, drawn.plan, loads, conflicts);
-  for (std::size_t step = 0; step < drawn.graph.activities.size(); ++step) drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
+  drawn.graph =
+      plan::with_host_transfers(plan::iteration_graph(drawn.job, drawn.plan), drawn.job, drawn.plan, loads, conflicts);
+  for (std::size_t step = 0; step < drawn.graph.activities.size(); ++step)
+    drawn.durations.emplace_back(*rc::gen::inRange(1, 30));
   for (plan::ActivityEdge& edge : drawn.graph.edges)
-    if (*rc::gen::inRange(0, 4) == 0) edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, drawn.durations[edge.from].count() + 1));
+    if (*rc::gen::inRange(0, 4) == 0)
+      edge.early = Ticks(*rc::gen::inRange<std::int64_t>(0, drawn.durations[edge.from].count() + 1));
   return drawn;
 }
 
@@ -140,7 +146,8 @@ bool was_behind(const Activities& activities, const Play& play, std::size_t node
   const std::size_t size = activities.items.size();
   return play.played[after].end == play.played[node].begin ||
          std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::ActivityEdge& edge) {
-           return edge.from == after % size && edge.to == node % size && play.played[after].end - edge.early == play.played[node].begin;
+           return edge.from == after % size && edge.to == node % size &&
+                  play.played[after].end - edge.early == play.played[node].begin;
          });
 }
 
@@ -149,10 +156,12 @@ RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
   Activities activities = activities_of(of);
   activities.links = 3;
   for (std::size_t index = 0; index < activities.items.size(); ++index) {
-    const bool is_early = std::any_of(activities.edges.begin(), activities.edges.end(),
-                                      [index](const plan::ActivityEdge& edge) { return edge.from == index && edge.early > Ticks(0); });
+    const bool is_early =
+        std::any_of(activities.edges.begin(), activities.edges.end(),
+                    [index](const plan::ActivityEdge& edge) { return edge.from == index && edge.early > Ticks(0); });
     Activities::Item& with = activities.items[index];
-    if (!is_early && *rc::gen::inRange(0, 3) == 0) with.transfers = {{{*rc::gen::inRange(0, 3)}, Ticks(*rc::gen::inRange(1, 20)), 1}};
+    if (!is_early && *rc::gen::inRange(0, 3) == 0)
+      with.transfers = {{{*rc::gen::inRange(0, 3)}, Ticks(*rc::gen::inRange(1, 20)), 1}};
   }
   const Play played = play(activities, 30);
   const std::size_t size = activities.items.size();
@@ -166,7 +175,8 @@ RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
       RC_ASSERT(has_played(before) && before.end - edge.early <= here.begin);
     }
     for (std::size_t other = 0; other < node; ++other)
-      if (const Played& there = played.played[other]; has_played(there) && share_devices(activities, node % size, other % size))
+      if (const Played& there = played.played[other];
+          has_played(there) && share_devices(activities, node % size, other % size))
         RC_ASSERT(there.end <= here.begin || here.end <= there.begin);
     RC_ASSERT(here.begin == Ticks(0) || was_behind(activities, played, node));
     RC_ASSERT(here.end - here.begin >= activities.items[node % size].duration);

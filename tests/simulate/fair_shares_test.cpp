@@ -25,10 +25,11 @@ TEST(FairShares, OneAloneHasAllOfItsLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(
 
 TEST(FairShares, WhatAnotherLinkHoldsBackIsTheOthers) {
   // Three share link 1; the one of them that is on link 0 as well leaves two thirds of that to its only other.
-  const std::vector<Transfer> transfers{{{0}, Ticks(5), 0}, {{0, 1}, Ticks(5), 0}, {{1}, Ticks(5), 0}, {{1}, Ticks(5), 0}};
+  const std::vector<Transfer> transfers{
+      {{0}, Ticks(5), 0}, {{0, 1}, Ticks(5), 0}, {{1}, Ticks(5), 0}, {{1}, Ticks(5), 0}};
   const double third = 1.0 / 3;
-  EXPECT_THAT(shares(transfers),
-              ElementsAre(DoubleNear(2 * third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12), DoubleNear(third, 1e-12)));
+  EXPECT_THAT(shares(transfers), ElementsAre(DoubleNear(2 * third, 1e-12), DoubleNear(third, 1e-12),
+                                             DoubleNear(third, 1e-12), DoubleNear(third, 1e-12)));
 }
 
 RC_GTEST_PROP(FairShares, NobodyCouldHaveMoreWithoutOneThatHasNoMoreHavingLess, ()) {

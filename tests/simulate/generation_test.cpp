@@ -25,8 +25,8 @@ using test::Scenario;
 double decoding(const Scenario& scenario, double sequences, double context, int steps) {
   double seconds = 0;
   for (int step = 0; step < steps; ++step)
-    seconds += cost::decode_step_seconds(scenario.facts, scenario.task.layout, sequences, context + step, scenario.machine(),
-                                         scenario.task.efficiency);
+    seconds += cost::decode_step_seconds(scenario.facts, scenario.task.layout, sequences, context + step,
+                                         scenario.machine(), scenario.task.efficiency);
   return seconds;
 }
 
@@ -56,7 +56,8 @@ TEST(SimulatedGeneration, EqualLengthsAreWavesOfTheClosedForm) {
     cost::Machine fast = scenario.machine();
     fast.gpu.memory_bandwidth = std::numeric_limits<double>::infinity();
     const double prefill =
-        cost::prefill_seconds(scenario.facts, scenario.task.layout, {16 * 100.0, 16 * 100.0 * 100.0}, scenario.machine(), bare) +
+        cost::prefill_seconds(scenario.facts, scenario.task.layout, {16 * 100.0, 16 * 100.0 * 100.0},
+                              scenario.machine(), bare) +
         cost::decode_step_seconds(scenario.facts, scenario.task.layout, 0, 0, fast, scenario.task.efficiency);
     const double wave = prefill + decoding(scenario, 16, 100, 300);
     EXPECT_NEAR(static_cast<double>(generation.end.count()), 3 * wave * 1e9, 6) << "pipeline " << pipeline;
@@ -159,7 +160,8 @@ TEST(SimulatedGeneration, AResponseOfNothingEndsWithItsPrefill) {
 }
 
 RC_GTEST_PROP(SimulatedGeneration, AgreesWithPlayingStepByStep, ()) {
-  Scenario scenario(*rc::gen::element("llama-3.1-8b", "qwen3-30b-a3b"), layout_of(1, *rc::gen::element(1, 4), *rc::gen::element(1, 2)));
+  Scenario scenario(*rc::gen::element("llama-3.1-8b", "qwen3-30b-a3b"),
+                    layout_of(1, *rc::gen::element(1, 4), *rc::gen::element(1, 2)));
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(*rc::gen::inRange(1, 20), 4, 300, 400);
   test::StepByStep oracle(scenario, blocks_of(scenario));
@@ -170,8 +172,10 @@ RC_GTEST_PROP(SimulatedGeneration, AgreesWithPlayingStepByStep, ()) {
   RC_ASSERT(generation.counts.prefilled == oracle.prefilled);
   const double block = scenario.token_bytes() * static_cast<double>(scenario.task.options.block_tokens);
   RC_ASSERT(std::abs(static_cast<double>(generation.counts.peak) - static_cast<double>(oracle.max_blocks) * block) < 1);
-  // A ns of rounding for each stretch, which sequences or preemptions begin and end, and each step that prefills; and 1e-9.
-  const auto rounded = static_cast<double>(oracle.prefill_steps + 3 * oracle.preemptions) + 3 * static_cast<double>(samples.size());
+  // A ns of rounding for each stretch, which sequences or preemptions begin and end, and each step that prefills; and
+  // 1e-9.
+  const auto rounded =
+      static_cast<double>(oracle.prefill_steps + 3 * oracle.preemptions) + 3 * static_cast<double>(samples.size());
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
     const double difference = static_cast<double>(generation.finished[sample].count()) - 1e9 * oracle.finished[sample];
     RC_ASSERT(std::abs(difference) <= rounded + oracle.finished[sample]);
@@ -190,7 +194,8 @@ RC_GTEST_PROP(SimulatedGeneration, NothingIsLostAndMemoryHolds, ()) {
   Ticks last;
   for (std::size_t index = 0; index < samples.size(); ++index) {
     responses += samples[index].response;
-    if (!scenario.task.options.prefix_sharing || groups.insert(samples[index].group).second) prompts += samples[index].prompt;
+    if (!scenario.task.options.prefix_sharing || groups.insert(samples[index].group).second)
+      prompts += samples[index].prompt;
     longest = std::max(longest, samples[index].prompt + samples[index].response);
     RC_ASSERT(generation.finished[index] > Ticks(0));
     last = std::max(last, generation.finished[index]);
@@ -198,7 +203,8 @@ RC_GTEST_PROP(SimulatedGeneration, NothingIsLostAndMemoryHolds, ()) {
   RC_ASSERT(last == generation.end);
   RC_ASSERT(generation.counts.decoded == responses);
   RC_ASSERT(generation.counts.prefilled + generation.counts.recomputed >= prompts);
-  if (!scenario.task.options.prefix_sharing && generation.counts.preemptions == 0) RC_ASSERT(generation.counts.prefilled == prompts);
+  if (!scenario.task.options.prefix_sharing && generation.counts.preemptions == 0)
+    RC_ASSERT(generation.counts.prefilled == prompts);
   RC_ASSERT(!find_fault(generation.trace));
   // A sequence alone may be longer than its cache, by what its blocks round up.
   const double alone = scenario.token_bytes() * static_cast<double>(longest + 2 * scenario.task.options.block_tokens);
@@ -230,10 +236,12 @@ RC_GTEST_PROP(SimulatedGeneration, FreshRunsAreEqual, ()) {
   Scenario scenario("qwen3-30b-a3b", layout_of(3, 2, 1));
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(12, 4, 200, 300);
-  RC_ASSERT(simulate_generation(scenario.task, samples).finished == simulate_generation(scenario.task, samples).finished);
+  RC_ASSERT(simulate_generation(scenario.task, samples).finished ==
+            simulate_generation(scenario.task, samples).finished);
 }
 
-/// Continuous batching is a greedy list schedule: more room may delay a sequence, as more machines may (Graham 1966), but not by much.
+/// Continuous batching is a greedy list schedule: more room may delay a sequence, as more machines may (Graham 1966),
+/// but not by much.
 RC_GTEST_PROP(SimulatedGeneration, MoreRoomIsHardlyEverSlower, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.engine.max_num_seqs = 64;
@@ -256,14 +264,16 @@ TEST(SimulatedGeneration, AgreesWithTheClosedFormOfExpectedLengths) {
       workflow::Workload workload{prompts, workflow::log_normal_lengths({.mean = 700, .sigma = sigma, .cap = 3000})};
       workload.prompts = 8 * 100;
       const cost::GenerationWork work{800, 1, &workload.prompt_length, &workload.response_length};
-      const double closed = cost::generation_seconds(scenario.facts, scenario.task.layout, work, {static_cast<double>(places), 1e15},
-                                                     scenario.machine(), scenario.task.efficiency)
-                                .sum();
+      const double closed =
+          cost::generation_seconds(scenario.facts, scenario.task.layout, work, {static_cast<double>(places), 1e15},
+                                   scenario.machine(), scenario.task.efficiency)
+              .sum();
       constexpr int draws = 24;
       double simulated = 0;
       for (std::uint64_t draw = 0; draw < draws; ++draw)
         simulated +=
-            1e-9 / draws * static_cast<double>(simulate_generation(scenario.task, draw_samples(workload, {}, 1, draw)).end.count());
+            1e-9 / draws *
+            static_cast<double>(simulate_generation(scenario.task, draw_samples(workload, {}, 1, draw)).end.count());
       EXPECT_NEAR(closed / simulated, 1, 0.06) << "sigma " << sigma << ", " << places << " places";
       sum += std::abs(closed / simulated - 1);
       ++cases;

@@ -58,7 +58,8 @@ inline std::vector<Sample> random_samples(int prompts, int max_of_group, int max
   for (int group = 0; group < prompts; ++group) {
     const int prompt = *rc::gen::inRange(1, max_prompt + 1);
     const int members = *rc::gen::inRange(1, max_of_group + 1);
-    for (int member = 0; member < members; ++member) samples.push_back({prompt, *rc::gen::inRange(0, max_response + 1), group});
+    for (int member = 0; member < members; ++member)
+      samples.push_back({prompt, *rc::gen::inRange(0, max_response + 1), group});
   }
   return samples;
 }

@@ -25,7 +25,8 @@ std::vector<Worker> workers_of(int count, int devices, Ticks from) {
   std::vector<Worker> workers(static_cast<std::size_t>(count));
   for (int worker = 0; worker < count; ++worker) {
     workers[static_cast<std::size_t>(worker)].from = from;
-    for (int device = 0; device < devices; ++device) workers[static_cast<std::size_t>(worker)].devices.push_back(worker * devices + device);
+    for (int device = 0; device < devices; ++device)
+      workers[static_cast<std::size_t>(worker)].devices.push_back(worker * devices + device);
   }
   return workers;
 }
@@ -45,17 +46,17 @@ TEST(Inference, AWorkerOfSeveralReplicasIsAsFastAsThey) {
   const Inference together = simulate::infer(scenario.task.infer, samples, ready, workers_of(2, 4, Ticks(0)));
   EXPECT_EQ(apart.end, together.end);
   const auto lengths = workflow::LengthDistribution::fixed(300);
-  const double seconds =
-      cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
-          .seconds;
+  const double seconds = cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths),
+                                                 infer.micro_batching, infer.machine, infer.efficiency)
+                             .seconds;
   EXPECT_NEAR(static_cast<double>(apart.end.count()), 1e9 * seconds, 2);
 }
 
 TEST(Inference, WorkersShareWhatIsReadyEvenly) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
-  const Inference inference =
-      infer(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)), workers_of(4, 1, Ticks(5)));
+  const Inference inference = infer(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)),
+                                    workers_of(4, 1, Ticks(5)));
   std::vector<std::int64_t> amounts;
   for (const std::vector<Span>& spans : inference.spans) {
     ASSERT_EQ(spans.size(), 1U);
@@ -88,7 +89,8 @@ TEST(Inference, WorkersOfSeveralSizesShareByTheirReplicas) {
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Inference inference = infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  const Inference inference =
+      infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
   ASSERT_EQ(inference.spans[0].size(), 1U);
   ASSERT_EQ(inference.spans[1].size(), 1U);
   EXPECT_EQ(inference.spans[0][0].amount, 10);
@@ -101,7 +103,8 @@ TEST(Inference, AWorkerThatIsTooSmallLeavesAModelToOthers) {
   scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
   workers[1].devices = {1, 2, 3};
-  const Inference inference = infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
+  const Inference inference =
+      infer(scenario.task.infer, equal_samples(40, 100, 100), std::vector<Ticks>(40, Ticks(0)), workers);
   EXPECT_TRUE(inference.spans[0].empty());
   EXPECT_FALSE(inference.spans[1].empty());
 }
@@ -112,7 +115,8 @@ TEST(Inference, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
   const std::vector<Sample> samples = equal_samples(2, 100, 100);
   const std::vector<Ticks> ready{Ticks(0), base::ticks_of_seconds(9)};
   const Inference inference = infer(scenario.task.infer, samples, ready, workers_of(1, 1, Ticks(0)));
-  EXPECT_EQ(inference.end - ready[1], base::ticks_of_seconds(seconds_of(scenario.task.infer[0], {1}, 1, samples).done) * 3);
+  EXPECT_EQ(inference.end - ready[1],
+            base::ticks_of_seconds(seconds_of(scenario.task.infer[0], {1}, 1, samples).done) * 3);
 }
 
 TEST(Inference, HandsOverBeforeItLoads) {
@@ -120,7 +124,8 @@ TEST(Inference, HandsOverBeforeItLoads) {
   InferTask& task = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   task.hand_over = base::ticks_of_seconds(1);
   task.load = base::ticks_of_seconds(2);
-  const Inference inference = infer(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
+  const Inference inference =
+      infer(scenario.task.infer, equal_samples(1, 100, 100), {Ticks(0)}, workers_of(1, 1, Ticks(0)));
   const std::vector<Span>& spans = inference.spans[0];
   ASSERT_GE(spans.size(), 3U);
   EXPECT_EQ(spans[0].bar_kind, BarKind::hand_over);
@@ -134,13 +139,15 @@ TEST(Inference, AnswersThatAreReadComeFirst) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   scenario.add("llama-3.1-8b", 1, 1, 4, 0).after = {0};
-  const Inference inference =
-      infer(scenario.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)), workers_of(2, 1, Ticks(0)));
-  for (std::size_t sample = 0; sample < 16; ++sample) EXPECT_GT(inference.scored[1][sample], inference.scored[0][sample]);
+  const Inference inference = infer(scenario.task.infer, equal_samples(16, 100, 100), std::vector<Ticks>(16, Ticks(0)),
+                                    workers_of(2, 1, Ticks(0)));
+  for (std::size_t sample = 0; sample < 16; ++sample)
+    EXPECT_GT(inference.scored[1][sample], inference.scored[0][sample]);
 }
 
 TEST(Inference, WithoutTasksThereIsNothingToDo) {
-  const Inference inference = infer({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), workers_of(1, 1, Ticks(0)));
+  const Inference inference =
+      infer({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), workers_of(1, 1, Ticks(0)));
   EXPECT_EQ(inference.end, Ticks(0));
   EXPECT_TRUE(inference.spans[0].empty());
 }
@@ -153,7 +160,8 @@ RC_GTEST_PROP(Inference, EachSampleIsScoredOnceByEachTask, ()) {
                  *rc::gen::element(0.0, 0.05, 0.5));
   const std::vector<Sample> samples = test::random_samples(20, 1, 200, 400);
   std::vector<Ticks> ready;
-  for (std::size_t sample = 0; sample < samples.size(); ++sample) ready.emplace_back(*rc::gen::inRange(0, 2'000'000'000));
+  for (std::size_t sample = 0; sample < samples.size(); ++sample)
+    ready.emplace_back(*rc::gen::inRange(0, 2'000'000'000));
   std::vector<Worker> workers = workers_of(*rc::gen::inRange(1, 5), 4, Ticks(0));
   for (Worker& worker : workers) worker.from = Ticks(*rc::gen::inRange(0, 1'000'000'000));
   const Inference inference = infer(scenario.task.infer, samples, ready, workers);
@@ -166,14 +174,15 @@ RC_GTEST_PROP(Inference, EachSampleIsScoredOnceByEachTask, ()) {
       if (span.bar_kind == BarKind::infer) scored[static_cast<std::size_t>(span.task)] += span.amount;
     }
   }
-  for (int task = 1; task <= tasks; ++task) RC_ASSERT(scored[static_cast<std::size_t>(task)] == static_cast<std::int64_t>(samples.size()));
+  for (int task = 1; task <= tasks; ++task)
+    RC_ASSERT(scored[static_cast<std::size_t>(task)] == static_cast<std::int64_t>(samples.size()));
   for (const std::vector<Ticks>& times : inference.scored)
     for (std::size_t sample = 0; sample < samples.size(); ++sample) RC_ASSERT(times[sample] > ready[sample]);
 }
 
 /// All ways to share the workers out, one after the other.
-Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-                         std::vector<Worker> workers) {
+Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>& samples,
+                         const std::vector<Ticks>& ready, std::vector<Worker> workers) {
   Ticks best = Ticks::max();
   const int count = static_cast<int>(workers.size());
   for (int first = 0; first <= count; ++first)
@@ -188,7 +197,8 @@ Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>
 RC_GTEST_PROP(Inference, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   for (int task = 0; task < 3; ++task)
-    scenario.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6), *rc::gen::element(0.0, 0.3, 2.0));
+    scenario.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6),
+                 *rc::gen::element(0.0, 0.3, 2.0));
   const std::vector<Sample> samples = test::random_samples(40, 1, 300, 600);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
   const int devices = *rc::gen::inRange(1, 7);
@@ -223,8 +233,8 @@ TEST(InferenceSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
   // All but one are there when weights are; the last one comes long after.
   std::vector<Ticks> ready(samples.size(), Ticks(0));
   ready.back() = base::ticks_of_seconds(5);
-  const SplitInference found =
-      infer_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)), free_devices(0, 8, base::ticks_of_seconds(5)));
+  const SplitInference found = infer_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)),
+                                          free_devices(0, 8, base::ticks_of_seconds(5)));
   // The last is scored by all three at once: as soon as by the slowest of them alone.
   Ticks slowest;
   for (const InferTask& task : scenario.task.infer)
@@ -241,8 +251,8 @@ TEST(InferenceSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
   scenario.add("llama-3.1-8b", 8, 3, 4, 0);
   const std::vector<Sample> samples = equal_samples(16, 100, 100);
   const std::vector<Ticks> ready(samples.size(), Ticks(0));
-  const SplitInference found =
-      infer_best(scenario.task.infer, samples, ready, free_devices(0, 16, Ticks(0)), free_devices(16, 32, base::ticks_of_seconds(9)));
+  const SplitInference found = infer_best(scenario.task.infer, samples, ready, free_devices(0, 16, Ticks(0)),
+                                          free_devices(16, 32, base::ticks_of_seconds(9)));
   for (std::size_t sample = 0; sample < samples.size(); ++sample) {
     EXPECT_LT(found.inference.scored[0][sample], base::ticks_of_seconds(9));
     EXPECT_GT(found.inference.scored[1][sample], base::ticks_of_seconds(9));
@@ -250,7 +260,8 @@ TEST(InferenceSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
 }
 
 TEST(InferenceSplit, WithoutTasksThereAreNoWorkers) {
-  EXPECT_TRUE(infer_best({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), free_devices(0, 4, Ticks(0)), {}).workers.empty());
+  EXPECT_TRUE(infer_best({}, equal_samples(3, 1, 1), std::vector<Ticks>(3, Ticks(7)), free_devices(0, 4, Ticks(0)), {})
+                  .workers.empty());
 }
 
 }  // namespace

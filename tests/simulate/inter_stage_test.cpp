@@ -29,9 +29,9 @@ TEST(InterStage, WithoutFusionInferenceFollowsWithTheSecondsOfTheClosedForm) {
   const InterStage plain = simulate_inter_stage(scenario.task, samples, std::nullopt);
   EXPECT_EQ(plain.generation_end, simulate_generation(scenario.task.generation, samples).end);
   const auto lengths = workflow::LengthDistribution::fixed(300);
-  const double inference =
-      cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths), infer.micro_batching, infer.machine, infer.efficiency)
-          .seconds;
+  const double inference = cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(64, lengths),
+                                                   infer.micro_batching, infer.machine, infer.efficiency)
+                               .seconds;
   EXPECT_NEAR(static_cast<double>((plain.end - plain.generation_end).count()), 1e9 * (1.75 + inference), 16);
   EXPECT_FALSE(plain.migration);
   EXPECT_EQ(plain.gain(), Ticks(0));
@@ -46,8 +46,8 @@ TEST(InterStage, EqualLengthsLeaveNothingToOverlap) {
   const InterStage fused = simulate_inter_stage(scenario.task, samples, 0.2);
   EXPECT_FALSE(fused.migration);
   EXPECT_EQ(fused.gain(), Ticks(0));
-  EXPECT_EQ(fused.end, fused.generation_end + base::ticks_of_seconds(1.5) + scenario.task.infer[0].alone + base::ticks_of_seconds(0.5) +
-                           scenario.task.infer[1].alone);
+  EXPECT_EQ(fused.end, fused.generation_end + base::ticks_of_seconds(1.5) + scenario.task.infer[0].alone +
+                           base::ticks_of_seconds(0.5) + scenario.task.infer[1].alone);
 }
 
 TEST(InterStage, ALongTailHidesInference) {
@@ -62,7 +62,8 @@ TEST(InterStage, ALongTailHidesInference) {
   EXPECT_EQ(fused.migration->unfinished, 9U);
   EXPECT_GT(fused.migration->moved, 0U);
   EXPECT_GT(fused.gain(), Ticks(0));
-  // Of 247 samples everything is known before generation ends; the rest takes no longer than one load and their own passes.
+  // Of 247 samples everything is known before generation ends; the rest takes no longer than one load and their own
+  // passes.
   std::size_t early = 0;
   for (const Ticks scored : fused.scored[0]) early += scored < fused.generation_end ? 1U : 0U;
   EXPECT_GE(early, 247U);
@@ -95,7 +96,8 @@ TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
         ++loading;
       }
   EXPECT_EQ(loading, 3) << "of four instances one keeps the tail";
-  EXPECT_EQ(simulate_inter_stage(scenario.task, samples, std::nullopt).end, fused.without) << "one after the other needs none";
+  EXPECT_EQ(simulate_inter_stage(scenario.task, samples, std::nullopt).end, fused.without)
+      << "one after the other needs none";
 }
 
 TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
@@ -108,7 +110,9 @@ TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   const InterStage fused = simulate_inter_stage(scenario.task, samples, 0.1);
   ASSERT_TRUE(fused.migration);
   const Ticks pass = base::ticks_of_seconds(
-      cost::inference_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency).stages.front().sum());
+      cost::inference_passes(infer.facts, infer.layout, {row, row * row}, infer.machine, infer.efficiency)
+          .stages.front()
+          .sum());
   std::int64_t scored = 0;
   for (const Lane& lane : fused.trace.lanes)
     for (const Span& span : lane.spans)
@@ -129,10 +133,11 @@ TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
   ASSERT_TRUE(fused.migration);
   int scorers = 0;
   for (const Lane& lane : fused.trace.lanes) {
-    const auto load =
-        std::find_if(lane.spans.begin(), lane.spans.end(), [](const Span& span) { return span.bar_kind == BarKind::loading; });
+    const auto load = std::find_if(lane.spans.begin(), lane.spans.end(),
+                                   [](const Span& span) { return span.bar_kind == BarKind::loading; });
     const Ticks leaves = load == lane.spans.end() ? Ticks::max() : load->begin;
-    for (const auto& [time, bytes] : lane.memory) EXPECT_TRUE(time < leaves ? bytes >= 40'000 : bytes == 7'000) << bytes;
+    for (const auto& [time, bytes] : lane.memory)
+      EXPECT_TRUE(time < leaves ? bytes >= 40'000 : bytes == 7'000) << bytes;
     if (leaves < Ticks::max()) ++scorers;
   }
   EXPECT_EQ(scorers, 3) << "of four instances";
@@ -165,7 +170,8 @@ TEST(InterStage, TheNumberOfDestinationsHasTwoBounds) {
   task.engine.max_num_seqs = 1 << 20;
   task.key_value_room = 1e15;
   const double context = 100 + 150;
-  const double flat = cost::flat_batch(scenario.generation.facts, task.layout, context, scenario.generation.machine(), task.efficiency);
+  const double flat =
+      cost::flat_batch(scenario.generation.facts, task.layout, context, scenario.generation.machine(), task.efficiency);
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, static_cast<std::size_t>(2 * flat + 1), 400), 3U);
 }
 
@@ -206,7 +212,8 @@ TEST(InterStage, LinksWithoutLimitMakeMigrationFree) {
   ASSERT_GT(fused.migration->moved, 0U);
   // A sample takes one ns; an instance ends its step before it sends, which takes up to some ms.
   EXPECT_LT(fused.migration->end - fused.migration->at, base::ticks_of_seconds(0.02));
-  // Fewer sequences in a batch are no slower: what is together now was apart, and one batch of eight is nearly as fast as one of one.
+  // Fewer sequences in a batch are no slower: what is together now was apart, and one batch of eight is nearly as fast
+  // as one of one.
   EXPECT_LT(static_cast<double>(fused.generation_end.count()),
             1.1 * static_cast<double>(simulate_generation(scenario.task.generation, samples).end.count()));
 }
@@ -235,8 +242,8 @@ void randomize(StageContext& scenario) {
   scenario.task.drop = Ticks(*rc::gen::inRange(0, 300'000'000));
   const int tasks = *rc::gen::inRange(0, 4);
   for (int index = 0; index < tasks; ++index) {
-    InferTask& infer = scenario.add("llama-3.1-8b", *rc::gen::element(1, 2), *rc::gen::element(1, 2), *rc::gen::element(1, 4),
-                                    *rc::gen::element(0.0, 0.1, 1.0));
+    InferTask& infer = scenario.add("llama-3.1-8b", *rc::gen::element(1, 2), *rc::gen::element(1, 2),
+                                    *rc::gen::element(1, 4), *rc::gen::element(0.0, 0.1, 1.0));
     if (index > 0 && *rc::gen::arbitrary<bool>()) infer.after.push_back(0);
     if (*rc::gen::inRange(0, 3) == 0) infer.micro_batching = {0, 1000, 0};
   }
@@ -263,11 +270,13 @@ RC_GTEST_PROP(InterStage, NothingIsLostAndEverythingHasItsTime, ()) {
     for (std::size_t sample = 0; sample < samples.size(); ++sample) {
       RC_ASSERT(fused.scored[task][sample] > fused.finished[sample]);
       RC_ASSERT(fused.scored[task][sample] <= fused.end);
-      for (const std::size_t before : scenario.task.infer[task].after) RC_ASSERT(fused.scored[task][sample] > fused.scored[before][sample]);
+      for (const std::size_t before : scenario.task.infer[task].after)
+        RC_ASSERT(fused.scored[task][sample] > fused.scored[before][sample]);
     }
   if (fused.migration) {
     RC_ASSERT(fused.migration->moved <= fused.migration->unfinished);
-    RC_ASSERT(static_cast<double>(fused.migration->unfinished) <= std::max(1.0, threshold * static_cast<double>(samples.size()) + 1e-6));
+    RC_ASSERT(static_cast<double>(fused.migration->unfinished) <=
+              std::max(1.0, threshold * static_cast<double>(samples.size()) + 1e-6));
   } else {
     RC_ASSERT(fused.end == fused.without);
   }

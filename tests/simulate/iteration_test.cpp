@@ -47,7 +47,8 @@ Ticks time_on(const Iteration& iteration, int device, BarKind bar_kind, std::int
 TEST(PlayIterations, SaysWhoWaitsForWhom) {
   Workload workload;
   workload.devices = 4;
-  workload.activities = {activity(0, {0, 2}, 10, BarKind::decode), activity(1, {2, 1}, 4), activity(2, {0, 3}, 6, BarKind::forward)};
+  workload.activities = {activity(0, {0, 2}, 10, BarKind::decode), activity(1, {2, 1}, 4),
+                         activity(2, {0, 3}, 6, BarKind::forward)};
   workload.edges = {{0, 1, 0}, {1, 2, 0}, {2, 0, 1}};
   workload.overhead = Ticks(3);
   const Iteration iteration = play_iterations(workload);
@@ -158,7 +159,9 @@ TEST(PlayIterations, HoldsWhatIsLoadedUntilItsActivityAndWhatLeavesUntilItIsGone
                          host_transfer({0, 1}, 1, 2, true)};
   // First the one, then its load, the other and its unload: all in a row.
   workload.edges = {{0, 2, 0}, {2, 1, 0}, {1, 3, 0}, {3, 0, 1}};
-  workload.resident = [](int, std::optional<std::size_t> in) { return in == std::optional<std::size_t>(1) ? std::int64_t{1500} : 7; };
+  workload.resident = [](int, std::optional<std::size_t> in) {
+    return in == std::optional<std::size_t>(1) ? std::int64_t{1500} : 7;
+  };
   workload.overhead = Ticks(3);
   const Iteration iteration = play_iterations(workload);
   EXPECT_EQ(iteration.period, Ticks(19));
@@ -239,7 +242,8 @@ TEST(PlayIterations, ArrivalsOfLessThanAMicrosecondApartAreShownAsOne) {
     workload.devices = 2;
     Activity moves = nothing_to_move({0, 2});
     moves.task = 1;
-    moves.transfers = {{DeviceTransfer::nobody, 0, false, Ticks(50'000), 1}, {DeviceTransfer::nobody, 1, false, Ticks(50'000 + apart), 1}};
+    moves.transfers = {{DeviceTransfer::nobody, 0, false, Ticks(50'000), 1},
+                       {DeviceTransfer::nobody, 1, false, Ticks(50'000 + apart), 1}};
     workload.activities = {activity(0, {0, 2}, 100'000), moves};
     workload.edges = {{0, 1, 0}, {1, 0, 1}};
     const Iteration iteration = play_iterations(workload);
@@ -265,7 +269,8 @@ RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {
   for (const Use& use : uses_of(iteration.trace))
     if (use.bar_kind == BarKind::infer || use.bar_kind == BarKind::decode) work += use.time;
   Ticks own;
-  for (const Activity& activity : workload.activities) own += work_of(activity) * static_cast<std::int64_t>(iteration.iterations);
+  for (const Activity& activity : workload.activities)
+    own += work_of(activity) * static_cast<std::int64_t>(iteration.iterations);
   RC_ASSERT(work == own);
 }
 

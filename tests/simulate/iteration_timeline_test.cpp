@@ -18,10 +18,12 @@ using testing::Pair;
 Trace small_trace() {
   Trace trace;
   trace.end = Ticks(10);
-  trace.lanes.push_back({{0, 1},
-                         {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
-                         {{Ticks(0), 100}, {Ticks(4), 0}}});
-  trace.lanes.push_back({{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
+  trace.lanes.push_back(
+      {{0, 1},
+       {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
+       {{Ticks(0), 100}, {Ticks(4), 0}}});
+  trace.lanes.push_back(
+      {{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
   trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), BarKind::loading, 1, 0}}, {}});
   return trace;
 }
@@ -35,9 +37,10 @@ TEST(IterationTimeline, HasABarForEachSpan) {
   const timeline::Timeline timeline = small_timeline(true);
   std::vector<std::string> bars;
   for (const timeline::Bar& bar : timeline.bars)
-    bars.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" + std::to_string(bar.end.count()));
-  EXPECT_THAT(bars, ElementsAre("decode of gen 0-4", "long tail of gen 4-10", "decode of gen 0-7", "backward of train 7-10",
-                                "loading of train 1-3"));
+    bars.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" +
+                   std::to_string(bar.end.count()));
+  EXPECT_THAT(bars, ElementsAre("decode of gen 0-4", "long tail of gen 4-10", "decode of gen 0-7",
+                                "backward of train 7-10", "loading of train 1-3"));
   EXPECT_EQ(timeline.bars[0].sequences, 128);
   EXPECT_EQ(timeline.bars[0].launch, Ticks(1));
   EXPECT_EQ(timeline.bars[0].microbatch, -1);

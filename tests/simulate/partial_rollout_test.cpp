@@ -18,7 +18,9 @@ using test::layout_of;
 using test::long_tailed;
 using test::Scenario;
 
-std::int64_t sum(const std::vector<std::int64_t>& values) { return std::accumulate(values.begin(), values.end(), std::int64_t{0}); }
+std::int64_t sum(const std::vector<std::int64_t>& values) {
+  return std::accumulate(values.begin(), values.end(), std::int64_t{0});
+}
 
 TEST(PartialRollout, WithNothingLeftOverIsGeneration) {
   const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
@@ -69,8 +71,8 @@ RC_GTEST_PROP(PartialRollout, LosesAndInventsNoToken, ()) {
   const auto samples_of = [&](std::uint64_t draw) { return draws[draw % draws.size()]; };
   const auto trained = static_cast<std::size_t>(*rc::gen::inRange(1, 10));
   const auto more = static_cast<std::size_t>(*rc::gen::inRange(0, 10));
-  const auto rollouts = simulate_partial_rollout(scenario.task, 350, samples_of,
-                                                 {.trained = trained, .under_way = trained + more, .warm_up = 0, .iterations = 6});
+  const auto rollouts = simulate_partial_rollout(
+      scenario.task, 350, samples_of, {.trained = trained, .under_way = trained + more, .warm_up = 0, .iterations = 6});
   std::int64_t held = 0;
   for (const PartialRollout& rollout : rollouts) {
     RC_ASSERT(held + rollout.decoded == rollout.trained + rollout.held);

@@ -17,11 +17,13 @@ struct StageContext {
   std::vector<std::unique_ptr<cost::ModelFacts>> models;
   InterStageTask task;
 
-  StageContext(const char* model, const llm::Layout& layout) : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
+  StageContext(const char* model, const llm::Layout& layout)
+      : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
 
   /// Adds a task; `tensor` x `pipeline` devices a replica, which divide the mesh.
   InferTask& add(const char* model, int tensor, int pipeline, double sequences, double load_seconds) {
-    models.push_back(std::make_unique<cost::ModelFacts>(cost::facts_of(llm::with_scalar_head(llm::find_bundled_model(model).value()))));
+    models.push_back(std::make_unique<cost::ModelFacts>(
+        cost::facts_of(llm::with_scalar_head(llm::find_bundled_model(model).value()))));
     const int devices = task.generation.mesh.count;
     const InferTask infer{*models.back(),
                           layout_of(devices / tensor / pipeline, tensor, pipeline),
@@ -42,17 +44,18 @@ struct StageContext {
     const auto count = static_cast<std::int64_t>(samples.size());
     const auto lengths = workflow::LengthDistribution::fixed(tokens / count);
     for (InferTask& infer : task.infer)
-      infer.alone =
-          base::ticks_of_seconds(cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
-                                                         infer.micro_batching, infer.machine, infer.efficiency)
-                                     .seconds);
+      infer.alone = base::ticks_of_seconds(
+          cost::inference_seconds(infer.facts, infer.layout, cost::batch_of(static_cast<double>(count), lengths),
+                                  infer.micro_batching, infer.machine, infer.efficiency)
+              .seconds);
   }
 };
 
 /// Most responses are short, every `period`-th is `factor` times as long.
 inline std::vector<Sample> long_tailed(int count, std::int64_t response, int period, int factor) {
   std::vector<Sample> samples = equal_samples(count, 100, response);
-  for (std::size_t index = 0; index < samples.size(); index += static_cast<std::size_t>(period)) samples[index].response *= factor;
+  for (std::size_t index = 0; index < samples.size(); index += static_cast<std::size_t>(period))
+    samples[index].response *= factor;
   return samples;
 }
 

@@ -16,12 +16,14 @@ namespace dovetail::simulate::test {
 
 class StepByStep {
  public:
-  StepByStep(const Scenario& scenario, std::int64_t blocks) : scenario_(scenario), blocks_(blocks), machine_(scenario.machine()) {}
+  StepByStep(const Scenario& scenario, std::int64_t blocks)
+      : scenario_(scenario), blocks_(blocks), machine_(scenario.machine()) {}
 
   void play(const std::vector<Sample>& samples) {
     finished.assign(samples.size(), 0);
     for (std::size_t sample = 0; sample < samples.size(); ++sample) waiting_.push_back({sample, samples[sample]});
-    if (options().longest_first) waiting_.sort([](const State& a, const State& b) { return a.sample.response > b.sample.response; });
+    if (options().longest_first)
+      waiting_.sort([](const State& a, const State& b) { return a.sample.response > b.sample.response; });
     while (!waiting_.empty() || !running_.empty()) step();
   }
 
@@ -53,7 +55,8 @@ class StepByStep {
     std::int64_t blocks = 0;
     for (auto state = running_.begin(); state != running_.end(); ++state) {
       blocks += up(state->done + 1);
-      const bool first = std::none_of(running_.begin(), state, [&](const State& other) { return same_prompt(*state, other); });
+      const bool first =
+          std::none_of(running_.begin(), state, [&](const State& other) { return same_prompt(*state, other); });
       if (first) blocks += up(state->sample.prompt);
     }
     return blocks;
@@ -114,7 +117,8 @@ class StepByStep {
     while (may_enter && budget > 0 && !waiting_.empty() &&
            static_cast<std::int64_t>(running_.size()) < scenario_.task.engine.max_num_seqs) {
       State next = waiting_.front();
-      const bool shares = std::any_of(running_.begin(), running_.end(), [&](const State& other) { return same_prompt(next, other); });
+      const bool shares =
+          std::any_of(running_.begin(), running_.end(), [&](const State& other) { return same_prompt(next, other); });
       next.lacking = next.done + (shares ? 0 : next.sample.prompt);
       if (!chunked && prefill.count > 0 && next.lacking > budget) break;
       running_.push_back(next);
@@ -145,8 +149,10 @@ class StepByStep {
     fast.gpu.memory_bandwidth = std::numeric_limits<double>::infinity();
     cost::Efficiency bare = efficiency;
     bare.layer_launch = bare.expert_launch = bare.slot = 0;
-    return std::max(alone_seconds, cost::decode_step_seconds(scenario_.facts, scenario_.task.layout, sequences, context, fast, efficiency) +
-                                       cost::prefill_seconds(scenario_.facts, scenario_.task.layout, prefill, machine_, bare));
+    return std::max(
+        alone_seconds,
+        cost::decode_step_seconds(scenario_.facts, scenario_.task.layout, sequences, context, fast, efficiency) +
+            cost::prefill_seconds(scenario_.facts, scenario_.task.layout, prefill, machine_, bare));
   }
 
   const Scenario& scenario_;

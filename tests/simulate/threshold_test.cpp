@@ -28,7 +28,8 @@ TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
   scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 128);
   scenario.know(draws.front());
-  const ThresholdChoice choice = choose_threshold(scenario.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1}).value();
+  const ThresholdChoice choice =
+      choose_threshold(scenario.task, draws, {{0.01, 0.1, 0.3, 0.6, 0.9}, std::nullopt, 1}).value();
   ASSERT_EQ(choice.points.size(), 6U);
   for (const ThresholdPoint& point : choice.points) {
     Ticks sum;
@@ -78,7 +79,8 @@ TEST(Threshold, ThreadsChangeNothing) {
   const ThresholdChoice alone = choose_threshold(scenario.task, draws, {{0.2, 0.6}, std::nullopt, 1}).value();
   const ThresholdChoice together = choose_threshold(scenario.task, draws, {{0.2, 0.6}, std::nullopt, 3}).value();
   EXPECT_EQ(alone.best, together.best);
-  for (std::size_t point = 0; point < alone.points.size(); ++point) EXPECT_EQ(alone.points[point].ends, together.points[point].ends);
+  for (std::size_t point = 0; point < alone.points.size(); ++point)
+    EXPECT_EQ(alone.points[point].ends, together.points[point].ends);
 }
 
 }  // namespace

@@ -63,20 +63,23 @@ RC_GTEST_PROP(Traffic, NoLinkIsFasterThanItsWork, ()) {
     RC_ASSERT(last.count() >= work);
     all += work;
   }
-  RC_ASSERT(std::max_element(arrivals.begin(), arrivals.end())->count() <= all + static_cast<std::int64_t>(transfers.size()));
+  RC_ASSERT(std::max_element(arrivals.begin(), arrivals.end())->count() <=
+            all + static_cast<std::int64_t>(transfers.size()));
 }
 
 RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
   std::vector<Transfer> transfers = test::random_transfers(1, 12);
   const std::vector<Ticks> arrivals = arrivals_of(transfers, 1);
-  const std::int64_t work = std::accumulate(transfers.begin(), transfers.end(), std::int64_t{0},
-                                            [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.alone.count(); });
+  const std::int64_t work =
+      std::accumulate(transfers.begin(), transfers.end(), std::int64_t{0},
+                      [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.alone.count(); });
   const std::int64_t last = std::max_element(arrivals.begin(), arrivals.end())->count();
   // Each arrival is rounded up to a whole ns.
   RC_ASSERT(last >= work && last <= work + static_cast<std::int64_t>(transfers.size()));
 }
 
-/// [transfer] when each that begins at `begins` arrives, to a fraction of a ns: everybody's share made anew whenever anything changes.
+/// [transfer] when each that begins at `begins` arrives, to a fraction of a ns: everybody's share made anew whenever
+/// anything changes.
 std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers, const std::vector<double>& begins) {
   std::vector<double> left;
   for (const Transfer& transfer : transfers) left.push_back(static_cast<double>(transfer.alone.count()));
@@ -93,7 +96,8 @@ std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers,
       numbers.push_back(index);
     }
     const std::vector<double> share = fair_shares(under_way);
-    for (std::size_t index = 0; index < numbers.size(); ++index) next = std::min(next, now + left[numbers[index]] / share[index]);
+    for (std::size_t index = 0; index < numbers.size(); ++index)
+      next = std::min(next, now + left[numbers[index]] / share[index]);
     for (std::size_t index = 0; index < numbers.size(); ++index) {
       left[numbers[index]] -= share[index] * (next - now);
       if (left[numbers[index]] < 1e-6) arrivals[numbers[index]] = next;
@@ -133,7 +137,8 @@ TEST(Traffic, ManyAreSharedOutInSteps) {
   // 400 transfers over 20 links, no two alike.
   std::vector<Transfer> transfers;
   for (int index = 0; index < 400; ++index)
-    transfers.push_back({{index % 20, (7 * index + index / 20) % 20}, Ticks(1'000'000 + 37'003 * (index * index % 83)), 0});
+    transfers.push_back(
+        {{index % 20, (7 * index + index / 20) % 20}, Ticks(1'000'000 + 37'003 * (index * index % 83)), 0});
   for (Transfer& transfer : transfers)
     if (transfer.links[0] == transfer.links[1]) transfer.links.pop_back();
   const std::vector<Ticks> arrivals = arrivals_of(transfers, 20);
@@ -144,9 +149,11 @@ TEST(Traffic, ManyAreSharedOutInSteps) {
   EXPECT_LE(last, (1 + 2.0 / Traffic::exact_count) * least);
 }
 
-/// When each of the transfers behind the first `from` arrives that begins at one of `begins`, and time goes on to each of `stops`, too.
-std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& transfers, const std::vector<Ticks>& begins,
-                               const std::vector<Ticks>& stops, std::size_t from = 0) {
+/// When each of the transfers behind the first `from` arrives that begins at one of `begins`, and time goes on to each
+/// of `stops`, too.
+std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& transfers,
+                               const std::vector<Ticks>& begins, const std::vector<Ticks>& stops,
+                               std::size_t from = 0) {
   std::vector<Ticks> arrivals(transfers.size());
   const auto go_to = [&](Ticks time) {
     while (!traffic.empty() && traffic.next_arrival() < time) {
@@ -168,11 +175,12 @@ std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& tra
   return arrivals;
 }
 
-// The first time those are alone that begin together, which makes their course known. The others then join them on their way, or come once
-// they have arrived.
+// The first time those are alone that begin together, which makes their course known. The others then join them on
+// their way, or come once they have arrived.
 RC_GTEST_PROP(Courses, ChangeNoArrival, ()) {
   const int links = *rc::gen::inRange(2, 8);
-  std::vector<Transfer> transfers = *rc::gen::arbitrary<bool>() ? test::random_transfers(links, 12) : std::vector<Transfer>();
+  std::vector<Transfer> transfers =
+      *rc::gen::arbitrary<bool>() ? test::random_transfers(links, 12) : std::vector<Transfer>();
   const std::size_t late = transfers.size();
   while (transfers.size() < late + 2 * Traffic::exact_count)
     for (Transfer& transfer : test::random_transfers(links, 12)) transfers.push_back(std::move(transfer));

@@ -14,10 +14,13 @@ namespace dovetail::study {
 namespace {
 
 LengthGrowth growth_of(const plan::Job& job, const std::string& text) {
-  return LengthGrowth::of(job.workload.response_length, parse_growth(text, GrowthFigure::factor).value(), std::nullopt).value();
+  return LengthGrowth::of(job.workload.response_length, parse_growth(text, GrowthFigure::factor).value(), std::nullopt)
+      .value();
 }
 
-LengthGrowth flat(const plan::Job& job) { return LengthGrowth::of(job.workload.response_length, {}, std::nullopt).value(); }
+LengthGrowth flat(const plan::Job& job) {
+  return LengthGrowth::of(job.workload.response_length, {}, std::nullopt).value();
+}
 
 /// A run that keeps its plan.
 ForecastOptions keep(std::int64_t steps) {
@@ -112,9 +115,11 @@ TEST(Forecast, WhatGrowsAndShrinksWithinAPartCounts) {
   const Forecast fits = forecast(example.scenario, &example.plan, growth, keep(10'000)).value();
   ASSERT_EQ(fits.part, 100);
   double sum = 0;
-  for (int step = 0; step < 100; ++step) sum += RunStep(example.scenario, growth, step).estimate({example.plan, {}, {}}).iteration_seconds;
+  for (int step = 0; step < 100; ++step)
+    sum += RunStep(example.scenario, growth, step).estimate({example.plan, {}, {}}).iteration_seconds;
   EXPECT_NEAR(fits.seconds, sum + 9'900 * example.at(1).iteration_seconds, 0.05 * sum);
-  EXPECT_TRUE(std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
+  EXPECT_TRUE(
+      std::any_of(fits.points.begin(), fits.points.end(), [](const ForecastPoint& point) { return point.step == 30; }));
   // As much memory as lengths of just 2.5 times need: 1 + s / 10 passes it behind step 15.
   const std::vector<predict::TaskMemory> memory = example.at(2.5).memory;
   example.scenario.job.cluster.groups.front().gpu.usable_memory -= memory[planner::fullest_task(memory)].margin();
@@ -228,7 +233,8 @@ TEST(Forecast, ARestartThatCostsMoreThanItSavesIsNotMade) {
 TEST(Forecast, WithoutAPlanItBeginsWithOneThatIsAmongTheFastest) {
   const Example example;
   const Forecast run = forecast(example.scenario, nullptr, flat(example.job), search(100)).value();
-  const double fastest = planner::rank_plans(example.scenario, test::quick_options())->plans.front().estimate.iteration_seconds;
+  const double fastest =
+      planner::rank_plans(example.scenario, test::quick_options())->plans.front().estimate.iteration_seconds;
   ASSERT_EQ(run.spans.size(), 1U);
   EXPECT_DOUBLE_EQ(run.spans.front().first_seconds, fastest);
   EXPECT_EQ(run.plans.front().found_at, 0);

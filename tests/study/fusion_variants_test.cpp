@@ -22,8 +22,8 @@ TEST(FusionVariants, AccountForAllOfAnIteration) {
   EXPECT_TRUE(variants.back().played);
   EXPECT_EQ(variants.back().seconds, simulation.iteration_seconds);
   for (const FusionVariant& variant : variants) {
-    const double sum =
-        base::seconds_of_ticks(simulate::busy_time(variant.uses)) + base::seconds_of_ticks(simulate::idle_time(variant.uses));
+    const double sum = base::seconds_of_ticks(simulate::busy_time(variant.uses)) +
+                       base::seconds_of_ticks(simulate::idle_time(variant.uses));
     EXPECT_NEAR(sum / cluster::device_count(job.cluster), variant.seconds, 1e-6) << base::enum_name(variant.mode);
   }
 }

@@ -18,7 +18,8 @@ using workflow::LengthDistribution;
 
 LengthDistribution lengths() { return LengthDistribution::of({{100, 4}, {200, 3}, {1000, 3}}).value(); }
 
-LengthGrowth growth_of(const std::string& text, GrowthFigure figure = GrowthFigure::factor, std::optional<std::int64_t> cap = {}) {
+LengthGrowth growth_of(const std::string& text, GrowthFigure figure = GrowthFigure::factor,
+                       std::optional<std::int64_t> cap = {}) {
   return LengthGrowth::of(lengths(), parse_growth(text, figure).value(), cap).value();
 }
 
@@ -33,7 +34,8 @@ std::string table_fault(const std::string& content) {
 }
 
 TEST(Growth, IsReadFromTextAndTable) {
-  EXPECT_THAT(parse_growth("0:1,500:2.5", GrowthFigure::factor)->points, ElementsAre(GrowthPoint{0, 1}, GrowthPoint{500, 2.5}));
+  EXPECT_THAT(parse_growth("0:1,500:2.5", GrowthFigure::factor)->points,
+              ElementsAre(GrowthPoint{0, 1}, GrowthPoint{500, 2.5}));
   const Growth table = parse_growth_table("step,loss,mean\n0,0.5,300\n\n100,0.4,450.5\n", "growth.csv").value();
   EXPECT_EQ(table.figure, GrowthFigure::mean);
   EXPECT_THAT(table.points, ElementsAre(GrowthPoint{0, 300}, GrowthPoint{100, 450.5}));
@@ -49,7 +51,8 @@ TEST(Growth, MistakesSayWhatIsAccepted) {
 
 TEST(Growth, MistakesInATableHaveTheirPlace) {
   EXPECT_THAT(table_fault(""), HasSubstr("growth.csv:1:1: a table of growth begins with a header"));
-  EXPECT_THAT(table_fault("step,tokens\n0,1\n"), HasSubstr("growth.csv:1:1: a table of growth needs a header with `step`"));
+  EXPECT_THAT(table_fault("step,tokens\n0,1\n"),
+              HasSubstr("growth.csv:1:1: a table of growth needs a header with `step`"));
   EXPECT_THAT(table_fault("step,mean,p50\n0,1,1\n"), HasSubstr("growth.csv:1:11: there are two columns"));
   EXPECT_THAT(table_fault("step,factor\n0,1\n5\n"), HasSubstr("growth.csv:3:1: the row has 1 cells"));
   EXPECT_THAT(table_fault("step,factor\n0,1\n5,none\n"), HasSubstr("growth.csv:3:1: `none` is no value at step 5"));
@@ -111,7 +114,8 @@ TEST(Growth, AFigureBeyondTheCapIsAnError) {
   const auto growth = LengthGrowth::of(lengths(), parse_growth("100:1500", GrowthFigure::mean).value(), 1000);
   ASSERT_FALSE(growth.ok());
   EXPECT_EQ(growth.error().message,
-            "no growth makes the mean 1500 tokens at step 100: responses end at 1000; accepted: less than that, or a later end of "
+            "no growth makes the mean 1500 tokens at step 100: responses end at 1000; accepted: less than that, or a "
+            "later end of "
             "responses (a cap)");
 }
 

@@ -37,10 +37,12 @@ TEST(Staleness, IsWhatTrainingHasNotEndedWhenWeightsAreTaken) {
   const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
   plan::Timing timing{base::Ticks(100), std::vector<plan::ActivityTime>(graph.activities.size())};
   for (std::size_t step = 0; step < graph.activities.size(); ++step)
-    if (graph.activities[step].kind == plan::Activity::Kind::reallocation) timing.activities[step] = {base::Ticks(0), base::Ticks(5)};
+    if (graph.activities[step].kind == plan::Activity::Kind::reallocation)
+      timing.activities[step] = {base::Ticks(0), base::Ticks(5)};
   timing.activities[generate] = {base::Ticks(5), base::Ticks(80)};
   // Training of the iteration before ends 100 earlier, that of the one before it 200.
-  for (const auto& [ended, after] : {std::pair(100, 0), std::pair(101, 1), std::pair(200, 1), std::pair(201, 2), std::pair(999, 3)}) {
+  for (const auto& [ended, after] :
+       {std::pair(100, 0), std::pair(101, 1), std::pair(200, 1), std::pair(201, 2), std::pair(999, 3)}) {
     timing.activities[train] = {base::Ticks(90), base::Ticks(ended)};
     EXPECT_EQ(version_lag(job, graph, timing, generate), after) << ended;
   }

@@ -36,8 +36,10 @@ TEST(SweepInput, ValuesAreReadAsPeopleWriteThem) {
 }
 
 TEST(SweepInput, WhatIsNoValueIsRefusedWithWhatIsAccepted) {
-  EXPECT_THAT(fault_of(SweepInput::threshold, "100%"), HasSubstr("accepted: a share of the samples above 0% and below 100%"));
-  EXPECT_THAT(fault_of(SweepInput::batch, "2.5"), HasSubstr("`2.5` is no value of batch; accepted: a whole number from 1"));
+  EXPECT_THAT(fault_of(SweepInput::threshold, "100%"),
+              HasSubstr("accepted: a share of the samples above 0% and below 100%"));
+  EXPECT_THAT(fault_of(SweepInput::batch, "2.5"),
+              HasSubstr("`2.5` is no value of batch; accepted: a whole number from 1"));
   EXPECT_THAT(fault_of(SweepInput::batch, "64,,128"), HasSubstr("`` is no value"));
   EXPECT_THAT(fault_of(SweepInput::length, "long"), HasSubstr("`long` is no value of length; accepted: a factor"));
   EXPECT_THAT(fault_of(SweepInput::length, "0"), HasSubstr("accepted: a factor from 0.001"));
@@ -81,7 +83,8 @@ TEST(SweepInput, WhatCannotBeHadSaysWhy) {
   const plan::Plan plan = test::co_located(job);
   const auto steps = with_value(SweepInput::mini_batch, 1000, job, plan, std::nullopt);
   ASSERT_FALSE(steps.ok());
-  EXPECT_THAT(steps.error().message, HasSubstr("1000 optimizer steps an epoch need as many samples, and there are 256"));
+  EXPECT_THAT(steps.error().message,
+              HasSubstr("1000 optimizer steps an epoch need as many samples, and there are 256"));
   const auto prompts = with_value(SweepInput::batch, 10'000'000, job, plan, std::nullopt);
   ASSERT_FALSE(prompts.ok());
   EXPECT_THAT(prompts.error().message, HasSubstr("are too many"));

@@ -75,7 +75,8 @@ TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
   const predict::Software software = predict::software_of(job).value();
   plan::Plan plan = test::co_located(job);
   plan.tasks.front().engine.memory_utilization = 0.1;  // training decides what fits
-  const Sweep all = study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  const Sweep all =
+      study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
   EXPECT_FALSE(all.fastest.has_value());  // nobody chooses lengths
   ASSERT_FALSE(all.overflow.has_value());
   const SweepFigures& at_four = *all.points[2].figures;
@@ -83,7 +84,8 @@ TEST(Sweep, LengthsSayWhereThePlanStopsFitting) {
   // As much memory as four times the lengths need, and no more.
   plan::Job scarce = job;
   scarce.cluster.groups.front().gpu.usable_memory -= at_four.usable - at_four.needed;
-  const Sweep less = study::sweep(predict::scenario_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
+  const Sweep less =
+      study::sweep(predict::scenario_of(scarce, software), &plan, over(SweepInput::length, {1, 2, 4, 8})).value();
   EXPECT_TRUE(less.points[2].figures->fits());
   EXPECT_EQ(less.overflow, 3U);
   EXPECT_EQ(less.points[3].figures->missing, all.points[3].figures->needed - at_four.needed);
@@ -119,9 +121,11 @@ TEST(Sweep, ThresholdsStandBesideNoMigrationAndAreSimulatedAsThePlanIs) {
     EXPECT_EQ(point.figures->simulated->least, *std::min_element(played.draws.begin(), played.draws.end()));
     EXPECT_EQ(point.figures->seconds(), played.iteration_seconds);
     ASSERT_EQ(point.figures->migrations.has_value(), point.value.has_value());
-    const auto migrating = std::count_if(played.migrations.begin(), played.migrations.end(), [](const auto& of) { return of.has_value(); });
+    const auto migrating = std::count_if(played.migrations.begin(), played.migrations.end(),
+                                         [](const auto& of) { return of.has_value(); });
     EXPECT_EQ(point.value ? point.figures->migrations->migrating : 0, migrating);
-    EXPECT_DOUBLE_EQ(point.figures->samples_per_second, static_cast<double>(point.figures->samples) / played.iteration_seconds);
+    EXPECT_DOUBLE_EQ(point.figures->samples_per_second,
+                     static_cast<double>(point.figures->samples) / played.iteration_seconds);
   }
 }
 
@@ -135,7 +139,8 @@ TEST(Sweep, OfNodesPlansAreFoundAnew) {
   for (const SweepPoint& point : sweep.points) {
     plan::Job job = example.job;
     job.cluster = planner::with_nodes(job.cluster, static_cast<int>(*point.value));
-    const planner::Ranking ranking = planner::rank_plans(predict::scenario_of(job, example.software), options.rank).value();
+    const planner::Ranking ranking =
+        planner::rank_plans(predict::scenario_of(job, example.software), options.rank).value();
     EXPECT_EQ(point.plan, ranking.plans.front().plan);
     EXPECT_EQ(point.figures->iteration_seconds, ranking.plans.front().estimate.iteration_seconds);
   }
@@ -157,7 +162,8 @@ TEST(Sweep, WhatNoValueCanHaveIsAnError) {
   EXPECT_THAT(bandwidth.error().message, HasSubstr("one node"));
   const plan::Job separate = test::grpo_job();
   const plan::Plan plan = test::separated(separate);
-  const auto threshold = study::sweep(predict::scenario_of(separate, example.software), &plan, over(SweepInput::threshold));
+  const auto threshold =
+      study::sweep(predict::scenario_of(separate, example.software), &plan, over(SweepInput::threshold));
   ASSERT_FALSE(threshold.ok());
   EXPECT_FALSE(threshold.error().message.empty());
 }
@@ -169,7 +175,8 @@ TEST(Sweep, OfStalenessNeedsAPolicyThatGenerates) {
   plan.tasks.resize(job.workflow.tasks.size());
   const auto sweep = study::sweep(predict::scenario_of(job, software), &plan, over(SweepInput::staleness, {0, 1}));
   ASSERT_FALSE(sweep.ok());
-  EXPECT_EQ(sweep.error().message, "dpo generates nothing: there is no policy that could be old; accepted: another input to vary");
+  EXPECT_EQ(sweep.error().message,
+            "dpo generates nothing: there is no policy that could be old; accepted: another input to vary");
 }
 
 TEST(Sweep, StopsWhereItIsCancelled) {

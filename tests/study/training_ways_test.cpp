@@ -18,7 +18,9 @@ using test::ppo_with;
 using test::Scene;
 using testing::HasSubstr;
 
-TrainingAlternative way_of(const Scene& scene, TrainingWay way) { return training_alternative(scene.scenario, scene.plan, way); }
+TrainingAlternative way_of(const Scene& scene, TrainingWay way) {
+  return training_alternative(scene.scenario, scene.plan, way);
+}
 
 TrainingAlternative fused_of(const Scene& scene) {
   const plan::TrainPair pair = *plan::train_pair(scene.job);
@@ -29,7 +31,8 @@ TrainingAlternative fused_of(const Scene& scene) {
 }
 
 double scheduled(const Scene& scene, std::string_view task) {
-  return predict::scheduled_training_seconds(scene.scenario, {scene.task(task), scene.plan.tasks[scene.task(task)]}).value();
+  return predict::scheduled_training_seconds(scene.scenario, {scene.task(task), scene.plan.tasks[scene.task(task)]})
+      .value();
 }
 
 TEST(TrainingWays, OneAfterTheOtherIsTheSumOfBothSchedules) {
@@ -86,12 +89,13 @@ TEST(TrainingWays, WhatThePlanSaysOfOneTrainingAloneIsAWayOfItsOwn) {
 }
 
 TEST(TrainingWays, AdaptersHaveNoWeightGradientsToPutOff) {
-  const plan::Job job = plan::parse_job(
-                            "format: dovetail/job@1\nname: small\nalgorithm: sft\nmodels: {actor: {model: qwen3-4b, lora: 8}}\n"
-                            "workload: {prompts: 64, prompt_length: 128, response_length: 512}\n"
-                            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
-                            "small.yaml")
-                            .value();
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nname: small\nalgorithm: sft\nmodels: {actor: {model: qwen3-4b, lora: 8}}\n"
+          "workload: {prompts: 64, prompt_length: 128, response_length: 512}\n"
+          "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
+          "small.yaml")
+          .value();
   const Scene scene(job, pipelined(job, 4));
   EXPECT_THAT(way_of(scene, TrainingWay::zero_bubble).why_not, HasSubstr("frozen weights"));
 }
@@ -108,16 +112,18 @@ TEST(TrainingWays, WhatDoesNotFitIsSaid) {
   EXPECT_TRUE(way_of(scene, TrainingWay::smaller_micro_batches).fits());
 }
 
-/// A plan with micro-batches of so many tokens: no way takes less than its busiest stage works, and fusion never more than what it
-/// contains.
+/// A plan with micro-batches of so many tokens: no way takes less than its busiest stage works, and fusion never more
+/// than what it contains.
 void expect_between_bound_and_serial(const plan::Job& job, int stages, double tokens) {
   Scene scene(job, pipelined(job, stages));
   double busiest = 0;
   for (const char* name : {"actor_train", "critic_train"}) {
     scene.plan.tasks[scene.task(name)].micro_batching.tokens = tokens;
-    const cost::TrainingPasses passes = predict::training_passes(scene.scenario, {scene.task(name), scene.plan.tasks[scene.task(name)]});
+    const cost::TrainingPasses passes =
+        predict::training_passes(scene.scenario, {scene.task(name), scene.plan.tasks[scene.task(name)]});
     double most = 0;
-    for (const cost::ChunkPasses& chunk : passes.chunks) most = std::max(most, chunk.forward.sum() + chunk.backward.sum());
+    for (const cost::ChunkPasses& chunk : passes.chunks)
+      most = std::max(most, chunk.forward.sum() + chunk.backward.sum());
     busiest += most * passes.micro_batches * static_cast<double>(job.workload.optimizer_steps());
   }
   const TrainingAlternative serial = way_of(scene, TrainingWay::serial);

@@ -19,9 +19,13 @@ using testing::HasSubstr;
 
 WhatIfs what_ifs_of(const Scene& scene) { return what_ifs(scene.scenario, scene.plan, test::quick_what_ifs()); }
 
-TrainingWorth training_of(const Scene& scene) { return training_worth(scene.scenario, scene.plan, what_ifs_of(scene).training); }
+TrainingWorth training_of(const Scene& scene) {
+  return training_worth(scene.scenario, scene.plan, what_ifs_of(scene).training);
+}
 
-GenerationWorth generation_of(const Scene& scene) { return generation_worth(scene.scenario, scene.plan, what_ifs_of(scene), 1); }
+GenerationWorth generation_of(const Scene& scene) {
+  return generation_worth(scene.scenario, scene.plan, what_ifs_of(scene), 1);
+}
 
 TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
   const plan::Job job = test::grpo_job();
@@ -29,7 +33,8 @@ TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
   EXPECT_FALSE(training.fusion.worth);
   EXPECT_THAT(training.fusion.reason, HasSubstr("grpo trains no second model"));
   ASSERT_EQ(training.ways.size(), std::size(training_ways));
-  for (const TrainingAlternative& way : training.ways) EXPECT_EQ(is_fused(way.way), way.why_not == training.fusion.reason);
+  for (const TrainingAlternative& way : training.ways)
+    EXPECT_EQ(is_fused(way.way), way.why_not == training.fusion.reason);
   EXPECT_FALSE(training.bound);
 }
 
@@ -38,7 +43,8 @@ TEST(Worth, OfTrainingShowsWhatThePlanSays) {
   Scene scene(job, pipelined(job, 4));
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 2;
   const auto planned = [](const TrainingWorth& training) {
-    return std::count_if(training.ways.begin(), training.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
+    return std::count_if(training.ways.begin(), training.ways.end(),
+                         [](const TrainingAlternative& way) { return way.planned; });
   };
   EXPECT_EQ(planned(training_of(scene)), 1);
   scene.plan.tasks[scene.task("actor_train")].layout.virtual_stages = 1;
@@ -56,7 +62,8 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
   const plan::Job job = ppo_with("512");
   Scene scene(job, pipelined(job, 4));
   // Mini-batches of 16 samples for each pipeline in 2 micro-batches over 4 stages: mostly bubbles.
-  for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].micro_batching = {0, 0, 2};
+  for (const char* name : {"actor_train", "critic_train"})
+    scene.plan.tasks[scene.task(name)].micro_batching = {0, 0, 2};
   const TrainingWorth training = training_of(scene);
   EXPECT_TRUE(training.fusion.worth) << training.fusion.reason;
   double best[2] = {1e9, 1e9};
@@ -70,7 +77,8 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
 TEST(Worth, OfFusedTrainingIsNoWhereBubblesAreFew) {
   const plan::Job job = ppo_with("512", 512);
   Scene scene(job, pipelined(job, 2));
-  for (const char* name : {"actor_train", "critic_train"}) scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
+  for (const char* name : {"actor_train", "critic_train"})
+    scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
   const TrainingWorth training = training_of(scene);
   EXPECT_FALSE(training.fusion.worth) << training.fusion.reason;
   EXPECT_THAT(training.fusion.reason, HasSubstr("without it as much is had"));
@@ -163,20 +171,24 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   const Scene scene(job, pipelined(job, 4));
   WhatIfs found = what_ifs_of(scene);
   ASSERT_TRUE(generation_worth(scene.scenario, scene.plan, found, 1).fusion.worth);
-  WhatIfFigures& fused = *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
+  WhatIfFigures& fused =
+      *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
   const Worth longer = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(longer.worth);
   EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, .* but the iteration takes [0-9.]+% more"));
-  WhatIfFigures& plain = *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
+  WhatIfFigures& plain =
+      *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
   fused.iteration_seconds = plain.iteration_seconds;
   const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
   EXPECT_FALSE(as_long.worth);
   EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
   fused.fit = predict::Fit::does_not_fit;
-  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but what devices then hold does not fit"));
+  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason,
+              HasSubstr("but what devices then hold does not fit"));
   plain.fit = predict::Fit::does_not_fit;
-  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, HasSubstr("but the plan does not fit, fused or not"));
+  EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason,
+              HasSubstr("but the plan does not fit, fused or not"));
 }
 
 }  // namespace

@@ -43,8 +43,9 @@ struct Goal {
   Ticks deadline = Ticks::max();
 };
 
-/// Depth first over "which op starts next". Ops start in order of (time, device), so that every schedule without needless waiting is
-/// met once. Waiting on purpose helps neither objective: the peak of a device depends on the order of its ops alone.
+/// Depth first over "which op starts next". Ops start in order of (time, device), so that every schedule without
+/// needless waiting is met once. Waiting on purpose helps neither objective: the peak of a device depends on the order
+/// of its ops alone.
 class Search {
  public:
   Search(const OpGraph& graph, Goal goal, std::int64_t max_steps)

@@ -36,14 +36,16 @@ timeline::Timeline small_timeline() {
   add_lane(timeline, "device 0",
            {work(0, 2, BarKind::forward, 0, 7, 0), idle(2, 6, BarKind::dependency, 6), idle(6, 7, BarKind::transfer, 6),
             work(7, 10, BarKind::backward, 0, 7, 0)});
-  add_lane(timeline, "device 1",
-           {idle(0, 2, BarKind::warm_up, 0), work(2, 4, BarKind::forward, 0, 7, 1), work(4, 6, BarKind::backward, 0, 7, 1),
-            work(6, 7, BarKind::forward, 1, 3, 0), work(7, 9, BarKind::backward, 1, 3, 0), idle(9, 10, BarKind::drain, -1)});
-  timeline.counters = {{"activation held", "", 0, {{Ticks(0), Memory(1'640'000)}, {Ticks(10), Memory(0)}}},
-                       {"activation held",
-                        "",
-                        1,
-                        {{Ticks(0), Memory(0)}, {Ticks(2), Memory(1'640'000)}, {Ticks(6), Memory(2'500'000)}, {Ticks(9), Memory(0)}}}};
+  add_lane(
+      timeline, "device 1",
+      {idle(0, 2, BarKind::warm_up, 0), work(2, 4, BarKind::forward, 0, 7, 1), work(4, 6, BarKind::backward, 0, 7, 1),
+       work(6, 7, BarKind::forward, 1, 3, 0), work(7, 9, BarKind::backward, 1, 3, 0), idle(9, 10, BarKind::drain, -1)});
+  timeline.counters = {
+      {"activation held", "", 0, {{Ticks(0), Memory(1'640'000)}, {Ticks(10), Memory(0)}}},
+      {"activation held",
+       "",
+       1,
+       {{Ticks(0), Memory(0)}, {Ticks(2), Memory(1'640'000)}, {Ticks(6), Memory(2'500'000)}, {Ticks(9), Memory(0)}}}};
   timeline.arrows = {{0, 5}, {6, 3}};
   return timeline;
 }
@@ -70,7 +72,8 @@ timeline::Timeline large_timeline(std::size_t lanes, std::size_t bars) {
       const bool backward = i % 2 == 1;
       const int length = backward ? 4 : 2;
       const auto track = static_cast<int>((i / 2 + lane) % 3);
-      row.push_back(work(now, now + length, backward ? BarKind::backward : BarKind::forward, track, static_cast<int>(i / 2), 0));
+      row.push_back(
+          work(now, now + length, backward ? BarKind::backward : BarKind::forward, track, static_cast<int>(i / 2), 0));
       held.steps.emplace_back(Ticks(now), Memory(backward ? 1'000'000 : 2'000'000));
       now += length;
       if (i % 3 == 0) row.push_back(idle(now, now + 1, BarKind::dependency, -1));

@@ -14,7 +14,8 @@ inline plan::Job grpo_job(int steps = 0) {
   const std::string text =
       "format: dovetail/job@1\nname: small\nalgorithm: {name: grpo, reward: rule, reward_seconds: 0.001}\n"
       "models: {actor: qwen3-0.6b}\n"
-      "workload: {prompts: 32, samples_per_prompt: 8, mini_batches: 2, prompt_length: 128, response_length: 512, steps_off_policy: " +
+      "workload: {prompts: 32, samples_per_prompt: 8, mini_batches: 2, prompt_length: 128, response_length: 512, "
+      "steps_off_policy: " +
       std::to_string(steps) + "}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100, price: 2}\n";
   return plan::parse_job(text, "small.yaml").value();
 }
@@ -72,22 +73,24 @@ inline std::string task_text(const std::string& name, const std::string& devices
 }
 
 /// All tasks on all devices, in one layout, with `more` of the training task and of the reference.
-inline plan::Plan co_located(const plan::Job& job, const std::string& of_train = "", const std::string& of_reference = "") {
+inline plan::Plan co_located(const plan::Job& job, const std::string& of_train = "",
+                             const std::string& of_reference = "") {
   const std::string layout = "\"layout\": {\"dp\": 8}, \"micro_batch\": {\"sequences\": 4}";
-  const std::string text = "{\"format\": \"dovetail/plan@1\", \"tasks\": [\n" +
-                           task_text("actor_generate", "0-7", "\"layout\": {\"dp\": 8}, \"engine\": {\"memory_utilization\": 0.5}") +
-                           ",\n" + task_text("actor_infer", "0-7", layout) + ",\n" +
-                           task_text("reference_infer", "0-7", layout + of_reference) + ",\n" +
-                           task_text("actor_train", "0-7", layout + of_train) + "]}";
+  const std::string text =
+      "{\"format\": \"dovetail/plan@1\", \"tasks\": [\n" +
+      task_text("actor_generate", "0-7", "\"layout\": {\"dp\": 8}, \"engine\": {\"memory_utilization\": 0.5}") + ",\n" +
+      task_text("actor_infer", "0-7", layout) + ",\n" + task_text("reference_infer", "0-7", layout + of_reference) +
+      ",\n" + task_text("actor_train", "0-7", layout + of_train) + "]}";
   return plan::parse_plan(text, "plan.json", job).value();
 }
 
 /// Generation on the first half, all else on the second.
 inline plan::Plan separated(const plan::Job& job) {
   const std::string layout = "\"layout\": {\"dp\": 4}, \"micro_batch\": {\"sequences\": 4}";
-  const std::string text = "{\"format\": \"dovetail/plan@1\", \"tasks\": [\n" +
-                           task_text("actor_generate", "0-3", "\"layout\": {\"dp\": 4}") + ",\n" + task_text("actor_infer", "4-7", layout) +
-                           ",\n" + task_text("reference_infer", "4-7", layout) + ",\n" + task_text("actor_train", "4-7", layout) + "]}";
+  const std::string text =
+      "{\"format\": \"dovetail/plan@1\", \"tasks\": [\n" +
+      task_text("actor_generate", "0-3", "\"layout\": {\"dp\": 4}") + ",\n" + task_text("actor_infer", "4-7", layout) +
+      ",\n" + task_text("reference_infer", "4-7", layout) + ",\n" + task_text("actor_train", "4-7", layout) + "]}";
   return plan::parse_plan(text, "plan.json", job).value();
 }
 

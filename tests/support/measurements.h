@@ -16,13 +16,15 @@ inline std::string plan_text() {
   const std::string layout = "devices: 0-7, layout: {dp: 8}";
   const std::string trainer = layout + ", micro_batch: {sequences: 4}}";
   return "{format: dovetail/plan@1, tasks: [{task: actor_generate, " + layout +
-         ", engine: {memory_utilization: 0.5}}, {task: actor_infer, " + trainer + ", {task: reference_infer, " + trainer +
-         ", {task: actor_train, " + trainer + "]}";
+         ", engine: {memory_utilization: 0.5}}, {task: actor_infer, " + trainer + ", {task: reference_infer, " +
+         trainer + ", {task: actor_train, " + trainer + "]}";
 }
 
 /// A file of one row, which may name the job and the plan *job and *plan.
 inline std::string file_of(std::string row, const std::string& gpu = "H100") {
-  const auto replace = [&row](const std::string& from, const std::string& to) { row.replace(row.find(from), from.size(), to); };
+  const auto replace = [&row](const std::string& from, const std::string& to) {
+    row.replace(row.find(from), from.size(), to);
+  };
   replace("*job", "&job " + job_text(gpu));
   replace("*plan", "&plan " + plan_text());
   return "format: dovetail/measurement@1\nname: h100/small\nrows:\n  - " + row + "\n";
@@ -35,7 +37,8 @@ inline std::string measurement_text() {
          "  - {name: one, job: &job " +
          job_text("H100") + ", plan: &plan " + plan_text() +
          ", seconds: 30, phases: {generation: 20, actor_train: 4}}\n"
-         "  - {name: two, group: other, job: *job, plan: *plan, seconds: 40, weight: 2, response_length: {mean: 400, cap: 1000}}\n"
+         "  - {name: two, group: other, job: *job, plan: *plan, seconds: 40, weight: 2, response_length: {mean: 400, "
+         "cap: 1000}}\n"
          "  - {name: three, job: *job, plan: *plan, seconds: 35, doubtful: a guess}\n";
 }
 

@@ -9,9 +9,10 @@
 
 namespace dovetail::test {
 
-/// A model with one replica, a stage on each of `devices`, all stages alike, activation 1 (a million millionths), and nothing else.
-inline pipeline::Model chain_model(std::string name, const std::vector<int>& devices, int microbatches, std::int64_t forward,
-                                   std::int64_t backward) {
+/// A model with one replica, a stage on each of `devices`, all stages alike, activation 1 (a million millionths), and
+/// nothing else.
+inline pipeline::Model chain_model(std::string name, const std::vector<int>& devices, int microbatches,
+                                   std::int64_t forward, std::int64_t backward) {
   const std::size_t stages = devices.size();
   pipeline::Model model;
   model.name = std::move(name);

@@ -20,7 +20,8 @@ using pipeline::Problem;
 
 class ProblemMaker {
  public:
-  ProblemMaker(std::uint64_t seed, const RandomProblemOptions& options) : state_(base::scatter(seed)), options_(options) {}
+  ProblemMaker(std::uint64_t seed, const RandomProblemOptions& options)
+      : state_(base::scatter(seed)), options_(options) {}
 
   Problem make() {
     Problem problem;
@@ -28,7 +29,8 @@ class ProblemMaker {
     const auto devices = static_cast<std::size_t>(problem.devices);
     problem.resident.assign(devices, Memory(0));
     const int models = from(1, options_.max_models);
-    for (int index = 0; index < models; ++index) problem.models.push_back(make_model("model" + std::to_string(index), problem.devices));
+    for (int index = 0; index < models; ++index)
+      problem.models.push_back(make_model("model" + std::to_string(index), problem.devices));
     if (options_.resident && chance(3))
       for (Memory& resident : problem.resident) resident = memory();
     if (options_.capacity && chance(2)) {
@@ -119,7 +121,8 @@ class ProblemMaker {
 std::int64_t count_split_ops(const Problem& problem) {
   std::int64_t count = pipeline::count_ops(problem);
   for (const Model& model : problem.models)
-    if (model.split()) count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * model.total_microbatches();
+    if (model.split())
+      count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * model.total_microbatches();
   return count;
 }
 
@@ -133,8 +136,8 @@ Problem random_problem(std::uint64_t seed, const RandomProblemOptions& options) 
 }
 
 rc::Gen<Problem> problems(const RandomProblemOptions& options) {
-  return rc::gen::noShrink(
-      rc::gen::map(rc::gen::arbitrary<std::uint64_t>(), [options](std::uint64_t seed) { return random_problem(seed, options); }));
+  return rc::gen::noShrink(rc::gen::map(rc::gen::arbitrary<std::uint64_t>(),
+                                        [options](std::uint64_t seed) { return random_problem(seed, options); }));
 }
 
 }  // namespace dovetail::test

@@ -15,7 +15,9 @@ namespace dovetail::test {
 /// A job with its scenario and a plan of it.
 struct Scene {
   Scene(plan::Job of, plan::Plan with)
-      : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())), plan(std::move(with)) {}
+      : job(std::move(of)),
+        scenario(predict::scenario_of(job, predict::software_of(job).value())),
+        plan(std::move(with)) {}
   Scene(const Scene&) = delete;
   Scene& operator=(const Scene&) = delete;
 

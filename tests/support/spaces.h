@@ -13,7 +13,8 @@ namespace dovetail::test {
 
 /// A space with what it refers to.
 struct Place {
-  explicit Place(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {
+  explicit Place(plan::Job of)
+      : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {
     space = planner::make_search_space(scenario, planner::search_meshes(job), {}, 1);
   }
   Place(const Place&) = delete;
@@ -27,7 +28,8 @@ struct Place {
 /// 64 prompts, two samples each, responses of up to 1024 tokens.
 inline plan::Job small_job(const std::string& algorithm, const std::string& models, const std::string& cluster) {
   return plan::parse_job("format: dovetail/job@1\nname: small\nalgorithm: " + algorithm + "\nmodels: {" + models +
-                             "}\nworkload: {prompts: 64, samples_per_prompt: 2, mini_batches: 2, prompt_length: 128, response_length: "
+                             "}\nworkload: {prompts: 64, samples_per_prompt: 2, mini_batches: 2, prompt_length: 128, "
+                             "response_length: "
                              "{p50: 200, p90: 600, cap: 1024}}\n"
                              "cluster: {" +
                              cluster + "}\n",
@@ -55,7 +57,8 @@ inline planner::Selection random_co_located_selection(const planner::SearchSpace
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
     const std::size_t choices = space.choices[task][space.shapes[largest]].size();
-    selection[task] = {static_cast<std::int32_t>(largest), static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices)))};
+    selection[task] = {static_cast<std::int32_t>(largest),
+                       static_cast<std::int32_t>(random.below(static_cast<std::uint32_t>(choices)))};
   }
   return selection;
 }

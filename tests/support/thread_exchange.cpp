@@ -17,7 +17,8 @@ using Messages = std::vector<std::string>;
 /// Where the threads of a group meet.
 class Meeting {
  public:
-  Meeting(int ranks, double timeout_seconds) : ranks_(ranks), timeout_(timeout_seconds), coming_(static_cast<std::size_t>(ranks)) {}
+  Meeting(int ranks, double timeout_seconds)
+      : ranks_(ranks), timeout_(timeout_seconds), coming_(static_cast<std::size_t>(ranks)) {}
 
   base::Result<Messages> gather(int rank, std::string_view message) {
     std::unique_lock lock(mutex_);
@@ -57,13 +58,15 @@ std::vector<parallel::Exchange> connect_threads(int ranks, double timeout_second
   const auto meeting = std::make_shared<Meeting>(ranks, timeout_seconds);
   std::vector<parallel::Exchange> group;
   for (int rank = 0; rank < ranks; ++rank)
-    group.push_back({rank, ranks, [meeting, rank](std::string_view message) { return meeting->gather(rank, message); }});
+    group.push_back(
+        {rank, ranks, [meeting, rank](std::string_view message) { return meeting->gather(rank, message); }});
   return group;
 }
 
 void run_on_ranks(int ranks, const std::function<void(const parallel::Exchange&)>& work) {
   std::vector<std::thread> threads;
-  for (const parallel::Exchange& exchange : connect_threads(ranks)) threads.emplace_back([&work, exchange] { work(exchange); });
+  for (const parallel::Exchange& exchange : connect_threads(ranks))
+    threads.emplace_back([&work, exchange] { work(exchange); });
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -8,8 +8,9 @@
 
 namespace dovetail::test {
 
-/// A group of `ranks`, one Exchange for each, every one for a thread of its own. Like that of MPI: a rank that does not come within
-/// `timeout_seconds` is an Error for those that wait for it, and every call of any rank from then on is one.
+/// A group of `ranks`, one Exchange for each, every one for a thread of its own. Like that of MPI: a rank that does not
+/// come within `timeout_seconds` is an Error for those that wait for it, and every call of any rank from then on is
+/// one.
 std::vector<parallel::Exchange> connect_threads(int ranks, double timeout_seconds = 20);
 
 /// Calls `work` once for each rank of such a group, all at the same time, and returns when all are done.

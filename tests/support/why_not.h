@@ -9,8 +9,8 @@
 namespace dovetail::test {
 
 /// Why `solve` has no schedule of `problem`; "it answered" where it has one.
-inline std::string why_not(fuse::Answer (*solve)(const pipeline::Problem&, const fuse::SolveOptions&), const pipeline::Problem& problem,
-                           const fuse::SolveOptions& options = {}) {
+inline std::string why_not(fuse::Answer (*solve)(const pipeline::Problem&, const fuse::SolveOptions&),
+                           const pipeline::Problem& problem, const fuse::SolveOptions& options = {}) {
   const fuse::Answer answer = solve(problem, options);
   const auto* refusal = std::get_if<fuse::NotApplicable>(&answer);
   return refusal ? refusal->why : "it answered";

@@ -27,8 +27,8 @@ std::string error_of(const std::string& content) {
 std::vector<std::string> slices_of(const Timeline& trace, std::size_t lane) {
   std::vector<std::string> slices;
   for (const Bar& slice : bars_of(trace, lane)) {
-    slices.push_back(trace.names[static_cast<std::size_t>(slice.name)] + " " + std::to_string(slice.begin.count()) + "-" +
-                     std::to_string(slice.end.count()));
+    slices.push_back(trace.names[static_cast<std::size_t>(slice.name)] + " " + std::to_string(slice.begin.count()) +
+                     "-" + std::to_string(slice.end.count()));
   }
   return slices;
 }
@@ -47,23 +47,30 @@ TEST(ChromeTraceFile, ReadsCompleteEvents) {
 
 TEST(ChromeTraceFile, BeginsAsItsWriterSays) {
   const auto read = [](const std::string& about) {
-    const auto trace =
-        parse_chrome_trace(R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":)" + about + "}", "t.json");
+    const auto trace = parse_chrome_trace(
+        R"({"traceEvents":[{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],"otherData":)" + about + "}",
+        "t.json");
     EXPECT_TRUE(trace.ok());
-    return trace.ok() ? std::pair(trace->beginning, trace->time_unit) : std::pair(Beginning::unknown, base::TimeUnit::tick);
+    return trace.ok() ? std::pair(trace->beginning, trace->time_unit)
+                      : std::pair(Beginning::unknown, base::TimeUnit::tick);
   };
   using base::TimeUnit;
-  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":"7","time_unit":"ms"})"), std::pair(Beginning::fixed, TimeUnit::us));
-  EXPECT_EQ(read(R"({"generator":"dovetail","repeats":"true","time_unit":"ns"})"), std::pair(Beginning::repeats, TimeUnit::ns));
+  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":"7","time_unit":"ms"})"),
+            std::pair(Beginning::fixed, TimeUnit::us));
+  EXPECT_EQ(read(R"({"generator":"dovetail","repeats":"true","time_unit":"ns"})"),
+            std::pair(Beginning::repeats, TimeUnit::ns));
   EXPECT_EQ(read(R"({"generator":"dovetail","repeats":"false"})"), std::pair(Beginning::unknown, TimeUnit::us));
-  EXPECT_EQ(read(R"({"generator":"g","repeats":"true","makespan":"7","time_unit":"ns"})"), std::pair(Beginning::unknown, TimeUnit::us));
-  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":7})"), std::pair(Beginning::unknown, TimeUnit::us)) << "texts only";
+  EXPECT_EQ(read(R"({"generator":"g","repeats":"true","makespan":"7","time_unit":"ns"})"),
+            std::pair(Beginning::unknown, TimeUnit::us));
+  EXPECT_EQ(read(R"({"generator":"dovetail","makespan":7})"), std::pair(Beginning::unknown, TimeUnit::us))
+      << "texts only";
   EXPECT_EQ(read("[]").first, Beginning::unknown);
   EXPECT_EQ(parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"})").beginning, Beginning::unknown);
 }
 
 TEST(ChromeTraceFile, PairsBeginningsWithEndsLikeBrackets) {
-  const Timeline trace = parse(R"({"ph":"B","pid":1,"tid":1,"ts":0,"name":"outer"}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"inner"},
+  const Timeline trace =
+      parse(R"({"ph":"B","pid":1,"tid":1,"ts":0,"name":"outer"}, {"ph":"B","pid":1,"tid":1,"ts":1,"name":"inner"},
       {"ph":"E","pid":1,"tid":1,"ts":3}, {"ph":"E","pid":1,"tid":1,"ts":5})");
   ASSERT_EQ(trace.lanes.size(), 2U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("outer 0-5000"));
@@ -81,8 +88,8 @@ TEST(ChromeTraceFile, NotesWhatHasNoPartner) {
 }
 
 TEST(ChromeTraceFile, OverlappingSlicesGoToLevelsOfTheirOwn) {
-  const Timeline trace =
-      parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":2,"dur":4,"name":"b"},
+  const Timeline trace = parse(
+      R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":2,"dur":4,"name":"b"},
       {"ph":"X","pid":1,"tid":1,"ts":4,"dur":4,"name":"c"}, {"ph":"X","pid":1,"tid":1,"ts":0,"dur":8,"name":"whole"})");
   ASSERT_EQ(trace.lanes.size(), 3U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("whole 0-8000"));
@@ -91,8 +98,8 @@ TEST(ChromeTraceFile, OverlappingSlicesGoToLevelsOfTheirOwn) {
 }
 
 TEST(ChromeTraceFile, NamesAndSortsByMetadata) {
-  const Timeline trace =
-      parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":2,"tid":1,"ts":0,"dur":1,"name":"b"},
+  const Timeline trace = parse(
+      R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":2,"tid":1,"ts":0,"dur":1,"name":"b"},
       {"ph":"X","pid":2,"tid":2,"ts":0,"dur":1,"name":"c"}, {"ph":"M","pid":2,"tid":0,"name":"process_name","args":{"name":"GPU"}},
       {"ph":"M","pid":2,"tid":1,"name":"thread_name","args":{"name":"stream 7"}},
       {"ph":"M","pid":2,"name":"process_sort_index","args":{"sort_index":-1}})");
@@ -103,8 +110,8 @@ TEST(ChromeTraceFile, NamesAndSortsByMetadata) {
 }
 
 TEST(ChromeTraceFile, AThreadOfIdleTimeJoinsTheOther) {
-  const Timeline trace =
-      parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":3,"dur":1,"name":"b"},
+  const Timeline trace = parse(
+      R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}, {"ph":"X","pid":1,"tid":1,"ts":3,"dur":1,"name":"b"},
       {"ph":"X","pid":1,"tid":2,"ts":1,"dur":2,"name":"drain","cat":"idle"})");
   ASSERT_EQ(trace.lanes.size(), 1U);
   EXPECT_THAT(slices_of(trace, 0), ElementsAre("a 0-1000", "drain 1000-3000", "b 3000-4000"));
@@ -113,13 +120,14 @@ TEST(ChromeTraceFile, AThreadOfIdleTimeJoinsTheOther) {
 }
 
 TEST(ChromeTraceFile, ReadsCounters) {
-  const Timeline trace =
-      parse(R"({"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name":"a"}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":2.5}},
+  const Timeline trace = parse(
+      R"({"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name":"a"}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":2.5}},
       {"ph":"C","pid":1,"ts":4,"name":"memory","args":{"held":1}}, {"ph":"C","pid":1,"ts":6,"name":"memory","args":{"held":3}})");
   ASSERT_EQ(trace.counters.size(), 1U);
   EXPECT_EQ(trace.counters[0].name, "memory");
   EXPECT_EQ(trace.counters[0].unit, "");
-  EXPECT_THAT(trace.counters[0].steps, ElementsAre(Pair(Ticks(0), Memory(1'000'000)), Pair(Ticks(2000), Memory(3'000'000))));
+  EXPECT_THAT(trace.counters[0].steps,
+              ElementsAre(Pair(Ticks(0), Memory(1'000'000)), Pair(Ticks(2000), Memory(3'000'000))));
   const Timeline bytes = parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"},
       {"ph":"C","pid":1,"ts":0,"name":"memory","args":{"bytes":8e10}}, {"ph":"C","pid":1,"ts":1,"name":"memory","args":{"bytes":1e300}})");
   EXPECT_EQ(bytes.counters.at(0).unit, "bytes");
@@ -128,10 +136,10 @@ TEST(ChromeTraceFile, ReadsCounters) {
 }
 
 TEST(ChromeTraceFile, PassesOverWhatItDoesNotKnow) {
-  const auto trace =
-      parse_chrome_trace(R"({"traceEvents":[{"ph":"i","s":"g"},{"ph":"s","id":1},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],
+  const auto trace = parse_chrome_trace(
+      R"({"traceEvents":[{"ph":"i","s":"g"},{"ph":"s","id":1},{"ph":"X","pid":1,"tid":1,"ts":0,"dur":1,"name":"a"}],
       "displayTimeUnit":"ms","deviceProperties":[]})",
-                         "t.json");
+      "t.json");
   ASSERT_TRUE(trace.ok());
   EXPECT_EQ(trace->lanes.size(), 1U);
 }
@@ -147,7 +155,8 @@ TEST(ChromeTraceFile, SaysWhereAndWhatIsWrong) {
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":"much"}}])"), HasSubstr("accepted: a number"));
   EXPECT_THAT(error_of(R"([{"ph":"C","ts":0,"name":"m","args":{"x":{"y":1}}}])"),
               HasSubstr("t.json:1:42: the counter's value of `x` is a map"));
-  EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"), HasSubstr("name is a list; accepted: a text"));
+  EXPECT_THAT(error_of(R"([{"ph":"M","name":"thread_name","args":{"name":[]}}])"),
+              HasSubstr("name is a list; accepted: a text"));
   EXPECT_THAT(error_of("[]"), HasSubstr("the trace has no slices"));
   EXPECT_THAT(error_of("[{]"), HasSubstr("not valid JSON"));
 }

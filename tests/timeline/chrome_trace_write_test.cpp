@@ -27,7 +27,8 @@ std::vector<json> events_of(const json& trace, const std::string& phase) {
 TEST(ChromeTraceWrite, IsATraceEventObject) {
   const json trace = json::parse(render_chrome_trace(test::small_timeline()));
   EXPECT_EQ(trace.at("displayTimeUnit"), "ms");
-  EXPECT_EQ(trace.at("otherData"), json({{"generator", "dovetail"}, {"title", "small"}, {"time_unit", "tick"}, {"makespan", "10"}}));
+  EXPECT_EQ(trace.at("otherData"),
+            json({{"generator", "dovetail"}, {"title", "small"}, {"time_unit", "tick"}, {"makespan", "10"}}));
   EXPECT_EQ(json::parse(render_chrome_trace({})).at("traceEvents").size(), 0U);
 }
 
@@ -35,13 +36,14 @@ TEST(ChromeTraceWrite, NamesProcessesAndThreads) {
   const json trace = json::parse(render_chrome_trace(test::small_timeline()));
   std::vector<std::string> names;
   for (const json& event : events_of(trace, "M")) {
-    names.push_back(std::to_string(event.at("pid").get<int>()) + "." + std::to_string(event.at("tid").get<int>()) + " " +
-                    event.at("name").get<std::string>() + " " + event.at("args").begin()->dump());
+    names.push_back(std::to_string(event.at("pid").get<int>()) + "." + std::to_string(event.at("tid").get<int>()) +
+                    " " + event.at("name").get<std::string>() + " " + event.at("args").begin()->dump());
   }
-  EXPECT_THAT(
-      names, ElementsAre("1.1 process_name \"device 0\"", "1.1 process_sort_index 0", "1.1 thread_name \"work\"", "1.1 thread_sort_index 0",
-                         "1.2 thread_name \"idle\"", "1.2 thread_sort_index 1", "2.3 process_name \"device 1\"", "2.3 process_sort_index 1",
-                         "2.3 thread_name \"work\"", "2.3 thread_sort_index 0", "2.4 thread_name \"idle\"", "2.4 thread_sort_index 1"));
+  EXPECT_THAT(names,
+              ElementsAre("1.1 process_name \"device 0\"", "1.1 process_sort_index 0", "1.1 thread_name \"work\"",
+                          "1.1 thread_sort_index 0", "1.2 thread_name \"idle\"", "1.2 thread_sort_index 1",
+                          "2.3 process_name \"device 1\"", "2.3 process_sort_index 1", "2.3 thread_name \"work\"",
+                          "2.3 thread_sort_index 0", "2.4 thread_name \"idle\"", "2.4 thread_sort_index 1"));
 }
 
 TEST(ChromeTraceWrite, HasASliceForEveryBar) {
@@ -69,7 +71,8 @@ TEST(ChromeTraceWrite, SortsTheSlicesOfAThreadByTime) {
 TEST(ChromeTraceWrite, CountsActivationDownToNothing) {
   const auto counters = events_of(json::parse(render_chrome_trace(test::small_timeline())), "C");
   ASSERT_EQ(counters.size(), 6U);
-  EXPECT_EQ(counters[0], json::parse(R"({"ph":"C","pid":1,"tid":1,"ts":0,"name":"activation held","args":{"held":1.64}})"));
+  EXPECT_EQ(counters[0],
+            json::parse(R"({"ph":"C","pid":1,"tid":1,"ts":0,"name":"activation held","args":{"held":1.64}})"));
   std::map<int, double> last;
   for (const json& counter : counters) last[counter.at("pid").get<int>()] = counter.at("args").at("held").get<double>();
   EXPECT_THAT(last, ElementsAre(testing::Pair(1, 0.0), testing::Pair(2, 0.0)));
@@ -121,7 +124,8 @@ TEST(ChromeTraceWrite, WritesNamedUnitsAsExactMicroseconds) {
   const std::string text = render_chrome_trace(timeline);
   EXPECT_THAT(text, testing::HasSubstr(R"("ts":0,"dur":1234.567,)"));
   EXPECT_THAT(text, testing::HasSubstr(R"("start":0,"end":1.234567})"));
-  EXPECT_THAT(text, testing::HasSubstr(R"("ph":"s","pid":1,"tid":1,"ts":1234.566,)")) << "the last nanosecond of the slice";
+  EXPECT_THAT(text, testing::HasSubstr(R"("ph":"s","pid":1,"tid":1,"ts":1234.566,)"))
+      << "the last nanosecond of the slice";
 }
 
 TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
@@ -137,20 +141,26 @@ TEST(ChromeTraceWrite, SaysWhatIsKnownOfWorkOfTasks) {
   add_lane(timeline, "devices 0-1", {decode, {base::Ticks(4000), base::Ticks(5000), BarKind::dependency, 0}});
   timeline.counters = {{"memory in use", "bytes", 0, {{base::Ticks(1500), base::Memory(300)}}}};
   const json trace = json::parse(render_chrome_trace(timeline));
-  EXPECT_EQ(events_of(trace, "X")[0], json::parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"cat":"decode","name":"decode of gen",
+  EXPECT_EQ(events_of(trace, "X")[0],
+            json::parse(R"({"ph":"X","pid":1,"tid":1,"ts":0,"dur":4,"cat":"decode","name":"decode of gen",
       "args":{"task":"gen","model":2,"sequences":12,"launch":500,"start":0,"end":4000}})"));
-  EXPECT_EQ(events_of(trace, "X")[1], json::parse(R"({"ph":"X","pid":1,"tid":2,"ts":4,"dur":1,"cat":"idle","name":"dependency on gen",
+  EXPECT_EQ(events_of(trace, "X")[1],
+            json::parse(R"({"ph":"X","pid":1,"tid":2,"ts":4,"dur":1,"cat":"idle","name":"dependency on gen",
       "args":{"cause":"dependency","start":4000,"end":5000}})"));
   EXPECT_EQ(events_of(trace, "C")[0].at("args"), json({{"bytes", 300}}));
-  EXPECT_EQ(trace.at("otherData"),
-            json({{"generator", "dovetail"}, {"title", "iteration"}, {"time_unit", "ns"}, {"end", "5000"}, {"repeats", "true"}}));
+  EXPECT_EQ(trace.at("otherData"), json({{"generator", "dovetail"},
+                                         {"title", "iteration"},
+                                         {"time_unit", "ns"},
+                                         {"end", "5000"},
+                                         {"repeats", "true"}}));
 }
 
 /// Times and titles, whatever the lane.
 std::vector<std::string> words_of(const Timeline& timeline) {
   std::vector<std::string> words;
   for (const Bar& bar : timeline.bars)
-    words.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" + std::to_string(bar.end.count()));
+    words.push_back(full_title(timeline, bar) + " " + std::to_string(bar.begin.count()) + "-" +
+                    std::to_string(bar.end.count()));
   return words;
 }
 

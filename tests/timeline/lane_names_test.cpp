@@ -27,8 +27,9 @@ TEST(LaneNames, TellLinksFromDevices) {
 TEST(LaneNames, NameDevices) {
   EXPECT_THAT(devices_of("device 3"), Optional(ElementsAre(3)));
   EXPECT_THAT(devices_of("devices 0-2,5,7-8"), Optional(ElementsAre(0, 1, 2, 5, 7, 8)));
-  for (const std::string name : {"", "device", "device ", "device x", "device 0 · compute", "devices 3-1", "devices 1,1", "devices 2,",
-                                 "devices -1", "devices 0-2000000000", "devices 99999999999", "GPU 3", "devices 1-"})
+  for (const std::string name :
+       {"", "device", "device ", "device x", "device 0 · compute", "devices 3-1", "devices 1,1", "devices 2,",
+        "devices -1", "devices 0-2000000000", "devices 99999999999", "GPU 3", "devices 1-"})
     EXPECT_EQ(devices_of(name), std::nullopt) << name;
 }
 

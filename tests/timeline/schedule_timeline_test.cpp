@@ -29,17 +29,20 @@ using testing::ElementsAre;
 using testing::Pair;
 
 /// The schedule of `problem` with these start times.
-LoweredSchedule schedule_at(const Problem& problem, BackwardForm form, const std::vector<std::pair<pipeline::OpLabel, int>>& starts) {
+LoweredSchedule schedule_at(const Problem& problem, BackwardForm form,
+                            const std::vector<std::pair<pipeline::OpLabel, int>>& starts) {
   LoweredSchedule schedule{lower(problem, form), {}, {}};
   const OpGraph& graph = schedule.lowering.graph;
   std::vector<Ticks> start(graph.size());
   for (std::size_t op = 0; op < graph.size(); ++op) {
-    const auto found = std::find_if(starts.begin(), starts.end(), [&](const auto& entry) { return entry.first == graph.labels[op]; });
+    const auto found =
+        std::find_if(starts.begin(), starts.end(), [&](const auto& entry) { return entry.first == graph.labels[op]; });
     EXPECT_NE(found, starts.end()) << describe(problem, graph.labels[op]);
     start[op] = Ticks(found->second);
   }
   schedule.order.devices.resize(static_cast<std::size_t>(graph.devices));
-  for (std::size_t op = 0; op < graph.size(); ++op) schedule.order.devices[graph.device[op].index()].push_back(OpId(op));
+  for (std::size_t op = 0; op < graph.size(); ++op)
+    schedule.order.devices[graph.device[op].index()].push_back(OpId(op));
   for (auto& device : schedule.order.devices) {
     std::sort(device.begin(), device.end(), [&](OpId a, OpId b) { return start[a.index()] < start[b.index()]; });
   }
@@ -93,10 +96,11 @@ TEST(ScheduleTimeline, SplitsIdleTimeByItsCause) {
   EXPECT_EQ(timeline.end, Ticks(14));
   ASSERT_EQ(timeline.lanes.size(), 3U);
   EXPECT_EQ(timeline.lanes[1].name, "device 1");
-  EXPECT_THAT(to_text(timeline, 0), ElementsAre("forward 0-2", "forward 2-4", "dependency 4-7 awaits 1/2", "transfer 7-8 awaits 1/2",
-                                                "delay 8-9", "backward 9-11", "transfer 11-12 awaits 1/4", "backward 12-14"));
-  EXPECT_THAT(to_text(timeline, 1),
-              ElementsAre("warm-up 0-3 awaits 0/0", "forward 3-5", "backward 5-7", "forward 7-9", "backward 9-11", "drain 11-14"));
+  EXPECT_THAT(to_text(timeline, 0),
+              ElementsAre("forward 0-2", "forward 2-4", "dependency 4-7 awaits 1/2", "transfer 7-8 awaits 1/2",
+                          "delay 8-9", "backward 9-11", "transfer 11-12 awaits 1/4", "backward 12-14"));
+  EXPECT_THAT(to_text(timeline, 1), ElementsAre("warm-up 0-3 awaits 0/0", "forward 3-5", "backward 5-7", "forward 7-9",
+                                                "backward 9-11", "drain 11-14"));
   EXPECT_THAT(to_text(timeline, 2), ElementsAre("drain 0-14"));
 }
 
@@ -122,7 +126,8 @@ TEST(ScheduleTimeline, StepsTheActivationHeld) {
                                        Pair(Ticks(11), Memory(1'000'000)), Pair(Ticks(14), Memory(0))));
   EXPECT_EQ(peak_of(first), std::pair(Ticks(2), Memory(2'000'000)));
   // At 7 one micro-batch is given back and another taken: nothing changes, so there is no step.
-  EXPECT_THAT(counters[1]->steps, ElementsAre(Pair(Ticks(0), Memory(0)), Pair(Ticks(3), Memory(1'000'000)), Pair(Ticks(11), Memory(0))));
+  EXPECT_THAT(counters[1]->steps,
+              ElementsAre(Pair(Ticks(0), Memory(0)), Pair(Ticks(3), Memory(1'000'000)), Pair(Ticks(11), Memory(0))));
   EXPECT_THAT(counters[2]->steps, ElementsAre(Pair(Ticks(0), Memory(0))));
 }
 
@@ -130,11 +135,14 @@ TEST(ScheduleTimeline, DrawsAnArrowForEveryTransfer) {
   const Timeline timeline = hand_made();
   std::vector<std::string> arrows;
   for (const Arrow& arrow : timeline.arrows) {
-    const auto bar = [&](std::int32_t number) { return to_text(timeline, timeline.bars[static_cast<std::size_t>(number)]); };
+    const auto bar = [&](std::int32_t number) {
+      return to_text(timeline, timeline.bars[static_cast<std::size_t>(number)]);
+    };
     arrows.push_back(bar(arrow.from) + " -> " + bar(arrow.to));
   }
-  EXPECT_THAT(arrows, testing::UnorderedElementsAre("forward 0-2 -> forward 3-5", "forward 2-4 -> forward 7-9",
-                                                    "backward 5-7 -> backward 9-11", "backward 9-11 -> backward 12-14"));
+  EXPECT_THAT(arrows,
+              testing::UnorderedElementsAre("forward 0-2 -> forward 3-5", "forward 2-4 -> forward 7-9",
+                                            "backward 5-7 -> backward 9-11", "backward 9-11 -> backward 12-14"));
 }
 
 TEST(ScheduleTimeline, AwaitsTheOutputThatArrivesLast) {
@@ -159,7 +167,8 @@ TEST(ScheduleTimeline, KeepsStepsThatTakeNoTime) {
                                      {label(OpKind::B, 0, 1), 6},
                                      {label(OpKind::S, 0, 1), 8}});
   const Timeline timeline = schedule_timeline(problem, schedule, "");
-  EXPECT_THAT(to_text(timeline, 0), ElementsAre("forward 0-2", "backward 2-4", "step 4-4", "forward 4-6", "backward 6-8", "step 8-8"));
+  EXPECT_THAT(to_text(timeline, 0),
+              ElementsAre("forward 0-2", "backward 2-4", "step 4-4", "forward 4-6", "backward 6-8", "step 8-8"));
 }
 
 TEST(ScheduleTimeline, NamesTheTracksAfterThePipelines) {
@@ -247,12 +256,14 @@ RC_GTEST_PROP(ScheduleTimelineProperty, CoversEveryLaneAndAgreesWithTheEvaluator
   const Timeline timeline = schedule_timeline(problem, schedule, "any");
   RC_ASSERT(timeline.lanes.size() == static_cast<std::size_t>(problem.devices));
   RC_ASSERT(timeline.end == schedule.evaluation.makespan);
-  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) check_lane(timeline, lane, schedule.evaluation.devices[lane]);
+  for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane)
+    check_lane(timeline, lane, schedule.evaluation.devices[lane]);
   const std::vector<std::size_t> first = first_bars(timeline);
   for (const Arrow& arrow : timeline.arrows) {
     const Bar& from = timeline.bars[static_cast<std::size_t>(arrow.from)];
     const Bar& to = timeline.bars[static_cast<std::size_t>(arrow.to)];
-    RC_ASSERT(lane_of(first, static_cast<std::size_t>(arrow.from)) != lane_of(first, static_cast<std::size_t>(arrow.to)));
+    RC_ASSERT(lane_of(first, static_cast<std::size_t>(arrow.from)) !=
+              lane_of(first, static_cast<std::size_t>(arrow.to)));
     RC_ASSERT(from.end <= to.begin);
     RC_ASSERT(!is_idle(from.bar_kind));
     RC_ASSERT(!is_idle(to.bar_kind));

@@ -8,7 +8,9 @@ namespace {
 using base::Memory;
 using base::Ticks;
 
-Bar bar(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t track) { return {Ticks(begin), Ticks(end), bar_kind, track}; }
+Bar bar(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t track) {
+  return {Ticks(begin), Ticks(end), bar_kind, track};
+}
 
 /// Decoding in a thousand bars with a short bubble behind each, then one long bar of training.
 Timeline busy_timeline() {

@@ -38,7 +38,8 @@ TEST(BarKind, HasLettersOfOps) {
 }
 
 TEST(Counter, PeaksAtTheFirstOfItsLargestValues) {
-  const Counter counter{"held", "", 0, {{Ticks(0), Memory(1)}, {Ticks(3), Memory(7)}, {Ticks(5), Memory(2)}, {Ticks(9), Memory(7)}}};
+  const Counter counter{
+      "held", "", 0, {{Ticks(0), Memory(1)}, {Ticks(3), Memory(7)}, {Ticks(5), Memory(2)}, {Ticks(9), Memory(7)}}};
   EXPECT_EQ(peak_of(counter), std::pair(Ticks(3), Memory(7)));
   EXPECT_EQ(peak_of(Counter{}), std::pair(Ticks(0), Memory(0)));
 }
@@ -60,7 +61,8 @@ Timeline example() {
   named.name = 0;
   add_lane(timeline, "a", {op, named});
   add_lane(timeline, "b", {});
-  add_lane(timeline, "c", {{Ticks(0), Ticks(5), BarKind::decode, 0}, {Ticks(5), Ticks(6), BarKind::dependency, 0}}, true);
+  add_lane(timeline, "c", {{Ticks(0), Ticks(5), BarKind::decode, 0}, {Ticks(5), Ticks(6), BarKind::dependency, 0}},
+           true);
   return timeline;
 }
 

@@ -5,12 +5,14 @@ import { close, open, openTime, report, screen } from "./browser.mjs";
 const seconds = 3;
 const repeats = 5;
 
-// Pans to and fro with almost all of the time in view, a step a frame; frames a second, and the longest of the quickest 95%.
+// Pans to and fro with almost all of the time in view, a step a frame; frames a second, and the longest of the quickest
+// 95%.
 function pan(page, milliseconds) {
   return page.evaluate(async (length) => {
     const canvas = document.querySelector("canvas.bars");
     const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
-    const zoom = (deltaY) => canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ctrlKey: true, bubbles: true, cancelable: true }));
+    const zoom = (deltaY) =>
+      canvas.dispatchEvent(new WheelEvent("wheel", { deltaY, ctrlKey: true, bubbles: true, cancelable: true }));
     press("0");
     zoom(-5); // a little, so that there is somewhere to go
     const times = [];
@@ -23,8 +25,14 @@ function pan(page, milliseconds) {
       };
       requestAnimationFrame(step);
     });
-    const frames = times.slice(1).map((time, i) => time - times[i]).sort((a, b) => a - b);
-    return { rate: (1000 * frames.length) / (times[times.length - 1] - times[0]), slow: frames[Math.floor(0.95 * frames.length)] };
+    const frames = times
+      .slice(1)
+      .map((time, i) => time - times[i])
+      .sort((a, b) => a - b);
+    return {
+      rate: (1000 * frames.length) / (times[times.length - 1] - times[0]),
+      slow: frames[Math.floor(0.95 * frames.length)],
+    };
   }, milliseconds);
 }
 
@@ -37,7 +45,9 @@ for (let i = 0; i < repeats; ++i) {
     const bars = await page.locator("canvas.bars").getAttribute("aria-label");
     const { rate, slow } = await pan(page, 1000 * seconds);
     console.log(`${bars.split(".")[0]}; ${screen.width} x ${screen.height}, headless, drawn in software`);
-    console.log(`opens in ${opened.sort((a, b) => a - b)[Math.floor(repeats / 2)].toFixed(0)} ms (median of ${repeats})`);
+    console.log(
+      `opens in ${opened.sort((a, b) => a - b)[Math.floor(repeats / 2)].toFixed(0)} ms (median of ${repeats})`,
+    );
     console.log(`pans at ${rate.toFixed(1)} frames/s; 95% of the frames take at most ${slow.toFixed(1)} ms`);
   }
   await context.close();

@@ -1,7 +1,7 @@
 // Pages in headless Chromium: what the tests and the benchmark share.
 //
-// Environment: DOVETAIL is the program, WEB_MODULES the folder whose node_modules has playwright-core, CHROMIUM the browser
-// (/usr/bin/chromium).
+// Environment: DOVETAIL is the program, WEB_MODULES the folder whose node_modules has playwright-core, CHROMIUM the
+// browser (/usr/bin/chromium).
 
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -53,7 +53,10 @@ export function jobReport(name) {
 let browser;
 
 export async function launch() {
-  browser ??= await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+  browser ??= await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--no-sandbox"],
+  });
   return browser;
 }
 

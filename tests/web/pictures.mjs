@@ -20,10 +20,14 @@ async function save(target, name) {
   console.log(`${path}: ${Math.ceil(statSync(path).size / 1024)} KiB`);
 }
 
-const sectionOf = (page, title) => page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
+const sectionOf = (page, title) =>
+  page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
 
 async function picturesOfAPlan() {
-  const { page } = await open(reportOf("iteration", "examples/jobs/rlhfuse-33b-13b.yaml", "--plan", "examples/jobs/rlhfuse-33b-13b.plan.json"), { viewport });
+  const { page } = await open(
+    reportOf("iteration", "examples/jobs/rlhfuse-33b-13b.yaml", "--plan", "examples/jobs/rlhfuse-33b-13b.plan.json"),
+    { viewport },
+  );
   await page.setViewportSize({ width: viewport.width, height: 620 });
   await save(page, "report-iteration");
   await save(sectionOf(page, "Idle time by cause"), "report-idle");

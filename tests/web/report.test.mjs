@@ -44,7 +44,9 @@ test("a click on a bar shows its numbers, and Escape hides them", async () => {
 test("a link in the details leads to the other bar", async () => {
   const { page } = await open(small);
   await page.mouse.click(...(await placeOn(page, 0.01, 0, 4)));
-  await panelOf(page).getByRole("button", { name: /go to F0 actor/ }).click();
+  await panelOf(page)
+    .getByRole("button", { name: /go to F0 actor/ })
+    .click();
   assert.match(await panelOf(page).innerText(), /device 1/);
 });
 
@@ -81,7 +83,11 @@ test("the keyboard walks through bars, zooms, pans and comes back", async () => 
   assert.equal(await pixels(page), whole);
   await page.keyboard.press("Escape");
   await page.keyboard.press("Tab");
-  assert.notEqual(await page.evaluate(() => document.activeElement.className), "bars", "Tab leaves the chart after Escape");
+  assert.notEqual(
+    await page.evaluate(() => document.activeElement.className),
+    "bars",
+    "Tab leaves the chart after Escape",
+  );
 });
 
 test("dragging pans once zoomed, and Ctrl with the wheel zooms", async () => {
@@ -177,7 +183,12 @@ test("prints light, with its charts and without its controls", async () => {
 test("everything has a text alternative", async () => {
   const { page } = await open(small);
   assert.match(await page.locator("canvas.bars").getAttribute("aria-label"), /bars on 4 lanes/);
-  assert.equal(await page.locator("button:not([aria-label]):not([title])").evaluateAll((all) => all.filter((one) => !one.textContent.trim()).length), 0);
+  assert.equal(
+    await page
+      .locator("button:not([aria-label]):not([title])")
+      .evaluateAll((all) => all.filter((one) => !one.textContent.trim()).length),
+    0,
+  );
   await page.getByText("the numbers").first().click();
   assert.match(await page.locator("table").first().innerText(), /all devices/);
 });
@@ -201,7 +212,8 @@ test("an overlay shows both timelines and the same bar in the other", async () =
 });
 
 const job = jobReport("ppo-7b");
-const sectionOf = (page, title) => page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
+const sectionOf = (page, title) =>
+  page.locator("section", { has: page.getByRole("heading", { name: title, exact: true }) });
 
 test("a job's page has the iteration, its memory, and why other plans lose", async () => {
   const { page, problems } = await open(job);
@@ -217,7 +229,9 @@ test("a job's page has the iteration, its memory, and why other plans lose", asy
 
 test("a row of the steps leads to the step's first bar", async () => {
   const { page } = await open(job);
-  await sectionOf(page, "Step by step").getByRole("button", { name: /actor_train/ }).click();
+  await sectionOf(page, "Step by step")
+    .getByRole("button", { name: /actor_train/ })
+    .click();
   assert.match(await panelOf(page).innerText(), /of actor_train/);
 });
 
@@ -238,24 +252,30 @@ test("the best threshold is marked, in the light and in the dark", async () => {
   for (const colorScheme of ["light", "dark"]) {
     const { page } = await open(job, { colorScheme });
     const chart = sectionOf(page, "Migration threshold");
-    const texts = await chart.locator("svg text").evaluateAll((all) =>
-      all.map((one) => [one.textContent, one.getBoundingClientRect().x, one.getBoundingClientRect().right]),
-    );
+    const texts = await chart
+      .locator("svg text")
+      .evaluateAll((all) =>
+        all.map((one) => [one.textContent, one.getBoundingClientRect().x, one.getBoundingClientRect().right]),
+      );
     assert.ok(texts.some(([text]) => /^best: \d+%$/.test(text)));
     const frame = await chart.locator("svg").boundingBox();
-    for (const [text, left, right] of texts) assert.ok(left >= frame.x && right <= frame.x + frame.width + 1, `${text} is cut off`);
+    for (const [text, left, right] of texts)
+      assert.ok(left >= frame.x && right <= frame.x + frame.width + 1, `${text} is cut off`);
   }
 });
 
 test("a column of numbers is sorted by what they amount to, whatever their units", async () => {
   const takes = ["4.6 s", "932.0 ms", "-", "1,200 s", "60.2 ms"];
-  const html = readFileSync(job, "utf8").replace(/(id="dovetail-report">)([^]*?)(<\/script>)/, (_, begin, json, end) => {
-    const data = JSON.parse(json);
-    const steps = data.sections.find((section) => section.title === "Step by step");
-    steps.rows = takes.map((text, row) => steps.rows[row % steps.rows.length].with(3, text));
-    steps.bars = takes.map(() => -1);
-    return begin + JSON.stringify(data).replaceAll("<", "\\u003c") + end;
-  });
+  const html = readFileSync(job, "utf8").replace(
+    /(id="dovetail-report">)([^]*?)(<\/script>)/,
+    (_, begin, json, end) => {
+      const data = JSON.parse(json);
+      const steps = data.sections.find((section) => section.title === "Step by step");
+      steps.rows = takes.map((text, row) => steps.rows[row % steps.rows.length].with(3, text));
+      steps.bars = takes.map(() => -1);
+      return begin + JSON.stringify(data).replaceAll("<", "\\u003c") + end;
+    },
+  );
   writeFileSync(join(folder, "units.html"), html);
   const { page, problems } = await open(join(folder, "units.html"));
   assert.deepEqual(problems, []);

@@ -39,25 +39,32 @@ std::vector<std::string> versions_of(const Workflow& workflow, int steps_off_pol
   return edges;
 }
 
-const Task& task_of(const Workflow& workflow, std::string_view name) { return workflow.tasks[find_task(workflow, name).value().index()]; }
-const Role& role_of(const Workflow& workflow, std::string_view name) { return workflow.roles[find_role(workflow, name).value().index()]; }
+const Task& task_of(const Workflow& workflow, std::string_view name) {
+  return workflow.tasks[find_task(workflow, name).value().index()];
+}
+const Role& role_of(const Workflow& workflow, std::string_view name) {
+  return workflow.roles[find_role(workflow, name).value().index()];
+}
 
 TEST(Ppo, HasTheSixTasksAndTheEdgesOfReal) {
   const Workflow workflow = made("ppo");
   EXPECT_EQ(workflow.name, "ppo");
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference", "critic"));
-  EXPECT_THAT(named(workflow.tasks),
-              ElementsAre("actor_generate", "reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"));
+  EXPECT_THAT(named(workflow.tasks), ElementsAre("actor_generate", "reward_infer", "reference_infer", "critic_infer",
+                                                 "actor_train", "critic_train"));
   EXPECT_THAT(edges_of(workflow),
-              UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> reference_infer", "actor_generate -> critic_infer",
-                                   "actor_generate -> actor_train", "reward_infer -> actor_train", "reference_infer -> actor_train",
-                                   "critic_infer -> actor_train", "actor_generate -> critic_train", "reward_infer -> critic_train",
-                                   "reference_infer -> critic_train", "critic_infer -> critic_train"));
+              UnorderedElementsAre(
+                  "actor_generate -> reward_infer", "actor_generate -> reference_infer",
+                  "actor_generate -> critic_infer", "actor_generate -> actor_train", "reward_infer -> actor_train",
+                  "reference_infer -> actor_train", "critic_infer -> actor_train", "actor_generate -> critic_train",
+                  "reward_infer -> critic_train", "reference_infer -> critic_train", "critic_infer -> critic_train"));
   EXPECT_THAT(dataset_keys(workflow), ElementsAre("prompts"));
-  EXPECT_THAT(versions_of(workflow), UnorderedElementsAre("actor_train -> actor_generate", "actor_train -> actor_train",
-                                                          "critic_train -> critic_infer", "critic_train -> critic_train"));
-  EXPECT_THAT(versions_of(workflow, 1), UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_train",
-                                                             "critic_train -> critic_infer", "critic_train -> critic_train"));
+  EXPECT_THAT(versions_of(workflow),
+              UnorderedElementsAre("actor_train -> actor_generate", "actor_train -> actor_train",
+                                   "critic_train -> critic_infer", "critic_train -> critic_train"));
+  EXPECT_THAT(versions_of(workflow, 1),
+              UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_train",
+                                   "critic_train -> critic_infer", "critic_train -> critic_train"));
   EXPECT_EQ(role_of(workflow, "critic").head, Head::scalar);
   EXPECT_EQ(role_of(workflow, "critic").initialised_from, "reward");
   EXPECT_EQ(role_of(workflow, "reward").head, Head::scalar);
@@ -74,8 +81,8 @@ TEST(Ppo, OptionsAddAndLeaveOut) {
   options.ptx_tokens = 5000;
   const Workflow workflow = made("ppo", options);
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "critic"));
-  EXPECT_THAT(named(workflow.tasks),
-              ElementsAre("actor_generate", "reward_rule", "actor_infer", "critic_infer", "actor_train", "critic_train"));
+  EXPECT_THAT(named(workflow.tasks), ElementsAre("actor_generate", "reward_rule", "actor_infer", "critic_infer",
+                                                 "actor_train", "critic_train"));
   EXPECT_EQ(role_of(workflow, "critic").initialised_from, "actor");
   EXPECT_EQ(task_of(workflow, "reward_rule").kind, TaskKind::rule);
   EXPECT_EQ(task_of(workflow, "reward_rule").time_per_sequence, base::Ticks(100'000'000));
@@ -87,11 +94,13 @@ TEST(Grpo, HasTwoPassesForLogProbabilities) {
   const Workflow workflow = made("grpo");
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference"));
   EXPECT_THAT(edges_of(workflow),
-              UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> actor_infer", "actor_generate -> reference_infer",
-                                   "actor_generate -> actor_train", "reward_infer -> actor_train", "actor_infer -> actor_train",
+              UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate -> actor_infer",
+                                   "actor_generate -> reference_infer", "actor_generate -> actor_train",
+                                   "reward_infer -> actor_train", "actor_infer -> actor_train",
                                    "reference_infer -> actor_train"));
   EXPECT_THAT(versions_of(workflow, 1),
-              UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_infer", "actor_train -> actor_train"))
+              UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_infer",
+                                   "actor_train -> actor_train"))
       << "the pass is of the weights that are trained next";
   EXPECT_EQ(named(made("reinforce++").tasks), named(workflow.tasks));
   EXPECT_EQ(made("reinforce++").name, "reinforce++");
@@ -105,7 +114,8 @@ TEST(Grpo, AnAveragedReferenceFollowsTheActor) {
   EXPECT_EQ(role_of(workflow, "reference").averaged_from, "actor");
   EXPECT_EQ(role_of(workflow, "reference").decay, 0.95);
   EXPECT_THAT(versions_of(workflow),
-              UnorderedElementsAre("actor_train -> actor_generate", "actor_train -> reference_infer", "actor_train -> actor_train"));
+              UnorderedElementsAre("actor_train -> actor_generate", "actor_train -> reference_infer",
+                                   "actor_train -> actor_train"));
 }
 
 TEST(Remax, GeneratesAndJudgesTwice) {
@@ -113,8 +123,9 @@ TEST(Remax, GeneratesAndJudgesTwice) {
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference"));
   EXPECT_THAT(edges_of(workflow),
               UnorderedElementsAre("actor_generate -> reward_infer", "actor_generate_greedy -> reward_infer_greedy",
-                                   "actor_generate -> reference_infer", "actor_generate -> actor_train", "reward_infer -> actor_train",
-                                   "reward_infer_greedy -> actor_train", "reference_infer -> actor_train"));
+                                   "actor_generate -> reference_infer", "actor_generate -> actor_train",
+                                   "reward_infer -> actor_train", "reward_infer_greedy -> actor_train",
+                                   "reference_infer -> actor_train"));
   for (const char* greedy : {"actor_generate_greedy", "reward_infer_greedy"})
     EXPECT_EQ(task_of(workflow, greedy).sequences, (SequenceCount{SequenceCount::Per::prompt, 1})) << greedy;
   EXPECT_EQ(task_of(workflow, "actor_generate").sequences, (SequenceCount{SequenceCount::Per::sample, 1}));

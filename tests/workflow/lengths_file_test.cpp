@@ -34,8 +34,10 @@ TEST(ReadLengths, ReadsEveryForm) {
   EXPECT_EQ(read("512").value(), LengthDistribution::fixed(512));
   EXPECT_EQ(read("{p50: 800, p90: 2100, p99: 3900, cap: 4096}").value(),
             log_normal_lengths({.p50 = 800, .p90 = 2100, .p99 = 3900, .cap = 4096}));
-  EXPECT_EQ(read("{p50: 800, cap: 4096, at_cap: 0.03}").value(), log_normal_lengths({.p50 = 800, .cap = 4096, .at_cap = 0.03}));
-  EXPECT_EQ(read("{mean: 1060, sigma: +0.8, cap: 4096}").value(), log_normal_lengths({.mean = 1060, .sigma = 0.8, .cap = 4096}));
+  EXPECT_EQ(read("{p50: 800, cap: 4096, at_cap: 0.03}").value(),
+            log_normal_lengths({.p50 = 800, .cap = 4096, .at_cap = 0.03}));
+  EXPECT_EQ(read("{mean: 1060, sigma: +0.8, cap: 4096}").value(),
+            log_normal_lengths({.mean = 1060, .sigma = 0.8, .cap = 4096}));
   EXPECT_EQ(read("{mean: 1060.5, sigma: 8e-1}").value(), log_normal_lengths({.mean = 1060.5, .sigma = 0.8}));
 }
 
@@ -44,20 +46,26 @@ TEST(ReadLengths, NamesAMistake) {
   EXPECT_EQ(error_of("0"), "job.yaml:1:18: " + fixed + "0");
   EXPECT_EQ(error_of("5.5"), "job.yaml:1:18: " + fixed + "5.5");
   EXPECT_EQ(error_of("long"),
-            "job.yaml:1:18: `response_length` is the string `long`; accepted: a number of tokens, figures as in {p50: 800, p90: 2100}, or "
+            "job.yaml:1:18: `response_length` is the string `long`; accepted: a number of tokens, figures as in {p50: "
+            "800, p90: 2100}, or "
             "{file: PATH}");
   EXPECT_EQ(error_of("{p50: 800, p95: 1}"),
-            "job.yaml:1:29: unknown key `p95` in `response_length`; did you mean `p90`? accepted: p50, p90, p99, mean, sigma, cap, at_cap, "
+            "job.yaml:1:29: unknown key `p95` in `response_length`; did you mean `p90`? accepted: p50, p90, p99, mean, "
+            "sigma, cap, at_cap, "
             "file, column");
   EXPECT_EQ(error_of("{p50: many}"),
             "job.yaml:1:24: `p50` of `response_length` must be a number from 1 to 16777216, not the string `many`");
-  EXPECT_EQ(error_of("{p50: 1e400}"), "job.yaml:1:24: `p50` of `response_length` must be a number from 1 to 16777216, not 1e400");
-  EXPECT_EQ(error_of("{sigma: -1}"), "job.yaml:1:26: `sigma` of `response_length` must be a number from 0 to 5, not -1");
+  EXPECT_EQ(error_of("{p50: 1e400}"),
+            "job.yaml:1:24: `p50` of `response_length` must be a number from 1 to 16777216, not 1e400");
+  EXPECT_EQ(error_of("{sigma: -1}"),
+            "job.yaml:1:26: `sigma` of `response_length` must be a number from 0 to 5, not -1");
   EXPECT_EQ(error_of("{p50: 800, cap: 4096.5}"),
             "job.yaml:1:34: `cap` of `response_length` must be a whole number from 1 to 16777216, not 4096.5");
-  EXPECT_EQ(error_of("{p50: 800, p90: 500}"), "job.yaml:1:34: `response_length`: `p90` is 500; accepted: at least 800 (`p50`)");
+  EXPECT_EQ(error_of("{p50: 800, p90: 500}"),
+            "job.yaml:1:34: `response_length`: `p90` is 500; accepted: at least 800 (`p50`)");
   EXPECT_EQ(error_of("{p50: 800, cap: 4096}"),
-            "job.yaml:1:18: `response_length`: the lengths are not determined by one figure; accepted: two or more of p50, p90, p99, mean, "
+            "job.yaml:1:18: `response_length`: the lengths are not determined by one figure; accepted: two or more of "
+            "p50, p90, p99, mean, "
             "at_cap (with cap), or sigma with one of them");
 }
 
@@ -68,9 +76,12 @@ TEST(ReadLengths, ReadsAFileBesideTheJob) {
   std::ofstream(folder / "bad.csv") << "tokens\n1\nx\n";
   const LengthDistribution distribution = read("{file: lengths.csv, column: response_tokens}", folder.string()).value();
   EXPECT_THAT(distribution.points(), ElementsAre(LengthPoint{100, 2}, LengthPoint{300, 1}));
-  EXPECT_EQ(read("{file: " + (folder / "lengths.csv").string() + ", column: prompt_tokens}", "elsewhere").value().longest(), 12);
-  EXPECT_EQ(error_of("{file: bad.csv}", folder.string()),
-            (folder / "bad.csv").string() + ":3:1: the length is `x`; accepted: a whole number of tokens from 0 to 16777216");
+  EXPECT_EQ(
+      read("{file: " + (folder / "lengths.csv").string() + ", column: prompt_tokens}", "elsewhere").value().longest(),
+      12);
+  EXPECT_EQ(
+      error_of("{file: bad.csv}", folder.string()),
+      (folder / "bad.csv").string() + ":3:1: the length is `x`; accepted: a whole number of tokens from 0 to 16777216");
   const auto missing = read("{file: none.csv}", folder.string());
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().failure, base::Failure::io);
@@ -79,9 +90,12 @@ TEST(ReadLengths, ReadsAFileBesideTheJob) {
 }
 
 TEST(ReadLengths, NamesAMistakeInAFilesName) {
-  EXPECT_EQ(error_of("{file: 3}"), "job.yaml:1:25: `file` of `response_length` is 3; accepted: the path of a CSV or JSONL file");
-  EXPECT_EQ(error_of("{file: a, column: 3}"), "job.yaml:1:36: `column` of `response_length` is 3; accepted: the name of a column or key");
-  EXPECT_EQ(error_of("{file: a, p50: 3}"), "job.yaml:1:28: unknown key `p50` in `response_length`; accepted: file, column");
+  EXPECT_EQ(error_of("{file: 3}"),
+            "job.yaml:1:25: `file` of `response_length` is 3; accepted: the path of a CSV or JSONL file");
+  EXPECT_EQ(error_of("{file: a, column: 3}"),
+            "job.yaml:1:36: `column` of `response_length` is 3; accepted: the name of a column or key");
+  EXPECT_EQ(error_of("{file: a, p50: 3}"),
+            "job.yaml:1:28: unknown key `p50` in `response_length`; accepted: file, column");
 }
 
 TEST(LengthTable, ReadsCsv) {
@@ -103,7 +117,8 @@ TEST(LengthTable, ReadsJsonLines) {
   };
   const auto expected = ElementsAre(LengthPoint{5, 1}, LengthPoint{7, 2});
   EXPECT_THAT(points("{\"n\": 7}\n{\"n\": 5}\r\n\n{\"n\": 7.0}"), expected);
-  EXPECT_THAT(points("\n{\"text\": \"a\", \"n\": 7}\n{\"n\": 5, \"text\": \"n\"}\n{\"n\": 7, \"more\": []}\n"), expected);
+  EXPECT_THAT(points("\n{\"text\": \"a\", \"n\": 7}\n{\"n\": 5, \"text\": \"n\"}\n{\"n\": 7, \"more\": []}\n"),
+              expected);
   EXPECT_THAT(points("{\"prompt_tokens\": 1, \"reply\": 7}\n{\"reply\": 5}\n{\"reply\": 7}\n", "reply"), expected);
 }
 
@@ -117,9 +132,11 @@ TEST(LengthTable, NamesAMistakeInCsv) {
   EXPECT_EQ(table_error("id,length\na,\n"), "l:2:3: the length is ``" + accepted);
   EXPECT_EQ(table_error("id,length\na,16777217\n"), "l:2:3: the length is `16777217`" + accepted);
   EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2, as many as the first row");
-  EXPECT_EQ(table_error("a,b\n1,2\n"), "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of a, b");
+  EXPECT_EQ(table_error("a,b\n1,2\n"),
+            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of a, b");
   EXPECT_EQ(table_error("prompt_tokens,response_tokens\n1,2\n"),
-            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of prompt_tokens, response_tokens");
+            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of prompt_tokens, "
+            "response_tokens");
   EXPECT_EQ(table_error("prompt,response\n1,2\n", "responses"),
             "l:1:1: there is no column `responses`; did you mean 'response'?; accepted: one of prompt, response");
   EXPECT_EQ(table_error("n,n\n1,2\n", "n"), "l:1:1: the column `n` comes twice; accepted: once");
@@ -134,7 +151,8 @@ TEST(LengthTable, NamesAMistakeInJsonLines) {
   EXPECT_EQ(table_error("{\"n\": 5, \"m\": 1}\n"),
             "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of n, m");
   EXPECT_EQ(table_error("{\"n\": 5}\n", "m"), "l:1:1: there is no column `m`; did you mean 'n'?; accepted: one of n");
-  EXPECT_EQ(table_error("{\"text\": \"a\"}\n"), "l:1:1: the object has no key with a number; accepted: a key with the length");
+  EXPECT_EQ(table_error("{\"text\": \"a\"}\n"),
+            "l:1:1: the object has no key with a number; accepted: a key with the length");
   EXPECT_THAT(table_error("{\"n\": 5}\n{\"n\": 5\n"), HasSubstr("l:2:8: not valid JSON"));
 }
 

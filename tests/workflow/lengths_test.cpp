@@ -13,7 +13,9 @@ namespace {
 
 using testing::ElementsAre;
 
-LengthDistribution lengths(std::vector<LengthPoint> points) { return LengthDistribution::of(std::move(points)).value(); }
+LengthDistribution lengths(std::vector<LengthPoint> points) {
+  return LengthDistribution::of(std::move(points)).value();
+}
 
 std::string error_of(std::vector<LengthPoint> points) {
   const auto result = LengthDistribution::of(std::move(points));
@@ -27,7 +29,8 @@ LengthDistribution any_lengths() {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   std::vector<LengthPoint> points{{1, 1}};
   for (int i = 0; i < count; ++i)
-    points.push_back({static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(longest + 1))), random.below(50)});
+    points.push_back(
+        {static_cast<std::int64_t>(random.below(static_cast<std::uint32_t>(longest + 1))), random.below(50)});
   return lengths(std::move(points));
 }
 
@@ -107,7 +110,8 @@ TEST(LengthDistribution, RefusesWhatIsNone) {
   EXPECT_EQ(error_of({{0, 3}}), "all lengths are 0; accepted: at least one that is longer");
   EXPECT_EQ(error_of({{0, 3}, {4, 0}}), "all lengths are 0; accepted: at least one that is longer");
   EXPECT_EQ(error_of({{-1, 3}}), "a length is -1 tokens; accepted: a whole number from 0 to 16777216");
-  EXPECT_EQ(error_of({{max_length + 1, 3}}), "a length is 16777217 tokens; accepted: a whole number from 0 to 16777216");
+  EXPECT_EQ(error_of({{max_length + 1, 3}}),
+            "a length is 16777217 tokens; accepted: a whole number from 0 to 16777216");
   const std::string weights = "a weight is negative, or the weights add up to more than is accepted, 68719476736";
   EXPECT_EQ(error_of({{1, -1}}), weights);
   EXPECT_EQ(error_of({{1, max_weight}, {2, 1}}), weights);
@@ -121,7 +125,8 @@ TEST(LengthBins, AreAllLengthsWhereTheyAreFew) {
 }
 
 RC_GTEST_PROP(LengthBinsProperty, CoverAllLengthsAsFineAsTheySay, ()) {
-  const std::int64_t longest = *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 20'000), rc::gen::inRange<std::int64_t>(0, max_length));
+  const std::int64_t longest =
+      *rc::gen::oneOf(rc::gen::inRange<std::int64_t>(0, 20'000), rc::gen::inRange<std::int64_t>(0, max_length));
   std::int64_t next = 0;
   const std::vector<LengthBin> bins = length_bins(longest);
   RC_ASSERT(bins.size() <= max_length_points);
@@ -227,7 +232,8 @@ RC_GTEST_PROP(LengthDistributionProperty, SamplesHaveItsMeanAndItsLengths, ()) {
   }
   const double variance = std::max(0.0, distribution.second_moment() - distribution.mean() * distribution.mean());
   // Six standard errors: one failure in 10^8 for a bell; and of very skewed ones the seeds decide.
-  RC_ASSERT(std::abs(sum / count - distribution.mean()) <= 6.0 * std::sqrt(variance / count) + 1e-6 * distribution.mean());
+  RC_ASSERT(std::abs(sum / count - distribution.mean()) <=
+            6.0 * std::sqrt(variance / count) + 1e-6 * distribution.mean());
 }
 
 }  // namespace

@@ -23,14 +23,16 @@ double at_cap(const LengthDistribution& distribution, std::int64_t cap) { return
 
 TEST(LogNormal, HasTheQuantilesOfAKnownOne) {
   // Median 1000, sigma 0.5: quantiles 1000 * exp(0.5 z), mean 1000 * exp(0.125).
-  for (const LengthFigures& figures :
-       {LengthFigures{.p50 = 1000, .sigma = 0.5}, LengthFigures{.p50 = 1000, .p90 = 1000 * std::exp(0.5 * 1.2815515655446004)},
-        LengthFigures{.mean = 1000 * std::exp(0.125), .sigma = 0.5}, LengthFigures{.p50 = 1000, .mean = 1000 * std::exp(0.125)}}) {
+  for (const LengthFigures& figures : {LengthFigures{.p50 = 1000, .sigma = 0.5},
+                                       LengthFigures{.p50 = 1000, .p90 = 1000 * std::exp(0.5 * 1.2815515655446004)},
+                                       LengthFigures{.mean = 1000 * std::exp(0.125), .sigma = 0.5},
+                                       LengthFigures{.p50 = 1000, .mean = 1000 * std::exp(0.125)}}) {
     const LengthDistribution distribution = made(figures);
     EXPECT_NEAR(distribution.mean(), 1000 * std::exp(0.125), 0.5);
     EXPECT_NEAR(static_cast<double>(distribution.quantile(0.5)), 1000, 1);
     EXPECT_NEAR(static_cast<double>(distribution.quantile(0.1)), 1000 * std::exp(-0.5 * 1.2815515655446004), 1);
-    EXPECT_NEAR(static_cast<double>(distribution.quantile(0.99)), 1000 * std::exp(0.5 * 2.3263478740408408), 12) << "coarser beyond 2500";
+    EXPECT_NEAR(static_cast<double>(distribution.quantile(0.99)), 1000 * std::exp(0.5 * 2.3263478740408408), 12)
+        << "coarser beyond 2500";
     EXPECT_NEAR(distribution.second_moment(), 1e6 * std::exp(0.5), 1e3);
   }
 }
@@ -128,8 +130,10 @@ TEST(LogNormal, ContradictionsAreRefused) {
   EXPECT_EQ(fault_of({.p50 = 800, .p99 = 4096, .cap = 4096, .at_cap = 0.01}), "no fault");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 4096, .cap = 4096, .at_cap = 0.03}),
             "p90: `p90` is 4096; accepted: less than 4096, the cap, because `at_cap` is 0.03; or a larger `at_cap`");
-  EXPECT_EQ(fault_of({.sigma = 0.0, .cap = 4096, .at_cap = 0.1}), "sigma: `sigma` is 0; accepted: more than 0 beside `at_cap`");
-  EXPECT_EQ(fault_of({.p50 = 800, .mean = 4096, .cap = 4096}), "mean: `mean` is 4096; accepted: less than 4096 (`cap`)");
+  EXPECT_EQ(fault_of({.sigma = 0.0, .cap = 4096, .at_cap = 0.1}),
+            "sigma: `sigma` is 0; accepted: more than 0 beside `at_cap`");
+  EXPECT_EQ(fault_of({.p50 = 800, .mean = 4096, .cap = 4096}),
+            "mean: `mean` is 4096; accepted: less than 4096 (`cap`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 2100, .mean = 500, .cap = 4096}),
             "mean: `mean` is 500, which the other figures exclude whatever the spread; accepted: from 862 to 1201");
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 300}),
@@ -137,16 +141,19 @@ TEST(LogNormal, ContradictionsAreRefused) {
 }
 
 TEST(LogNormal, TooFewAndTooManyFiguresAreRefused) {
-  const std::string accepted = "; accepted: two or more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them";
+  const std::string accepted =
+      "; accepted: two or more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them";
   EXPECT_EQ(fault_of({}), ": the lengths are not determined by what is given" + accepted);
   EXPECT_EQ(fault_of({.cap = 4096}), ": the lengths are not determined by what is given" + accepted);
   EXPECT_EQ(fault_of({.p50 = 800, .cap = 4096}), ": the lengths are not determined by one figure" + accepted);
-  EXPECT_EQ(fault_of({.p50 = 4096, .p90 = 4096, .cap = 4096, .at_cap = 0.5}), ": the lengths are not determined by one figure" + accepted)
+  EXPECT_EQ(fault_of({.p50 = 4096, .p90 = 4096, .cap = 4096, .at_cap = 0.5}),
+            ": the lengths are not determined by one figure" + accepted)
       << "where the cap begins is all that is known";
   EXPECT_EQ(fault_of({.mean = 800}), ": the lengths are not determined by one figure" + accepted);
   const std::string beside = "; accepted: one other of p50, p90, p99, mean, at_cap";
   EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` stands beside no other figure" + beside);
-  EXPECT_EQ(fault_of({.p50 = 800, .mean = 900, .sigma = 0.8}), "sigma: `sigma` stands beside more than one figure" + beside);
+  EXPECT_EQ(fault_of({.p50 = 800, .mean = 900, .sigma = 0.8}),
+            "sigma: `sigma` stands beside more than one figure" + beside);
 }
 
 RC_GTEST_PROP(LogNormalProperty, MeetsWhateverGoesTogether, ()) {
@@ -154,7 +161,8 @@ RC_GTEST_PROP(LogNormalProperty, MeetsWhateverGoesTogether, ()) {
   const double p90 = p50 + *rc::gen::inRange(0, 4000);
   LengthFigures figures{.p50 = p50, .p90 = p90};
   if (*rc::gen::arbitrary<bool>()) figures.p99 = p90 + *rc::gen::inRange(0, 8000);
-  if (*rc::gen::arbitrary<bool>()) figures.cap = static_cast<std::int64_t>(figures.p99.value_or(p90)) + *rc::gen::inRange(1, 3000);
+  if (*rc::gen::arbitrary<bool>())
+    figures.cap = static_cast<std::int64_t>(figures.p99.value_or(p90)) + *rc::gen::inRange(1, 3000);
   const LengthDistribution distribution = made(figures);
   const auto near = [&](double p, double length) {
     return std::abs(static_cast<double>(distribution.quantile(p)) - length) <= 1.0 + length / 300;
@@ -176,14 +184,16 @@ RC_GTEST_PROP(LogNormalProperty, MeetsAMeanWithASpread, ()) {
 
 RC_GTEST_PROP(LogNormalProperty, AnyFiguresHaveAFaultOrADistribution, ()) {
   const auto length = [] {
-    return *rc::gen::oneOf(rc::gen::just(std::optional<double>()),
-                           rc::gen::map(rc::gen::element(1.0, 2.0, 800.0, 800.5, 1200.0, 4096.0, 100'000.0, 16'777'216.0),
-                                        [](double x) { return std::optional(x); }));
+    return *rc::gen::oneOf(
+        rc::gen::just(std::optional<double>()),
+        rc::gen::map(rc::gen::element(1.0, 2.0, 800.0, 800.5, 1200.0, 4096.0, 100'000.0, 16'777'216.0),
+                     [](double x) { return std::optional(x); }));
   };
   LengthFigures figures{.p50 = length(), .p90 = length(), .p99 = length(), .mean = length()};
   if (*rc::gen::arbitrary<bool>()) figures.sigma = *rc::gen::element(0.0, 1e-9, 0.3, 1.0, 5.0);
   if (*rc::gen::arbitrary<bool>()) figures.cap = *rc::gen::element<std::int64_t>(1, 2, 4096, 100'000, max_length);
-  if (*rc::gen::arbitrary<bool>()) figures.at_cap = *rc::gen::element(1e-9, 0.0099, 0.00999999999, 0.01, 0.1, 0.3, 0.4999999999, 0.999);
+  if (*rc::gen::arbitrary<bool>())
+    figures.at_cap = *rc::gen::element(1e-9, 0.0099, 0.00999999999, 0.01, 0.1, 0.3, 0.4999999999, 0.999);
   const auto fault = find_fault(figures);
   if (fault) {
     RC_ASSERT(!fault->message.empty());

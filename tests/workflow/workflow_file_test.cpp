@@ -57,16 +57,22 @@ TEST(ReadAlgorithm, ReadsOptions) {
 }
 
 TEST(ReadAlgorithm, NamesAMistake) {
-  EXPECT_EQ(error_of("3"), "job.yaml:1:12: the algorithm is 3; accepted: ppo, grpo, reinforce++, remax, dpo, reward_model, sft");
+  EXPECT_EQ(error_of("3"),
+            "job.yaml:1:12: the algorithm is 3; accepted: ppo, grpo, reinforce++, remax, dpo, reward_model, sft");
   EXPECT_EQ(error_of("gppo"),
-            "job.yaml:1:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, dpo, "
+            "job.yaml:1:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, "
+            "remax, dpo, "
             "reward_model, sft, or a map with roles and tasks");
-  EXPECT_EQ(error_of("{reward: rule}"), "job.yaml:1:12: the algorithm needs the key `name`; accepted: `name: ppo`, or `roles` and `tasks`");
+  EXPECT_EQ(error_of("{reward: rule}"),
+            "job.yaml:1:12: the algorithm needs the key `name`; accepted: `name: ppo`, or `roles` and `tasks`");
   EXPECT_EQ(error_of("{name: ppo, rewards: rule}"),
-            "job.yaml:1:24: unknown key `rewards` in the algorithm ppo; did you mean `reward`? accepted: name, reference, reference_decay, "
+            "job.yaml:1:24: unknown key `rewards` in the algorithm ppo; did you mean `reward`? accepted: name, "
+            "reference, reference_decay, "
             "reward, reward_seconds, policy_log_probabilities, ptx_tokens");
-  EXPECT_EQ(error_of("{name: sft, reference: pass}"), "job.yaml:1:24: unknown key `reference` in the algorithm sft; accepted: name");
-  EXPECT_EQ(error_of("{name: ppo, reward: human}"), "job.yaml:1:32: `reward` is the string `human`; accepted: model, rule");
+  EXPECT_EQ(error_of("{name: sft, reference: pass}"),
+            "job.yaml:1:24: unknown key `reference` in the algorithm sft; accepted: name");
+  EXPECT_EQ(error_of("{name: ppo, reward: human}"),
+            "job.yaml:1:32: `reward` is the string `human`; accepted: model, rule");
   EXPECT_EQ(error_of("{name: ppo, reward_seconds: 1}"),
             "job.yaml:1:40: `reward_seconds` has no meaning here; accepted: only with `reward: rule`");
   EXPECT_EQ(error_of("{name: ppo, reward: rule, reward_seconds: -1}"),
@@ -77,13 +83,15 @@ TEST(ReadAlgorithm, NamesAMistake) {
             "job.yaml:1:41: `reference_decay` has no meaning here; accepted: only with `reference: averaged`");
   EXPECT_EQ(error_of("{name: ppo, reference: averaged, reference_decay: 1}"),
             "job.yaml:1:62: `reference_decay` must be a number from 0 to 0.999999999, not 1");
-  EXPECT_EQ(error_of("{name: dpo, reference: skip}"), "job.yaml:1:35: dpo needs its reference; accepted: pass, averaged");
+  EXPECT_EQ(error_of("{name: dpo, reference: skip}"),
+            "job.yaml:1:35: dpo needs its reference; accepted: pass, averaged");
   EXPECT_EQ(error_of("{name: ppo, ptx_tokens: 1.5}"),
             "job.yaml:1:36: `ptx_tokens` must be a whole number from 0 to 1000000000000, not 1.5");
 }
 
 const std::string roles = "\n  roles: [{name: actor}, {name: reward, head: scalar}]\n";
-const std::string generate = "    - {name: generate, kind: generate, role: actor, inputs: [prompts], outputs: [responses]}\n";
+const std::string generate =
+    "    - {name: generate, kind: generate, role: actor, inputs: [prompts], outputs: [responses]}\n";
 
 TEST(ReadAlgorithm, ReadsAGraph) {
   const Workflow workflow = read(R"(
@@ -101,9 +109,9 @@ TEST(ReadAlgorithm, ReadsAGraph) {
 )")
                                 .value();
   EXPECT_EQ(workflow.name, "custom");
-  EXPECT_THAT(workflow.roles,
-              ElementsAre(Role{"actor", Head::language_model, "", "", 0.0}, Role{"old", Head::language_model, "actor", "actor", 0.5},
-                          Role{"reward", Head::scalar, "", "", 0.0}));
+  EXPECT_THAT(workflow.roles, ElementsAre(Role{"actor", Head::language_model, "", "", 0.0},
+                                          Role{"old", Head::language_model, "actor", "actor", 0.5},
+                                          Role{"reward", Head::scalar, "", "", 0.0}));
   EXPECT_THAT(workflow.tasks.at(0).outputs, ElementsAre("a", "b"));
   EXPECT_EQ(workflow.tasks.at(1).sequences, (SequenceCount{SequenceCount::Per::prompt, 3}));
   EXPECT_EQ(workflow.tasks.at(4).time_per_sequence, base::Ticks(250'000'000));
@@ -118,7 +126,8 @@ TEST(ReadAlgorithm, NamesAMistakeInAGraph) {
   EXPECT_EQ(error_of("{tasks: []}"), "job.yaml:1:12: the algorithm needs the key `roles`");
   EXPECT_EQ(error_of("{roles: [], tasks: []}"), "job.yaml:1:20: `roles` is a list of 0; accepted: a list of 1 to 256");
   EXPECT_EQ(error_of("{roles: 3, tasks: []}"), "job.yaml:1:20: `roles` is 3; accepted: a list of 1 to 256");
-  EXPECT_EQ(error_of("{name: ppo, tasks: []}"), "job.yaml:1:13: unknown key `name` in the algorithm; accepted: roles, tasks");
+  EXPECT_EQ(error_of("{name: ppo, tasks: []}"),
+            "job.yaml:1:13: unknown key `name` in the algorithm; accepted: roles, tasks");
   EXPECT_EQ(error_of("{roles: [{name: a, decay: 0.5}], tasks: []}"),
             "job.yaml:1:38: `decay` has no meaning here; accepted: only with `averaged_from`");
   EXPECT_EQ(error_of("{roles: [{name: a, averaged_from: b}], tasks: []}"),
@@ -127,7 +136,8 @@ TEST(ReadAlgorithm, NamesAMistakeInAGraph) {
             "job.yaml:1:37: `head` of role `a` is the string `critic`; accepted: language_model, scalar");
   EXPECT_EQ(with_task("kind: evaluate"),
             "job.yaml:5:23: `kind` of task `t` is the string `evaluate`; accepted: generate, infer, train, rule");
-  EXPECT_EQ(with_task("role: actor"), "job.yaml:5:7: task `t` needs the key `kind`; accepted: generate, infer, train, rule");
+  EXPECT_EQ(with_task("role: actor"),
+            "job.yaml:5:7: task `t` needs the key `kind`; accepted: generate, infer, train, rule");
   EXPECT_EQ(with_task("kind: infer"), "job.yaml:5:7: task `t` has no role; accepted: a `role`, or the kind rule");
   EXPECT_EQ(with_task("kind: infer, role: critic"),
             "job.yaml:5:36: the role `critic` of task `t` is no role; accepted: one of actor, reward");
@@ -135,12 +145,14 @@ TEST(ReadAlgorithm, NamesAMistakeInAGraph) {
             "job.yaml:5:52: `inputs` of task `t` is the string `responses`; accepted: a list of keys");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: [responses, 3]"),
             "job.yaml:5:64: a key of `inputs` of task `t` is 3; accepted: a word");
-  EXPECT_EQ(with_task("kind: infer, role: reward, outputs: [scores, responses]"),
-            "job.yaml:5:62: the key `responses` is written by `generate` and `t`; accepted: one task that writes a key");
+  EXPECT_EQ(
+      with_task("kind: infer, role: reward, outputs: [scores, responses]"),
+      "job.yaml:5:62: the key `responses` is written by `generate` and `t`; accepted: one task that writes a key");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: [x], outputs: [x]"),
             "job.yaml:5:53: the tasks wait for each other: `t` reads from `t`; accepted: a graph without cycles");
-  EXPECT_EQ(with_task("kind: rule"),
-            "job.yaml:2:33: role `reward` is used by no task; accepted: roles that a task, or another role's start, uses");
+  EXPECT_EQ(
+      with_task("kind: rule"),
+      "job.yaml:2:33: role `reward` is used by no task; accepted: roles that a task, or another role's start, uses");
   EXPECT_EQ(with_task("kind: infer, role: reward, seconds: 1"),
             "job.yaml:5:53: `seconds` has no meaning here; accepted: only with `kind: rule`");
   EXPECT_EQ(with_task("kind: infer, role: reward, sequences: 0"),
@@ -164,14 +176,16 @@ TEST(ReadWorkload, FillsInDefaults) {
 
 TEST(ReadWorkload, ReadsEveryKey) {
   const Workload read =
-      workload(sound + ", samples_per_prompt: 16, mini_batch: 512, epochs: 2, steps_off_policy: 1, packing: false").value();
+      workload(sound + ", samples_per_prompt: 16, mini_batch: 512, epochs: 2, steps_off_policy: 1, packing: false")
+          .value();
   EXPECT_EQ(read.samples(), 2048);
   EXPECT_EQ(read.mini_batches, 4);
   EXPECT_EQ(read.optimizer_steps(), 8);
   EXPECT_EQ(read.steps_off_policy, 1);
   EXPECT_FALSE(read.packing);
   EXPECT_EQ(workload(sound + ", mini_batches: 8")->mini_batches, 8);
-  EXPECT_EQ(workload("prompts: 1, prompt_length: 1, response_length: {mean: 1060, sigma: 0.8, cap: 4096}")->response_length.longest(),
+  EXPECT_EQ(workload("prompts: 1, prompt_length: 1, response_length: {mean: 1060, sigma: 0.8, cap: 4096}")
+                ->response_length.longest(),
             4096);
 }
 
@@ -182,41 +196,50 @@ TEST(ReadWorkload, CountsSequences) {
   EXPECT_EQ(sequences_of(remax.tasks.at(1), read), 128);
   const Workflow preferences = find_algorithm("dpo")->make({});
   EXPECT_EQ(sequences_of(preferences.tasks.at(0), workload(sound).value()), 256);
-  for (const Task& task : preferences.tasks) EXPECT_EQ(sequences_together(task), task.kind == TaskKind::train ? 2 : 1) << task.name;
+  for (const Task& task : preferences.tasks)
+    EXPECT_EQ(sequences_together(task), task.kind == TaskKind::train ? 2 : 1) << task.name;
 }
 
 TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error("prompt_length: 1"), "job.yaml:1:11: the workload needs the key `prompts`");
-  EXPECT_EQ(workload_error("prompts: 1"),
-            "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or figures of them");
+  EXPECT_EQ(
+      workload_error("prompts: 1"),
+      "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or figures of them");
   EXPECT_THAT(workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
-              testing::HasSubstr("prompts of up to 2 tokens and responses of up to 16777215 are longer than 16777216 together"));
+              testing::HasSubstr(
+                  "prompts of up to 2 tokens and responses of up to 16777215 are longer than 16777216 together"));
   EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
-            "job.yaml:1:21: an iteration works on 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: 1000000000000 at most");
+            "job.yaml:1:21: an iteration works on 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: "
+            "1000000000000 at most");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
             "job.yaml:1:21: `prompts` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(workload_error("prompts: 1, prompt_length: x, response_length: 1"),
-            "job.yaml:1:39: `prompt_length` is the string `x`; accepted: a number of tokens, figures as in {p50: 800, p90: 2100}, or "
+            "job.yaml:1:39: `prompt_length` is the string `x`; accepted: a number of tokens, figures as in {p50: 800, "
+            "p90: 2100}, or "
             "{file: PATH}");
-  EXPECT_EQ(
-      workload_error(sound + ", prompt: 1"),
-      "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, samples_per_prompt, mini_batches, "
-      "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing");
+  EXPECT_EQ(workload_error(sound + ", prompt: 1"),
+            "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, "
+            "samples_per_prompt, mini_batches, "
+            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing");
   EXPECT_EQ(workload_error(sound + ", samples_per_prompt: 200000"),
             "job.yaml:1:88: `samples_per_prompt` must be a whole number from 1 to 131072, not 200000");
-  EXPECT_EQ(workload_error(sound + ", mini_batches: 129"), "job.yaml:1:82: `mini_batches` must be a whole number from 1 to 128, not 129");
+  EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),
+            "job.yaml:1:82: `mini_batches` must be a whole number from 1 to 128, not 129");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 100"),
             "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the samples of an iteration");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 64, mini_batches: 2"),
             "job.yaml:1:80: both `mini_batch` and `mini_batches` are there; accepted: either");
-  EXPECT_EQ(workload_error(sound + ", epochs: 0"), "job.yaml:1:76: `epochs` must be a whole number from 1 to 1000, not 0");
+  EXPECT_EQ(workload_error(sound + ", epochs: 0"),
+            "job.yaml:1:76: `epochs` must be a whole number from 1 to 1000, not 0");
   EXPECT_EQ(workload_error(sound + ", steps_off_policy: -1"),
             "job.yaml:1:86: `steps_off_policy` must be a whole number from 0 to 1000, not -1");
-  EXPECT_EQ(workload_error(sound + ", packing: yes"), "job.yaml:1:77: `packing` is the string `yes`; accepted: true or false");
+  EXPECT_EQ(workload_error(sound + ", packing: yes"),
+            "job.yaml:1:77: `packing` is the string `yes`; accepted: true or false");
 }
 
 TEST(WorkflowFile, TheExamplesOfTheHeaderAreAccepted) {
-  const std::string header = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/src/workflow/workflow_file.h").value();
+  const std::string header =
+      base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/src/workflow/workflow_file.h").value();
   int examples = 0;
   std::size_t next = 0;
   while ((next = header.find("\n//   ", next)) != std::string::npos) {
@@ -231,8 +254,9 @@ TEST(WorkflowFile, TheExamplesOfTheHeaderAreAccepted) {
     const base::Document document = base::parse_yaml(text, "example").value();
     const base::Node value = document.root().value(0);
     const bool is_algorithm = document.root().key(0) == "algorithm";
-    const std::string fault = is_algorithm ? (read_algorithm(value).ok() ? "" : base::to_text(read_algorithm(value).error()))
-                                           : (read_workload(value, "").ok() ? "" : base::to_text(read_workload(value, "").error()));
+    const std::string fault =
+        is_algorithm ? (read_algorithm(value).ok() ? "" : base::to_text(read_algorithm(value).error()))
+                     : (read_workload(value, "").ok() ? "" : base::to_text(read_workload(value, "").error()));
     EXPECT_EQ(fault, "") << text;
     ++examples;
   }

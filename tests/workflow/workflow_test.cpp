@@ -43,8 +43,8 @@ struct Parts {
 std::string fault_of(const Parts& parts) {
   const auto fault = find_fault(parts.roles, parts.tasks);
   if (!fault) return "no fault";
-  return std::string(fault->in_roles ? "role " : "task ") + std::to_string(fault->index) + " " + std::string(fault->key) + " " +
-         std::to_string(fault->item) + ": " + fault->message;
+  return std::string(fault->in_roles ? "role " : "task ") + std::to_string(fault->index) + " " +
+         std::string(fault->key) + " " + std::to_string(fault->item) + ": " + fault->message;
 }
 
 template <class Change>
@@ -58,9 +58,10 @@ Workflow workflow_of(const Parts& parts) { return make_workflow("custom", parts.
 
 TEST(Workflow, ResolvesKeysToEdges) {
   const Workflow workflow = workflow_of({});
-  EXPECT_THAT(workflow.data_edges, ElementsAre(DataEdge{TaskId(1), TaskId(0), {"responses"}}, DataEdge{TaskId(2), TaskId(0), {"scores"}},
-                                               DataEdge{TaskId(3), TaskId(0), {"kl"}}, DataEdge{TaskId(1), TaskId(2), {"responses"}},
-                                               DataEdge{TaskId(1), TaskId(3), {"responses"}}));
+  EXPECT_THAT(workflow.data_edges,
+              ElementsAre(DataEdge{TaskId(1), TaskId(0), {"responses"}}, DataEdge{TaskId(2), TaskId(0), {"scores"}},
+                          DataEdge{TaskId(3), TaskId(0), {"kl"}}, DataEdge{TaskId(1), TaskId(2), {"responses"}},
+                          DataEdge{TaskId(1), TaskId(3), {"responses"}}));
   EXPECT_THAT(workflow.order, ElementsAre(TaskId(1), TaskId(2), TaskId(3), TaskId(0)));
   EXPECT_THAT(predecessors(workflow, TaskId(0)), ElementsAre(TaskId(1), TaskId(2), TaskId(3)));
   EXPECT_THAT(predecessors(workflow, TaskId(1)), IsEmpty());
@@ -82,8 +83,10 @@ TEST(Workflow, SeveralKeysOfOneProducerAreOneEdge) {
 
 TEST(Workflow, TrainedWeightsAreWaitedFor) {
   const Workflow workflow = workflow_of({});
-  EXPECT_THAT(version_edges(workflow, 0), ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 1}));
-  EXPECT_THAT(version_edges(workflow, 2), ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 3}))
+  EXPECT_THAT(version_edges(workflow, 0),
+              ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 1}));
+  EXPECT_THAT(version_edges(workflow, 2),
+              ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 3}))
       << "only generation may be stale";
 }
 
@@ -91,8 +94,9 @@ TEST(Workflow, AMovingAverageWaitsForWhatItAverages) {
   Parts parts;
   parts.roles[1].averaged_from = "actor";
   parts.roles[1].decay = 0.99;
-  EXPECT_THAT(version_edges(workflow_of(parts), 1), ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 2},
-                                                                VersionEdge{TaskId(0), TaskId(3), 1}));
+  EXPECT_THAT(version_edges(workflow_of(parts), 1),
+              ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 2},
+                          VersionEdge{TaskId(0), TaskId(3), 1}));
 }
 
 TEST(Workflow, KindsHaveNames) {
@@ -129,16 +133,19 @@ TEST(WorkflowFault, Keys) {
             "task 0 inputs 2: the key `kl` stands twice; accepted: each key once");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[0].outputs = {"loss", ""}; }),
             "task 0 outputs 1: a key is empty or has a control character; accepted: a word");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
-            "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes a key");
+  EXPECT_EQ(
+      fault_after([](Parts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
+      "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes a key");
 }
 
 TEST(WorkflowFault, Cycles) {
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].inputs = {"loss"}; }),
-            "task 0 inputs 0: the tasks wait for each other: `train` reads from `generate`, which reads from `train`; accepted: a graph "
+            "task 0 inputs 0: the tasks wait for each other: `train` reads from `generate`, which reads from `train`; "
+            "accepted: a graph "
             "without cycles");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[2].inputs = {"scores"}; }),
-            "task 2 inputs 0: the tasks wait for each other: `judge` reads from `judge`; accepted: a graph without cycles")
+  EXPECT_EQ(
+      fault_after([](Parts& p) { p.tasks[2].inputs = {"scores"}; }),
+      "task 2 inputs 0: the tasks wait for each other: `judge` reads from `judge`; accepted: a graph without cycles")
       << "the training that is behind the cycle is not on it";
 }
 
@@ -153,7 +160,8 @@ TEST(WorkflowFault, Amounts) {
 
 TEST(WorkflowFault, Starts) {
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "act"; }),
-            "role 1 initialised_from 0: role `reference` is initialised from `act`, which is no role; accepted: one of actor, reference");
+            "role 1 initialised_from 0: role `reference` is initialised from `act`, which is no role; accepted: one of "
+            "actor, reference");
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "reference"; }),
             "role 1 initialised_from 0: role `reference` is initialised from itself; accepted: another role");
   EXPECT_EQ(fault_after([](Parts& p) {
@@ -171,10 +179,10 @@ TEST(WorkflowFault, Starts) {
 }
 
 TEST(WorkflowFault, AveragesAndUses) {
-  EXPECT_EQ(
-      fault_after([](Parts& p) { p.roles[1].averaged_from = "reference"; }),
-      "role 1 averaged_from 0: role `reference` is an average of `reference`, which is no trained role; accepted: a role with a train "
-      "task");
+  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].averaged_from = "reference"; }),
+            "role 1 averaged_from 0: role `reference` is an average of `reference`, which is no trained role; "
+            "accepted: a role with a train "
+            "task");
   EXPECT_EQ(fault_after([](Parts& p) {
               p.roles[1].averaged_from = "actor";
               p.tasks.push_back(task("again", TaskKind::train, "reference", {}, {}));
@@ -185,10 +193,12 @@ TEST(WorkflowFault, AveragesAndUses) {
               p.roles[1].decay = 1.0;
             }),
             "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0, less than 1");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].decay = 0.5; }),
-            "role 1 decay 0: role `reference` has a decay but is no average; accepted: both `averaged_from` and `decay`");
-  EXPECT_EQ(fault_after([](Parts& p) { p.roles.push_back(role("critic")); }),
-            "role 2 name 0: role `critic` is used by no task; accepted: roles that a task, or another role's start, uses");
+  EXPECT_EQ(
+      fault_after([](Parts& p) { p.roles[1].decay = 0.5; }),
+      "role 1 decay 0: role `reference` has a decay but is no average; accepted: both `averaged_from` and `decay`");
+  EXPECT_EQ(
+      fault_after([](Parts& p) { p.roles.push_back(role("critic")); }),
+      "role 2 name 0: role `critic` is used by no task; accepted: roles that a task, or another role's start, uses");
 }
 
 RC_GTEST_PROP(WorkflowProperty, OrderIsTopologicalOrThereIsACycle, ()) {
@@ -198,10 +208,11 @@ RC_GTEST_PROP(WorkflowProperty, OrderIsTopologicalOrThereIsACycle, ()) {
   const int count = *rc::gen::inRange(1, 9);
   for (int i = 0; i < count; ++i) {
     std::set<std::string> inputs;
-    for (const int from : *rc::gen::container<std::vector<int>>(*rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange(0, count)))
+    for (const int from :
+         *rc::gen::container<std::vector<int>>(*rc::gen::inRange<std::size_t>(0, 3), rc::gen::inRange(0, count)))
       inputs.insert("key" + std::to_string(from));
-    parts.tasks.push_back(
-        task("task" + std::to_string(i), TaskKind::infer, "actor", Keys(inputs.begin(), inputs.end()), {"key" + std::to_string(i)}));
+    parts.tasks.push_back(task("task" + std::to_string(i), TaskKind::infer, "actor", Keys(inputs.begin(), inputs.end()),
+                               {"key" + std::to_string(i)}));
   }
   const auto fault = find_fault(parts.roles, parts.tasks);
   RC_CLASSIFY(fault.has_value());

@@ -19,7 +19,9 @@ function bar(data: BreakdownData, row: Row): HTMLElement {
   row.amounts.forEach((amount, index) => {
     if (amount <= 0) return;
     const part = data.parts[index]!;
-    const piece = element("span", { title: `${part.name}: ${formatTime(amount, data.time_unit)}, ${formatShare(amount / total)}` });
+    const piece = element("span", {
+      title: `${part.name}: ${formatTime(amount, data.time_unit)}, ${formatShare(amount / total)}`,
+    });
     piece.style.width = `${(100 * amount) / total}%`;
     paintSwatch(piece, part);
     made.append(piece);
@@ -28,15 +30,29 @@ function bar(data: BreakdownData, row: Row): HTMLElement {
 }
 
 function table(data: BreakdownData): HTMLElement {
-  const head = element("tr", {}, element("th", {}, ""), ...data.parts.map((part) => element("th", { class: "number" }, part.name)));
+  const head = element(
+    "tr",
+    {},
+    element("th", {}, ""),
+    ...data.parts.map((part) => element("th", { class: "number" }, part.name)),
+  );
   const rows = data.rows.map((row) => {
     const total = wholeOf(row) || 1;
     const cells = row.amounts.map((amount) =>
-      element("td", { class: "number" }, formatTime(amount, data.time_unit), element("small", {}, formatShare(amount / total))),
+      element(
+        "td",
+        { class: "number" },
+        formatTime(amount, data.time_unit),
+        element("small", {}, formatShare(amount / total)),
+      ),
     );
     return element("tr", {}, element("th", { scope: "row" }, row.name), ...cells);
   });
-  return element("div", { class: "wide" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  return element(
+    "div",
+    { class: "wide" },
+    element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)),
+  );
 }
 
 export function breakdownSection(data: BreakdownData): HTMLElement {
@@ -46,7 +62,12 @@ export function breakdownSection(data: BreakdownData): HTMLElement {
     return element("span", { class: "key" }, swatch, part.name);
   });
   const rows = data.rows.map((row, index) => {
-    const shown = element("div", { class: "stack-row" }, element("span", { class: "stack-name" }, row.name), bar(data, row));
+    const shown = element(
+      "div",
+      { class: "stack-row" },
+      element("span", { class: "stack-name" }, row.name),
+      bar(data, row),
+    );
     shown.hidden = index >= mostRows;
     return shown;
   });

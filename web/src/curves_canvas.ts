@@ -1,5 +1,5 @@
-// What lanes hold over time, below their chart and in step with it: a band from the least to the most held on any lane, the curve of the
-// lane that is looked at (else of the fullest), and its capacity.
+// What lanes hold over time, below their chart and in step with it: a band from the least to the most held on any lane,
+// the curve of the lane that is looked at (else of the fullest), and its capacity.
 
 import { ChartState } from "./chart_state";
 import { Curve } from "./data";
@@ -59,11 +59,15 @@ function rangeOf(curve: Curve, from: number, to: number, columns: number): Range
 
 const cells = 8192;
 
-// The least and the most held on any lane: over the whole time in cells, of which a column of a wide view takes several.
+// The least and the most held on any lane: over the whole time in cells, of which a column of a wide view takes
+// several.
 class Band {
   private readonly whole: Range;
 
-  constructor(private readonly curves: Curve[], private readonly end: number) {
+  constructor(
+    private readonly curves: Curve[],
+    private readonly end: number,
+  ) {
     this.whole = this.envelope(0, end, cells);
   }
 
@@ -137,7 +141,10 @@ export class CurvesCanvas {
     const { from, to } = state.view;
     const shown = this.curves.indexOf(this.shown(state));
     if (this.band) this.drawBand(context, layout, this.band.range(from, to, columns), colors);
-    else this.curves.forEach((curve) => this.drawCurve(context, layout, rangeOf(curve, from, to, columns), colors.faint, 0.35, false));
+    else
+      this.curves.forEach((curve) =>
+        this.drawCurve(context, layout, rangeOf(curve, from, to, columns), colors.faint, 0.35, false),
+      );
     this.drawCurve(context, layout, rangeOf(this.curves[shown]!, from, to, columns), colors.accent, 1, true);
     this.drawCapacity(context, layout, this.curves[shown]!, colors);
     this.drawCaption(context, state, layout, shown, colors);
@@ -158,8 +165,16 @@ export class CurvesCanvas {
     }
   }
 
-  // A ribbon from the least to the most of each column: where a curve jumps within columns, stroking it would cost more than all bars.
-  private drawCurve(context: CanvasRenderingContext2D, layout: Layout, range: Range, color: string, alpha: number, filled: boolean): void {
+  // A ribbon from the least to the most of each column: where a curve jumps within columns, stroking it would cost more
+  // than all bars.
+  private drawCurve(
+    context: CanvasRenderingContext2D,
+    layout: Layout,
+    range: Range,
+    color: string,
+    alpha: number,
+    filled: boolean,
+  ): void {
     const left = layout.plotLeft;
     const columns = range.most.length;
     const half = filled ? 0.8 : 0.5;
@@ -180,7 +195,8 @@ export class CurvesCanvas {
     if (filled) {
       context.beginPath();
       context.moveTo(left, bottom);
-      for (let column = 0; column < columns; ++column) context.lineTo(left + column + 0.5, this.y(range.least[column]!));
+      for (let column = 0; column < columns; ++column)
+        context.lineTo(left + column + 0.5, this.y(range.least[column]!));
       context.lineTo(left + columns, bottom);
       context.globalAlpha = 0.12;
       context.fill();
@@ -191,8 +207,10 @@ export class CurvesCanvas {
   private drawBand(context: CanvasRenderingContext2D, layout: Layout, range: Range, colors: Ink): void {
     const columns = range.most.length;
     context.beginPath();
-    for (let column = 0; column < columns; ++column) context.lineTo(layout.plotLeft + column + 0.5, this.y(range.most[column]!));
-    for (let column = columns - 1; column >= 0; --column) context.lineTo(layout.plotLeft + column + 0.5, this.y(range.least[column]!));
+    for (let column = 0; column < columns; ++column)
+      context.lineTo(layout.plotLeft + column + 0.5, this.y(range.most[column]!));
+    for (let column = columns - 1; column >= 0; --column)
+      context.lineTo(layout.plotLeft + column + 0.5, this.y(range.least[column]!));
     context.fillStyle = colors.faint;
     context.globalAlpha = 0.22;
     context.fill();
@@ -216,7 +234,13 @@ export class CurvesCanvas {
     context.fillText(text, layout.plotLeft + layout.plotWidth - 2, y > 14 ? y - 8 : y + 9);
   }
 
-  private drawCaption(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, shown: number, colors: Ink): void {
+  private drawCaption(
+    context: CanvasRenderingContext2D,
+    state: ChartState,
+    layout: Layout,
+    shown: number,
+    colors: Ink,
+  ): void {
     const curve = this.curves[shown]!;
     const lane = state.gantt.lanes[curve.lane]!.name;
     const fullest = shown === this.fullest ? ` (the fullest ${state.gantt.data.lane_noun})` : "";

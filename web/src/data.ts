@@ -1,4 +1,5 @@
-// The report as it stands in the page (schemas/report@1.json), and its decoding into columns that are quick to draw from.
+// The report as it stands in the page (schemas/report@1.json), and its decoding into columns that are quick to draw
+// from.
 
 export interface Category {
   name: string;
@@ -146,7 +147,18 @@ export function decodeGantt(data: GanttData): Gantt {
     value: Float64Array.from(curve.value),
     capacity: curve.capacity,
   }));
-  return { data, end: data.end, lanes, begin, finish, category: Uint16Array.from(data.category), laneOf, from, to, curves };
+  return {
+    data,
+    end: data.end,
+    lanes,
+    begin,
+    finish,
+    category: Uint16Array.from(data.category),
+    laneOf,
+    from,
+    to,
+    curves,
+  };
 }
 
 // The first bar of the lane that ends after `time`; lane.last where none does.

@@ -27,7 +27,12 @@ export function button(text: string, label: string, action: () => void): HTMLBut
 }
 
 // Context of a canvas whose pixels are those of the screen; units stay CSS pixels.
-export function sizeCanvas(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): CanvasRenderingContext2D {
+export function sizeCanvas(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  ratio: number,
+): CanvasRenderingContext2D {
   const deviceWidth = Math.max(1, Math.round(width * ratio));
   const deviceHeight = Math.max(1, Math.round(height * ratio));
   if (canvas.width !== deviceWidth) canvas.width = deviceWidth;

@@ -73,7 +73,15 @@ export class GanttCanvas {
     }
   }
 
-  private drawLanes(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, colors: Ink, ratio: number, first: number, last: number): void {
+  private drawLanes(
+    context: CanvasRenderingContext2D,
+    state: ChartState,
+    layout: Layout,
+    colors: Ink,
+    ratio: number,
+    first: number,
+    last: number,
+  ): void {
     const columns = Math.round(layout.plotWidth * ratio);
     if (last <= first) return;
     this.makeRoom(columns, 2 * (last - first));
@@ -81,7 +89,16 @@ export class GanttCanvas {
     const pixels = new Uint32Array(this.image.data.buffer);
     for (let lane = first; lane < last; ++lane) {
       const line = 2 * columns * (lane - first);
-      this.raster.draw(state.gantt, state.gantt.lanes[lane]!, state.view.from, state.view.to, look, state.found, pixels, line);
+      this.raster.draw(
+        state.gantt,
+        state.gantt.lanes[lane]!,
+        state.view.from,
+        state.view.to,
+        look,
+        state.found,
+        pixels,
+        line,
+      );
     }
     this.lines.getContext("2d", { alpha: false })?.putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = false;
@@ -90,7 +107,17 @@ export class GanttCanvas {
       const upper = Math.round(layout.laneHeight * upperShare);
       const line = 2 * (lane - first);
       context.drawImage(this.lines, 0, line, columns, 1, layout.plotLeft, top, layout.plotWidth, upper);
-      context.drawImage(this.lines, 0, line + 1, columns, 1, layout.plotLeft, top + upper, layout.plotWidth, layout.laneHeight - upper);
+      context.drawImage(
+        this.lines,
+        0,
+        line + 1,
+        columns,
+        1,
+        layout.plotLeft,
+        top + upper,
+        layout.plotWidth,
+        layout.laneHeight - upper,
+      );
     }
   }
 
@@ -102,7 +129,13 @@ export class GanttCanvas {
     this.lines.height = lines;
   }
 
-  private drawLabels(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, first: number, last: number): void {
+  private drawLabels(
+    context: CanvasRenderingContext2D,
+    state: ChartState,
+    layout: Layout,
+    first: number,
+    last: number,
+  ): void {
     if (layout.laneHeight < leastLabelHeight) return;
     const { gantt, view } = state;
     const least = (14 * (view.to - view.from)) / layout.plotWidth; // time of the narrowest bar that holds a label
@@ -114,7 +147,12 @@ export class GanttCanvas {
       const middle = axisHeight + layout.laneTop[index]! - state.scroll + layout.laneHeight / 2 + 0.5;
       for (let bar = firstBarAfter(gantt, lane, view.from); bar < lane.last && gantt.begin[bar]! < view.to; ++bar) {
         const category = gantt.category[bar]!;
-        if (gantt.finish[bar]! - gantt.begin[bar]! < least || !state.visible[category] || gantt.data.categories[category]!.idle) continue;
+        if (
+          gantt.finish[bar]! - gantt.begin[bar]! < least ||
+          !state.visible[category] ||
+          gantt.data.categories[category]!.idle
+        )
+          continue;
         if (state.found && !state.found[bar]) continue;
         const left = Math.max(xOf(layout, state, gantt.begin[bar]!), layout.plotLeft);
         const right = Math.min(xOf(layout, state, gantt.finish[bar]!), layout.plotLeft + layout.plotWidth);
@@ -127,7 +165,14 @@ export class GanttCanvas {
     context.font = textFont;
   }
 
-  private drawNames(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, colors: Ink, first: number, last: number): void {
+  private drawNames(
+    context: CanvasRenderingContext2D,
+    state: ChartState,
+    layout: Layout,
+    colors: Ink,
+    first: number,
+    last: number,
+  ): void {
     const { gantt } = state;
     context.fillStyle = colors.ground;
     context.fillRect(0, axisHeight, layout.plotLeft - 4, layout.height);
@@ -138,7 +183,10 @@ export class GanttCanvas {
       const isLooked = looked !== undefined && gantt.laneOf[looked] === lane;
       if (!isLooked && (lane % every !== 0 || gantt.lanes[lane]!.name === "")) continue;
       context.fillStyle = isLooked ? colors.text : colors.faint;
-      const middle = Math.max(axisHeight + layout.laneTop[lane]! - state.scroll + layout.laneHeight / 2, axisHeight + 6);
+      const middle = Math.max(
+        axisHeight + layout.laneTop[lane]! - state.scroll + layout.laneHeight / 2,
+        axisHeight + 6,
+      );
       context.fillText(shorten(gantt.lanes[lane]!.name, layout.plotLeft - 14), layout.plotLeft - 9, middle);
     }
   }
@@ -148,7 +196,8 @@ export class GanttCanvas {
     context.beginPath();
     context.rect(layout.plotLeft, axisHeight, layout.plotWidth, layout.height);
     context.clip();
-    if (state.hovered !== undefined && state.hovered !== state.selected) outline(context, state, layout, state.hovered, colors.faint, 1);
+    if (state.hovered !== undefined && state.hovered !== state.selected)
+      outline(context, state, layout, state.hovered, colors.faint, 1);
     const bar = state.selected;
     if (bar !== undefined) {
       const partner = state.gantt.data.partner?.[bar] ?? -1;
@@ -179,7 +228,14 @@ function lanesInView(state: ChartState, layout: Layout): [number, number] {
   return [first, last];
 }
 
-function outline(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, bar: number, color: string, width: number): void {
+function outline(
+  context: CanvasRenderingContext2D,
+  state: ChartState,
+  layout: Layout,
+  bar: number,
+  color: string,
+  width: number,
+): void {
   const left = xOf(layout, state, state.gantt.begin[bar]!);
   const right = Math.max(xOf(layout, state, state.gantt.finish[bar]!), left + 2);
   const top = axisHeight + layout.laneTop[state.gantt.laneOf[bar]!]! - state.scroll;
@@ -189,8 +245,14 @@ function outline(context: CanvasRenderingContext2D, state: ChartState, layout: L
 }
 
 function arrow(context: CanvasRenderingContext2D, state: ChartState, layout: Layout, from: number, to: number): void {
-  const y = (bar: number) => axisHeight + layout.laneTop[state.gantt.laneOf[bar]!]! - state.scroll + layout.laneHeight / 2;
-  const [x1, y1, x2, y2] = [xOf(layout, state, state.gantt.finish[from]!), y(from), xOf(layout, state, state.gantt.begin[to]!), y(to)];
+  const y = (bar: number) =>
+    axisHeight + layout.laneTop[state.gantt.laneOf[bar]!]! - state.scroll + layout.laneHeight / 2;
+  const [x1, y1, x2, y2] = [
+    xOf(layout, state, state.gantt.finish[from]!),
+    y(from),
+    xOf(layout, state, state.gantt.begin[to]!),
+    y(to),
+  ];
   const bend = Math.max(10, Math.min(40, Math.abs(x2 - x1) / 2));
   context.lineWidth = 1.5;
   context.beginPath();

@@ -39,7 +39,8 @@ export class GanttSection {
     this.painter = new GanttCanvas(this.canvas);
     this.gutter = gutterWidth(gantt);
     const hasCurves = gantt.curves.length > 0;
-    if (hasCurves) this.curves = new CurvesCanvas(this.curvesCanvas, gantt.curves, gantt.end, data.curves.name, data.curves.unit);
+    if (hasCurves)
+      this.curves = new CurvesCanvas(this.curvesCanvas, gantt.curves, gantt.end, data.curves.name, data.curves.unit);
     this.canvas.setAttribute(
       "aria-label",
       `${data.title}: ${gantt.begin.length} bars on ${gantt.lanes.length} lanes over ${formatTime(gantt.end, data.time_unit)}. ` +
@@ -48,7 +49,14 @@ export class GanttSection {
     this.curvesCanvas.setAttribute("aria-label", `${data.curves.name} over time`);
     const toolbar = new Toolbar(this.state);
     const panel = new Panel(this.state, this.curves);
-    this.stage = element("div", { class: "stage" }, this.canvas, ...(hasCurves ? [this.curvesCanvas] : []), this.cursor, this.tooltip);
+    this.stage = element(
+      "div",
+      { class: "stage" },
+      this.canvas,
+      ...(hasCurves ? [this.curvesCanvas] : []),
+      this.cursor,
+      this.tooltip,
+    );
     this.node = element(
       "section",
       { class: "gantt" },
@@ -58,7 +66,12 @@ export class GanttSection {
       element("div", { class: "chart" }, this.stage, panel.node),
     );
     this.layout = layOut(this.state, 600, this.gutter, false);
-    new PointerInput(this.canvas, this.state, () => this.layout, (bar, x, y) => this.showTooltip(bar, x, y));
+    new PointerInput(
+      this.canvas,
+      this.state,
+      () => this.layout,
+      (bar, x, y) => this.showTooltip(bar, x, y),
+    );
     listenToKeys(this.canvas, this.state, {
       details: () => panel.focus(),
       search: () => toolbar.focus(),
@@ -126,7 +139,8 @@ export class GanttSection {
     const top = this.layout.laneTop[gantt.laneOf[selected]!]!;
     const seen = this.layout.height - axisHeight;
     if (top < this.state.scroll) this.state.scroll = top;
-    if (top + this.layout.laneHeight > this.state.scroll + seen) this.state.scroll = top + this.layout.laneHeight + 4 - seen;
+    if (top + this.layout.laneHeight > this.state.scroll + seen)
+      this.state.scroll = top + this.layout.laneHeight + 4 - seen;
   }
 
   private placeCursor(): void {

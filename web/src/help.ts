@@ -28,12 +28,20 @@ const gestures: [string, string][] = [
 ];
 
 function list(title: string, rows: [string, string][]): HTMLElement {
-  const items = rows.flatMap(([key, meaning]) => [element("dt", {}, element("kbd", {}, key)), element("dd", {}, meaning)]);
+  const items = rows.flatMap(([key, meaning]) => [
+    element("dt", {}, element("kbd", {}, key)),
+    element("dd", {}, meaning),
+  ]);
   return element("div", {}, element("h3", {}, title), element("dl", { class: "keys-list" }, ...items));
 }
 
 export function helpDialog(): HTMLDialogElement {
-  const dialog = element("dialog", { "aria-label": "keys and gestures" }, list("Keys, in a chart", keys), list("Mouse and touch", gestures));
+  const dialog = element(
+    "dialog",
+    { "aria-label": "keys and gestures" },
+    list("Keys, in a chart", keys),
+    list("Mouse and touch", gestures),
+  );
   dialog.append(button("Close", "close the help (Escape)", () => dialog.close()));
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();

@@ -48,7 +48,7 @@ function setLaneHeight(state: ChartState, height: number): true {
 function zoomBy(state: ChartState, factor: number): true {
   const { view, gantt, selected } = state;
   const middle = selected !== undefined ? (gantt.begin[selected]! + gantt.finish[selected]!) / 2 : -1;
-  view.zoom(factor, middle >= view.from && middle <= view.to ? middle : view.cursor ?? (view.from + view.to) / 2);
+  view.zoom(factor, middle >= view.from && middle <= view.to ? middle : (view.cursor ?? (view.from + view.to) / 2));
   return true;
 }
 
@@ -71,11 +71,11 @@ function act(state: ChartState, actions: KeyActions, event: KeyboardEvent): bool
     case "-":
       return zoomBy(state, 1 / 1.5);
     case "0":
-      return view.all(), true;
+      return (view.all(), true);
     case "Home":
-      return view.set(0, view.to - view.from), true;
+      return (view.set(0, view.to - view.from), true);
     case "End":
-      return view.set(view.end - (view.to - view.from), view.end), true;
+      return (view.set(view.end - (view.to - view.from), view.end), true);
     case "[":
       return setLaneHeight(state, state.laneHeight - (state.laneHeight > 8 ? 3 : 1));
     case "]":
@@ -84,19 +84,19 @@ function act(state: ChartState, actions: KeyActions, event: KeyboardEvent): bool
       return goTo(state, neighbour(state, event.shiftKey ? -1 : 1));
     case "Escape":
       if (state.selected === undefined) return false;
-      return state.select(undefined), true;
+      return (state.select(undefined), true);
     case "Enter":
       if (state.selected === undefined) return false;
-      return actions.details(), true;
+      return (actions.details(), true);
     case "f":
       if (state.selected === undefined) return false;
-      return view.set(state.gantt.begin[state.selected]!, state.gantt.finish[state.selected]!), zoomBy(state, 1 / 3);
+      return (view.set(state.gantt.begin[state.selected]!, state.gantt.finish[state.selected]!), zoomBy(state, 1 / 3));
     case "n":
-      return actions.nextFound(1), true;
+      return (actions.nextFound(1), true);
     case "N":
-      return actions.nextFound(-1), true;
+      return (actions.nextFound(-1), true);
     case "/":
-      return actions.search(), true;
+      return (actions.search(), true);
     default:
       return false;
   }

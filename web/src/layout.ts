@@ -75,7 +75,8 @@ export function laneAt(layout: Layout, state: ChartState, y: number): number | u
   const inLanes = y - axisHeight + state.scroll;
   if (y < axisHeight) return undefined;
   for (let lane = layout.laneTop.length - 2; lane >= 0; --lane) {
-    if (layout.laneTop[lane]! <= inLanes) return inLanes < layout.laneTop[lane]! + layout.laneHeight + 3 ? lane : undefined;
+    if (layout.laneTop[lane]! <= inLanes)
+      return inLanes < layout.laneTop[lane]! + layout.laneHeight + 3 ? lane : undefined;
   }
   return undefined;
 }

@@ -14,7 +14,12 @@ export function paintSwatch(swatch: HTMLElement, colors: { color: string; dark: 
 function entry(state: ChartState, category: Category, index: number): HTMLElement {
   const swatch = element("span", { class: category.idle ? "swatch low" : "swatch" });
   paintSwatch(swatch, category);
-  const made = element("button", { type: "button", class: "chip", "aria-pressed": "true", title: `show or hide: ${category.name}` }, swatch, category.name);
+  const made = element(
+    "button",
+    { type: "button", class: "chip", "aria-pressed": "true", title: `show or hide: ${category.name}` },
+    swatch,
+    category.name,
+  );
   made.addEventListener("click", () => {
     state.visible[index] = !state.visible[index];
     made.setAttribute("aria-pressed", String(state.visible[index]));
@@ -25,8 +30,14 @@ function entry(state: ChartState, category: Category, index: number): HTMLElemen
 
 export function legend(state: ChartState): HTMLElement {
   const entries = (idle: boolean) =>
-    state.gantt.data.categories.flatMap((category, index) => (category.idle === idle ? [entry(state, category, index)] : []));
-  const made = element("div", { class: "legend", role: "group", "aria-label": "legend: show or hide kinds of bars" }, ...entries(false));
+    state.gantt.data.categories.flatMap((category, index) =>
+      category.idle === idle ? [entry(state, category, index)] : [],
+    );
+  const made = element(
+    "div",
+    { class: "legend", role: "group", "aria-label": "legend: show or hide kinds of bars" },
+    ...entries(false),
+  );
   const idle = entries(true);
   if (idle.length > 0) made.append(element("span", { class: "legend-word" }, "idle:"), ...idle);
   return made;

@@ -32,17 +32,25 @@ function marksOf(scale: Scale): number[] {
 }
 
 function draw(data: CurvesData): SVGElement {
-  const xs = scaleOf(data.series.flatMap((series) => series.x), false);
+  const xs = scaleOf(
+    data.series.flatMap((series) => series.x),
+    false,
+  );
   const all = data.series.flatMap((series) => series.y);
   const ys = scaleOf(all, Math.min(...all) < 0.6 * Math.max(...all));
   const x = (value: number) => left + ((right - left) * (value - xs.least)) / (xs.most - xs.least || 1);
   const y = (value: number) => bottom - ((bottom - top) * (value - ys.least)) / (ys.most - ys.least || 1);
-  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${data.title}: ${data.y} over ${data.x}` });
+  const svg = svgElement("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    role: "img",
+    "aria-label": `${data.title}: ${data.y} over ${data.x}`,
+  });
   for (const mark of marksOf(ys)) {
     svg.append(svgElement("line", { x1: left, x2: right, y1: y(mark), y2: y(mark), class: "grid" }));
     svg.append(svgElement("text", { x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, formatNumber(mark, 4)));
   }
-  for (const mark of marksOf(xs)) svg.append(svgElement("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, formatNumber(mark, 4)));
+  for (const mark of marksOf(xs))
+    svg.append(svgElement("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, formatNumber(mark, 4)));
   svg.append(svgElement("text", { x: (left + right) / 2, y: height - 6, "text-anchor": "middle" }, data.x));
   svg.append(svgElement("text", { x: left - 8, y: 13, "text-anchor": "start" }, data.y));
   for (const series of data.series) {
@@ -51,7 +59,13 @@ function draw(data: CurvesData): SVGElement {
     svg.append(svgElement("polyline", { points, stroke: color, fill: "none", "stroke-width": 2 }));
     series.x.forEach((value, i) => {
       const dot = svgElement("circle", { cx: x(value), cy: y(series.y[i]!), r: 3, fill: color });
-      dot.append(svgElement("title", {}, `${series.name}, ${data.x} ${formatNumber(value, 6)}: ${formatNumber(series.y[i]!, 6)}`));
+      dot.append(
+        svgElement(
+          "title",
+          {},
+          `${series.name}, ${data.x} ${formatNumber(value, 6)}: ${formatNumber(series.y[i]!, 6)}`,
+        ),
+      );
       svg.append(dot);
     });
   }
@@ -60,13 +74,24 @@ function draw(data: CurvesData): SVGElement {
     const [cx, cy] = [x(series.x[mark.point]!), y(series.y[mark.point]!)];
     svg.append(svgElement("circle", { cx, cy, r: 6, class: "mark" }));
     const anchor = cx > (left + right) / 2 ? "end" : "start";
-    svg.append(svgElement("text", { x: cx + (anchor === "end" ? -10 : 10), y: Math.max(cy - 12, top), "text-anchor": anchor, class: "mark-text" }, mark.text));
+    svg.append(
+      svgElement(
+        "text",
+        { x: cx + (anchor === "end" ? -10 : 10), y: Math.max(cy - 12, top), "text-anchor": anchor, class: "mark-text" },
+        mark.text,
+      ),
+    );
   }
   return svg;
 }
 
 function table(data: CurvesData): HTMLElement {
-  const head = element("tr", {}, element("th", { class: "number" }, data.x), ...data.series.map((series) => element("th", { class: "number" }, series.name)));
+  const head = element(
+    "tr",
+    {},
+    element("th", { class: "number" }, data.x),
+    ...data.series.map((series) => element("th", { class: "number" }, series.name)),
+  );
   const inputs = [...new Set(data.series.flatMap((series) => series.x))].sort((a, b) => a - b);
   const rows = inputs.map((input) => {
     const cells = data.series.map((series) => {
@@ -75,7 +100,11 @@ function table(data: CurvesData): HTMLElement {
     });
     return element("tr", {}, element("th", { class: "number", scope: "row" }, formatNumber(input, 6)), ...cells);
   });
-  return element("div", { class: "wide" }, element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
+  return element(
+    "div",
+    { class: "wide" },
+    element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)),
+  );
 }
 
 export function lineChartSection(data: CurvesData): HTMLElement {

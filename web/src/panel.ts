@@ -42,7 +42,10 @@ function partnerRows(state: ChartState, bar: number): HTMLElement[] {
   return [
     ...row("the same bar", barLink(state, partner)),
     ...row("starts there", signed(gantt.begin[partner]! - gantt.begin[bar]!)),
-    ...row("lasts there", signed(gantt.finish[partner]! - gantt.begin[partner]! - (gantt.finish[bar]! - gantt.begin[bar]!))),
+    ...row(
+      "lasts there",
+      signed(gantt.finish[partner]! - gantt.begin[partner]! - (gantt.finish[bar]! - gantt.begin[bar]!)),
+    ),
   ];
 }
 
@@ -81,7 +84,10 @@ export class Panel {
   private readonly spoken = element("div", { class: "unseen", "aria-live": "polite" });
   private shown: number | undefined | "nothing" = "nothing";
 
-  constructor(private readonly state: ChartState, private readonly curves: CurvesCanvas | undefined) {
+  constructor(
+    private readonly state: ChartState,
+    private readonly curves: CurvesCanvas | undefined,
+  ) {
     state.onChange(() => this.update());
     this.update();
   }
@@ -96,7 +102,10 @@ export class Panel {
     this.shown = bar;
     if (bar === undefined) {
       this.spoken.textContent = "";
-      this.node.replaceChildren(element("p", { class: "hint" }, "Click a bar for its numbers, or press Tab in the chart. ? lists all keys."), this.spoken);
+      this.node.replaceChildren(
+        element("p", { class: "hint" }, "Click a bar for its numbers, or press Tab in the chart. ? lists all keys."),
+        this.spoken,
+      );
       return;
     }
     const { gantt } = this.state;

@@ -20,7 +20,8 @@ export function barAt(state: ChartState, layout: Layout, x: number, y: number): 
   for (let bar = firstBarAfter(gantt, lane, time - grab); bar < lane.last && gantt.begin[bar]! <= time + grab; ++bar) {
     if (!state.visible[gantt.category[bar]!]) continue;
     const distance = Math.max(gantt.begin[bar]! - time, time - gantt.finish[bar]!, 0);
-    if (distance < nearestDistance || (distance === 0 && nearestDistance === 0)) [nearest, nearestDistance] = [bar, distance];
+    if (distance < nearestDistance || (distance === 0 && nearestDistance === 0))
+      [nearest, nearestDistance] = [bar, distance];
   }
   return nearest;
 }
@@ -91,12 +92,17 @@ export class PointerInput {
     this.state.view.zoom(factor, timeAt(layout, this.state, resting.x));
   }
 
-  // Zooms where the chart has the focus or Ctrl is held (which is what pinching a touchpad sends); else the page keeps its wheel.
+  // Zooms where the chart has the focus or Ctrl is held (which is what pinching a touchpad sends); else the page keeps
+  // its wheel.
   private wheel(event: WheelEvent): void {
     const layout = this.layout();
     const { view } = this.state;
     const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-    if (event.ctrlKey || event.metaKey || (document.activeElement === this.canvas && Math.abs(event.deltaY) > Math.abs(sideways))) {
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      (document.activeElement === this.canvas && Math.abs(event.deltaY) > Math.abs(sideways))
+    ) {
       const speed = event.ctrlKey && Math.abs(event.deltaY) < 40 ? 0.01 : 0.0018;
       view.zoom(Math.exp(-event.deltaY * speed), timeAt(layout, this.state, event.offsetX));
     } else if (Math.abs(sideways) > 0 && Math.abs(sideways) >= Math.abs(event.deltaY) * (event.shiftKey ? 0 : 1)) {

@@ -1,5 +1,5 @@
-// A lane as one line of pixels: each pixel is the mixture of the bars in it by the share that they cover, so that a hundred thousand bars
-// on a screen cost one walk over them and neither flicker nor vanish, however narrow they are.
+// A lane as one line of pixels: each pixel is the mixture of the bars in it by the share that they cover, so that a
+// hundred thousand bars on a screen cost one walk over them and neither flicker nor vanish, however narrow they are.
 
 import { firstBarAfter, Gantt, Lane } from "./data";
 
@@ -71,8 +71,18 @@ export class LaneRaster {
     this.idle = new Sums(columns + 1);
   }
 
-  // Writes two lines of pixels (red in the lowest byte) at `offset`: the upper one has the work only, the lower one the idle time as well.
-  draw(gantt: Gantt, lane: Lane, from: number, to: number, look: Look, found: Uint8Array | undefined, out: Uint32Array, offset: number): void {
+  // Writes two lines of pixels (red in the lowest byte) at `offset`: the upper one has the work only, the lower one the
+  // idle time as well.
+  draw(
+    gantt: Gantt,
+    lane: Lane,
+    from: number,
+    to: number,
+    look: Look,
+    found: Uint8Array | undefined,
+    out: Uint32Array,
+    offset: number,
+  ): void {
     this.work.values.fill(0);
     this.idle.values.fill(0);
     const scale = this.columns / (to - from);
@@ -100,7 +110,11 @@ export class LaneRaster {
       const green = work[i + 1]!;
       const blue = work[i + 2]!;
       const workRest = Math.max(1 - work[i + 3]!, 0);
-      out[offset + column] = pack(red + groundRed * workRest, green + groundGreen * workRest, blue + groundBlue * workRest);
+      out[offset + column] = pack(
+        red + groundRed * workRest,
+        green + groundGreen * workRest,
+        blue + groundBlue * workRest,
+      );
       const rest = Math.max(workRest - idle[i + 3]!, 0);
       out[offset + this.columns + column] = pack(
         red + idle[i]! + groundRed * rest,

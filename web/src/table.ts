@@ -14,11 +14,17 @@ function compare(a: string, b: string, number: boolean): number {
 }
 
 function bodyRow(data: TableData, index: number, goTo: (bar: number) => void): HTMLElement {
-  const cells = data.rows[index]!.map((text, column) => element("td", data.columns[column]!.number ? { class: "number" } : {}, text));
+  const cells = data.rows[index]!.map((text, column) =>
+    element("td", data.columns[column]!.number ? { class: "number" } : {}, text),
+  );
   const row = element("tr", data.marked.includes(index) ? { class: "marked" } : {}, ...cells);
   const bar = data.bars?.[index] ?? -1;
   if (bar < 0) return row;
-  const link = element("button", { type: "button", class: "row-link", title: "show in the chart" }, ...(cells[0]?.childNodes ?? []));
+  const link = element(
+    "button",
+    { type: "button", class: "row-link", title: "show in the chart" },
+    ...(cells[0]?.childNodes ?? []),
+  );
   link.addEventListener("click", () => goTo(bar));
   cells[0]?.append(link);
   return row;
@@ -34,7 +40,9 @@ export function tableSection(data: TableData, goTo: (bar: number) => void): HTML
     sort.addEventListener("click", () => {
       order = { column: index, descending: order?.column === index && !order.descending };
       const sign = order.descending ? -1 : 1;
-      const sorted = rows.map((_, row) => row).sort((a, b) => sign * compare(data.rows[a]![index]!, data.rows[b]![index]!, column.number));
+      const sorted = rows
+        .map((_, row) => row)
+        .sort((a, b) => sign * compare(data.rows[a]![index]!, data.rows[b]![index]!, column.number));
       body.append(...sorted.map((row) => rows[row]!));
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", order.descending ? "descending" : "ascending");

@@ -6,7 +6,11 @@ import { Search } from "./words";
 
 export class Toolbar {
   readonly node: HTMLElement;
-  private readonly input = element("input", { type: "search", placeholder: "search bars", "aria-label": "search bars by name, kind or lane" });
+  private readonly input = element("input", {
+    type: "search",
+    placeholder: "search bars",
+    "aria-label": "search bars by name, kind or lane",
+  });
   private readonly count = element("output", { class: "count" });
   private readonly search: Search;
 

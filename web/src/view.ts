@@ -7,7 +7,10 @@ export class View {
   private readonly listeners: (() => void)[] = [];
   private readonly pointers: (() => void)[] = [];
 
-  constructor(readonly end: number, private readonly least: number) {
+  constructor(
+    readonly end: number,
+    private readonly least: number,
+  ) {
     this.to = end;
   }
 

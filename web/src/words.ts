@@ -37,14 +37,18 @@ function patternOf(word: string): RegExp {
   return new RegExp(`(^|[^a-z0-9])${escaped}${/[0-9]$/.test(word) ? "(?![0-9])" : ""}`);
 }
 
-// Bars whose title, category or lane hold every word of the query; undefined for a query without words. The texts are made once.
+// Bars whose title, category or lane hold every word of the query; undefined for a query without words. The texts are
+// made once.
 export class Search {
   private texts: string[] | undefined;
 
   constructor(private readonly gantt: Gantt) {}
 
   find(query: string): Uint8Array | undefined {
-    const words = query.toLowerCase().split(/\s+/).filter((word) => word !== "");
+    const words = query
+      .toLowerCase()
+      .split(/\s+/)
+      .filter((word) => word !== "");
     if (words.length === 0) return undefined;
     const patterns = words.map(patternOf);
     return Uint8Array.from(this.allTexts(), (text) => (patterns.every((pattern) => pattern.test(text)) ? 1 : 0));

@@ -18,7 +18,8 @@ measure::CalibrateOptions options_for(const CalibrationRequest& request, const W
   options.fit.restarts = request.restarts;
   options.fit.seed = static_cast<std::uint64_t>(request.seed);
   options.go_on = [&watch](double share) {
-    tell_figures(watch, [share] { return std::vector<ProgressField>{{fmt::format("fitting, {} done", percent(share))}}; });
+    tell_figures(watch,
+                 [share] { return std::vector<ProgressField>{{fmt::format("fitting, {} done", percent(share))}}; });
     return !parallel::is_requested(watch.cancellation);
   };
   return options;
@@ -28,7 +29,8 @@ measure::CalibrateOptions options_for(const CalibrationRequest& request, const W
 
 base::Result<CalibrationAnswer> ask(const CalibrationRequest& request, const Watch& watch) {
   DOVETAIL_TRY(const std::string text, read_input(request.measurements));
-  DOVETAIL_TRY(const measure::Measurements measurements, measure::parse_measurements(text, name_of(request.measurements)));
+  DOVETAIL_TRY(const measure::Measurements measurements,
+               measure::parse_measurements(text, name_of(request.measurements)));
   // A fit does not read the measured layers that jobs name; they are inputs all the same, which no output may replace.
   for (const measure::Measurement& row : measurements.rows)
     if (!row.job.software.profile.empty()) base::count_as_read(row.job.software.profile);

@@ -19,8 +19,10 @@ struct CalibrationRequest {
 };
 inline auto options_of(const CalibrationRequest*) {
   return options<CalibrationRequest>(
-      option("FILE", &CalibrationRequest::measurements, File{}, "measurements, a dovetail/measurement@1 file, '-' for standard input"),
-      option("evaluations", &CalibrationRequest::evaluations, Count{10, 1'000'000}, "of all rows, for each start of each fit"),
+      option("FILE", &CalibrationRequest::measurements, File{},
+             "measurements, a dovetail/measurement@1 file, '-' for standard input"),
+      option("evaluations", &CalibrationRequest::evaluations, Count{10, 1'000'000},
+             "of all rows, for each start of each fit"),
       option("restarts", &CalibrationRequest::restarts, Count{0, 1000}, "starts of each fit beside the given one"),
       option("seed", &CalibrationRequest::seed, Count{0, 1'000'000'000}, "of the other starts"));
 }

@@ -42,7 +42,8 @@ std::string to_json(const CalibrationAnswer& answer) {
   object["stopped"] = calibration.stopped;
   object["values"] = Json::array();
   for (const measure::FittedValue& value : calibration.values)
-    object["values"].push_back(Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
+    object["values"].push_back(
+        Json{{"name", value.name}, {"start", value.start}, {"value", value.value}, {"at_bound", value.at_bound}});
   object["rows"] = Json::array();
   for (const measure::PredictedRow& row : calibration.rows) object["rows"].push_back(to_json(row));
   object["fitted"] = to_json(calibration.fitted);

@@ -13,9 +13,13 @@ using measure::Calibration;
 using measure::PredictedPhase;
 using measure::PredictedRow;
 
-std::string error_text(double predicted, double measured) { return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1)); }
+std::string error_text(double predicted, double measured) {
+  return fmt::format("{:+.1f}%", 100 * (predicted / measured - 1));
+}
 
-std::string left_out_text(const PredictedPhase& phase) { return phase.left_out ? error_text(*phase.left_out, phase.measured) : ""; }
+std::string left_out_text(const PredictedPhase& phase) {
+  return phase.left_out ? error_text(*phase.left_out, phase.measured) : "";
+}
 
 /// "58: 57.2 (-1.4%)", or the prediction alone where nothing was measured.
 std::string phase_text(const PredictedPhase& phase) {
@@ -54,15 +58,16 @@ Sections rows_table(const Calibration& calibration, bool counting) {
 
 /// The measured phases of the rows that count.
 Sections phases_table(const Calibration& calibration) {
-  std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"}, {"of its row"}, {"fitted s"}, {"error"}};
+  std::vector<Column> columns = {{"row", Align::left}, {"phase", Align::left}, {"measured s"},
+                                 {"of its row"},       {"fitted s"},           {"error"}};
   if (calibration.left_out) columns.push_back({"left out"});
   std::vector<std::vector<std::string>> cells;
   for (const PredictedRow& row : calibration.rows) {
     for (const PredictedPhase& phase : row.phases) {
       if (!counts(row) || phase.measured <= 0) continue;
       cells.push_back({row.name, phase.name, fmt::format("{:g}", phase.measured),
-                       fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured), fmt::format("{:.1f}", phase.fitted),
-                       error_text(phase.fitted, phase.measured)});
+                       fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured),
+                       fmt::format("{:.1f}", phase.fitted), error_text(phase.fitted, phase.measured)});
       if (calibration.left_out) cells.back().push_back(left_out_text(phase));
     }
   }
@@ -76,23 +81,29 @@ std::string summary_text(const Calibration& calibration) {
     if (calibration.left_out) text += fmt::format(", left out {}", value_of(*calibration.left_out));
     return text + "\n";
   };
-  std::string text = line("mean absolute error", [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
+  std::string text = line("mean absolute error",
+                          [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}%", 100 * one.mean); });
   if (!fitted.worst_name.empty())
-    text += line("worst phase of a tenth or more",
-                 [](const measure::ErrorSummary& one) { return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name); });
-  text += line("rank correlation", [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
+    text += line("worst phase of a tenth or more", [](const measure::ErrorSummary& one) {
+      return fmt::format("{:.1f}% ({})", 100 * one.worst_phase, one.worst_name);
+    });
+  text += line("rank correlation",
+               [](const measure::ErrorSummary& one) { return fmt::format("{:.3f}", one.rank_correlation); });
   if (!calibration.left_out)
-    text += fmt::format("nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, {}\n",
-                        100 * calibration.fit.candidate.efficiency.error,
-                        calibration.fit.candidate.efficiency.error > fitted.mean ? "that of what the fit starts from" : "that of the fit");
+    text += fmt::format(
+        "nothing was left out, so that nothing is known of other runs: the error of predictions is taken as {:.1f}%, "
+        "{}\n",
+        100 * calibration.fit.candidate.efficiency.error,
+        calibration.fit.candidate.efficiency.error > fitted.mean ? "that of what the fit starts from"
+                                                                 : "that of the fit");
   return text;
 }
 
 Table fitted_values_table(const Calibration& calibration) {
   std::vector<std::vector<std::string>> cells;
   for (const measure::FittedValue& value : calibration.values)
-    cells.push_back(
-        {value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value), value.at_bound ? "at its bound" : ""});
+    cells.push_back({value.name, fmt::format("{:.3g}", value.start), fmt::format("{:.3g}", value.value),
+                     value.at_bound ? "at its bound" : ""});
   return {{{"fitted", Align::left}, {"from"}, {"to"}, {"", Align::left}}, cells};
 }
 
@@ -106,7 +117,8 @@ Sections calibration_sections(const Calibration& calibration) {
                       counted(static_cast<std::int64_t>(calibration.values.size()), "value"));
   Sections all = text + rows_table(calibration, true);
   if (const Sections phases = phases_table(calibration); !phases.empty()) all += "\nmeasured phases:\n\n" + phases;
-  if (const Sections others = rows_table(calibration, false); !others.empty()) all += "\nneither fitted nor counted:\n\n" + others;
+  if (const Sections others = rows_table(calibration, false); !others.empty())
+    all += "\nneither fitted nor counted:\n\n" + others;
   return all + "\n" + summary_text(calibration);
 }
 

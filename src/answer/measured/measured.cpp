@@ -54,7 +54,8 @@ std::string parted_reason(const measure::MeasuredRun& run) {
   return fmt::format("the plan fuses stages, and {} runs each by itself", base::enum_name(run.format));
 }
 
-base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, const measure::MeasuredRun& run, const Watch& watch) {
+base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, const measure::MeasuredRun& run,
+                                                const Watch& watch) {
   DOVETAIL_TRY(const PredictionAnswer predicted, predict_plan(*request.job, *request.plan, false, watch));
   if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
   const plan::Job& job = predicted.scenario.job;
@@ -64,7 +65,8 @@ base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, 
 
 /// `path` as a file in the folder of `output` names it.
 std::string path_from(const std::string& path, const std::string& output) {
-  const std::filesystem::path folder = output == "-" ? std::filesystem::path() : std::filesystem::path(output).parent_path();
+  const std::filesystem::path folder =
+      output == "-" ? std::filesystem::path() : std::filesystem::path(output).parent_path();
   if (std::filesystem::path(path).is_absolute()) return std::filesystem::path(path).lexically_normal().string();
   std::error_code error;
   const std::filesystem::path from = std::filesystem::proximate(path, folder.empty() ? "." : folder, error);
@@ -85,23 +87,26 @@ base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& wa
 }
 
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request) {
-  if (!request.job || !request.plan) return "a measurement names its job and its plan; accepted: -o with --job and --plan";
+  if (!request.job || !request.plan)
+    return "a measurement names its job and its plan; accepted: -o with --job and --plan";
   if (request.job->path == "-" || request.plan->path == "-")
     return "a measurement names its job and its plan by their files, not standard input; accepted: paths";
   return std::nullopt;
 }
 
-base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path, const std::optional<std::string>& name) {
+base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path,
+                                           const std::optional<std::string>& name) {
   const MeasuredPrediction& predicted = *answer.predicted;
   if (predicted.parted)
-    return base::Error{base::Failure::bad_input, name_of(*answer.request.plan), 0, 0,
-                       parted_reason(answer.run) + ": the measurement is of another plan; accepted: a plan without `fusion`"};
+    return base::Error{
+        base::Failure::bad_input, name_of(*answer.request.plan), 0, 0,
+        parted_reason(answer.run) + ": the measurement is of another plan; accepted: a plan without `fusion`"};
   const std::string stem = std::filesystem::path(answer.request.logs.front().path).stem().string();
   measure::MeasurementNames names;
   names.set = fmt::format("{}/{}", predicted.job.cluster.groups.front().gpu.name, base::enum_name(answer.run.format));
   names.row = name.value_or(predicted.job.name + (stem == "-" ? "" : ", " + base::visible(stem)));
-  names.source = fmt::format("log of {}, {} of {} steps", base::enum_name(answer.run.format), base::enum_name(answer.run.statistic),
-                             answer.run.steps.size());
+  names.source = fmt::format("log of {}, {} of {} steps", base::enum_name(answer.run.format),
+                             base::enum_name(answer.run.statistic), answer.run.steps.size());
   names.job = path_from(answer.request.job->path, path);
   names.plan = path_from(answer.request.plan->path, path);
   const auto write = path.ends_with(".json") ? measure::measurement_to_json : measure::measurement_to_yaml;

@@ -24,7 +24,8 @@ struct MeasuredRequest {
 inline auto options_of(const MeasuredRequest*) {
   return options<MeasuredRequest>(
       option("FILE", &MeasuredRequest::logs, File{},
-             "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, KEY=FILE where the "
+             "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, "
+             "KEY=FILE where the "
              "file's name does not say the key); '-' for standard input"),
       option("job", &MeasuredRequest::job, File{"JOB"}, "the job that ran, for the prediction"),
       option("plan", &MeasuredRequest::plan, File{}, "the plan that it ran by, a dovetail/plan@1 file"),
@@ -54,12 +55,14 @@ base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& wa
 /// Why a request makes no file for `calibrate`, if it does not: such a file names its job and its plan.
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
-/// The run as a dovetail/measurement@1 file at `path`: JSON where that ends in .json, else YAML. `name` is that of its row; nothing: the
-/// job's and the log's. An Error where the plan fuses stages, or the log does not time the iteration. REQUIRES: no fault, and a prediction.
-base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path, const std::optional<std::string>& name);
+/// The run as a dovetail/measurement@1 file at `path`: JSON where that ends in .json, else YAML. `name` is that of its
+/// row; nothing: the job's and the log's. An Error where the plan fuses stages, or the log does not time the iteration.
+/// REQUIRES: no fault, and a prediction.
+base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path,
+                                           const std::optional<std::string>& name);
 
-/// The steps that count and those that do not, a table of the times with their quartiles, what differs most and why it may, and keys of
-/// times that nothing is known of.
+/// The steps that count and those that do not, a table of the times with their quartiles, what differs most and why it
+/// may, and keys of times that nothing is known of.
 Sections sections(const MeasuredAnswer& answer);
 /// A dovetail/measured@1 object.
 std::string to_json(const MeasuredAnswer& answer);

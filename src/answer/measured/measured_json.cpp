@@ -48,7 +48,8 @@ Json to_json(const MeasuredAgainst& phase) {
 
 Json to_json(const std::vector<measure::OneSided>& sides) {
   Json list = Json::array();
-  for (const measure::OneSided& side : sides) list.push_back({{"name", clean_text(side.name)}, {"seconds", json_ratio(side.seconds)}});
+  for (const measure::OneSided& side : sides)
+    list.push_back({{"name", clean_text(side.name)}, {"seconds", json_ratio(side.seconds)}});
   return list;
 }
 

@@ -19,7 +19,9 @@ using measure::MeasuredTime;
 using measure::TimeKind;
 using measure::TimeSpread;
 
-std::string quartiles(const TimeSpread& spread) { return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper)); }
+std::string quartiles(const TimeSpread& spread) {
+  return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper));
+}
 
 /// "1 to 3, 7": runs of numbers that follow each other.
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
@@ -27,20 +29,24 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   for (std::size_t begin = 0; begin < numbers.size();) {
     std::size_t end = begin + 1;
     while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
-    runs.push_back(end - begin == 1 ? fmt::format("{}", numbers[begin]) : fmt::format("{} to {}", numbers[begin], numbers[end - 1]));
+    runs.push_back(end - begin == 1 ? fmt::format("{}", numbers[begin])
+                                    : fmt::format("{} to {}", numbers[begin], numbers[end - 1]));
     begin = end;
   }
   return fmt::format("{}", fmt::join(runs, ", "));
 }
 
 std::string head_text(const measure::MeasuredRun& run) {
-  std::string text = fmt::format("log of {}: {} over {} of {}\n", base::enum_name(run.format), base::enum_name(run.statistic),
-                                 counted(static_cast<std::int64_t>(run.steps.size()), "step"),
-                                 run.steps.size() + run.warm_up.size() + run.interrupted.size());
+  std::string text =
+      fmt::format("log of {}: {} over {} of {}\n", base::enum_name(run.format), base::enum_name(run.statistic),
+                  counted(static_cast<std::int64_t>(run.steps.size()), "step"),
+                  run.steps.size() + run.warm_up.size() + run.interrupted.size());
   if (!run.warm_up.empty())
-    text += fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
-                        run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times as long)", *run.warm_up_ratio) : "");
-  if (!run.interrupted.empty()) text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
+    text +=
+        fmt::format("left out as warm-up: {}{}\n", numbers_text(run.warm_up),
+                    run.warm_up_ratio ? fmt::format(" (the first took {:.2f} times as long)", *run.warm_up_ratio) : "");
+  if (!run.interrupted.empty())
+    text += fmt::format("left out for validation or checkpoints: {}\n", numbers_text(run.interrupted));
   if (run.mean_response)
     text += fmt::format("responses: {:.0f} tokens on average{}{}\n", *run.mean_response,
                         run.max_response ? fmt::format(", the longest {:.0f}", *run.max_response) : "",
@@ -52,22 +58,25 @@ std::string head_text(const measure::MeasuredRun& run) {
 std::string meaning_of(const MeasuredTime& time) {
   if (time.known.use != TimeKind::phase) return std::string(base::enum_name(time.known.use));
   const std::string_view phase = base::enum_name(*time.known.phase);
-  return time.known.roles.empty() ? std::string(phase) : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
+  return time.known.roles.empty() ? std::string(phase)
+                                  : fmt::format("{}: {}", phase, fmt::join(time.known.roles, ", "));
 }
 
 Sections times_table(const measure::MeasuredRun& run) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredTime& time : run.times) {
     const bool rate = time.known.use == TimeKind::rate;
-    rows.push_back({clean_text(time.key), meaning_of(time),
-                    rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
-                    rate ? "" : quartiles(time.spread)});
+    rows.push_back(
+        {clean_text(time.key), meaning_of(time),
+         rate ? fmt::format("{:.1f}", time.spread.by(run.statistic)) : seconds_text(time.spread.by(run.statistic)),
+         rate ? "" : quartiles(time.spread)});
   }
   return Table{{{"key", Align::left}, {"what it is", Align::left}, {"takes"}, {"half of the steps"}}, rows};
 }
 
 std::string change_text(const MeasuredAgainst& phase) {
-  return phase.predicted > 0 ? fmt::format("{:+.1f}%", 100 * (phase.predicted / std::max(phase.seconds, 1e-9) - 1)) : "";
+  return phase.predicted > 0 ? fmt::format("{:+.1f}%", 100 * (phase.predicted / std::max(phase.seconds, 1e-9) - 1))
+                             : "";
 }
 
 std::vector<std::string> compared_row(const MeasuredAgainst& phase) {
@@ -85,13 +94,16 @@ Table compared_table(const measure::MeasuredComparison& comparison) {
   std::vector<std::vector<std::string>> rows;
   for (const MeasuredAgainst& phase : comparison.phases) rows.push_back(compared_row(phase));
   if (comparison.iteration) rows.push_back(compared_row(*comparison.iteration));
-  return Table{{{"phase", Align::left}, {"measured"}, {"half of the steps"}, {"predicted"}, {"off"}, {"keys", Align::left}}, rows};
+  return Table{
+      {{"phase", Align::left}, {"measured"}, {"half of the steps"}, {"predicted"}, {"off"}, {"keys", Align::left}},
+      rows};
 }
 
 std::string one_sided_text(std::string_view intro, const std::vector<measure::OneSided>& sides) {
   if (sides.empty()) return "";
   std::vector<std::string> parts;
-  for (const measure::OneSided& side : sides) parts.push_back(fmt::format("{} {}", clean_text(side.name), seconds_text(side.seconds)));
+  for (const measure::OneSided& side : sides)
+    parts.push_back(fmt::format("{} {}", clean_text(side.name), seconds_text(side.seconds)));
   return fmt::format("{}: {}\n", intro, fmt::join(parts, ", "));
 }
 
@@ -131,15 +143,16 @@ std::string rest_text(const measure::MeasuredRun& run) {
     text += fmt::format("{} that {} no number\n", counted(static_cast<std::int64_t>(run.not_numbers), "value"),
                         run.not_numbers == 1 ? "is" : "are");
   if (run.repeated > 0)
-    text +=
-        fmt::format("{} logged again for the same step: the last one counts\n", counted(static_cast<std::int64_t>(run.repeated), "value"));
+    text += fmt::format("{} logged again for the same step: the last one counts\n",
+                        counted(static_cast<std::int64_t>(run.repeated), "value"));
   return text.empty() ? "" : "\n" + text;
 }
 
 }  // namespace
 
 Sections sections(const MeasuredAnswer& answer) {
-  return head_text(answer.run) + (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + rest_text(answer.run);
+  return head_text(answer.run) + (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) +
+         rest_text(answer.run);
 }
 
 }  // namespace dovetail::answer

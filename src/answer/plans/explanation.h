@@ -16,10 +16,11 @@ struct ExplanationRequest {
   PlanSearchOptions search = {};
 };
 inline auto options_of(const ExplanationRequest*) {
-  return options<ExplanationRequest>(option("JOB", &ExplanationRequest::job, File{}, "job file, '-' for standard input"),
-                                     required("plan", &ExplanationRequest::plan, File{}, "the plan, a dovetail/plan@1 file"),
-                                     option("top", &ExplanationRequest::shown, Count{1, 1000}, "how many changes to show at most"),
-                                     group(&ExplanationRequest::search));
+  return options<ExplanationRequest>(
+      option("JOB", &ExplanationRequest::job, File{}, "job file, '-' for standard input"),
+      required("plan", &ExplanationRequest::plan, File{}, "the plan, a dovetail/plan@1 file"),
+      option("top", &ExplanationRequest::shown, Count{1, 1000}, "how many changes to show at most"),
+      group(&ExplanationRequest::search));
 }
 
 struct ExplanationAnswer {

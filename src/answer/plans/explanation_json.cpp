@@ -11,9 +11,13 @@ namespace {
 using planner::Change;
 using planner::SecondsPair;
 
-const std::string& task_name(const ExplanationAnswer& answer, std::size_t task) { return answer.scenario.job.workflow.tasks[task].name; }
+const std::string& task_name(const ExplanationAnswer& answer, std::size_t task) {
+  return answer.scenario.job.workflow.tasks[task].name;
+}
 
-Json pair_json(const SecondsPair& seconds) { return Json{{"here", json_seconds(seconds.here)}, {"best", json_seconds(seconds.there)}}; }
+Json pair_json(const SecondsPair& seconds) {
+  return Json{{"here", json_seconds(seconds.here)}, {"best", json_seconds(seconds.there)}};
+}
 
 Json change_json(const ExplanationAnswer& answer, const Change& change) {
   Json names = Json::array();
@@ -47,7 +51,8 @@ Json best_json(const ExplanationAnswer& answer, const planner::RankedPlan& best)
   Json object{{"placement", name_of(best.placement)},
               {"iteration_seconds", json_seconds(best.estimate.iteration_seconds)},
               {"gain_seconds", json_seconds(estimate.iteration_seconds - best.estimate.iteration_seconds)},
-              {"tie", best.estimate.iteration_seconds * (1 + answer.scenario.software.efficiency.error) >= estimate.iteration_seconds}};
+              {"tie", best.estimate.iteration_seconds * (1 + answer.scenario.software.efficiency.error) >=
+                          estimate.iteration_seconds}};
   if (best.plan.fusion.any()) object["fusion"] = fusion_json(answer.scenario.job, best.estimate);
   add_plan(answer.scenario.job, best.plan, object);
   return object;
@@ -60,13 +65,15 @@ Json comparison_json(const ExplanationAnswer& answer, const planner::Comparison&
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
     if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
-    if (step.fused_here || step.fused_there) entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
+    if (step.fused_here || step.fused_there)
+      entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
     object["steps"].push_back(std::move(entry));
   }
   for (const planner::TimeUse& use : comparison.uses)
     object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
   for (const planner::IdleDevices& idle : comparison.idle)
-    object["idle"].push_back(Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});
+    object["idle"].push_back(
+        Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});
   return object;
 }
 

@@ -17,7 +17,8 @@ FittedPlan fitted_plan(const predict::Scenario& scenario, const plan::Plan& plan
 std::optional<FittedPlan> plan_of(const predict::Scenario& scenario, const planner::JobFit& fit) {
   if (const planner::RankedPlan* const fastest = fit.fastest())
     return FittedPlan{fastest->plan, fastest->estimate, planner::grow_lengths(scenario, fastest->plan)};
-  if (const auto& nearest = fit.ranking.nearest) return FittedPlan{nearest->plan, predict::estimate(scenario, nearest->plan), {}};
+  if (const auto& nearest = fit.ranking.nearest)
+    return FittedPlan{nearest->plan, predict::estimate(scenario, nearest->plan), {}};
   return std::nullopt;
 }
 
@@ -27,7 +28,8 @@ std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>&
   std::vector<std::size_t> tasks;
   for (std::size_t task = 0; task < memory.size(); ++task)
     if (memory[task].usable > 0) tasks.push_back(task);
-  std::stable_sort(tasks.begin(), tasks.end(), [&](std::size_t a, std::size_t b) { return memory[a].margin() < memory[b].margin(); });
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [&](std::size_t a, std::size_t b) { return memory[a].margin() < memory[b].margin(); });
   return tasks;
 }
 
@@ -43,7 +45,8 @@ base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch) {
     answer.plan = fitted_plan(answer.scenario, plan);
   } else {
     DOVETAIL_CHECK(tell_read(watch));
-    DOVETAIL_TRY(const planner::RankOptions options, rank_options(request.search, answer.scenario.job.placements, watch));
+    DOVETAIL_TRY(const planner::RankOptions options,
+                 rank_options(request.search, answer.scenario.job.placements, watch));
     auto fit = planner::fit_job(answer.scenario, options);
     if (!fit.ok()) return at_input(std::move(fit).error(), request.job);
     answer.job = std::move(fit).value();

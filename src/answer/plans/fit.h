@@ -1,4 +1,5 @@
-// Does it fit: a job on its cluster, or a plan into the memory of its devices; with what margin, and what sets the limit.
+// Does it fit: a job on its cluster, or a plan into the memory of its devices; with what margin, and what sets the
+// limit.
 #pragma once
 
 #include <optional>
@@ -17,9 +18,10 @@ struct FitRequest {
   PlanSearchOptions search = {};
 };
 inline auto options_of(const FitRequest*) {
-  return options<FitRequest>(option("JOB", &FitRequest::job, File{}, "job file, '-' for standard input"),
-                             option("plan", &FitRequest::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
-                             group(&FitRequest::search));
+  return options<FitRequest>(
+      option("JOB", &FitRequest::job, File{}, "job file, '-' for standard input"),
+      option("plan", &FitRequest::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
+      group(&FitRequest::search));
 }
 
 /// A plan with what it holds, also as responses grow.
@@ -31,7 +33,8 @@ struct FittedPlan {
 
 struct FitAnswer {
   predict::Scenario scenario;
-  std::optional<FittedPlan> plan;  ///< that was asked about; else the fastest that fits, or the nearest to it; nothing where none was found
+  std::optional<FittedPlan>
+      plan;  ///< that was asked about; else the fastest that fits, or the nearest to it; nothing where none was found
   std::optional<planner::JobFit> job;  ///< where no plan was asked about
   Outcome outcome = Outcome::done;
 
@@ -47,7 +50,8 @@ std::string cluster_words(const cluster::Cluster& cluster);
 /// Errors of what is read, and those of planner::fit_job.
 base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch);
 
-/// What each task needs, what sets the limit, and how far responses may grow; of a job also its plans and the smallest cluster.
+/// What each task needs, what sets the limit, and how far responses may grow; of a job also its plans and the smallest
+/// cluster.
 Sections sections(const FitAnswer& answer);
 /// A dovetail/fit@2 object.
 std::string to_json(const FitAnswer& answer);

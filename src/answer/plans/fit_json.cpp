@@ -11,7 +11,9 @@ namespace {
 
 using predict::TaskMemory;
 
-const std::string& task_name(const predict::Scenario& scenario, std::size_t task) { return scenario.job.workflow.tasks[task].name; }
+const std::string& task_name(const predict::Scenario& scenario, std::size_t task) {
+  return scenario.job.workflow.tasks[task].name;
+}
 
 Json memory_json(const predict::Scenario& scenario, const std::vector<TaskMemory>& memories) {
   Json tasks = Json::array();

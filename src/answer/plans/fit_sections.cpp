@@ -18,14 +18,18 @@ namespace {
 
 using predict::TaskMemory;
 
-const std::string& task_name(const predict::Scenario& scenario, std::size_t task) { return scenario.job.workflow.tasks[task].name; }
+const std::string& task_name(const predict::Scenario& scenario, std::size_t task) {
+  return scenario.job.workflow.tasks[task].name;
+}
 
 /// Whether a plan fits, and what plans leave.
 std::string verdict_text(const predict::Scenario& scenario, const predict::Estimate& estimate) {
   const predict::Fit fit = estimate.fit();
   const std::string margin = margin_words(scenario);
-  if (fit == predict::Fit::fits) return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
-  if (fit == predict::Fit::tight) return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
+  if (fit == predict::Fit::fits)
+    return fmt::format("It fits: on every device more is left than plans leave, {}.\n\n", margin);
+  if (fit == predict::Fit::tight)
+    return fmt::format("It is tight: it fits, and somewhere less is left than plans leave, {}.\n\n", margin);
   return "It does NOT fit.\n\n";
 }
 
@@ -33,8 +37,9 @@ Sections memory_table(const predict::Scenario& scenario, const std::vector<TaskM
   std::vector<std::vector<std::string>> rows;
   for (const std::size_t task : tasks_by_margin(memories)) {
     const TaskMemory& memory = memories[task];
-    rows.push_back({task_name(scenario, task), std::to_string(memory.device), gibibytes(memory.needed()), gibibytes(memory.usable),
-                    gibibytes(memory.margin()), gibibytes(memory.host), std::string(short_name(memory.fit()))});
+    rows.push_back({task_name(scenario, task), std::to_string(memory.device), gibibytes(memory.needed()),
+                    gibibytes(memory.usable), gibibytes(memory.margin()), gibibytes(memory.host),
+                    std::string(short_name(memory.fit()))});
   }
   const std::vector<Column> columns{{"task", Align::left},  {"device"},           {"needs"}, {"usable"}, {"margin"},
                                     {"of its node's host"}, {"fits", Align::left}};
@@ -54,8 +59,8 @@ Sections limit_text(const predict::Scenario& scenario, const std::vector<TaskMem
 std::string host_text(const std::vector<TaskMemory>& memories) {
   for (const TaskMemory& memory : memories)
     if (memory.host > memory.host_memory)
-      return fmt::format("\na node's host memory of {} is too small for the {} that leave its devices\n", gibibytes(memory.host_memory),
-                         gibibytes(memory.host));
+      return fmt::format("\na node's host memory of {} is too small for the {} that leave its devices\n",
+                         gibibytes(memory.host_memory), gibibytes(memory.host));
   return "";
 }
 
@@ -66,15 +71,21 @@ Sections lengths_text(const predict::Scenario& scenario, const std::vector<plann
     rows.push_back({row.length ? counted(*row.length, "token") : "as in the job", fmt::format("{:.2f}", row.factor),
                     seconds_text(row.iteration_seconds), gibibytes(row.margin), task_name(scenario, row.task),
                     std::string(short_name(row.fit))});
-  return "\nIf every response is as long:\n" +
-         Table{{{"responses", Align::left}, {"of the mean"}, {"iteration"}, {"margin"}, {"in", Align::left}, {"fits", Align::left}}, rows};
+  return "\nIf every response is as long:\n" + Table{{{"responses", Align::left},
+                                                      {"of the mean"},
+                                                      {"iteration"},
+                                                      {"margin"},
+                                                      {"in", Align::left},
+                                                      {"fits", Align::left}},
+                                                     rows};
 }
 
 const TaskMemory& fullest(const planner::RankedPlan& ranked) {
   return ranked.estimate.memory[planner::fullest_task(ranked.estimate.memory)];
 }
 
-std::vector<std::string> plan_row(const predict::Scenario& scenario, const std::string& what, const planner::RankedPlan& ranked) {
+std::vector<std::string> plan_row(const predict::Scenario& scenario, const std::string& what,
+                                  const planner::RankedPlan& ranked) {
   const std::size_t task = planner::fullest_task(ranked.estimate.memory);
   const TaskMemory& memory = ranked.estimate.memory[task];
   return {what,
@@ -90,9 +101,14 @@ Sections plans_table(const predict::Scenario& scenario, const planner::JobFit& f
   std::vector<std::vector<std::string>> rows;
   rows.push_back(plan_row(scenario, "the fastest", *fit.fastest()));
   if (fit.max_margin) rows.push_back(plan_row(scenario, "the one with the most margin", *fit.max_margin));
-  return Table{
-      {{"plan", Align::left}, {"placement", Align::left}, {"iteration"}, {"fullest device"}, {"of its"}, {"margin"}, {"in", Align::left}},
-      rows};
+  return Table{{{"plan", Align::left},
+                {"placement", Align::left},
+                {"iteration"},
+                {"fullest device"},
+                {"of its"},
+                {"margin"},
+                {"in", Align::left}},
+               rows};
 }
 
 Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit) {
@@ -100,10 +116,10 @@ Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit)
   const planner::FittingCluster& smallest = *fit.smallest;
   const std::size_t task = planner::fullest_task(smallest.ranked.estimate.memory);
   const TaskMemory& memory = fullest(smallest.ranked);
-  std::string text =
-      fmt::format("\nThe smallest cluster of that kind on which a plan was found that fits: {}; {} an iteration, {} of {} in {}:\n",
-                  cluster_words(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds), gibibytes(memory.needed()),
-                  gibibytes(memory.usable), task_name(scenario, task));
+  std::string text = fmt::format(
+      "\nThe smallest cluster of that kind on which a plan was found that fits: {}; {} an iteration, {} of {} in {}:\n",
+      cluster_words(smallest.cluster), seconds_text(smallest.ranked.estimate.iteration_seconds),
+      gibibytes(memory.needed()), gibibytes(memory.usable), task_name(scenario, task));
   plan::Job job = scenario.job;
   job.cluster = smallest.cluster;
   return text + tasks_table(job, smallest.ranked.plan);
@@ -112,8 +128,8 @@ Sections min_text(const predict::Scenario& scenario, const planner::JobFit& fit)
 /// What is said of the plan itself.
 Sections plan_sections(const predict::Scenario& scenario, const FittedPlan& fitted) {
   return verdict_text(scenario, fitted.estimate) + memory_table(scenario, fitted.estimate.memory) +
-         limit_text(scenario, fitted.estimate.memory) + host_text(fitted.estimate.memory) + lengths_text(scenario, fitted.lengths) +
-         profile_text(scenario, fitted.plan);
+         limit_text(scenario, fitted.estimate.memory) + host_text(fitted.estimate.memory) +
+         lengths_text(scenario, fitted.lengths) + profile_text(scenario, fitted.plan);
 }
 
 }  // namespace
@@ -130,9 +146,9 @@ Sections sections(const FitAnswer& answer) {
   if (!answer.job) return plan_sections(scenario, *answer.plan);
   const plan::Job& job = scenario.job;
   const planner::JobFit& fit = *answer.job;
-  Sections all =
-      fmt::format("{}: {} on {}, {} samples an iteration; memory as {}\n\n", job.name, job.workflow.name,
-                  counted(cluster::device_count(job.cluster), "device"), job.workload.samples(), scenario.software.conventions.name);
+  Sections all = fmt::format("{}: {} on {}, {} samples an iteration; memory as {}\n\n", job.name, job.workflow.name,
+                             counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
+                             scenario.software.conventions.name);
   if (!answer.plan)
     all += "no plan fits: " + fit.impossible + "\n";
   else if (fit.fastest() != nullptr)

@@ -37,7 +37,8 @@ base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& 
   DOVETAIL_TRY(const std::string text, read_input(input));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(text, name_of(input), scenario.job));
   if (plan::is_for_another_job(plan, scenario.job))
-    tell_note(watch, "the plan was made for another job, or for this one before it was changed; what follows is of this job");
+    tell_note(watch,
+              "the plan was made for another job, or for this one before it was changed; what follows is of this job");
   for (const predict::TrainerFault& fault : predict::trainer_faults(scenario.job, scenario.software.conventions, plan))
     tell_note(watch, "the trainer cannot run this plan: " + fault.message);
   return plan;

@@ -26,14 +26,16 @@ void add_stopped_by(const planner::Ranking& ranking, Json& object) {
 
 void add_efficiency_reason(const predict::Software& software, Json& object) {
   const predict::EfficiencyChoice& choice = software.choice;
-  object["efficiency_reason"] = Json{{"reason", name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
+  object["efficiency_reason"] =
+      Json{{"reason", name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
 }
 
 void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
 
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {
   Json parts = Json::array();
-  for (const predict::MemoryPart& part : memory.parts) parts.push_back(Json{{"name", name_of(part, workflow)}, {"bytes", part.bytes}});
+  for (const predict::MemoryPart& part : memory.parts)
+    parts.push_back(Json{{"name", name_of(part, workflow)}, {"bytes", part.bytes}});
   return parts;
 }
 
@@ -50,19 +52,21 @@ Json fusion_json(const plan::Job& job, const predict::Estimate& estimate) {
                                  {"seconds", json_seconds(fused->seconds())},
                                  {"apart_seconds", json_seconds(fused->apart)}};
   if (const auto& fused = estimate.intra_stage)
-    object["intra_stage"] = Json{{"tasks", Json::array({job.workflow.tasks[fused->pair[0]].name, job.workflow.tasks[fused->pair[1]].name})},
-                                 {"seconds", json_seconds(fused->seconds())},
-                                 {"apart_seconds", json_seconds(fused->apart)},
-                                 {"schedule_seconds", json_seconds(fused->schedule_seconds)},
-                                 {"bound_seconds", json_seconds(fused->bound)}};
+    object["intra_stage"] =
+        Json{{"tasks", Json::array({job.workflow.tasks[fused->pair[0]].name, job.workflow.tasks[fused->pair[1]].name})},
+             {"seconds", json_seconds(fused->seconds())},
+             {"apart_seconds", json_seconds(fused->apart)},
+             {"schedule_seconds", json_seconds(fused->schedule_seconds)},
+             {"bound_seconds", json_seconds(fused->bound)}};
   return object;
 }
 
 Json profile_json(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
   Json object{{"name", clean_text(profile)}, {"tasks", Json::array()}};
   for (const predict::ProfileUse& use : uses)
-    object["tasks"].push_back(
-        Json{{"task", job.workflow.tasks[use.task].name}, {"part", use.decode ? "decode" : "passes"}, {"seconds_from", name_of(use.from)}});
+    object["tasks"].push_back(Json{{"task", job.workflow.tasks[use.task].name},
+                                   {"part", use.decode ? "decode" : "passes"},
+                                   {"seconds_from", name_of(use.from)}});
   return object;
 }
 

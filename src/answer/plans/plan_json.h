@@ -10,7 +10,8 @@
 
 namespace dovetail::answer {
 
-/// A plan as it can be given back: `plan`, a dovetail/plan@1 object, and `words`, what it says of each task, as people read it.
+/// A plan as it can be given back: `plan`, a dovetail/plan@1 object, and `words`, what it says of each task, as people
+/// read it.
 void add_plan(const plan::Job& job, const plan::Plan& plan, Json& object);
 
 /// How near a job comes to fitting of which no plan fits: the plan, and what is missing.

@@ -13,22 +13,25 @@ namespace dovetail::answer {
 
 Table tasks_table(const plan::Job& job, const plan::Plan& plan) {
   std::vector<std::vector<std::string>> rows;
-  for (const TaskWords& words : task_words(job, plan)) rows.push_back({words.task, words.devices, words.layout, words.settings});
+  for (const TaskWords& words : task_words(job, plan))
+    rows.push_back({words.task, words.devices, words.layout, words.settings});
   return {{{"task", Align::left}, {"devices", Align::left}, {"layout", Align::left}, {"settings", Align::left}}, rows};
 }
 
 Table parts_table(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {
   std::vector<std::vector<std::string>> rows;
   for (const predict::MemoryPart& part : memory.parts)
-    rows.push_back(
-        {name_of(part, workflow), gibibytes(part.bytes), percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
+    rows.push_back({name_of(part, workflow), gibibytes(part.bytes),
+                    percent(static_cast<double>(part.bytes) / static_cast<double>(memory.usable))});
   return {{{"what", Align::left}, {"holds"}, {"of the device"}}, rows};
 }
 
 std::string cut_short_text(const planner::Ranking& ranking) {
   if (!ranking.cut_short) return "";
-  const std::string_view why = *ranking.cut_short == parallel::EndedBy::time ? "The time limit was over" : "Interrupted";
-  return fmt::format("{} before all was looked at: this is the best so far, and with as many iterations more may be found.\n", why);
+  const std::string_view why =
+      *ranking.cut_short == parallel::EndedBy::time ? "The time limit was over" : "Interrupted";
+  return fmt::format(
+      "{} before all was looked at: this is the best so far, and with as many iterations more may be found.\n", why);
 }
 
 }  // namespace dovetail::answer

@@ -18,9 +18,9 @@ struct PredictionRequest {
   Input plan;
 };
 inline auto options_of(const PredictionRequest*) {
-  return options<PredictionRequest>(
-      option("JOB", &PredictionRequest::job, File{}, "job file, '-' for standard input"),
-      required("plan", &PredictionRequest::plan, File{}, "predict this plan, a dovetail/plan@1 file, in place of searching"));
+  return options<PredictionRequest>(option("JOB", &PredictionRequest::job, File{}, "job file, '-' for standard input"),
+                                    required("plan", &PredictionRequest::plan, File{},
+                                             "predict this plan, a dovetail/plan@1 file, in place of searching"));
 }
 
 struct PredictionAnswer {
@@ -31,7 +31,8 @@ struct PredictionAnswer {
   Outcome outcome = Outcome::done;
 };
 
-/// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its activities.
+/// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its
+/// activities.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads both and predicts; without `fused` as if the plan fused nothing.

@@ -21,9 +21,10 @@ Json activity_json(const PredictionAnswer& answer, std::size_t index) {
   object["parts"] = Json::array();
   for (const predict::SecondsPart& part : estimate.activities[index].parts)
     object["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
-  if (const predict::TaskMemory& memory = estimate.memory[activity.task]; activity.kind == Activity::Kind::task && memory.usable > 0)
-    object["device_memory"] =
-        Json{{"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
+  if (const predict::TaskMemory& memory = estimate.memory[activity.task];
+      activity.kind == Activity::Kind::task && memory.usable > 0)
+    object["device_memory"] = Json{
+        {"bytes", memory.needed()}, {"usable", memory.usable}, {"device", memory.device}, {"host_bytes", memory.host}};
   return object;
 }
 
@@ -49,7 +50,8 @@ std::string to_json(const PredictionAnswer& answer) {
   if (answer.plan.fusion.any()) object["fusion"] = fusion_json(job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);
   add_profile(answer.scenario, answer.plan, object);
-  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index) object["steps"].push_back(activity_json(answer, index));
+  for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index)
+    object["steps"].push_back(activity_json(answer, index));
   return json_text(object);
 }
 

@@ -26,7 +26,9 @@ std::string parts_text(const predict::ActivitySeconds& step) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-std::string_view mark_of(predict::Fit fit) { return fit == predict::Fit::fits ? "" : fit == predict::Fit::tight ? " ~" : " *"; }
+std::string_view mark_of(predict::Fit fit) {
+  return fit == predict::Fit::fits ? "" : fit == predict::Fit::tight ? " ~" : " *";
+}
 
 std::string memory_text(const predict::TaskMemory& memory) {
   if (memory.usable == 0) return "";
@@ -42,8 +44,9 @@ Table activities_table(const PredictionAnswer& answer) {
     const bool rule = job.workflow.tasks[activity.task].kind == workflow::TaskKind::rule;
     const plan::TaskPlan& planned = answer.plan.tasks[activity.task];
     const bool task = activity.kind == Activity::Kind::task;
-    rows.push_back({activity_words(job, activity.kind, activity.task), rule ? "" : cluster::name_of(job.cluster, planned.mesh),
-                    rule ? "" : llm::to_text(planned.layout), seconds_text(begin_of_activity(estimate, index)),
+    rows.push_back({activity_words(job, activity.kind, activity.task),
+                    rule ? "" : cluster::name_of(job.cluster, planned.mesh), rule ? "" : llm::to_text(planned.layout),
+                    seconds_text(begin_of_activity(estimate, index)),
                     activity.within ? "fused" : seconds_text(estimate.activities[index].seconds),
                     task ? memory_text(estimate.memory[activity.task]) : "", parts_text(estimate.activities[index])});
   }
@@ -55,13 +58,15 @@ Table activities_table(const PredictionAnswer& answer) {
 
 std::string heading(const PredictionAnswer& answer) {
   const predict::Software& software = answer.scenario.software;
-  return fmt::format("{}\nplacement: {}; efficiencies: {}; memory as {}\n{}\n\n", job_line(answer.scenario.job), answer.plan.placement,
-                     software.efficiency.name, software.conventions.name, efficiency_words(software));
+  return fmt::format("{}\nplacement: {}; efficiencies: {}; memory as {}\n{}\n\n", job_line(answer.scenario.job),
+                     answer.plan.placement, software.efficiency.name, software.conventions.name,
+                     efficiency_words(software));
 }
 
 std::string costs_text(const predict::Estimate& estimate) {
   std::string text = fmt::format("\niteration       {}\n", seconds_text(estimate.iteration_seconds));
-  text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second, estimate.tokens_per_second);
+  text += fmt::format("throughput      {:.2f} samples/s, {:.0f} tokens/s/GPU\n", estimate.samples_per_second,
+                      estimate.tokens_per_second);
   text += fmt::format("cost            {:.2f} GPU-hours{}\n", estimate.gpu_hours,
                       estimate.price ? fmt::format(", {:.2f} at the cluster's price", *estimate.price) : "");
   return text;
@@ -82,8 +87,8 @@ std::string fit_text(const PredictionAnswer& answer) {
 }  // namespace
 
 Sections sections(const PredictionAnswer& answer) {
-  return heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) + costs_text(answer.estimate) +
-         profile_text(answer.scenario, answer.plan) + fit_text(answer);
+  return heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) +
+         costs_text(answer.estimate) + profile_text(answer.scenario, answer.plan) + fit_text(answer);
 }
 
 }  // namespace dovetail::answer

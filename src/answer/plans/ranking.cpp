@@ -20,7 +20,8 @@ base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
   DOVETAIL_TRY(predict::Scenario scenario, read_scenario(request.job));
   tell_label(watch, scenario.job.name);
   DOVETAIL_CHECK(tell_read(watch));
-  const std::vector<std::string>& placements = request.placements.empty() ? scenario.job.placements : request.placements;
+  const std::vector<std::string>& placements =
+      request.placements.empty() ? scenario.job.placements : request.placements;
   DOVETAIL_TRY(planner::RankOptions options, rank_options(request.search, placements, watch));
   options.shown = static_cast<std::size_t>(request.shown);
   options.simulated = static_cast<std::size_t>(request.simulated);
@@ -28,10 +29,12 @@ base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
 }
 
 /// The same for one of several processes; all end alike.
-base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const RankingRequest& request, const Watch& watch) {
+base::Result<Search> read_as_one_of(const parallel::Exchange& exchange, const RankingRequest& request,
+                                    const Watch& watch) {
   base::Result<Search> search = read(request, watch);
   DOVETAIL_CHECK(parallel::agree_on_input(
-      exchange, search.ok() ? base::Result<std::string>(plan::canonical_job(search->scenario.job)) : search.error(), "another job"));
+      exchange, search.ok() ? base::Result<std::string>(plan::canonical_job(search->scenario.job)) : search.error(),
+      "another job"));
   search->options.search.exchange = &exchange;
   if (!request.search.budget.threads) search->options.search.threads = 1;
   note_idle_processes(exchange, search->options.search.chains, watch);
@@ -48,7 +51,8 @@ Outcome outcome_of(const planner::Ranking& ranking, const Watch& watch) {
 }  // namespace
 
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(Search search, request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
+  DOVETAIL_TRY(Search search,
+               request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
   RankingAnswer answer{std::move(search.scenario), {}, {}};
   const plan::Job& job = answer.scenario.job;
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);

@@ -27,12 +27,13 @@ struct RankingRequest {
 inline auto options_of(const RankingRequest*) {
   return options<RankingRequest>(
       option("JOB", &RankingRequest::job, File{}, "job file, '-' for standard input"),
-      option(
-          "placement", &RankingRequest::placements, Words{"PLACEMENT"},
-          "only this family of plans (may be given several times): co-located, interleaving, disaggregated, megatron, rlhfuse, searched"),
+      option("placement", &RankingRequest::placements, Words{"PLACEMENT"},
+             "only this family of plans (may be given several times): co-located, interleaving, disaggregated, "
+             "megatron, rlhfuse, searched"),
       option("top", &RankingRequest::shown, Count{1, 1000}, "how many plans to show at most"),
       option("simulate", &RankingRequest::simulated, Count{0, 1000},
-             "of the first plans that are ties, how many to play event by event at most, and to order by that (default {}, as other "
+             "of the first plans that are ties, how many to play event by event at most, and to order by that (default "
+             "{}, as other "
              "commands do)"),
       group(&RankingRequest::search), unlisted(&RankingRequest::exchange), unlisted(&RankingRequest::on_better));
 }
@@ -50,7 +51,8 @@ struct RankingAnswer {
   }
 };
 
-/// Errors of what is read, those of planner::rank_plans, and that another process has read another job. That no plan fits is none.
+/// Errors of what is read, those of planner::rank_plans, and that another process has read another job. That no plan
+/// fits is none.
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch);
 
 /// The table of plans, the best one's tasks, and what decides.

@@ -25,7 +25,8 @@ std::int64_t max_host_bytes(const predict::Estimate& estimate) {
 
 bool has_timed_rule(const plan::Job& job) {
   const std::vector<workflow::Task>& tasks = job.workflow.tasks;
-  return std::any_of(tasks.begin(), tasks.end(), [](const workflow::Task& task) { return task.time_per_sequence > base::Ticks(0); });
+  return std::any_of(tasks.begin(), tasks.end(),
+                     [](const workflow::Task& task) { return task.time_per_sequence > base::Ticks(0); });
 }
 
 }  // namespace dovetail::answer

@@ -7,7 +7,8 @@
 
 namespace dovetail::answer {
 
-/// Seconds from the first beginning to the last end of the tasks of a kind, within an iteration; 0 where there are none.
+/// Seconds from the first beginning to the last end of the tasks of a kind, within an iteration; 0 where there are
+/// none.
 double phase_seconds(const plan::Job& job, const predict::Estimate& estimate, workflow::TaskKind kind);
 
 /// Bytes of host memory that the node with the most needs.

@@ -18,7 +18,9 @@ Json search_json(const planner::SearchRun& search) {
 
 Json phases_json(const plan::Job& job, const predict::Estimate& estimate) {
   const auto seconds = [&](TaskKind kind) { return json_seconds(phase_seconds(job, estimate, kind)); };
-  Json object{{"generate", seconds(TaskKind::generate)}, {"infer", seconds(TaskKind::infer)}, {"train", seconds(TaskKind::train)}};
+  Json object{{"generate", seconds(TaskKind::generate)},
+              {"infer", seconds(TaskKind::infer)},
+              {"train", seconds(TaskKind::train)}};
   if (has_timed_rule(job)) object["rule"] = seconds(TaskKind::rule);
   return object;
 }
@@ -52,7 +54,8 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
   for (const planner::AbsentPlacement& absent : answer.ranking.absent)
     object["absent"].push_back(Json{{"placement", name_of(absent.placement)}, {"why", absent.why}});
   for (const planner::Flip& flip : answer.flips)
-    object["flips"].push_back(Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
+    object["flips"].push_back(
+        Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
 }
 
 }  // namespace
@@ -70,15 +73,16 @@ std::string to_json(const RankingAnswer& answer) {
               {"absent", Json::array()},
               {"flips", Json::array()}};
   add_efficiency_reason(software, object);
-  for (std::size_t index = 0; index < ranking.plans.size(); ++index) object["plans"].push_back(plan_json(answer, index));
+  for (std::size_t index = 0; index < ranking.plans.size(); ++index)
+    object["plans"].push_back(plan_json(answer, index));
   if (ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranking.fused_bound);
   if (!ranking.plans.empty()) add_profile(answer.scenario, ranking.plans.front().plan, object);
   if (!ranking.not_fused.empty()) object["not_fused"] = ranking.not_fused;
   add_absent_and_flips(answer, object);
   if (const auto& search = ranking.search) {
     object["search"] = search_json(*search);
-    object["timing"] =
-        Json{{"seconds", json_seconds(search->seconds)}, {"evaluations_per_second", json_ratio(search->evaluations_per_second)}};
+    object["timing"] = Json{{"seconds", json_seconds(search->seconds)},
+                            {"evaluations_per_second", json_ratio(search->evaluations_per_second)}};
   }
   add_stopped_by(ranking, object);
   if (ranking.nearest) object["nearest"] = nearest_json(answer.scenario.job, *ranking.nearest);

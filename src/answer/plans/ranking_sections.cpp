@@ -22,7 +22,8 @@ using planner::RankedPlan;
 using workflow::TaskKind;
 
 bool is_any_simulated(const planner::Ranking& ranking) {
-  return std::any_of(ranking.plans.begin(), ranking.plans.end(), [](const RankedPlan& plan) { return plan.simulated.has_value(); });
+  return std::any_of(ranking.plans.begin(), ranking.plans.end(),
+                     [](const RankedPlan& plan) { return plan.simulated.has_value(); });
 }
 
 /// Kinds of tasks that have a column.
@@ -89,22 +90,26 @@ std::string flips_text(const RankingAnswer& answer) {
 
 /// What no plan beats: those that fuse nothing, and all.
 std::string bound_text(const planner::Ranking& ranking) {
-  std::string text = fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
-                                 seconds_text(ranking.bound));
-  if (ranking.fused_bound) text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
+  std::string text =
+      fmt::format("\nNo plan of the meshes, layouts and settings looked at that fuses nothing takes less than {}",
+                  seconds_text(ranking.bound));
+  if (ranking.fused_bound)
+    text += fmt::format(", none that fuses stages less than {}", seconds_text(*ranking.fused_bound));
   return text + " (proven of the closed form).\n";
 }
 
 /// How the search went, with the iterations that repeat it.
 std::string search_text(const planner::SearchRun& search) {
-  return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n", counted(search.chains, "chain"),
-                     search.iterations, search.seed, pipeline::name_of(search.stopped_by), search.seconds);
+  return fmt::format("search: {} x {} iterations, seed {}, stopped by {}\ntook: {:.1f} s\n",
+                     counted(search.chains, "chain"), search.iterations, search.seed,
+                     pipeline::name_of(search.stopped_by), search.seconds);
 }
 
 /// A line for each placement that was asked for and is not in the table.
 std::string absent_text(const planner::Ranking& ranking) {
   std::string text;
-  for (const planner::AbsentPlacement& absent : ranking.absent) text += fmt::format("{}: {}\n", name_of(absent.placement), absent.why);
+  for (const planner::AbsentPlacement& absent : ranking.absent)
+    text += fmt::format("{}: {}\n", name_of(absent.placement), absent.why);
   return text;
 }
 

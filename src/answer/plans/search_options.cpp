@@ -14,13 +14,13 @@ namespace {
 
 /// The figures of a line of progress.
 std::vector<ProgressField> figures_of(const planner::SearchProgress& progress) {
-  std::vector<ProgressField> fields{{progress.best == nullptr
-                                         ? std::string("no plan that fits yet")
-                                         : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
+  std::vector<ProgressField> fields{
+      {progress.best == nullptr ? std::string("no plan that fits yet")
+                                : seconds_text(base::seconds_of_ticks(progress.best->score.period)) + " an iteration"}};
   if (progress.best != nullptr && progress.bound > base::Ticks(0))
-    fields.push_back(
-        {fmt::format(" (bound {}, {})", seconds_text(base::seconds_of_ticks(progress.bound)),
-                     gap_text(base::seconds_of_ticks(progress.best->score.period) / base::seconds_of_ticks(progress.bound) - 1))});
+    fields.push_back({fmt::format(
+        " (bound {}, {})", seconds_text(base::seconds_of_ticks(progress.bound)),
+        gap_text(base::seconds_of_ticks(progress.best->score.period) / base::seconds_of_ticks(progress.bound) - 1))});
   const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.planned);
   fields.push_back({fmt::format(", {} done", percent(share)), 1});
   fields.push_back({fmt::format(", {} evaluations/s", short_number(progress.evaluations_per_second))});
@@ -28,7 +28,9 @@ std::vector<ProgressField> figures_of(const planner::SearchProgress& progress) {
   return fields;
 }
 
-std::vector<planner::Placement> known_placements() { return {std::begin(planner::all_placements), std::end(planner::all_placements)}; }
+std::vector<planner::Placement> known_placements() {
+  return {std::begin(planner::all_placements), std::end(planner::all_placements)};
+}
 
 base::Result<std::vector<planner::Placement>> placements_named(const std::vector<std::string>& names) {
   const std::vector<planner::Placement> known = known_placements();
@@ -38,7 +40,8 @@ base::Result<std::vector<planner::Placement>> placements_named(const std::vector
   for (const std::string& name : names) {
     const auto found = std::find(accepted.begin(), accepted.end(), name);
     if (found == accepted.end())
-      return base::bad_input(fmt::format("there is no placement '{}'{}", name, hint_and_list(name, "placements are", accepted)));
+      return base::bad_input(
+          fmt::format("there is no placement '{}'{}", name, hint_and_list(name, "placements are", accepted)));
     placements.push_back(known[static_cast<std::size_t>(found - accepted.begin())]);
   }
   return placements;
@@ -46,8 +49,8 @@ base::Result<std::vector<planner::Placement>> placements_named(const std::vector
 
 }  // namespace
 
-base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& given, const std::vector<std::string>& placements,
-                                                const Watch& watch) {
+base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& given,
+                                                const std::vector<std::string>& placements, const Watch& watch) {
   planner::RankOptions options;
   DOVETAIL_TRY(options.placements, placements_named(placements));
   options.option_set = given.option_set;
@@ -63,11 +66,12 @@ base::Result<planner::RankOptions> rank_options(const PlanSearchOptions& given, 
   return options;
 }
 
-base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options, const Input& job,
-                                          const std::string& advice) {
+base::Result<planner::Ranking> find_plans(const predict::Scenario& scenario, const planner::RankOptions& options,
+                                          const Input& job, const std::string& advice) {
   auto ranking = planner::rank_plans(scenario, planner::with_share_of_time(options, scenario, 2));
   if (!ranking.ok()) return at_input(std::move(ranking).error(), job);
-  if (ranking->plans.empty()) return base::Error{base::Failure::infeasible, name_of(job), 0, 0, "no plan of this job fits" + advice};
+  if (ranking->plans.empty())
+    return base::Error{base::Failure::infeasible, name_of(job), 0, 0, "no plan of this job fits" + advice};
   return ranking;
 }
 

@@ -21,14 +21,16 @@ struct SearchBudget {
 };
 
 inline auto options_of(const SearchBudget*) {
-  return options<SearchBudget>(
-      option("chains", &SearchBudget::chains, Count{1, 4096}, "independent chains of a search (default {}; not the machine's size)"),
-      option("iterations", &SearchBudget::iterations, Count{1, 1'000'000'000'000},
-             "iterations of each chain (default: of plans 150000, of schedules what takes about ten seconds on two ordinary cores)"),
-      option("time-limit", &SearchBudget::time_limit, Seconds{},
-             "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations"),
-      option("threads", &SearchBudget::threads, Count{1, 1024}, "threads (default: all processors); never changes the answer"),
-      option("seed", &SearchBudget::seed, Count{}, "seed of the random numbers (default {})"));
+  return options<SearchBudget>(option("chains", &SearchBudget::chains, Count{1, 4096},
+                                      "independent chains of a search (default {}; not the machine's size)"),
+                               option("iterations", &SearchBudget::iterations, Count{1, 1'000'000'000'000},
+                                      "iterations of each chain (default: of plans 150000, of schedules what takes "
+                                      "about ten seconds on two ordinary cores)"),
+                               option("time-limit", &SearchBudget::time_limit, Seconds{},
+                                      "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations"),
+                               option("threads", &SearchBudget::threads, Count{1, 1024},
+                                      "threads (default: all processors); never changes the answer"),
+                               option("seed", &SearchBudget::seed, Count{}, "seed of the random numbers (default {})"));
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,5 @@
-// A request's options, listed once beside it: flags of the command line, later keywords of Python and fields of forms follow from the list.
+// A request's options, listed once beside it: flags of the command line, later keywords of Python and fields of forms
+// follow from the list.
 //
 //   struct FitRequest {
 //     Input job;
@@ -46,7 +47,8 @@ struct Count {
 struct Seconds {};
 /// An amount of memory (base::Memory), in the unit of a problem's `activation`.
 struct Amount {};
-/// A value of an enum with names (base/enum_names.h); `none` is what an empty std::optional is called, if it has a name.
+/// A value of an enum with names (base/enum_names.h); `none` is what an empty std::optional is called, if it has a
+/// name.
 struct Choice {
   std::string_view none = {};
 };
@@ -89,7 +91,8 @@ Option<Request, Value, Unlisted> unlisted(Value Request::* member) {
 /// The list of all options of `Request`.
 template <class Request, class... Options>
 std::tuple<Options...> options(Options... all) {
-  static_assert(sizeof...(Options) == base::member_count<Request>, "each member of the request has one option in its options_of");
+  static_assert(sizeof...(Options) == base::member_count<Request>,
+                "each member of the request has one option in its options_of");
   return {std::move(all)...};
 }
 

@@ -1,5 +1,5 @@
-// What an answer says, as data: texts and tables in the order in which they are read. The command line prints them, pages draw them, and
-// programs that link Dovetail may do either.
+// What an answer says, as data: texts and tables in the order in which they are read. The command line prints them,
+// pages draw them, and programs that link Dovetail may do either.
 #pragma once
 
 #include <cstddef>
@@ -28,10 +28,10 @@ struct Column {
 struct Table {
   std::vector<Column> columns;
   std::vector<std::vector<std::string>> rows;  ///< [row][column]
-  std::string title = {};                      ///< of a page's section; in a terminal the text before a table says what it is
-  std::string note = {};                       ///< a sentence on how to read it; may be empty
-  std::vector<std::size_t> marked = {};        ///< rows that stand out: the best
-  std::vector<std::int32_t> bars = {};         ///< [row] a bar of a page's chart that the row leads to, or -1; may be empty
+  std::string title = {};                ///< of a page's section; in a terminal the text before a table says what it is
+  std::string note = {};                 ///< a sentence on how to read it; may be empty
+  std::vector<std::size_t> marked = {};  ///< rows that stand out: the best
+  std::vector<std::int32_t> bars = {};   ///< [row] a bar of a page's chart that the row leads to, or -1; may be empty
 };
 
 using Section = std::variant<Text, Table>;

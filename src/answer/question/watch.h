@@ -11,7 +11,8 @@
 
 namespace dovetail::answer {
 
-/// A part of a line of progress with what stands before it, and its place in the order in which parts are given room: 0 comes first.
+/// A part of a line of progress with what stands before it, and its place in the order in which parts are given room: 0
+/// comes first.
 struct ProgressField {
   std::string text;
   int rank = 0;
@@ -23,11 +24,11 @@ using Figures = std::function<std::vector<ProgressField>()>;
 /// Who waits for an answer. A callback that is not set is not called; they are called from the thread that asks.
 struct Watch {
   const parallel::Cancellation* cancellation = nullptr;  ///< a request to stop with the best so far
-  std::function<base::Status()> on_read = {};            ///< all input is read, the work begins; an Error ends the question
-  std::function<void(std::string)> on_label = {};        ///< what the work is called from now on
-  std::function<void(const Figures&)> on_figures = {};   ///< how far a search is, as often as it says
-  std::function<void(std::string_view)> on_work = {};    ///< what is being done, in words
-  std::function<void(std::string_view)> on_note = {};    ///< a sentence on what was read, which is no error
+  std::function<base::Status()> on_read = {};      ///< all input is read, the work begins; an Error ends the question
+  std::function<void(std::string)> on_label = {};  ///< what the work is called from now on
+  std::function<void(const Figures&)> on_figures = {};  ///< how far a search is, as often as it says
+  std::function<void(std::string_view)> on_work = {};   ///< what is being done, in words
+  std::function<void(std::string_view)> on_note = {};   ///< a sentence on what was read, which is no error
 };
 
 inline base::Status tell_read(const Watch& watch) { return watch.on_read ? watch.on_read() : base::Status(); }

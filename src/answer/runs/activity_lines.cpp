@@ -7,7 +7,8 @@
 
 namespace dovetail::answer {
 
-std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation) {
+std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan,
+                                         const predict::Simulation& simulation) {
   const plan::Job& job = scenario.job;
   const std::vector<plan::Activity>& activities = simulation.closed.graph.activities;
   const simulate::Iteration& iteration = simulation.iteration;
@@ -20,7 +21,8 @@ std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, cons
     if (const cluster::Mesh mesh = plan.tasks[activities[index].task].mesh; mesh.count > 0)
       line.devices = cluster::name_of(job.cluster, mesh);
     const plan::ActivityTime& time = iteration.activities[index];
-    line.begin = base::seconds_of_ticks(plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
+    line.begin = base::seconds_of_ticks(
+        plan::with_overheads(time.begin, iteration.stretch, iteration.trace.end - iteration.stretch));
     line.simulated = base::seconds_of_ticks(time.end - time.begin);
     line.closed = simulation.closed.activities[index].seconds;
     lines.push_back(std::move(line));

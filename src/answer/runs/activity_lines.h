@@ -19,7 +19,9 @@ struct ActivityLine {
   double closed = 0;  ///< by the closed form
 };
 
-/// In the order of the iteration's graph; what is within another activity is named with that. `plan` is the one that was simulated.
-std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Simulation& simulation);
+/// In the order of the iteration's graph; what is within another activity is named with that. `plan` is the one that
+/// was simulated.
+std::vector<ActivityLine> activity_lines(const predict::Scenario& scenario, const plan::Plan& plan,
+                                         const predict::Simulation& simulation);
 
 }  // namespace dovetail::answer

@@ -4,8 +4,8 @@
 
 namespace dovetail::answer {
 
-base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const parallel::Cancellation& stop,
-                                  const Watch& watch) {
+base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan,
+                                  const parallel::Cancellation& stop, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({job, plan}));
   DOVETAIL_TRY(predict::Scenario scenario, read_scenario(job, &stop));
   tell_label(watch, scenario.job.name);

@@ -13,7 +13,7 @@ struct AskedJob {
 };
 
 /// Reads both. `stop` may stop the work on the job, and must outlive it.
-base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const parallel::Cancellation& stop,
-                                  const Watch& watch);
+base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan,
+                                  const parallel::Cancellation& stop, const Watch& watch);
 
 }  // namespace dovetail::answer

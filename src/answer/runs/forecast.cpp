@@ -25,7 +25,8 @@ std::optional<Input> growth_file(const ForecastRequest& request) {
 base::Status check(const ForecastRequest& request) {
   if (request.lengths.has_value() + request.mean.has_value() + request.median.has_value() > 1)
     return base::bad_input("--lengths, --mean and --p50 say the same in different ways; accepted: one of them");
-  if (request.searches == 0 && !request.plan) return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
+  if (request.searches == 0 && !request.plan)
+    return base::bad_input("--searches 0 keeps the plan of --plan, which is missing");
   return check_standard_input({request.job, request.plan, growth_file(request)});
 }
 
@@ -41,7 +42,8 @@ base::Result<study::Growth> read_growth_file(const Input& file) {
 
 base::Result<study::Growth> read_growth(const ForecastRequest& request) {
   if (const auto file = growth_file(request)) return read_growth_file(*file);
-  const auto parsed = [](const char* option, const std::string& text, study::GrowthFigure figure) -> base::Result<study::Growth> {
+  const auto parsed = [](const char* option, const std::string& text,
+                         study::GrowthFigure figure) -> base::Result<study::Growth> {
     auto growth = study::parse_growth(text, figure);
     if (!growth.ok()) return base::bad_input(fmt::format("--{}: {}", option, growth.error().message));
     return growth;
@@ -52,8 +54,8 @@ base::Result<study::Growth> read_growth(const ForecastRequest& request) {
   return study::Growth{};
 }
 
-/// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths that are all one say
-/// nothing of it.
+/// Where responses end: what is asked for; else the job's longest, where so many end there that it is a cap. Lengths
+/// that are all one say nothing of it.
 base::Result<std::optional<std::int64_t>> cap_of(const ForecastRequest& request, const plan::Job& job) {
   const workflow::LengthDistribution& lengths = job.workload.response_length;
   constexpr double min_at_cap = 0.001;
@@ -70,13 +72,15 @@ base::Result<std::vector<study::Pause>> parse_pauses(const std::vector<std::stri
     const auto seconds = parse_seconds(colon < text.size() ? text.substr(colon + 1) : "");
     if (!every || *every < 1 || !seconds.ok())
       return base::bad_input(
-          fmt::format("--pause: {} is no pause; accepted: STEPS:TIME, such as 100:5m for five minutes every 100 steps", base::quote(text)));
+          fmt::format("--pause: {} is no pause; accepted: STEPS:TIME, such as 100:5m for five minutes every 100 steps",
+                      base::quote(text)));
     pauses.push_back({*every, seconds.value()});
   }
   return pauses;
 }
 
-base::Result<study::ForecastOptions> forecast_options(const ForecastRequest& request, const plan::Job& job, const Watch& watch) {
+base::Result<study::ForecastOptions> forecast_options(const ForecastRequest& request, const plan::Job& job,
+                                                      const Watch& watch) {
   study::ForecastOptions options;
   options.steps = request.steps;
   DOVETAIL_TRY(options.pauses, parse_pauses(request.pauses));
@@ -99,12 +103,14 @@ base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& wa
   DOVETAIL_TRY(study::Growth growth, read_growth(request));
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(const std::optional<std::int64_t> cap, cap_of(request, job));
-  DOVETAIL_TRY(const study::LengthGrowth lengths, study::LengthGrowth::of(job.workload.response_length, std::move(growth), cap));
+  DOVETAIL_TRY(const study::LengthGrowth lengths,
+               study::LengthGrowth::of(job.workload.response_length, std::move(growth), cap));
   DOVETAIL_TRY(const study::ForecastOptions options, forecast_options(request, job, watch));
   auto forecast = study::forecast(asked.scenario, asked.plan ? &*asked.plan : nullptr, lengths, options);
   if (!forecast.ok()) return at_input(std::move(forecast).error(), request.job);
   const Outcome outcome = forecast->steps < request.steps ? Outcome::infeasible : Outcome::done;
-  ForecastAnswer answer{std::move(asked.scenario), request.steps, cap, std::move(forecast).value(), unless_interrupted(watch, outcome)};
+  ForecastAnswer answer{std::move(asked.scenario), request.steps, cap, std::move(forecast).value(),
+                        unless_interrupted(watch, outcome)};
   answer.scenario.cancellation = nullptr;
   return answer;
 }

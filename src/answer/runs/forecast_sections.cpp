@@ -36,26 +36,33 @@ double gpu_hours(const ForecastAnswer& answer, double seconds) {
 std::string cost_text(const ForecastAnswer& answer, double seconds) {
   const double hours = gpu_hours(answer, seconds);
   const std::optional<double>& price = answer.scenario.job.cluster.price;
-  return fmt::format("{:.1f} GPU-hours{}", hours, price ? fmt::format(", {:.2f} at the cluster's price", hours * *price) : "");
+  return fmt::format("{:.1f} GPU-hours{}", hours,
+                     price ? fmt::format(", {:.2f} at the cluster's price", hours * *price) : "");
 }
 
 std::string sums_text(const ForecastAnswer& answer) {
   const Forecast& forecast = answer.forecast;
-  std::string text = fmt::format("wall-clock      {} for {}\n", long_time(forecast.seconds), counted(forecast.steps, "step"));
+  std::string text =
+      fmt::format("wall-clock      {} for {}\n", long_time(forecast.seconds), counted(forecast.steps, "step"));
   text += fmt::format("cost            {}\n", cost_text(answer, forecast.seconds));
-  if (forecast.pause_seconds > 0) text += fmt::format("of these        {} of pauses\n", long_time(forecast.pause_seconds));
-  if (forecast.restart_seconds > 0) text += fmt::format("of these        {} to change plans\n", long_time(forecast.restart_seconds));
+  if (forecast.pause_seconds > 0)
+    text += fmt::format("of these        {} of pauses\n", long_time(forecast.pause_seconds));
+  if (forecast.restart_seconds > 0)
+    text += fmt::format("of these        {} to change plans\n", long_time(forecast.restart_seconds));
   return text;
 }
 
-std::string found_text(const ForecastPlan& plan) { return plan.found_at ? fmt::format("found for step {}", *plan.found_at) : "given"; }
+std::string found_text(const ForecastPlan& plan) {
+  return plan.found_at ? fmt::format("found for step {}", *plan.found_at) : "given";
+}
 
 /// Why a run changes to the plan of span `index`.
 std::string reason_of(const Forecast& forecast, std::size_t index) {
   if (index == 0) return "";
   const std::string before = plan_letter(forecast.spans[index - 1].plan);
   const std::optional<double>& saved = forecast.spans[index].saved;
-  return saved ? fmt::format("faster than {}, saves {}", before, long_time(*saved)) : fmt::format("{} fits no longer", before);
+  return saved ? fmt::format("faster than {}, saves {}", before, long_time(*saved))
+               : fmt::format("{} fits no longer", before);
 }
 
 Table spans_table(const ForecastAnswer& answer) {
@@ -63,9 +70,10 @@ Table spans_table(const ForecastAnswer& answer) {
   for (std::size_t index = 0; index < answer.forecast.spans.size(); ++index) {
     const ForecastSpan& span = answer.forecast.spans[index];
     const ForecastPlan& plan = answer.forecast.plans[span.plan];
-    rows.push_back({fmt::format("{}-{}", span.first, span.last), plan_letter(span.plan), plan.plan.placement, found_text(plan),
-                    seconds_text(span.first_seconds), seconds_text(span.last_seconds), long_time(span.seconds),
-                    fmt::format("{:.1f}", gpu_hours(answer, span.seconds)), reason_of(answer.forecast, index)});
+    rows.push_back({fmt::format("{}-{}", span.first, span.last), plan_letter(span.plan), plan.plan.placement,
+                    found_text(plan), seconds_text(span.first_seconds), seconds_text(span.last_seconds),
+                    long_time(span.seconds), fmt::format("{:.1f}", gpu_hours(answer, span.seconds)),
+                    reason_of(answer.forecast, index)});
   }
   return Table{{{"steps", Align::left},
                 {"plan", Align::left},
@@ -83,23 +91,30 @@ Table points_table(const ForecastAnswer& answer) {
   std::vector<std::vector<std::string>> rows;
   for (const ForecastPoint& point : answer.forecast.points)
     rows.push_back({std::to_string(point.step), fmt::format("{:.3g}x", point.factor), fmt::format("{:.0f}", point.mean),
-                    answer.cap ? percent(point.at_cap) : "-", plan_letter(point.plan), seconds_text(point.seconds), gibibytes(point.margin),
-                    std::string(short_name(point.fit))});
-  return Table{
-      {{"step"}, {"lengths"}, {"mean tokens"}, {"at the cap"}, {"plan", Align::left}, {"iteration"}, {"margin"}, {"fits", Align::left}},
-      rows};
+                    answer.cap ? percent(point.at_cap) : "-", plan_letter(point.plan), seconds_text(point.seconds),
+                    gibibytes(point.margin), std::string(short_name(point.fit))});
+  return Table{{{"step"},
+                {"lengths"},
+                {"mean tokens"},
+                {"at the cap"},
+                {"plan", Align::left},
+                {"iteration"},
+                {"margin"},
+                {"fits", Align::left}},
+               rows};
 }
 
 std::string overflow_text(const ForecastAnswer& answer, const Overflow& overflow) {
   const std::string& task = answer.scenario.job.workflow.tasks[overflow.task].name;
-  const std::string when =
-      overflow.step == 0 ? "it does not fit from the first step on" : fmt::format("it stops fitting at step {}", overflow.step);
+  const std::string when = overflow.step == 0 ? "it does not fit from the first step on"
+                                              : fmt::format("it stops fitting at step {}", overflow.step);
   if (overflow.host)
     return fmt::format("{}: in {} a node holds {} more than its {} of host memory", when, task,
                        gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable));
-  const std::string text = fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task,
-                                       gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
-                                       name_of(*overflow.part, answer.scenario.job.workflow), gibibytes(overflow.part->bytes));
+  const std::string text =
+      fmt::format("{}: {} needs {} more than the {} of device {}; {} has {}", when, task,
+                  gibibytes(overflow.needed - overflow.usable), gibibytes(overflow.usable), overflow.device,
+                  name_of(*overflow.part, answer.scenario.job.workflow), gibibytes(overflow.part->bytes));
   return overflow.step == 0 ? text : text + fmt::format(", {} more than at step 0", gibibytes(overflow.part_growth));
 }
 
@@ -109,15 +124,16 @@ std::string kept_text(const ForecastAnswer& answer) {
   const bool alone = forecast.spans.size() == 1;
   if (forecast.overflow) return fmt::format("\nIf plan A is kept, {}.\n", overflow_text(answer, *forecast.overflow));
   if (alone || !forecast.kept_seconds) return "";
-  return fmt::format("\nIf plan A is kept, it fits to the end, and the run takes {}: {} more.\n", long_time(*forecast.kept_seconds),
-                     long_time(*forecast.kept_seconds - forecast.seconds));
+  return fmt::format("\nIf plan A is kept, it fits to the end, and the run takes {}: {} more.\n",
+                     long_time(*forecast.kept_seconds), long_time(*forecast.kept_seconds - forecast.seconds));
 }
 
 Sections plans_text(const ForecastAnswer& answer) {
   Sections text;
   for (std::size_t index = 0; index < answer.forecast.plans.size(); ++index) {
     const ForecastPlan& plan = answer.forecast.plans[index];
-    text += fmt::format("\nPlan {}, {}:\n", plan_letter(index), found_text(plan)) + tasks_table(answer.scenario.job, plan.plan);
+    text += fmt::format("\nPlan {}, {}:\n", plan_letter(index), found_text(plan)) +
+            tasks_table(answer.scenario.job, plan.plan);
   }
   return text;
 }
@@ -133,14 +149,17 @@ Sections sections(const ForecastAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const Forecast& forecast = answer.forecast;
   Sections text = fmt::format("{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", job.name, job.workflow.name,
-                              counted(cluster::device_count(job.cluster), "device"), counted(answer.steps, "step"), job.workload.samples(),
-                              percent(answer.scenario.software.efficiency.error), efficiency_words(answer.scenario.software));
+                              counted(cluster::device_count(job.cluster), "device"), counted(answer.steps, "step"),
+                              job.workload.samples(), percent(answer.scenario.software.efficiency.error),
+                              efficiency_words(answer.scenario.software));
   if (forecast.spans.empty()) {
-    text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n" : "No plan fits.\n";
+    text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
+                              : "No plan fits.\n";
     return text + plans_text(answer);
   }
   text += sums_text(answer) + "\n" + spans_table(answer) + kept_text(answer);
-  if (forecast.steps < answer.steps) text += fmt::format("\nFrom step {} on no plan that was compared fits.\n", forecast.steps);
+  if (forecast.steps < answer.steps)
+    text += fmt::format("\nFrom step {} on no plan that was compared fits.\n", forecast.steps);
   return text + "\nHow it goes:\n" + Sections(points_table(answer)) + plans_text(answer);
 }
 

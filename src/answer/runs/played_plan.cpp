@@ -16,16 +16,18 @@ namespace dovetail::answer {
 namespace {
 
 /// What no plan of the job that fuses no more than the chosen one can beat; nothing where none is known.
-std::optional<double> bound_of(const predict::Scenario& scenario, const planner::RankOptions& options, const ChosenPlan& chosen) {
+std::optional<double> bound_of(const predict::Scenario& scenario, const planner::RankOptions& options,
+                               const ChosenPlan& chosen) {
   const plan::Fusion& fusion = chosen.plan.fusion;
-  const planner::FusionSelection fuses{.generation = fusion.threshold.has_value(), .training = fusion.training.has_value()};
+  const planner::FusionSelection fuses{.generation = fusion.threshold.has_value(),
+                                       .training = fusion.training.has_value()};
   if (const auto& ranking = chosen.ranking) {
     if (!fuses.any()) return ranking->bound > 0 ? std::optional(ranking->bound) : std::nullopt;
     // It holds for all that the job lets plans fuse, which may be more, and with --fuse less, than this one does.
     if (ranking->fused_bound && planner::open_fusion(scenario.job) == fuses) return ranking->fused_bound;
   }
-  const planner::SearchSpace space =
-      planner::make_search_space(scenario, planner::search_meshes(scenario.job), {options.option_set}, options.search.threads);
+  const planner::SearchSpace space = planner::make_search_space(scenario, planner::search_meshes(scenario.job),
+                                                                {options.option_set}, options.search.threads);
   if (planner::impossible_task(space)) return std::nullopt;
   const double bound = planner::period_bound(space, fuses);
   return bound > 0 ? std::optional(predict::iteration_seconds(scenario, bound)) : std::nullopt;
@@ -65,15 +67,19 @@ void fuse_generation(const ToFuse& asked) {
   const int draws = std::max(asked.options.draws, 3);
   const auto chosen = predict::simulated_thresholds(asked.scenario, plan, asked.options.search.budget.seed, draws);
   if (!chosen) {
-    asked.notes.push_back("generation is not fused with inference: the command was stopped before a threshold was chosen");
+    asked.notes.push_back(
+        "generation is not fused with inference: the command was stopped before a threshold was chosen");
     return;
   }
   const simulate::ThresholdChoice& choice = *chosen;
   plan.fusion.threshold = choice.points[choice.best].threshold;
-  const auto seconds = [](const simulate::ThresholdPoint& point) { return seconds_text(base::seconds_of_ticks(point.value)); };
+  const auto seconds = [](const simulate::ThresholdPoint& point) {
+    return seconds_text(base::seconds_of_ticks(point.value));
+  };
   if (plan.fusion.threshold)
     asked.notes.push_back(
-        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} thresholds in the "
+        fmt::format("generation and inference are fused at {:g}% unfinished samples: {} in place of {}, the best of {} "
+                    "thresholds in the "
                     "mean of {} draws",
                     *plan.fusion.threshold * 100, seconds(choice.points[choice.best]), seconds(choice.points.front()),
                     choice.points.size() - 1, draws));
@@ -100,18 +106,21 @@ void fuse_as_asked(const ToFuse& asked) {
 base::Status check_playable(const plan::Job& job, const Input& input) {
   constexpr std::int64_t max_samples = std::int64_t{1} << 22;
   if (job.workload.samples() <= max_samples) return {};
-  return base::Error{base::Failure::bad_input, name_of(input), 0, 0,
-                     fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail "
-                                 "plan has the closed form)",
-                                 job.workload.samples(), max_samples)};
+  return base::Error{
+      base::Failure::bad_input, name_of(input), 0, 0,
+      fmt::format("an iteration has {} samples, too many to be played event by event; accepted: at most {} (dovetail "
+                  "plan has the closed form)",
+                  job.workload.samples(), max_samples)};
 }
 
-base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked, const Watch& watch) {
+base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
+                                     const Watch& watch) {
   const predict::Scenario& scenario = asked.scenario;
   DOVETAIL_TRY(const planner::RankOptions search, rank_options(options.search, scenario.job.placements, watch));
   ChosenPlan chosen;
   if (!asked.plan || ranked) {
-    auto ranking = find_plans(scenario, search, job, "; dovetail fit says what is missing, and --plan plays one that does not");
+    auto ranking =
+        find_plans(scenario, search, job, "; dovetail fit says what is missing, and --plan plays one that does not");
     if (ranking.ok())
       chosen.ranking = std::move(ranking).value();
     else if (!asked.plan || ranking.error().failure != base::Failure::infeasible)
@@ -141,7 +150,8 @@ base::Result<PlayedPlan> play_plan(const PlayOptions& given, const predict::Scen
   DOVETAIL_TRY(predict::Simulation simulation, simulator.simulate(plan));
   auto variants = study::play_fusion_variants(simulator, plan, simulation);
   if (!variants.ok() && !scenario.is_stopped()) return variants.error();
-  return PlayedPlan{std::move(simulation), variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
+  return PlayedPlan{std::move(simulation),
+                    variants.ok() ? std::move(variants).value() : std::vector<study::FusionVariant>()};
 }
 
 }  // namespace dovetail::answer

@@ -34,17 +34,20 @@ inline auto options_of(const PlayOptions*) {
 /// What is to be played.
 struct ChosenPlan {
   plan::Plan plan;
-  std::optional<double> bound;              ///< seconds that no plan's iteration can beat that fuses no more; nothing where none is known
+  std::optional<double>
+      bound;  ///< seconds that no plan's iteration can beat that fuses no more; nothing where none is known
   std::optional<planner::Ranking> ranking;  ///< of all plans that were found, where some were searched and one fits
   std::vector<std::string> notes;           ///< why something that was asked for is not fused, or how it is
 };
 
-/// An Error where an iteration of the job is too large to be played event by event, which takes memory and time for each sample.
+/// An Error where an iteration of the job is too large to be played event by event, which takes memory and time for
+/// each sample.
 base::Status check_playable(const plan::Job& job, const Input& input);
 
-/// The plan that is asked about, else the best that a search finds, with the fusion that was asked for. With `ranked` plans are searched
-/// in any case. `job` is for errors: where no plan fits and none is given.
-base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked, const Watch& watch);
+/// The plan that is asked about, else the best that a search finds, with the fusion that was asked for. With `ranked`
+/// plans are searched in any case. `job` is for errors: where no plan fits and none is given.
+base::Result<ChosenPlan> choose_plan(const PlayOptions& options, const Input& job, const AskedJob& asked, bool ranked,
+                                     const Watch& watch);
 
 /// How plans are played.
 predict::SimulationOptions simulation_options(const PlayOptions& options);
@@ -52,10 +55,11 @@ predict::SimulationOptions simulation_options(const PlayOptions& options);
 /// A plan that was played, as it is and with less fusion.
 struct PlayedPlan {
   predict::Simulation simulation;
-  std::vector<study::FusionVariant> variants;  ///< the least fused first; empty where nothing is fused, or it was stopped
+  std::vector<study::FusionVariant>
+      variants;  ///< the least fused first; empty where nothing is fused, or it was stopped
 };
 
-base::Result<PlayedPlan> play_plan(const PlayOptions& options, const predict::Scenario& scenario, const plan::Plan& plan,
-                                   const Watch& watch);
+base::Result<PlayedPlan> play_plan(const PlayOptions& options, const predict::Scenario& scenario,
+                                   const plan::Plan& plan, const Watch& watch);
 
 }  // namespace dovetail::answer

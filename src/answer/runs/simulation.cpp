@@ -43,7 +43,8 @@ base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_playable(asked.scenario.job, request.job));
   DOVETAIL_TRY(ChosenPlan chosen, choose_plan(play, request.job, asked, request.compared, watch));
-  if (request.compared && !play.fuse && !asked.scenario.is_stopped()) chosen.notes = planner::why_not_fused(asked.scenario, chosen.plan);
+  if (request.compared && !play.fuse && !asked.scenario.is_stopped())
+    chosen.notes = planner::why_not_fused(asked.scenario, chosen.plan);
   DOVETAIL_TRY(PlayedPlan played, play_plan(play, asked.scenario, chosen.plan, watch));
   SimulationAnswer answer{.scenario = std::move(asked.scenario),
                           .plan = std::move(chosen.plan),

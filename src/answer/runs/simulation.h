@@ -21,7 +21,8 @@ struct SimulationRequest {
 inline auto options_of(const SimulationRequest*) {
   return options<SimulationRequest>(
       option("JOB", &SimulationRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &SimulationRequest::plan, File{}, "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
+      option("plan", &SimulationRequest::plan, File{},
+             "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
       group(&SimulationRequest::play), unlisted(&SimulationRequest::compared));
 }
 
@@ -33,14 +34,16 @@ struct SimulationAnswer {
   std::uint64_t seed = 1;
   std::optional<double> bound = std::nullopt;  ///< as ChosenPlan's
   predict::Simulation simulation = {};
-  std::vector<study::FusionVariant> variants = {};         ///< as PlayedPlan's
-  std::vector<std::string> notes = {};                     ///< why something is not fused, or how it is
-  std::optional<planner::Ranking> ranking = std::nullopt;  ///< where it was compared: the plans of the job, where one fits
-  std::optional<study::Sweep> thresholds = std::nullopt;   ///< likewise: the plan at each, where generation can be fused
+  std::vector<study::FusionVariant> variants = {};  ///< as PlayedPlan's
+  std::vector<std::string> notes = {};              ///< why something is not fused, or how it is
+  std::optional<planner::Ranking> ranking =
+      std::nullopt;  ///< where it was compared: the plans of the job, where one fits
+  std::optional<study::Sweep> thresholds = std::nullopt;  ///< likewise: the plan at each, where generation can be fused
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read; of a job that is too large to be played; where no plan fits and none is given; those of predict::Simulator.
+/// Errors of what is read; of a job that is too large to be played; where no plan fits and none is given; those of
+/// predict::Simulator.
 base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch);
 
 /// How long it takes, step by step, where the time of the devices goes, and what stage fusion gains.

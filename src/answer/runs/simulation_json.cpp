@@ -64,7 +64,8 @@ Json variants_json(const SimulationAnswer& answer) {
         Json{{"fused", base::enum_name(variant.mode)},
              {"iteration_seconds", json_ratio(variant.seconds)},
              {"idle_seconds", json_ratio(mean_seconds(answer, simulate::idle_time(variant.uses)))},
-             {"hand_over_seconds", json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
+             {"hand_over_seconds",
+              json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
              {"played", variant.played},
              {"fits", variant.fits}});
   return variants;
@@ -99,10 +100,11 @@ Json head_json(const SimulationAnswer& answer) {
                                    {"closed_form_seconds", json_ratio(line.closed)}});
   object["uses"] = uses_json(answer, simulate::uses_of(simulation.iteration.trace));
   if (simulation.training)
-    object["fused_training"] = Json{{"seconds", json_ratio(base::seconds_of_ticks(simulation.training->trace.end))},
-                                    {"bound_seconds", json_ratio(base::seconds_of_ticks(simulation.training->bound))},
-                                    {"apart_seconds", json_ratio(base::seconds_of_ticks(simulation.training->apart))},
-                                    {"mini_by_mini_seconds", json_ratio(base::seconds_of_ticks(simulation.training->mini_by_mini))}};
+    object["fused_training"] =
+        Json{{"seconds", json_ratio(base::seconds_of_ticks(simulation.training->trace.end))},
+             {"bound_seconds", json_ratio(base::seconds_of_ticks(simulation.training->bound))},
+             {"apart_seconds", json_ratio(base::seconds_of_ticks(simulation.training->apart))},
+             {"mini_by_mini_seconds", json_ratio(base::seconds_of_ticks(simulation.training->mini_by_mini))}};
   object["fusion"] = variants_json(answer);
   object["notes"] = answer.notes;
   return object;

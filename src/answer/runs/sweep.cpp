@@ -52,7 +52,8 @@ base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
   DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));
   if (options.simulate) DOVETAIL_CHECK(check_playable(answer.scenario.job, request.job));
   if (!answer.plan && request.over != SweepInput::nodes) {
-    DOVETAIL_TRY(planner::Ranking ranking, find_plans(answer.scenario, options.rank, request.job, "; --plan sweeps one that does not"));
+    DOVETAIL_TRY(planner::Ranking ranking,
+                 find_plans(answer.scenario, options.rank, request.job, "; --plan sweeps one that does not"));
     answer.plan = std::move(ranking.plans.front().plan);
   }
   DOVETAIL_TRY(answer.sweep, study::sweep(answer.scenario, answer.plan ? &*answer.plan : nullptr, options));

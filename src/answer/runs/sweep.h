@@ -14,8 +14,9 @@ struct SweepRequest {
   Input job;
   std::optional<Input> plan = std::nullopt;
   study::SweepInput over = study::SweepInput::threshold;
-  std::optional<std::string> values = std::nullopt;  ///< as study::parse_values reads them; nothing: study::default_values
-  std::optional<std::string> cap = std::nullopt;     ///< as parse_length_cap reads it
+  std::optional<std::string> values =
+      std::nullopt;                               ///< as study::parse_values reads them; nothing: study::default_values
+  std::optional<std::string> cap = std::nullopt;  ///< as parse_length_cap reads it
   bool simulate = false;
   int draws = 3;
   PlanSearchOptions search = {};
@@ -23,15 +24,20 @@ struct SweepRequest {
 inline auto options_of(const SweepRequest*) {
   return options<SweepRequest>(
       option("JOB", &SweepRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &SweepRequest::plan, File{}, "the plan, a dovetail/plan@1 file, in place of the best that is found"),
+      option("plan", &SweepRequest::plan, File{},
+             "the plan, a dovetail/plan@1 file, in place of the best that is found"),
       required("over", &SweepRequest::over, Choice{}, "what varies; of nodes plans are found anew"),
       option("values", &SweepRequest::values, Words{"LIST"},
-             "its values, separated by commas: 5%,20% of threshold, factors of length, micro-batch and bandwidth, else numbers"),
+             "its values, separated by commas: 5%,20% of threshold, factors of length, micro-batch and bandwidth, else "
+             "numbers"),
       option("cap", &SweepRequest::cap, Words{"TOKENS"},
-             "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow as all do; the "
+             "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow "
+             "as all do; the "
              "default)"),
-      option("simulate", &SweepRequest::simulate, Flag{}, "also play every point event by event (of threshold: always)"),
-      option("draws", &SweepRequest::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      option("simulate", &SweepRequest::simulate, Flag{},
+             "also play every point event by event (of threshold: always)"),
+      option("draws", &SweepRequest::draws, Count{1, 1000},
+             "how often the lengths of all samples are drawn and played"),
       group(&SweepRequest::search));
 }
 

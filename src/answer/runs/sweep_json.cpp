@@ -26,8 +26,9 @@ Json point_json(const SweepAnswer& answer, const SweepPoint& point) {
                               {"least_seconds", json_seconds(played->least)},
                               {"most_seconds", json_seconds(played->most)}};
   if (const auto& moved = figures.migrations)
-    entry["migration"] =
-        Json{{"draws", moved->migrating}, {"samples", json_ratio(moved->samples)}, {"instances", json_ratio(moved->instances)}};
+    entry["migration"] = Json{{"draws", moved->migrating},
+                              {"samples", json_ratio(moved->samples)},
+                              {"instances", json_ratio(moved->instances)}};
   entry["samples_per_second"] = json_ratio(figures.samples_per_second);
   entry["tokens_per_second_and_device"] = json_ratio(figures.tokens_per_second);
   entry["gpu_hours"] = json_ratio(figures.gpu_hours);

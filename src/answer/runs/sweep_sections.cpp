@@ -27,7 +27,8 @@ const std::string& task_name(const SweepAnswer& answer, const SweepFigures& figu
   return answer.scenario.job.workflow.tasks[figures.fullest].name;
 }
 
-/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but none that are noise.
+/// Bars of seconds, of at most so many characters; they begin below the least, so that small differences are seen, but
+/// none that are noise.
 class Bars {
  public:
   explicit Bars(const Sweep& sweep) {
@@ -94,14 +95,14 @@ std::vector<std::string> row_of(const SweepAnswer& answer, std::size_t index, co
     row.push_back(fmt::format("{} to {}", seconds_text(played.least), seconds_text(played.most)));
   }
   if (moves_samples(answer.sweep)) row.push_back(moved_text(figures));
-  for (std::string& text :
-       std::vector<std::string>{fmt::format("{:.2f}", figures.samples_per_second), fmt::format("{:.0f}", figures.tokens_per_second),
-                                fmt::format("{:.3f}", figures.gpu_hours)})
+  for (std::string& text : std::vector<std::string>{fmt::format("{:.2f}", figures.samples_per_second),
+                                                    fmt::format("{:.0f}", figures.tokens_per_second),
+                                                    fmt::format("{:.3f}", figures.gpu_hours)})
     row.push_back(std::move(text));
   if (figures.price) row.push_back(fmt::format("{:.2f}", *figures.price));
-  for (std::string& text :
-       std::vector<std::string>{gibibytes(figures.needed), gibibytes(figures.usable), task_name(answer, figures),
-                                std::string(short_name(figures.fit)), note_of(answer.sweep, index), bars.of(figures.seconds())})
+  for (std::string& text : std::vector<std::string>{gibibytes(figures.needed), gibibytes(figures.usable),
+                                                    task_name(answer, figures), std::string(short_name(figures.fit)),
+                                                    note_of(answer.sweep, index), bars.of(figures.seconds())})
     row.push_back(std::move(text));
   return row;
 }
@@ -122,13 +123,15 @@ Table table_of(const SweepAnswer& answer) {
   for (const std::string& name : {std::string("while"), std::string("fits"), std::string(""), bars.header()})
     columns.push_back({name, Align::left});
   std::vector<std::vector<std::string>> rows;
-  for (std::size_t index = 0; index < answer.sweep.points.size(); ++index) rows.push_back(row_of(answer, index, bars, columns.size()));
+  for (std::size_t index = 0; index < answer.sweep.points.size(); ++index)
+    rows.push_back(row_of(answer, index, bars, columns.size()));
   return {columns, rows};
 }
 
 /// Where the draws of lengths do not tell the fastest point from others, all of those: "5%, 15% to 70%"; else empty.
 std::string undecided_text(const Sweep& sweep) {
-  if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2) return "";
+  if (const auto& played = sweep.points[*sweep.fastest].figures->simulated; !played || played->draws.size() < 2)
+    return "";
   const auto is_tie = [&](std::size_t index) { return study::ties_with_fastest(sweep, sweep.points[index]); };
   std::vector<std::string> runs;
   std::size_t ties = 0;
@@ -158,14 +161,16 @@ std::string migration_text(const SweepAnswer& answer) {
   if (!any) return fmt::format("\nNothing migrates: {}.\n", predict::why_nothing_migrates(answer.scenario, none.plan));
   if (*sweep.fastest == 0) return fmt::format("\nNo threshold makes it faster.{}\n", undecided);
   return fmt::format("\nThe best threshold is {}: {}, {} less than without migration.{}\n", label_of(sweep, best),
-                     seconds_text(best.figures->seconds()), percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
+                     seconds_text(best.figures->seconds()),
+                     percent(1 - best.figures->seconds() / none.figures->seconds()), undecided);
 }
 
 /// Whether something generates on devices that something trains on, so that neither can run ahead of the other there.
 bool takes_turns(const plan::Job& job, const plan::Plan& plan) {
   for (std::size_t one = 0; one < plan.tasks.size(); ++one)
     for (std::size_t two = 0; two < plan.tasks.size(); ++two)
-      if (job.workflow.tasks[one].kind == workflow::TaskKind::generate && job.workflow.tasks[two].kind == workflow::TaskKind::train &&
+      if (job.workflow.tasks[one].kind == workflow::TaskKind::generate &&
+          job.workflow.tasks[two].kind == workflow::TaskKind::train &&
           cluster::overlap(plan.tasks[one].mesh, plan.tasks[two].mesh))
         return true;
   return false;
@@ -184,12 +189,15 @@ std::string best_text(const SweepAnswer& answer) {
   const Sweep& sweep = answer.sweep;
   if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
-  std::string text =
-      sweep.points.size() > 1 && gains_nothing(sweep)
-          ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n", fastest.figures->samples_per_second)
-          : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest), fastest.figures->samples_per_second);
+  std::string text = sweep.points.size() > 1 && gains_nothing(sweep)
+                         ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n",
+                                       fastest.figures->samples_per_second)
+                         : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest),
+                                       fastest.figures->samples_per_second);
   if (sweep.over == SweepInput::staleness && gains_nothing(sweep) && takes_turns(answer.scenario.job, fastest.plan))
-    text += "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if splits them.\n";
+    text +=
+        "Generation and training have devices in common: older weights let neither run ahead there. dovetail what-if "
+        "splits them.\n";
   if (sweep.cheapest == sweep.fastest) return text;
   const SweepPoint& cheapest = sweep.points[*sweep.cheapest];
   return text + fmt::format("Least GPU-hours a sample at {}: {} of those at {}.\n", label_of(sweep, cheapest),
@@ -201,9 +209,9 @@ std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
   const SweepFigures& figures = *point.figures;
-  return fmt::format("\nAt {} it does not fit: {} are missing; {} needs {} of {} on device {}.\n", label_of(answer.sweep, point),
-                     gibibytes(figures.missing), task_name(answer, figures), gibibytes(figures.needed), gibibytes(figures.usable),
-                     figures.device);
+  return fmt::format("\nAt {} it does not fit: {} are missing; {} needs {} of {} on device {}.\n",
+                     label_of(answer.sweep, point), gibibytes(figures.missing), task_name(answer, figures),
+                     gibibytes(figures.needed), gibibytes(figures.usable), figures.device);
 }
 
 std::string problems_text(const Sweep& sweep) {
@@ -223,10 +231,12 @@ std::string title_of(const SweepAnswer& answer) {
 Sections sections(const SweepAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
-  Sections all = fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(answer),
-                             job.workflow.name, counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                             software.efficiency.name, software.conventions.name, efficiency_words(software));
-  all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + overflow_text(answer) + problems_text(answer.sweep);
+  Sections all =
+      fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(answer),
+                  job.workflow.name, counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
+                  software.efficiency.name, software.conventions.name, efficiency_words(software));
+  all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + overflow_text(answer) +
+         problems_text(answer.sweep);
   if (!answer.sweep.complete) all += "\nStopped: what follows is not known.\n";
   return all;
 }

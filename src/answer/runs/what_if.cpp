@@ -16,7 +16,8 @@ base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch)
   DOVETAIL_TRY(const planner::RankOptions search, rank_options(request.search, scenario.job.placements, watch));
   if (!asked.plan) {
     DOVETAIL_TRY(planner::Ranking ranking,
-                 find_plans(scenario, search, request.job, "; dovetail fit says what is missing, and --plan takes one that does not fit"));
+                 find_plans(scenario, search, request.job,
+                            "; dovetail fit says what is missing, and --plan takes one that does not fit"));
     asked.plan = std::move(ranking.plans.front().plan);
   }
   study::WhatIfOptions options;
@@ -28,8 +29,10 @@ base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch)
   tell_work(watch, "scheduling the training phase in other ways");
   study::TrainingWorth training = study::training_worth(scenario, *asked.plan, what_ifs.training);
   study::GenerationWorth generation = study::generation_worth(scenario, *asked.plan, what_ifs, options.simulation.seed);
-  WhatIfAnswer answer{std::move(asked.scenario), *std::move(asked.plan), options.simulation.seed, request.draws,
-                      std::move(what_ifs),       std::move(training),    std::move(generation),   unless_interrupted(watch, Outcome::done)};
+  WhatIfAnswer answer{std::move(asked.scenario), *std::move(asked.plan),
+                      options.simulation.seed,   request.draws,
+                      std::move(what_ifs),       std::move(training),
+                      std::move(generation),     unless_interrupted(watch, Outcome::done)};
   answer.scenario.cancellation = nullptr;
   return answer;
 }

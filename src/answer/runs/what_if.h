@@ -20,8 +20,10 @@ struct WhatIfRequest {
 inline auto options_of(const WhatIfRequest*) {
   return options<WhatIfRequest>(
       option("JOB", &WhatIfRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &WhatIfRequest::plan, File{}, "compare with this plan, a dovetail/plan@1 file, in place of the best that is found"),
-      option("draws", &WhatIfRequest::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      option("plan", &WhatIfRequest::plan, File{},
+             "compare with this plan, a dovetail/plan@1 file, in place of the best that is found"),
+      option("draws", &WhatIfRequest::draws, Count{1, 1000},
+             "how often the lengths of all samples are drawn and played"),
       group(&WhatIfRequest::search));
 }
 

@@ -53,7 +53,8 @@ Json generation_json(const study::GenerationWorth& generation) {
 Json working_json(const Working& working) {
   switch (working.kind) {
     case Working::Kind::fusion:
-      return Json{{"way", "fusion"}, {"fused", working.inter ? (working.intra ? "both" : "inter") : (working.intra ? "intra" : "none")}};
+      return Json{{"way", "fusion"},
+                  {"fused", working.inter ? (working.intra ? "both" : "inter") : (working.intra ? "intra" : "none")}};
     case Working::Kind::off_policy:
       return Json{{"way", "off policy"}, {"steps_off_policy", working.steps}};
     case Working::Kind::partial:

@@ -31,7 +31,8 @@ class Remarks {
  public:
   void add(std::string name, const std::string& text) {
     if (text.empty()) return;
-    const auto known = std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& remark) { return remark.second == text; });
+    const auto known =
+        std::find_if(remarks_.begin(), remarks_.end(), [&](const auto& remark) { return remark.second == text; });
     if (known == remarks_.end())
       remarks_.emplace_back(std::move(name), text);
     else
@@ -55,16 +56,19 @@ Sections training_text(const study::TrainingWorth& training) {
   for (const TrainingAlternative& way : training.ways) {
     const std::string name = std::string(name_of(way.way)) + (way.planned ? " *" : "");
     if (way.why_not.empty())
-      rows.push_back({name, seconds_text(way.seconds), &way == &first ? "" : difference_text(way.seconds, first.seconds),
-                      gibibytes(way.activations), std::string(short_name(way.fit))});
+      rows.push_back({name, seconds_text(way.seconds),
+                      &way == &first ? "" : difference_text(way.seconds, first.seconds), gibibytes(way.activations),
+                      std::string(short_name(way.fit))});
     else
       rows.push_back({name, std::string(none), "", std::string(none), ""});
     remarks.add(std::string(name_of(way.way)), way.why_not.empty() ? way.how : "not here: " + way.why_not);
   }
   Sections text = verdict("Fused training", training.fusion);
-  text += Table{{{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows};
+  text +=
+      Table{{{"training phase (*: as planned)", Align::left}, {"takes"}, {"change"}, {"activations"}, {"fits"}}, rows};
   if (training.bound)
-    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n", seconds_text(*training.bound));
+    text += fmt::format("  fused: no schedule of both trainings takes less than {} (proven)\n",
+                        seconds_text(*training.bound));
   return text + remarks.text();
 }
 
@@ -85,8 +89,8 @@ Sections generation_text(const WhatIfAnswer& answer) {
   Sections text = verdict("Generation fused with inference", generation.fusion);
   if (!generation.plain) return text;
   const bool trained = answer.plan.fusion.training.has_value();
-  std::vector<std::vector<std::string>> rows{
-      {"one after the other", seconds_text(*generation.plain), "", iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
+  std::vector<std::vector<std::string>> rows{{"one after the other", seconds_text(*generation.plain), "",
+                                              iteration_of(study::find_fusion(answer.what_ifs, false, trained))}};
   if (generation.side_by_side < *generation.plain)
     rows.push_back({"scoring side by side", seconds_text(generation.side_by_side),
                     difference_text(generation.side_by_side, *generation.plain), std::string(none)});
@@ -141,7 +145,15 @@ Sections ways_text(const WhatIfAnswer& answer) {
     if (!figures.simulated) remarks.add(name, "by the closed form: training is longer or larger than schedules can be");
   }
   return "What other ways of working would give (*: as planned):\n" +
-         Table{{{"way", Align::left}, {"devices"}, {"iteration"}, {"samples/s"}, {"tokens/s/GPU"}, {"age"}, {"most"}, {"stale"}, {"fits"}},
+         Table{{{"way", Align::left},
+                {"devices"},
+                {"iteration"},
+                {"samples/s"},
+                {"tokens/s/GPU"},
+                {"age"},
+                {"most"},
+                {"stale"},
+                {"fits"}},
                rows} +
          remarks.text();
 }
@@ -152,15 +164,18 @@ std::string splits_text(const study::WhatIfs& what_ifs) {
   std::vector<std::string> splits;
   for (const study::DeviceSplit& split : what_ifs.splits)
     if (splits.size() < shown)
-      splits.push_back(
-          fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first), seconds_text(split.iteration_seconds)));
+      splits.push_back(fmt::format("{} {}", split_text(split.training, split.rollout, split.training_first),
+                                   seconds_text(split.iteration_seconds)));
   return fmt::format("  1 step off policy by split, in closed form: {}\n", fmt::join(splits, ", "));
 }
 
 constexpr std::string_view legend =
-    "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean of tokens\n"
-    "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial rollout\n"
-    "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in place of\n"
+    "  devices: for training + rollout, where they are split; age: policy versions between sampling and training, mean "
+    "of tokens\n"
+    "  and most; stale: tokens of an older policy than the one that trains. All is played event by event; of partial "
+    "rollout\n"
+    "  generation is, with the other steps of the plan's own play. What a fusion gains may be data handed over once in "
+    "place of\n"
     "  once a task: dovetail simulate shows how much.\n";
 
 }  // namespace
@@ -169,9 +184,9 @@ Sections sections(const WhatIfAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
   Sections all = job_line(job) + "\n" +
-                 fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n", answer.plan.placement,
-                             software.efficiency.name, software.conventions.name, counted(answer.draws, "draw"), answer.seed,
-                             efficiency_words(software));
+                 fmt::format("placement: {}; efficiencies: {}; memory as {}; {} of lengths (seed {})\n{}\n\n",
+                             answer.plan.placement, software.efficiency.name, software.conventions.name,
+                             counted(answer.draws, "draw"), answer.seed, efficiency_words(software));
   all += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
   all += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
   if (!answer.what_ifs.complete) all += "\nStopped: ways that are missing were not played\n";

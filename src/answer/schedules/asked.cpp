@@ -21,7 +21,8 @@ base::Status check_inputs(const Input& problem, const std::optional<Input>& from
   if (start_is_standard && is_standard_input(problem))
     return base::bad_input("the problem and the schedule to start from cannot both be read from standard input");
   if (shared && (start_is_standard || is_standard_input(problem)))
-    return base::bad_input("with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
+    return base::bad_input(
+        "with --mpi every process reads the problem and the schedule, and only one has standard input; name files");
   return {};
 }
 
@@ -68,20 +69,22 @@ std::optional<Impossible> find_impossible(const Asked& asked) {
 Sections impossible_sections(const Asked& asked, const Impossible& impossible) {
   Sections all;
   if (!impossible.excess.empty())
-    all += fmt::format("{}:\n", impossible_message) + excess_table(impossible.excess) + min_capacity_sections(asked.named.problem);
+    all += fmt::format("{}:\n", impossible_message) + excess_table(impossible.excess) +
+           min_capacity_sections(asked.named.problem);
   const base::TimeUnit unit = asked.named.problem.time_unit;
   if (impossible.late)
-    all += fmt::format("no schedule ends by the deadline of {}: none is shorter than {}\n", time_with_unit(*asked.options.deadline, unit),
-                       base::format_time(asked.bounds.makespan, unit));
+    all += fmt::format("no schedule ends by the deadline of {}: none is shorter than {}\n",
+                       time_with_unit(*asked.options.deadline, unit), base::format_time(asked.bounds.makespan, unit));
   return all;
 }
 
-base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from, const parallel::Exchange* exchange,
-                                            int chains, const Watch& watch) {
+base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
+                                            const parallel::Exchange* exchange, int chains, const Watch& watch) {
   DOVETAIL_CHECK(check_inputs(problem, from, exchange != nullptr));
   base::Result<SearchInput> input = read_alone(problem, from, watch);
   if (exchange == nullptr) return input;
-  DOVETAIL_CHECK(parallel::agree_on_input(*exchange, text_of(input), "another problem or another schedule to start from"));
+  DOVETAIL_CHECK(
+      parallel::agree_on_input(*exchange, text_of(input), "another problem or another schedule to start from"));
   note_idle_processes(*exchange, chains, watch);
   return input;
 }

@@ -21,7 +21,9 @@ struct Asked {
   fuse::Bounds bounds;         ///< of the problem
 
   /// Whether `solution` ends by the deadline, where one is asked for.
-  bool is_met_by(const fuse::Solution& solution) const { return !options.deadline || solution.evaluation.makespan <= *options.deadline; }
+  bool is_met_by(const fuse::Solution& solution) const {
+    return !options.deadline || solution.evaluation.makespan <= *options.deadline;
+  }
 };
 
 /// Why no schedule at all can do what is asked.
@@ -41,9 +43,9 @@ struct SearchInput {
   std::optional<fuse::Solution> start;
 };
 
-/// Reads the problem and the schedule of it to start from, and tells `watch` the problem's name, and that all is read. Where `exchange`
-/// names processes that share `chains` out, all have to read the same, and end alike where one cannot.
-base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from, const parallel::Exchange* exchange,
-                                            int chains, const Watch& watch);
+/// Reads the problem and the schedule of it to start from, and tells `watch` the problem's name, and that all is read.
+/// Where `exchange` names processes that share `chains` out, all have to read the same, and end alike where one cannot.
+base::Result<SearchInput> read_search_input(const Input& problem, const std::optional<Input>& from,
+                                            const parallel::Exchange* exchange, int chains, const Watch& watch);
 
 }  // namespace dovetail::answer

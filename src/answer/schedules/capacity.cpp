@@ -28,11 +28,12 @@ Sections min_capacity_sections(const pipeline::Problem& problem) {
   for (std::size_t first = 0; first < capacities.size();) {
     std::size_t last = first;
     while (last + 1 < capacities.size() && capacities[last + 1] == capacities[first]) ++last;
-    table.rows.push_back(
-        {last == first ? fmt::format("{}", first) : fmt::format("{} to {}", first, last), base::format_memory(capacities[first])});
+    table.rows.push_back({last == first ? fmt::format("{}", first) : fmt::format("{} to {}", first, last),
+                          base::format_memory(capacities[first])});
     first = last + 1;
   }
-  return fmt::format("{}: {} on the device that needs the most\n", intro, base::format_memory(*most)) + std::move(table);
+  return fmt::format("{}: {} on the device that needs the most\n", intro, base::format_memory(*most)) +
+         std::move(table);
 }
 
 base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess) {
@@ -44,8 +45,8 @@ base::Memory max_excess(const std::vector<pipeline::CapacityExcess>& excess) {
 Table excess_table(const std::vector<pipeline::CapacityExcess>& excess) {
   Table table{{{"device"}, {"held"}, {"capacity"}, {"excess"}}, {}};
   for (const pipeline::CapacityExcess& device : excess) {
-    table.rows.push_back({fmt::format("{}", device.device.value), base::format_memory(device.peak), base::format_memory(device.capacity),
-                          base::format_memory(device.peak - device.capacity)});
+    table.rows.push_back({fmt::format("{}", device.device.value), base::format_memory(device.peak),
+                          base::format_memory(device.capacity), base::format_memory(device.peak - device.capacity)});
   }
   return table;
 }

@@ -27,7 +27,8 @@ base::Result<std::vector<const fuse::Solver*>> chosen_solvers(const ComparisonRe
   return chosen;
 }
 
-ComparedSolver with_variations(std::string_view solver, fuse::Solved solved, int draws, const fuse::SolveOptions& options) {
+ComparedSolver with_variations(std::string_view solver, fuse::Solved solved, int draws,
+                               const fuse::SolveOptions& options) {
   ComparedSolver row{std::string(solver), std::move(solved), {}};
   fuse::VariationOptions vary;
   vary.draws = draws;
@@ -41,7 +42,8 @@ ComparedSolver with_variations(std::string_view solver, fuse::Solved solved, int
   return row;
 }
 
-/// Sets the makespan that speed-ups are counted against: of the row that is there already, or of a run of the baseline on its own.
+/// Sets the makespan that speed-ups are counted against: of the row that is there already, or of a run of the baseline
+/// on its own.
 void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) {
   for (const fuse::Solver& solver : fuse::solvers()) {
     if (!solver.is_baseline) continue;
@@ -56,10 +58,12 @@ void find_baseline(const fuse::SolveOptions& options, ComparisonAnswer& answer) 
 }
 
 /// Runs one solver, and adds its row or why it has none.
-void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Watch& watch, ComparisonAnswer& answer) {
+void run_solver(const fuse::Solver& solver, const fuse::SolveOptions& options, const Watch& watch,
+                ComparisonAnswer& answer) {
   auto solved = fuse::run_solver(solver, answer.asked.named.problem, answer.asked.bounds, options);
   if (!solved.ok()) {
-    if (!options.cancellation->requested()) answer.refusals.push_back({std::string(solver.name), solved.error().message});
+    if (!options.cancellation->requested())
+      answer.refusals.push_back({std::string(solver.name), solved.error().message});
     return;
   }
   tell_work(watch, counted(answer.draws, "draw") + " of varied durations");
@@ -78,7 +82,8 @@ void run_solvers(const std::vector<const fuse::Solver*>& chosen, const Watch& wa
     tell_label(watch, fmt::format("{} ({} of {})", chosen[i]->name, i + 1, chosen.size()));
     tell_work(watch, "running");
     // Solvers share what is left of the time.
-    if (const auto left = stop.seconds_left()) options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
+    if (const auto left = stop.seconds_left())
+      options.time_limit_seconds = *left / static_cast<double>(chosen.size() - i);
     run_solver(*chosen[i], options, watch, answer);
   }
   if (!stop.requested()) find_baseline(options, answer);
@@ -107,7 +112,8 @@ base::Result<ComparisonAnswer> ask(const ComparisonRequest& request, const Watch
   answer.asked.options = solve_options(request.search);
   answer.asked.options.objective = request.objective;
   answer.asked.options.robustness_percent = request.robustness_percent;
-  if (const auto fault = fuse::find_fault(answer.asked.options, answer.asked.named.problem)) return base::bad_input(*fault);
+  if (const auto fault = fuse::find_fault(answer.asked.options, answer.asked.named.problem))
+    return base::bad_input(*fault);
   answer.asked.bounds = fuse::bounds_of(answer.asked.named.problem);
   answer.draws = request.draws;
   run_solvers(chosen, watch, answer);

@@ -25,13 +25,16 @@ struct ComparisonRequest {
 };
 inline auto options_of(const ComparisonRequest*) {
   return options<ComparisonRequest>(
-      option("PROBLEM", &ComparisonRequest::problem, File{"PROBLEM"}, "problem file, '-' for standard input, or a bundled instance"),
+      option("PROBLEM", &ComparisonRequest::problem, File{"PROBLEM"},
+             "problem file, '-' for standard input, or a bundled instance"),
       option("solver", &ComparisonRequest::solvers, Words{"SOLVER"}, "run this one only; may be repeated"),
       option("all", &ComparisonRequest::all, Flag{}, "run every solver, those too that are not shown otherwise"),
       option("objective", &ComparisonRequest::objective, Choice{},
-             "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, then the least "
+             "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
+             "then the least "
              "makespan)"),
-      option("robust", &ComparisonRequest::robustness_percent, Count{0, 100}, robust_help), group(&ComparisonRequest::search),
+      option("robust", &ComparisonRequest::robustness_percent, Count{0, 100}, robust_help),
+      group(&ComparisonRequest::search),
       option("draws", &ComparisonRequest::draws, Count{1, 1'000'000}, "draws of varied durations (default {})"));
 }
 

@@ -23,7 +23,8 @@ Json row_json(const ComparisonAnswer& answer, const ComparedSolver& row) {
   object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
   object["longest_device_span"] = json_time(pipeline::max_device_span(evaluation), unit);
   object["varied"] = Json::array();
-  for (std::size_t i = 0; i < variations.size(); ++i) object["varied"].push_back(variation_json(variations[i], row.varied[i], unit));
+  for (std::size_t i = 0; i < variations.size(); ++i)
+    object["varied"].push_back(variation_json(variations[i], row.varied[i], unit));
   return object;
 }
 
@@ -31,11 +32,13 @@ Json row_json(const ComparisonAnswer& answer, const ComparedSolver& row) {
 
 std::string to_json(const ComparisonAnswer& answer) {
   const base::TimeUnit unit = answer.asked.named.problem.time_unit;
-  Json object{{"format", "dovetail/compare@1"}, {"problem", answer.asked.named.name}, {"time_unit", base::name_of(unit)}};
+  Json object{
+      {"format", "dovetail/compare@1"}, {"problem", answer.asked.named.name}, {"time_unit", base::name_of(unit)}};
   add_asked(answer.asked, object);
   add_bounds(answer.asked, object);
   object["baseline"] = Json(nullptr);
-  if (answer.baseline) object["baseline"] = Json{{"solver", answer.baseline_name}, {"makespan", json_time(*answer.baseline, unit)}};
+  if (answer.baseline)
+    object["baseline"] = Json{{"solver", answer.baseline_name}, {"makespan", json_time(*answer.baseline, unit)}};
   object["draws"] = answer.draws;
   object["rows"] = Json::array();
   object["not_applicable"] = Json::array();
@@ -45,7 +48,8 @@ std::string to_json(const ComparisonAnswer& answer) {
     object["rows"].push_back(row_json(answer, row));
     seconds[row.solver] = json_seconds(row.solved.seconds);
   }
-  for (const Refusal& refusal : answer.refusals) object["not_applicable"].push_back({{"solver", refusal.solver}, {"why", refusal.why}});
+  for (const Refusal& refusal : answer.refusals)
+    object["not_applicable"].push_back({{"solver", refusal.solver}, {"why", refusal.why}});
   object["timing"] = Json{{"seconds", seconds}};
   return json_text(object);
 }

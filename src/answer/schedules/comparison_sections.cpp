@@ -31,7 +31,8 @@ std::vector<std::string> cells_of(const ComparisonAnswer& answer, const Compared
     cells.push_back(format_thousandths_rounded(varied.percentile_95_thousandths, unit));
   }
   cells.push_back(fmt::format("{:.2f}", solved.seconds));
-  cells.push_back(solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(max_excess(solved.excess))));
+  cells.push_back(
+      solved.excess.empty() ? "" : fmt::format("does not fit (by {})", base::format_memory(max_excess(solved.excess))));
   return cells;
 }
 
@@ -59,9 +60,10 @@ std::string remarks(const ComparisonAnswer& answer) {
                         base::format_time(row.solved.bounds.makespan, unit));
   }
   for (const Refusal& refusal : answer.refusals) text += fmt::format("{}\n", refusal.why);
-  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n", time_with_unit(asked.bounds.makespan, unit),
-                      base::format_memory(asked.bounds.peak_activation));
-  if (answer.baseline) text += fmt::format("speed-up: over {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
+  text += fmt::format("bounds: makespan {}, peak activation {} (of any schedule)\n",
+                      time_with_unit(asked.bounds.makespan, unit), base::format_memory(asked.bounds.peak_activation));
+  if (answer.baseline)
+    text += fmt::format("speed-up: over {}, {}\n", answer.baseline_name, time_with_unit(*answer.baseline, unit));
   if (!answer.complete) text += "stopped: what is missing was not run\n";
   return text;
 }

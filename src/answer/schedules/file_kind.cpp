@@ -21,13 +21,16 @@ std::optional<std::string> describe_other_content(std::string_view content, cons
   const std::size_t first = start.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) return std::nullopt;
   if (start.find("\"dovetail/pareto@1\"") != std::string_view::npos) {
-    return "this is a front with several schedules; write one with: dovetail schedule PROBLEM --objective pareto --pick N -o FILE";
+    return "this is a front with several schedules; write one with: dovetail schedule PROBLEM --objective pareto "
+           "--pick N -o FILE";
   }
   if (start.find(pipeline::problem_format) < start.find(pipeline::schedule_format)) {
     return fmt::format("this is a problem, not a schedule; make one with: dovetail schedule {}", path);
   }
   if (timeline::is_chrome_trace(content)) {
-    return fmt::format("this is a Chrome trace, not a schedule; accepted for reading: json, trace, csv; dovetail report {} shows it", path);
+    return fmt::format(
+        "this is a Chrome trace, not a schedule; accepted for reading: json, trace, csv; dovetail report {} shows it",
+        path);
   }
   if (start[first] == '<' && start.find("<svg") != std::string_view::npos) {
     return "this is an SVG picture, which can only be written; accepted for reading: json, trace, csv";
@@ -43,7 +46,8 @@ std::string named_format(std::string_view content) {
   if (content.size() <= small) {
     const auto document = base::parse_yaml_or_json(content, "");
     const auto named = document.ok() && document->root().is_map() ? document->root().find(key) : std::nullopt;
-    if (named && named->is_string() && named->text().starts_with(own)) return std::string(named->text().substr(0, named->text().find('@')));
+    if (named && named->is_string() && named->text().starts_with(own))
+      return std::string(named->text().substr(0, named->text().find('@')));
     if (named) return {};
   }
   const std::string_view start = content.substr(0, looked_through);

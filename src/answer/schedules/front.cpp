@@ -29,16 +29,19 @@ std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& prob
     const auto* solution = std::get_if<fuse::Solution>(&answer);
     if (solution == nullptr || solution->other_layout) continue;
     references.push_back({std::string(solver.name), solution->evaluation.makespan, solution->evaluation.peak_activation,
-                          pipeline::find_excess(problem, solution->evaluation, options.memory_cap).empty(), solver.is_baseline});
+                          pipeline::find_excess(problem, solution->evaluation, options.memory_cap).empty(),
+                          solver.is_baseline});
   }
   return references;
 }
 
 /// The schedule with its limits. They are proven with less work than those of a single schedule: there are many.
-FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options, std::size_t schedules) {
+FrontSchedule with_bounds(fuse::Solution solution, const fuse::Bounds& bounds, const fuse::SolveOptions& options,
+                          std::size_t schedules) {
   constexpr std::int64_t work_of_all = 20'000'000;
   const fuse::PointBounds proven = fuse::point_bounds(
-      solution, bounds, {.work = work_of_all / static_cast<std::int64_t>(schedules), .cancellation = options.cancellation});
+      solution, bounds,
+      {.work = work_of_all / static_cast<std::int64_t>(schedules), .cancellation = options.cancellation});
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
   pipeline::Claims& claims = schedule.claims;
   claims.bound_makespan = std::max(bounds.makespan, solution.proven_makespan.value_or(base::Ticks(0)));
@@ -83,11 +86,13 @@ base::Status search(const FrontRequest& request, const fuse::Solution* start, co
   SearchProgress progress(watch, problem, asked.bounds.makespan);
   options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
   front.references = reference_schedules(problem, options);
-  if (options.time_limit_seconds) *options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
+  if (options.time_limit_seconds)
+    *options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   std::vector<fuse::Solution> solutions = fuse::solve_pareto(problem, options);
   tell_work(watch, "proving bounds");
   for (fuse::Solution& solution : solutions) {
-    if (stop.ended_by() == parallel::EndedBy::time && !solution.lost_process) solution.stopped_by = pipeline::StoppedBy::time;
+    if (stop.ended_by() == parallel::EndedBy::time && !solution.lost_process)
+      solution.stopped_by = pipeline::StoppedBy::time;
     front.schedules.push_back(with_bounds(std::move(solution), asked.bounds, options, solutions.size()));
   }
   front.iterations_per_second = progress.iterations_per_second();
@@ -107,17 +112,20 @@ Outcome outcome_of(const FrontAnswer& front) {
 
 base::Result<FrontRequest> front_of(const ScheduleRequest& request) {
   DOVETAIL_ASSERT(request.objective == Objective::pareto);
-  if (request.deadline) return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
+  if (request.deadline)
+    return base::bad_input("--objective pareto chooses its deadlines itself; it takes no --deadline");
   if (request.robustness_percent > 0)
     return base::bad_input("a front is between makespan and peak activation; --objective pareto takes no --robust");
   if (request.solver != default_solver().name)
-    return base::bad_input(
-        fmt::format("--objective pareto is searched by all solvers together; it takes no --solver but {}", default_solver().name));
-  return FrontRequest{.problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
+    return base::bad_input(fmt::format(
+        "--objective pareto is searched by all solvers together; it takes no --solver but {}", default_solver().name));
+  return FrontRequest{
+      .problem = request.problem, .from = request.from, .search = request.search, .exchange = request.exchange};
 }
 
 base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(SearchInput input, read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
+  DOVETAIL_TRY(SearchInput input,
+               read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
   FrontAnswer answer;
   answer.asked.options = solve_options(request.search);
   if (request.exchange && !request.search.budget.threads) answer.asked.options.threads = 1;

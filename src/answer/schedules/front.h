@@ -18,11 +18,13 @@ struct FrontRequest {
   Input problem;
   std::optional<Input> from = std::nullopt;
   ScheduleSearchOptions search = {};
-  bool peak_bound = true;  ///< whether the bound on the peak is worked out between the schedules, too: JSON and pictures show it
+  bool peak_bound =
+      true;  ///< whether the bound on the peak is worked out between the schedules, too: JSON and pictures show it
   const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains out
 };
 
-/// The front that `request` asks for where its objective is Objective::pareto; an Error for an option that no front has.
+/// The front that `request` asks for where its objective is Objective::pareto; an Error for an option that no front
+/// has.
 base::Result<FrontRequest> front_of(const ScheduleRequest& request);
 
 /// A schedule of the front with what is proven of it.
@@ -49,7 +51,8 @@ struct ReferenceSchedule {
 struct FrontAnswer {
   Asked asked;
   std::optional<Impossible> impossible;  ///< where no schedule fits, and none was searched; else:
-  std::vector<FrontSchedule> schedules;  ///< by rising makespan and falling peak; one that does not fit, where none was found that does
+  std::vector<FrontSchedule>
+      schedules;  ///< by rising makespan and falling peak; one that does not fit, where none was found that does
   std::vector<ReferenceSchedule> references;
   std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules, where it was asked for
   double seconds = 0;
@@ -58,11 +61,13 @@ struct FrontAnswer {
   Outcome outcome = Outcome::done;
 
   /// Another process was lost: with all there might have been a better front.
-  std::optional<base::Error> lost_process() const { return impossible ? std::nullopt : schedules.front().solved.solution.lost_process; }
+  std::optional<base::Error> lost_process() const {
+    return impossible ? std::nullopt : schedules.front().solved.solution.lost_process;
+  }
 };
 
-/// Searches the front, and makes the constructions beside it; a time limit is that of both. Errors of what is read; with an `exchange` all
-/// processes end alike.
+/// Searches the front, and makes the constructions beside it; a time limit is that of both. Errors of what is read;
+/// with an `exchange` all processes end alike.
 base::Result<FrontAnswer> ask(const FrontRequest& request, const Watch& watch);
 
 /// The table of the front; or why there is none.

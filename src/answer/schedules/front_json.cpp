@@ -14,7 +14,8 @@ namespace {
 Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
   return {{"makespan", json_time(schedule.evaluation().makespan, unit)},
           {"peak_activation", json_memory(schedule.evaluation().peak_activation)},
-          {"bounds", Json{{"makespan", json_time(schedule.makespan_bound, unit)}, {"peak_activation", json_memory(schedule.peak_bound)}}},
+          {"bounds", Json{{"makespan", json_time(schedule.makespan_bound, unit)},
+                          {"peak_activation", json_memory(schedule.peak_bound)}}},
           {"optimal", Json{{"makespan", schedule.shortest()}, {"peak_activation", schedule.lowest()}}}};
 }
 
@@ -22,13 +23,16 @@ Json point_json(const FrontSchedule& schedule, base::TimeUnit unit) {
 Json front_json(std::string_view format, const FrontAnswer& front) {
   const base::TimeUnit unit = front.asked.named.problem.time_unit;
   const fuse::Solution& first = front.schedules.front().solved.solution;
-  Json object{
-      {"format", format}, {"problem", front.asked.named.name}, {"time_unit", base::name_of(unit)}, {"solver", solver_json(first.solver)}};
+  Json object{{"format", format},
+              {"problem", front.asked.named.name},
+              {"time_unit", base::name_of(unit)},
+              {"solver", solver_json(first.solver)}};
   if (first.stopped_by) object["stopped_by"] = pipeline::name_of(*first.stopped_by);
   add_bounds(front.asked, object);
   object["peak_bound"] = Json::array();
   for (const fuse::PeakBoundStep& step : front.peak_bound)
-    object["peak_bound"].push_back({{"makespan", json_time(step.makespan, unit)}, {"peak_activation", json_memory(step.peak)}});
+    object["peak_bound"].push_back(
+        {{"makespan", json_time(step.makespan, unit)}, {"peak_activation", json_memory(step.peak)}});
   object["constructions"] = Json::array();
   for (const ReferenceSchedule& reference : front.references) {
     object["constructions"].push_back({{"solver", reference.solver},
@@ -46,7 +50,8 @@ std::string to_json(const FrontAnswer& answer) {
   const pipeline::Problem& problem = answer.asked.named.problem;
   Json object = front_json("dovetail/pareto-report@1", answer);
   object["front"] = Json::array();
-  for (const FrontSchedule& schedule : answer.schedules) object["front"].push_back(point_json(schedule, problem.time_unit));
+  for (const FrontSchedule& schedule : answer.schedules)
+    object["front"].push_back(point_json(schedule, problem.time_unit));
   if (const auto& excess = answer.schedules.front().solved.excess; !excess.empty()) add_excess(problem, excess, object);
   object["written"] = answer.written;
   add_timing(answer.seconds, answer.iterations_per_second, object);

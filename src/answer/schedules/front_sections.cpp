@@ -47,14 +47,16 @@ Table front_table(const FrontAnswer& front) {
   return table;
 }
 
-/// The numbers of the front's schedules that are better in both, or better in one and equal in the other: "2 to 5"; they are neighbours.
+/// The numbers of the front's schedules that are better in both, or better in one and equal in the other: "2 to 5";
+/// they are neighbours.
 std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& reference) {
   std::size_t first = 0;
   std::size_t last = 0;
   for (std::size_t i = 0; i < front.schedules.size(); ++i) {
     const pipeline::Evaluation& evaluation = front.schedules[i].evaluation();
     const bool as_good = evaluation.makespan <= reference.makespan && evaluation.peak_activation <= reference.peak;
-    if (!as_good || (evaluation.makespan == reference.makespan && evaluation.peak_activation == reference.peak)) continue;
+    if (!as_good || (evaluation.makespan == reference.makespan && evaluation.peak_activation == reference.peak))
+      continue;
     if (first == 0) first = i + 1;
     last = i + 1;
   }
@@ -65,10 +67,12 @@ std::string beaten_by(const FrontAnswer& front, const ReferenceSchedule& referen
 Sections reference_table(const FrontAnswer& front) {
   if (front.references.empty()) return {};
   const base::TimeUnit unit = front.asked.named.problem.time_unit;
-  Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"beaten by", Align::left}, {"", Align::left}}, {}};
+  Table table{{{"construction", Align::left}, {"makespan"}, {"peak"}, {"beaten by", Align::left}, {"", Align::left}},
+              {}};
   for (const ReferenceSchedule& reference : front.references) {
-    table.rows.push_back({reference.solver, base::format_time(reference.makespan, unit), base::format_memory(reference.peak),
-                          beaten_by(front, reference), reference.fits ? "" : "does not fit"});
+    table.rows.push_back({reference.solver, base::format_time(reference.makespan, unit),
+                          base::format_memory(reference.peak), beaten_by(front, reference),
+                          reference.fits ? "" : "does not fit"});
   }
   return Sections("\n") + std::move(table);
 }
@@ -80,15 +84,15 @@ Sections sections(const FrontAnswer& answer) {
   if (answer.impossible) return impossible_sections(asked, *answer.impossible);
   const fuse::Solved& first = answer.schedules.front().solved;
   if (!first.excess.empty())
-    return Sections("no schedule that was found fits the memory; the one with the least excess:\n") + excess_table(first.excess) +
-           min_capacity_sections(asked.named.problem);
+    return Sections("no schedule that was found fits the memory; the one with the least excess:\n") +
+           excess_table(first.excess) + min_capacity_sections(asked.named.problem);
   const auto count = static_cast<std::int64_t>(answer.schedules.size());
-  const std::string head =
-      fmt::format("{}: {} on the front, from the least makespan found to the least peak activation found\nsolver: {}\n\n", asked.named.name,
-                  counted(count, "schedule"), describe_solver(first.solution));
-  std::string end =
-      fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n",
-                  time_with_unit(asked.bounds.makespan, asked.named.problem.time_unit), base::format_memory(asked.bounds.peak_activation));
+  const std::string head = fmt::format(
+      "{}: {} on the front, from the least makespan found to the least peak activation found\nsolver: {}\n\n",
+      asked.named.name, counted(count, "schedule"), describe_solver(first.solution));
+  std::string end = fmt::format("\nbounds: makespan {}, peak activation {} (of any schedule)\n",
+                                time_with_unit(asked.bounds.makespan, asked.named.problem.time_unit),
+                                base::format_memory(asked.bounds.peak_activation));
   for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
   end += fmt::format("took: {:.1f} s\n", answer.seconds);
   return head + front_table(answer) + reference_table(answer) + end;

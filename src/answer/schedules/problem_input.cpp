@@ -26,8 +26,8 @@ base::Error neither_file_nor_instance(const std::string& name) {
   for (const pipeline::Instance& instance : pipeline::instances()) names.push_back(instance.name);
   constexpr std::size_t max_named = 3;
   const std::string hint = base::did_you_mean(name, names, max_named);
-  return base::bad_input(
-      fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those", name, hint.empty() ? ";" : hint));
+  return base::bad_input(fmt::format("'{}' is neither a file nor a bundled instance{} dovetail instances lists those",
+                                     name, hint.empty() ? ";" : hint));
 }
 
 }  // namespace
@@ -47,9 +47,12 @@ base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch) 
   if (!is_own_schedule(content)) return std::move(problem).error();
   return base::Error{
       base::Failure::bad_input, name, 0, 0,
-      fmt::format("this is a schedule, not a problem; dovetail check {} shows it beside the bounds of its problem", input.path)};
+      fmt::format("this is a schedule, not a problem; dovetail check {} shows it beside the bounds of its problem",
+                  input.path)};
 }
 
-bool is_instance(const Input& input) { return !holds_document(input) && pipeline::find_instance(input.path) != nullptr; }
+bool is_instance(const Input& input) {
+  return !holds_document(input) && pipeline::find_instance(input.path) != nullptr;
+}
 
 }  // namespace dovetail::answer

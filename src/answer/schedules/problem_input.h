@@ -16,8 +16,8 @@ struct NamedProblem {
   pipeline::Problem problem;
 };
 
-/// Reads the problem that `input` names: the text that it holds, "-" for standard input, an existing file, or a bundled instance, in this
-/// order. A name that is none of them is an Error that names the nearest instances.
+/// Reads the problem that `input` names: the text that it holds, "-" for standard input, an existing file, or a bundled
+/// instance, in this order. A name that is none of them is an Error that names the nearest instances.
 base::Result<NamedProblem> read_problem(const Input& input, const Watch& watch);
 
 /// Whether `input` is the name of a bundled instance and of no file.

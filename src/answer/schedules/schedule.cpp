@@ -17,9 +17,11 @@ base::Result<const fuse::Solver*> usable_solver(const ScheduleRequest& request) 
   DOVETAIL_TRY(const fuse::Solver* const solver, solver_named(request.solver));
   if (request.exchange && !solver->is_shared)
     return base::bad_input(fmt::format(
-        "--mpi shares out the chains of the search, and solver '{}' has none of those; the solvers search and auto do", request.solver));
+        "--mpi shares out the chains of the search, and solver '{}' has none of those; the solvers search and auto do",
+        request.solver));
   if (request.from && !solver->searches)
-    return base::bad_input(fmt::format("--from is where a search starts, and solver '{}' makes its schedule by rule", request.solver));
+    return base::bad_input(
+        fmt::format("--from is where a search starts, and solver '{}' makes its schedule by rule", request.solver));
   return solver;
 }
 
@@ -43,8 +45,8 @@ pipeline::Schedule schedule_so_far(const fuse::Solution& solution, const fuse::B
 }
 
 /// Searches, and sets the answer's schedule.
-base::Status solve(const ScheduleRequest& request, const fuse::Solver& solver, const fuse::Solution* start, const Watch& watch,
-                   ScheduleAnswer& answer) {
+base::Status solve(const ScheduleRequest& request, const fuse::Solver& solver, const fuse::Solution* start,
+                   const Watch& watch, ScheduleAnswer& answer) {
   const Asked& asked = answer.asked;
   const pipeline::Problem& problem = asked.named.problem;
   fuse::SolveOptions options = asked.options;
@@ -77,7 +79,8 @@ ScheduleRemarks remarks_of(const Asked& asked, const fuse::Solved& solved, const
   if (asked.options.deadline) {
     remarks.peak_at_deadline = peak_at_deadline(asked, solved.solution, watch);
   } else if (asked.options.objective == fuse::Objective::memory) {
-    remarks.makespan_at_peak = fuse::point_bounds(solved.solution, solved.bounds, {.cancellation = watch.cancellation}).makespan;
+    remarks.makespan_at_peak =
+        fuse::point_bounds(solved.solution, solved.bounds, {.cancellation = watch.cancellation}).makespan;
   }
   if (asked.options.robustness_percent > 0) {
     fuse::VariationOptions options;
@@ -99,7 +102,8 @@ Outcome outcome_of(const Asked& asked, const fuse::Solved& solved, const Watch& 
 
 base::Result<ScheduleAnswer> ask(const ScheduleRequest& request, const Watch& watch) {
   DOVETAIL_TRY(const fuse::Solver* const solver, usable_solver(request));
-  DOVETAIL_TRY(SearchInput input, read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
+  DOVETAIL_TRY(SearchInput input,
+               read_search_input(request.problem, request.from, request.exchange, request.search.budget.chains, watch));
   ScheduleAnswer answer;
   answer.solver = request.solver;
   DOVETAIL_TRY(answer.asked.options, options_for(request, input.named.problem.time_unit));

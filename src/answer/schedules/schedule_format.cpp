@@ -11,7 +11,8 @@
 namespace dovetail::answer {
 
 base::Error unknown_format(std::string_view name, const std::vector<std::string_view>& accepted) {
-  return base::bad_input(fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", accepted)));
+  return base::bad_input(
+      fmt::format("'{}' is no format of schedules{}", name, hint_and_list(name, "accepted:", accepted)));
 }
 
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name) {

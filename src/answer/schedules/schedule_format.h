@@ -15,9 +15,10 @@ namespace dovetail::answer {
 enum class ScheduleFormat { json, trace, chrome, svg, csv, csv_comms };
 
 constexpr auto names_of(ScheduleFormat) {
-  return std::array{base::EnumName{"json", ScheduleFormat::json},     base::EnumName{"trace", ScheduleFormat::trace},
-                    base::EnumName{"chrome", ScheduleFormat::chrome}, base::EnumName{"svg", ScheduleFormat::svg},
-                    base::EnumName{"csv", ScheduleFormat::csv},       base::EnumName{"csv-comms", ScheduleFormat::csv_comms}};
+  return std::array{
+      base::EnumName{"json", ScheduleFormat::json},     base::EnumName{"trace", ScheduleFormat::trace},
+      base::EnumName{"chrome", ScheduleFormat::chrome}, base::EnumName{"svg", ScheduleFormat::svg},
+      base::EnumName{"csv", ScheduleFormat::csv},       base::EnumName{"csv-comms", ScheduleFormat::csv_comms}};
 }
 
 /// The formats that can be read ("json|trace|...").
@@ -29,8 +30,8 @@ base::Error unknown_format(std::string_view name, const std::vector<std::string_
 /// The format of that name for reading, if one is given; an Error that lists those that can be read.
 base::Result<std::optional<ScheduleFormat>> format_to_read(const std::optional<std::string>& name);
 
-/// The format that `content` looks like, behind a byte order mark where it has one: JSON starts with a brace, a trace with a bracket, a CSV
-/// with a digit, a comma (an empty cell) or a parenthesis.
+/// The format that `content` looks like, behind a byte order mark where it has one: JSON starts with a brace, a trace
+/// with a bracket, a CSV with a digit, a comma (an empty cell) or a parenthesis.
 std::optional<ScheduleFormat> format_of_content(std::string_view content);
 
 }  // namespace dovetail::answer

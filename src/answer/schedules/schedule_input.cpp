@@ -13,12 +13,14 @@ namespace dovetail::answer {
 namespace {
 
 base::Error problem_in_place_of_schedule(const std::string& name) {
-  return base::bad_input(fmt::format("'{0}' is a problem, not a schedule; make one with: dovetail schedule {0} -o {0}.json", name));
+  return base::bad_input(
+      fmt::format("'{0}' is a problem, not a schedule; make one with: dovetail schedule {0} -o {0}.json", name));
 }
 
 base::Error no_schedule(const std::string& path) {
   return {base::Failure::bad_input, path, 1, 1,
-          "this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of PyTorch (with an "
+          "this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of "
+          "PyTorch (with an "
           "action such as 0F0)"};
 }
 
@@ -26,10 +28,12 @@ base::Error no_schedule(const std::string& path) {
 base::Status check_one_pipeline(const pipeline::Problem& problem, const std::string& path) {
   const auto pipelines = static_cast<std::int64_t>(pipeline::pipelines_of(problem).size());
   if (pipelines == 1) return {};
-  return base::Error{base::Failure::bad_input, path, 0, 0,
-                     fmt::format("a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a copy "
-                                 "of its file (dovetail problem prints it) that keeps one model with one replica",
-                                 pipelines)};
+  return base::Error{
+      base::Failure::bad_input, path, 0, 0,
+      fmt::format(
+          "a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a copy "
+          "of its file (dovetail problem prints it) that keeps one model with one replica",
+          pipelines)};
 }
 
 base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,
@@ -44,17 +48,19 @@ base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string
   const pipeline::TimeUnit unit = file.schedule.problem.time_unit;
   const bool same_kind = (unit == pipeline::TimeUnit::tick) == (problem->time_unit == pipeline::TimeUnit::tick);
   if (!same_kind) {
-    return base::Error{base::Failure::bad_input, path, 0, 0,
-                       fmt::format("the schedule's time_unit is {} and the problem's is {}: ticks and seconds cannot be compared",
-                                   base::name_of(unit), base::name_of(problem->time_unit))};
+    return base::Error{
+        base::Failure::bad_input, path, 0, 0,
+        fmt::format("the schedule's time_unit is {} and the problem's is {}: ticks and seconds cannot be compared",
+                    base::name_of(unit), base::name_of(problem->time_unit))};
   }
   file.schedule.problem = *problem;
   return file;
 }
 
-/// A schedule's own problem has to be the one that is asked for; the other formats hold none, and are read as schedules of it.
-base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, ScheduleFormat format, std::string_view content,
-                                              const std::string& path) {
+/// A schedule's own problem has to be the one that is asked for; the other formats hold none, and are read as schedules
+/// of it.
+base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, ScheduleFormat format,
+                                              std::string_view content, const std::string& path) {
   if (format != ScheduleFormat::json) return parse_as(format, content, path, &named.problem);
   DOVETAIL_TRY(pipeline::ScheduleFile file, pipeline::parse_schedule(content, path));
   if (const auto difference = pipeline::find_difference(file.schedule.problem, named.problem, path, named.name)) {
@@ -69,8 +75,9 @@ base::Result<pipeline::ScheduleFile> parse_of(const NamedProblem& named, Schedul
 template <class Parse>
 base::Result<LoadedSchedule> load_parsed(const ScheduleText& text, const Watch& watch, const Parse& parse) {
   LoadedSchedule loaded{name_of(text.input), text.format.value_or(ScheduleFormat::json), {}};
-  base::Result<pipeline::ScheduleFile> parsed =
-      text.format ? parse(loaded.format, text.content, loaded.path) : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
+  base::Result<pipeline::ScheduleFile> parsed = text.format
+                                                    ? parse(loaded.format, text.content, loaded.path)
+                                                    : base::Result<pipeline::ScheduleFile>(no_schedule(loaded.path));
   if (!parsed.ok()) {
     // Only of what cannot be read: a name in a good schedule may look like anything.
     const auto other = describe_other_content(text.content, text.input.path);
@@ -91,7 +98,8 @@ base::Result<ScheduleText> read_schedule_text(const Input& input, std::optional<
   return ScheduleText{input, std::move(content), format};
 }
 
-base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem, const Watch& watch) {
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
+                                           const Watch& watch) {
   const auto parse = [problem](ScheduleFormat format, std::string_view content, const std::string& shown) {
     return parse_as(format, content, shown, problem);
   };
@@ -113,7 +121,8 @@ base::Status check_valid(const LoadedSchedule& loaded) {
   pipeline::Tolerance tolerance;
   if (loaded.format == ScheduleFormat::trace) tolerance.activation = pipeline::trace_activation_tolerance;
   const auto violation = pipeline::validate(loaded.file.schedule, tolerance);
-  if (!violation) return loaded.file.activation_mismatch ? base::Status(*loaded.file.activation_mismatch) : base::Status();
+  if (!violation)
+    return loaded.file.activation_mismatch ? base::Status(*loaded.file.activation_mismatch) : base::Status();
   base::Error error{base::Failure::invalid, loaded.path, 0, 0,
                     fmt::format("{}: {}", pipeline::name_of(violation->rule), violation->message)};
   const base::FilePlace place = pipeline::place_of(loaded.file, *violation);
@@ -122,7 +131,8 @@ base::Status check_valid(const LoadedSchedule& loaded) {
   return error;
 }
 
-base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem, const Watch& watch) {
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
+                                                 const Watch& watch) {
   if (problem && is_standard_input(*problem) && is_standard_input(text.input))
     return base::bad_input("the schedule and the problem cannot both be read from standard input");
   std::optional<NamedProblem> named;

@@ -18,7 +18,8 @@ namespace dovetail::answer {
 struct ScheduleText {
   Input input;
   std::string content;
-  std::optional<ScheduleFormat> format;  ///< the one that was asked for, else told from the content; nothing where that looks like none
+  std::optional<ScheduleFormat>
+      format;  ///< the one that was asked for, else told from the content; nothing where that looks like none
 };
 
 /// Reads the document; its format is `forced`, else told from its content.
@@ -31,18 +32,21 @@ struct LoadedSchedule {
   pipeline::ScheduleFile file;
 };
 
-/// Reads the schedule that `text` holds. With `problem` it becomes a schedule of that problem. `watch` is told the file's notes.
-base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem, const Watch& watch);
+/// Reads the schedule that `text` holds. With `problem` it becomes a schedule of that problem. `watch` is told the
+/// file's notes.
+base::Result<LoadedSchedule> load_schedule(const ScheduleText& text, const pipeline::Problem* problem,
+                                           const Watch& watch);
 
-/// Reads a schedule that has to be one of `named`'s problem, and validates it, but for the capacity: a schedule to start from or to
-/// compare may need more. One of another problem is an Error that says what differs.
+/// Reads a schedule that has to be one of `named`'s problem, and validates it, but for the capacity: a schedule to
+/// start from or to compare may need more. One of another problem is an Error that says what differs.
 base::Result<LoadedSchedule> load_schedule_of(const NamedProblem& named, const ScheduleText& text, const Watch& watch);
 
 /// The first rule that the schedule breaks, as an Error (Failure::invalid) at its place in the file.
 base::Status check_valid(const LoadedSchedule& loaded);
 
 /// Reads and validates the schedule that `text` holds, as one of `problem` where one is given.
-base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem, const Watch& watch);
+base::Result<LoadedSchedule> load_valid_schedule(const ScheduleText& text, const std::optional<Input>& problem,
+                                                 const Watch& watch);
 
 /// The same of a document: what every command that takes a finished schedule does with its arguments.
 base::Result<LoadedSchedule> load_valid_schedule(const Input& input, std::optional<ScheduleFormat> forced,

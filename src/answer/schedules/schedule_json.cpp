@@ -24,12 +24,14 @@ void add_figures(const ScheduleAnswer& answer, Json& object) {
   object["makespan"] = json_time(evaluation.makespan, unit);
   object["peak_activation"] = json_memory(evaluation.peak_activation);
   object["bounds"] = bounds_json(answer);
-  object["optimal"] =
-      Json{{"makespan", claims.optimal_makespan.value_or(false)}, {"peak_activation", claims.optimal_peak_activation.value_or(false)}};
+  object["optimal"] = Json{{"makespan", claims.optimal_makespan.value_or(false)},
+                           {"peak_activation", claims.optimal_peak_activation.value_or(false)}};
   object["bubbles"] = json_ratio(pipeline::bubble_rate(evaluation));
   object["peak_activation_by_device"] = Json::array();
-  for (const pipeline::DeviceUse& use : evaluation.devices) object["peak_activation_by_device"].push_back(json_memory(use.peak));
-  if (answer.remarks.varied) object["varied"] = variation_json(fuse::VariationOptions{}.thousandths, *answer.remarks.varied, unit);
+  for (const pipeline::DeviceUse& use : evaluation.devices)
+    object["peak_activation_by_device"].push_back(json_memory(use.peak));
+  if (answer.remarks.varied)
+    object["varied"] = variation_json(fuse::VariationOptions{}.thousandths, *answer.remarks.varied, unit);
 }
 
 }  // namespace

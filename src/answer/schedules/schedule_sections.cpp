@@ -15,10 +15,12 @@ namespace {
 std::string problem_line(const NamedProblem& named, const pipeline::Schedule& schedule) {
   std::size_t ops = 0;
   for (const auto& rows : schedule.devices) ops += rows.size();
-  const auto number = [](std::size_t count, std::string_view noun) { return counted(static_cast<std::int64_t>(count), noun); };
+  const auto number = [](std::size_t count, std::string_view noun) {
+    return counted(static_cast<std::int64_t>(count), noun);
+  };
   return fmt::format("{}: {}, {}, {}, {}\n", named.name, counted(named.problem.devices, "device"),
-                     number(named.problem.models.size(), "model"), number(pipeline::pipelines_of(named.problem).size(), "pipeline"),
-                     number(ops, "op"));
+                     number(named.problem.models.size(), "model"),
+                     number(pipeline::pipelines_of(named.problem).size(), "pipeline"), number(ops, "op"));
 }
 
 /// "optimal", or how far the value is from its bound.
@@ -34,12 +36,15 @@ std::string figures(const fuse::Solved& solved) {
   const pipeline::Claims& claims = solved.schedule.claims;
   const base::TimeUnit unit = solved.schedule.problem.time_unit;
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;
-  const auto bound_text = [](const auto& bound, auto format) { return bound ? "bound " + format(*bound) : std::string(); };
+  const auto bound_text = [](const auto& bound, auto format) {
+    return bound ? "bound " + format(*bound) : std::string();
+  };
   const std::vector<std::vector<std::string>> rows{
       {"makespan", time_with_unit(evaluation.makespan, unit),
        bound_text(claims.bound_makespan, [unit](base::Ticks time) { return base::format_time(time, unit); }),
        distance(evaluation.makespan, claims.bound_makespan, claims.optimal_makespan)},
-      {"peak activation", base::format_memory(evaluation.peak_activation), bound_text(claims.bound_peak_activation, base::format_memory),
+      {"peak activation", base::format_memory(evaluation.peak_activation),
+       bound_text(claims.bound_peak_activation, base::format_memory),
        distance(evaluation.peak_activation, claims.bound_peak_activation, claims.optimal_peak_activation)},
       {"bubbles", percent(pipeline::bubble_rate(evaluation)), "", ""}};
   std::string text = fmt::format("solver: {}\n", describe_solver(solved.solution));
@@ -62,8 +67,8 @@ Sections device_table(const fuse::Solved& solved, std::optional<base::Memory> ca
     base::Memory limit = cap.value_or(base::Memory::max());
     if (problem.capacity) limit = std::min(limit, (*problem.capacity)[device]);
     table.rows.push_back({fmt::format("{}", device), base::format_memory(problem.resident[device]),
-                          base::format_memory(solved.solution.evaluation.devices[device].peak), base::format_memory(held),
-                          base::format_memory(limit), base::format_memory(limit - held)});
+                          base::format_memory(solved.solution.evaluation.devices[device].peak),
+                          base::format_memory(held), base::format_memory(limit), base::format_memory(limit - held)});
   }
   return Sections("\n") + std::move(table);
 }
@@ -72,10 +77,11 @@ std::string remarks_text(const Asked& asked, const ScheduleRemarks& remarks) {
   const base::TimeUnit unit = asked.named.problem.time_unit;
   std::string text;
   if (remarks.peak_at_deadline)
-    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n", time_with_unit(*asked.options.deadline, unit),
-                        base::format_memory(*remarks.peak_at_deadline));
+    text += fmt::format("by the deadline of {}: no schedule has a peak below {}\n",
+                        time_with_unit(*asked.options.deadline, unit), base::format_memory(*remarks.peak_at_deadline));
   if (remarks.makespan_at_peak)
-    text += fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
+    text +=
+        fmt::format("at this peak: no schedule is shorter than {}\n", time_with_unit(*remarks.makespan_at_peak, unit));
   if (remarks.varied)
     text += fmt::format("when ops last 5% less to 5% more: makespan {} (median), {} (95th percentile)\n",
                         format_thousandths_rounded(remarks.varied->median_thousandths, unit),
@@ -90,9 +96,10 @@ Sections infeasible_sections(const ScheduleAnswer& answer) {
     return fmt::format("no schedule that {} found fits the memory; the one with the least excess:\n", answer.solver) +
            excess_table(solved.excess) + min_capacity_sections(solved.solution.problem);
   const base::TimeUnit unit = answer.asked.named.problem.time_unit;
-  return fmt::format("no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
-                     answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
-                     base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit));
+  return fmt::format(
+      "no schedule that {} found ends by the deadline of {}; the shortest takes {} (no schedule is shorter than {})\n",
+      answer.solver, time_with_unit(*answer.asked.options.deadline, unit),
+      base::format_time(solved.solution.evaluation.makespan, unit), base::format_time(solved.bounds.makespan, unit));
 }
 
 }  // namespace
@@ -104,8 +111,8 @@ Sections sections(const ScheduleAnswer& answer) {
   std::string end;
   for (const std::string& path : answer.written) end += fmt::format("written: {}\n", path);
   end += fmt::format("took: {:.1f} s\n", solved.seconds);
-  return problem_line(answer.asked.named, solved.schedule) + figures(solved) + remarks_text(answer.asked, answer.remarks) +
-         device_table(solved, answer.asked.options.memory_cap) + end;
+  return problem_line(answer.asked.named, solved.schedule) + figures(solved) +
+         remarks_text(answer.asked, answer.remarks) + device_table(solved, answer.asked.options.memory_cap) + end;
 }
 
 }  // namespace dovetail::answer

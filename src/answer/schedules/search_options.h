@@ -12,9 +12,11 @@
 
 namespace dovetail::answer {
 
-inline constexpr const char* memory_cap_help = "most that a device may hold, with what is resident, in the unit of activation";
+inline constexpr const char* memory_cap_help =
+    "most that a device may hold, with what is resident, in the unit of activation";
 inline constexpr const char* robust_help =
-    "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th percentile when every "
+    "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
+    "percentile when every "
     "op lasts 5% less to 5% more (default {})";
 
 struct ScheduleSearchOptions {
@@ -22,8 +24,9 @@ struct ScheduleSearchOptions {
   std::optional<base::Memory> memory_cap = std::nullopt;
 };
 inline auto options_of(const ScheduleSearchOptions*) {
-  return options<ScheduleSearchOptions>(group(&ScheduleSearchOptions::budget),
-                                        option("memory-cap", &ScheduleSearchOptions::memory_cap, Amount{}, memory_cap_help));
+  return options<ScheduleSearchOptions>(
+      group(&ScheduleSearchOptions::budget),
+      option("memory-cap", &ScheduleSearchOptions::memory_cap, Amount{}, memory_cap_help));
 }
 
 /// The options for a solver, without start, cancellation, other processes and progress.
@@ -32,8 +35,8 @@ fuse::SolveOptions solve_options(const ScheduleSearchOptions& search);
 /// What --deadline says, in the unit of the problem that it is for.
 base::Result<std::optional<base::Ticks>> deadline_of(const std::optional<std::string>& text, base::TimeUnit unit);
 
-/// When what a search for schedules is part of has to stop. It stops by itself where its time is over, so that its iterations repeat it;
-/// only what has not ended soon after is cut short.
+/// When what a search for schedules is part of has to stop. It stops by itself where its time is over, so that its
+/// iterations repeat it; only what has not ended soon after is cut short.
 std::optional<double> with_patience(std::optional<double> time_limit_seconds);
 
 }  // namespace dovetail::answer

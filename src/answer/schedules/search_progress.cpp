@@ -10,8 +10,8 @@
 
 namespace dovetail::answer {
 
-std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
-                                           base::TimeUnit unit) {
+std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
+                                           std::optional<base::Memory> peak_bound, base::TimeUnit unit) {
   std::vector<ProgressField> fields{
       {fmt::format("{}: ", progress.phase), 2},
       {"makespan " + base::format_time(progress.makespan, unit), 0},
@@ -22,8 +22,10 @@ std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base:
     const double share = static_cast<double>(progress.iterations) / static_cast<double>(progress.iterations_planned);
     fields.push_back({fmt::format(", {} done", percent(share)), 4});
   }
-  if (progress.iterations_per_second > 0) fields.push_back({fmt::format(", {} it/s", short_number(progress.iterations_per_second)), 0});
-  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left)) fields.push_back({", " + time_left(progress.seconds_left), 0});
+  if (progress.iterations_per_second > 0)
+    fields.push_back({fmt::format(", {} it/s", short_number(progress.iterations_per_second)), 0});
+  if (progress.seconds_left > 0 && std::isfinite(progress.seconds_left))
+    fields.push_back({", " + time_left(progress.seconds_left), 0});
   return fields;
 }
 
@@ -36,12 +38,14 @@ SearchProgress::SearchProgress(const Watch& watch, const pipeline::Problem& prob
 
 void SearchProgress::tell(const fuse::Progress& progress) {
   iterations_per_second_ = progress.iterations_per_second;
-  tell_figures(watch_, [&] { return progress_fields(progress, bound_, peak_bound(progress.makespan), problem_.time_unit); });
+  tell_figures(watch_,
+               [&] { return progress_fields(progress, bound_, peak_bound(progress.makespan), problem_.time_unit); });
 }
 
 std::optional<base::Memory> SearchProgress::peak_bound(base::Ticks makespan) {
   if (!has_peak_bound_) return std::nullopt;
-  if (!peak_bound_ || makespan != peak_bound_makespan_) peak_bound_ = fuse::peak_activation_bound(problem_, makespan, {.work = 0});
+  if (!peak_bound_ || makespan != peak_bound_makespan_)
+    peak_bound_ = fuse::peak_activation_bound(problem_, makespan, {.work = 0});
   peak_bound_makespan_ = makespan;
   return peak_bound_;
 }

@@ -11,10 +11,10 @@
 
 namespace dovetail::answer {
 
-/// The best so far, its bound and gap, the speed and the time left, for which eighty columns have room; then the peak, with `peak_bound`
-/// where there is one, what the search is at, and how much is done.
-std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound, std::optional<base::Memory> peak_bound,
-                                           base::TimeUnit unit);
+/// The best so far, its bound and gap, the speed and the time left, for which eighty columns have room; then the peak,
+/// with `peak_bound` where there is one, what the search is at, and how much is done.
+std::vector<ProgressField> progress_fields(const fuse::Progress& progress, base::Ticks bound,
+                                           std::optional<base::Memory> peak_bound, base::TimeUnit unit);
 
 /// Tells a watch how far a search is.
 class SearchProgress {

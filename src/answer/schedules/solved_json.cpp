@@ -62,8 +62,9 @@ void add_timing(double seconds, double iterations_per_second, Json& object) {
 }
 
 std::string impossible_json(const Asked& asked, const Impossible& impossible) {
-  Json object{
-      {"format", "dovetail/schedule-report@1"}, {"problem", asked.named.name}, {"time_unit", base::name_of(asked.named.problem.time_unit)}};
+  Json object{{"format", "dovetail/schedule-report@1"},
+              {"problem", asked.named.name},
+              {"time_unit", base::name_of(asked.named.problem.time_unit)}};
   add_asked(asked, object);
   object["fits"] = impossible.excess.empty();
   if (asked.options.deadline) object["meets_deadline"] = !impossible.late;

@@ -56,7 +56,9 @@ std::string gap_text(double gap) {
 std::string change_share_text(base::Ticks from, base::Ticks to) { return change_share(from.count(), to.count()); }
 std::string change_share_text(base::Memory from, base::Memory to) { return change_share(from.count(), to.count()); }
 
-std::string difference_text(double value, double with) { return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : ""; }
+std::string difference_text(double value, double with) {
+  return with > 0 ? fmt::format("{:+.1f}%", 100 * (value / with - 1)) : "";
+}
 
 std::string short_number(double value) {
   if (value < 1e3) return fmt::format("{:.0f}", value);
@@ -69,7 +71,8 @@ std::string time_left(double seconds) {
   return whole < 60 ? fmt::format("{} s left", whole) : fmt::format("{}:{:02} min left", whole / 60, whole % 60);
 }
 
-std::string hint_and_list(std::string_view name, std::string_view intro, const std::vector<std::string_view>& accepted) {
+std::string hint_and_list(std::string_view name, std::string_view intro,
+                          const std::vector<std::string_view>& accepted) {
   const std::string hint = base::did_you_mean(name, accepted);
   std::string list = fmt::format("{} {}", intro, fmt::join(accepted, ", "));
   if (hint.empty()) return "; " + list;

@@ -7,6 +7,7 @@
 
 namespace dovetail::answer {
 
-/// A line for each fusion of the estimate, with the seconds that it takes and those without it; empty where nothing is fused.
+/// A line for each fusion of the estimate, with the seconds that it takes and those without it; empty where nothing is
+/// fused.
 std::string fusion_text(const plan::Job& job, const predict::Estimate& estimate);
 }  // namespace dovetail::answer

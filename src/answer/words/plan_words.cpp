@@ -27,7 +27,8 @@ std::string micro_batch_text(const plan::MicroBatching& batching) {
 std::string engine_text(const plan::Engine& engine) {
   const std::string weights = base::words_of(engine, &plan::Engine::own_weights);
   const std::string memory = base::words_of(engine, &plan::Engine::memory_utilization);
-  return fmt::format("{}, {}", engine.own_weights ? memory : weights, base::words_of(engine, &plan::Engine::max_num_seqs));
+  return fmt::format("{}, {}", engine.own_weights ? memory : weights,
+                     base::words_of(engine, &plan::Engine::max_num_seqs));
 }
 
 std::vector<std::string> offloaded(plan::Offload offload) {
@@ -41,24 +42,30 @@ std::string offload_text(const plan::Offload& offload) {
 }
 
 std::string settings_text(const TaskPlan& planned, TaskKind kind) {
-  std::string text = kind == TaskKind::generate ? engine_text(planned.engine) : micro_batch_text(planned.micro_batching);
+  std::string text =
+      kind == TaskKind::generate ? engine_text(planned.engine) : micro_batch_text(planned.micro_batching);
   if (!offloaded(planned.offload).empty()) text += ", " + offload_text(planned.offload);
   return text;
 }
 
-/// "dp2 tp2 pp1 zero1, micro-batches of 4096 tokens, optimizer offloaded": all of a task's part of a plan but its devices.
+/// "dp2 tp2 pp1 zero1, micro-batches of 4096 tokens, optimizer offloaded": all of a task's part of a plan but its
+/// devices.
 std::string layout_and_settings(const TaskPlan& planned, TaskKind kind) {
   return llm::to_text(planned.layout) + ", " + settings_text(planned, kind);
 }
 
 /// "0-7", "node 3: 4-7".
-std::string devices_text(const plan::Job& job, const TaskPlan& planned) { return cluster::name_of(job.cluster, planned.mesh); }
+std::string devices_text(const plan::Job& job, const TaskPlan& planned) {
+  return cluster::name_of(job.cluster, planned.mesh);
+}
 
 /// "16384 tokens in place of 8192": what is said of both is said once.
 std::string micro_batch_change(const plan::MicroBatching& from, const plan::MicroBatching& to) {
-  if (from.count > 0 || to.count > 0) return fmt::format("{} in place of {}", micro_batch_text(to), micro_batch_text(from));
+  if (from.count > 0 || to.count > 0)
+    return fmt::format("{} in place of {}", micro_batch_text(to), micro_batch_text(from));
   if (from.tokens > 0 && to.tokens > 0) return fmt::format("{} in place of {:.0f}", micro_batch_text(to), from.tokens);
-  if (from.sequences > 0 && to.sequences > 0) return fmt::format("{} in place of {:g}", micro_batch_text(to), from.sequences);
+  if (from.sequences > 0 && to.sequences > 0)
+    return fmt::format("{} in place of {:g}", micro_batch_text(to), from.sequences);
   return fmt::format("{} in place of {}", micro_batch_text(to), micro_batch_text(from));
 }
 
@@ -80,7 +87,8 @@ std::vector<std::string> changed_settings(const TaskPlan& from, const TaskPlan& 
     for (std::string& text : engine_changes(from.engine, to.engine)) texts.push_back(std::move(text));
   else if (from.micro_batching != to.micro_batching)
     texts.push_back(micro_batch_change(from.micro_batching, to.micro_batching));
-  if (from.offload != to.offload) texts.push_back(fmt::format("{} in place of {}", offload_text(to.offload), offload_text(from.offload)));
+  if (from.offload != to.offload)
+    texts.push_back(fmt::format("{} in place of {}", offload_text(to.offload), offload_text(from.offload)));
   return texts;
 }
 
@@ -97,19 +105,21 @@ std::string task_change(const plan::Job& job, std::size_t task, const plan::Plan
   const std::string& name = job.workflow.tasks[task].name;
   const TaskKind kind = job.workflow.tasks[task].kind;
   if (from.mesh != to.mesh)
-    return fmt::format("{} on {}{} in place of {}: {}", name, devices_text(job, to), where_text(job, plan, task, to.mesh),
-                       devices_text(job, from), layout_and_settings(to, kind));
+    return fmt::format("{} on {}{} in place of {}: {}", name, devices_text(job, to),
+                       where_text(job, plan, task, to.mesh), devices_text(job, from), layout_and_settings(to, kind));
   const bool same_layout = planner::kind_of(from, to) != planner::ChangeKind::layout;
   std::vector<std::string> texts = changed_settings(from, to, kind, same_layout);
-  if (!same_layout) texts.insert(texts.begin(), fmt::format("{} in place of {}", llm::to_text(to.layout), llm::to_text(from.layout)));
+  if (!same_layout)
+    texts.insert(texts.begin(), fmt::format("{} in place of {}", llm::to_text(to.layout), llm::to_text(from.layout)));
   return fmt::format("{}: {}", name, fmt::join(texts, ", "));
 }
 
 std::string side_by_side(const plan::Job& job, const planner::Change& change) {
   const std::size_t a = change.tasks[0], b = change.tasks[1];
   const TaskPlan &of_a = change.plan.tasks[a], &of_b = change.plan.tasks[b];
-  return fmt::format("{} on {} while {} is on {}: {}; {}", job.workflow.tasks[a].name, devices_text(job, of_a), job.workflow.tasks[b].name,
-                     devices_text(job, of_b), layout_and_settings(of_a, job.workflow.tasks[a].kind),
+  return fmt::format("{} on {} while {} is on {}: {}; {}", job.workflow.tasks[a].name, devices_text(job, of_a),
+                     job.workflow.tasks[b].name, devices_text(job, of_b),
+                     layout_and_settings(of_a, job.workflow.tasks[a].kind),
                      layout_and_settings(of_b, job.workflow.tasks[b].kind));
 }
 
@@ -121,7 +131,8 @@ std::string fusion_change(const plan::Job& job, const plan::Plan& from, const pl
   const plan::Fusion& fusion = change.plan.fusion;
   const auto in_percent = [](double share) { return fmt::format("{:g}%", 100 * share); };
   if (change.kind == planner::ChangeKind::threshold)
-    return fmt::format("{} at a threshold of {} in place of {}", tasks, in_percent(*fusion.threshold), in_percent(*from.fusion.threshold));
+    return fmt::format("{} at a threshold of {} in place of {}", tasks, in_percent(*fusion.threshold),
+                       in_percent(*from.fusion.threshold));
   if (fusion.threshold.has_value() && !from.fusion.threshold)
     return fmt::format("fuse {} at a threshold of {}", tasks, in_percent(*fusion.threshold));
   return fmt::format("{} {}", fusion.training.has_value() && !from.fusion.training ? "fuse" : "do not fuse", tasks);
@@ -154,15 +165,16 @@ std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan) 
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
     const TaskKind kind = job.workflow.tasks[task].kind;
     if (kind == TaskKind::rule) continue;
-    words.push_back({job.workflow.tasks[task].name, devices_text(job, plan.tasks[task]), llm::to_text(plan.tasks[task].layout),
-                     settings_text(plan.tasks[task], kind)});
+    words.push_back({job.workflow.tasks[task].name, devices_text(job, plan.tasks[task]),
+                     llm::to_text(plan.tasks[task].layout), settings_text(plan.tasks[task], kind)});
   }
   return words;
 }
 
 std::string change_words(const plan::Job& job, const plan::Plan& from, const planner::Change& change) {
   if (change.kind == planner::ChangeKind::side_by_side && change.tasks.size() == 2) return side_by_side(job, change);
-  if (change.kind == planner::ChangeKind::fusion || change.kind == planner::ChangeKind::threshold) return fusion_change(job, from, change);
+  if (change.kind == planner::ChangeKind::fusion || change.kind == planner::ChangeKind::threshold)
+    return fusion_change(job, from, change);
   std::vector<std::string> texts;
   for (const std::size_t task : change.tasks) texts.push_back(task_change(job, task, from, change.plan.tasks[task]));
   return fmt::format("{}", fmt::join(texts, "; "));
@@ -173,13 +185,17 @@ std::string missing_words(const std::vector<predict::TaskMemory>& memory) {
   return fmt::format("{}{} are missing", gibibytes(missing.bytes), missing.host ? " of a node's host memory" : "");
 }
 
-std::string_view short_name(predict::Fit fit) { return fit == predict::Fit::fits ? "yes" : fit == predict::Fit::tight ? "tight" : "NO"; }
+std::string_view short_name(predict::Fit fit) {
+  return fit == predict::Fit::fits ? "yes" : fit == predict::Fit::tight ? "tight" : "NO";
+}
 
 std::string less_fusion_words(const std::vector<study::FusionVariant>& variants) {
-  const auto played = std::find_if(variants.begin(), variants.end(), [](const study::FusionVariant& variant) { return variant.played; });
-  const auto best = std::min_element(variants.begin(), variants.end(), [](const study::FusionVariant& a, const study::FusionVariant& b) {
-    return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
-  });
+  const auto played = std::find_if(variants.begin(), variants.end(),
+                                   [](const study::FusionVariant& variant) { return variant.played; });
+  const auto best = std::min_element(variants.begin(), variants.end(),
+                                     [](const study::FusionVariant& a, const study::FusionVariant& b) {
+                                       return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
+                                     });
   if (played == variants.end()) return "";
   const bool only_fits = best->fits && !played->fits;
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";

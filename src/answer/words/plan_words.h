@@ -15,8 +15,8 @@ namespace dovetail::answer {
 /// "ppo-7b: ppo on 8 devices, 256 samples an iteration".
 std::string job_line(const plan::Job& job);
 
-/// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of what a task has in
-/// host memory, where it moves beside other tasks.
+/// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of
+/// what a task has in host memory, where it moves beside other tasks.
 std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task);
 
 /// A task's part of a plan.
@@ -29,7 +29,8 @@ struct TaskWords {
 /// Of all tasks with devices.
 std::vector<TaskWords> task_words(const plan::Job& job, const plan::Plan& plan);
 
-/// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place of 8192 tokens".
+/// What to do: "critic_train on 0-3 while actor_train is on 4-7", "actor_train: micro-batches of 4096 tokens in place
+/// of 8192 tokens".
 std::string change_words(const plan::Job& job, const plan::Plan& from, const planner::Change& change);
 
 /// "3.20 GiB are missing", "427.00 GiB of a node's host memory are missing": of what does not fit.
@@ -38,8 +39,9 @@ std::string missing_words(const std::vector<predict::TaskMemory>& memory);
 /// "yes", "tight", "NO": whether it fits, in a cell of a table.
 std::string_view short_name(predict::Fit fit);
 
-/// "It fits where nothing is fused.", of a plan that does not fit but with less fusion; "The iteration is shorter where ...", of one that
-/// is slower than with less fusion as far as its seconds show; else empty. `variants`: study::play_fusion_variants.
+/// "It fits where nothing is fused.", of a plan that does not fit but with less fusion; "The iteration is shorter where
+/// ...", of one that is slower than with less fusion as far as its seconds show; else empty. `variants`:
+/// study::play_fusion_variants.
 std::string less_fusion_words(const std::vector<study::FusionVariant>& variants);
 
 }  // namespace dovetail::answer

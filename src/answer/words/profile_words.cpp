@@ -13,9 +13,11 @@ std::string use_name(const plan::Job& job, const predict::ProfileUse& use) {
 
 }  // namespace
 
-std::string profile_text(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses) {
+std::string profile_text(const plan::Job& job, const std::string& profile,
+                         const std::vector<predict::ProfileUse>& uses) {
   std::string text;
-  for (const auto from : {predict::SecondsFrom::profile, predict::SecondsFrom::beyond, predict::SecondsFrom::roofline}) {
+  for (const auto from :
+       {predict::SecondsFrom::profile, predict::SecondsFrom::beyond, predict::SecondsFrom::roofline}) {
     std::vector<std::string> names;
     for (const predict::ProfileUse& use : uses)
       if (use.from == from) names.push_back(use_name(job, use));

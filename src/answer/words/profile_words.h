@@ -8,8 +8,10 @@
 
 namespace dovetail::answer {
 
-/// A line that names the measured layers and, for each way in which seconds are had, the tasks; empty where nothing is measured.
-std::string profile_text(const plan::Job& job, const std::string& profile, const std::vector<predict::ProfileUse>& uses);
+/// A line that names the measured layers and, for each way in which seconds are had, the tasks; empty where nothing is
+/// measured.
+std::string profile_text(const plan::Job& job, const std::string& profile,
+                         const std::vector<predict::ProfileUse>& uses);
 /// The same of a plan.
 std::string profile_text(const predict::Scenario& scenario, const plan::Plan& plan);
 

@@ -19,7 +19,8 @@ std::string efficiency_words(const predict::Software& software) {
     case predict::EfficiencyReason::fitted:
       return fmt::format("GPU {} and training {} are what {} was fitted to", gpus, choice.training, name);
     case predict::EfficiencyReason::gpu_fitted:
-      return fmt::format("GPU {} is what {} was fitted to, training {} is not: {} or more", gpus, name, choice.training, expect);
+      return fmt::format("GPU {} is what {} was fitted to, training {} is not: {} or more", gpus, name, choice.training,
+                         expect);
     case predict::EfficiencyReason::unmeasured:
       return fmt::format("{}, as there are no measurements of GPU {}; {}", name, gpus, expect);
     case predict::EfficiencyReason::custom_gpu:
@@ -36,22 +37,25 @@ std::string margin_words(const predict::Scenario& scenario) {
     return margin.bytes > 0 ? gibibytes(margin.bytes) + " of usable memory, the job's limit"
                             : fmt::format("{:.1f}% of usable memory, the job's limit", 100 * margin.share);
   const cost::Conventions& conventions = scenario.software.conventions;
-  if (conventions.memory_error <= predict::min_margin_share) return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
-  return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share, conventions.name);
+  if (conventions.memory_error <= predict::min_margin_share)
+    return fmt::format("{:.1f}% of usable memory", 100 * margin.share);
+  return fmt::format("{:.1f}% of usable memory, as predictions of {} were off by that", 100 * margin.share,
+                     conventions.name);
 }
 
 std::string assumptions_text(const predict::Scenario& scenario) {
   const predict::Software& software = scenario.software;
   return fmt::format("efficiencies: {} (mean error {}); memory as {}\n{}\nplans leave {}\n", software.efficiency.name,
-                     percent(software.efficiency.error), software.conventions.name, efficiency_words(software), margin_words(scenario));
+                     percent(software.efficiency.error), software.conventions.name, efficiency_words(software),
+                     margin_words(scenario));
 }
 
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario) {
   const std::string& task = scenario.job.workflow.tasks[nearest.task].name;
   const std::string missing = gibibytes(nearest.missing);
   if (nearest.fit == predict::Fit::tight)
-    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}", margin_words(scenario), missing,
-                       task);
+    return fmt::format("no plan leaves {}; the nearest that was found is tight: it leaves {} less in {}",
+                       margin_words(scenario), missing, task);
   return fmt::format("no plan fits; the nearest that was found misses {} in {}", missing, task);
 }
 

@@ -16,7 +16,8 @@ std::string margin_words(const predict::Scenario& scenario);
 /// Three lines: the efficiencies with their mean error, why a job has them, and what plans leave.
 std::string assumptions_text(const predict::Scenario& scenario);
 
-/// How near a job comes to fitting of which no plan fits: "no plan fits; the nearest that was found misses 1.00 GiB in actor_train".
+/// How near a job comes to fitting of which no plan fits: "no plan fits; the nearest that was found misses 1.00 GiB in
+/// actor_train".
 std::string nearest_words(const planner::NearestPlan& nearest, const predict::Scenario& scenario);
 
 }  // namespace dovetail::answer

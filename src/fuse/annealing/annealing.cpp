@@ -32,8 +32,8 @@ struct Walk {
 
 enum class Goal { latency, memory };
 
-/// One iteration of algorithm 1. In the latency pass what is lost is time; in the memory pass the sum of the devices' peaks, and
-/// what is slower than the best so far is never taken.
+/// One iteration of algorithm 1. In the latency pass what is lost is time; in the memory pass the sum of the devices'
+/// peaks, and what is slower than the best so far is never taken.
 void iterate(Walk& walk, const AnnealingPass& pass, Goal goal) {
   const AnnealingMetric before = walk.state.metric();
   if (walk.state.disturb(walk.random, pass.move)) {
@@ -54,7 +54,10 @@ void iterate(Walk& walk, const AnnealingPass& pass, Goal goal) {
 class Annealing {
  public:
   Annealing(const Problem& problem, const AnnealingParameters& parameters, const SolveOptions& options)
-      : problem_(problem), parameters_(parameters), options_(options), lowering_(pipeline::lower(problem, pipeline::BackwardForm::whole)) {
+      : problem_(problem),
+        parameters_(parameters),
+        options_(options),
+        lowering_(pipeline::lower(problem, pipeline::BackwardForm::whole)) {
     const Solution greedy = std::get<Solution>(solve_greedy(problem, options));
     const AnnealingState start(problem, lowering_, greedy.order);
     for (int chain = 0; chain < options.chains; ++chain) walks_.emplace_back(start, options.seed, chain);
@@ -83,7 +86,8 @@ class Annealing {
 
  private:
   const Walk& best_walk() const {
-    return *std::min_element(walks_.begin(), walks_.end(), [](const Walk& a, const Walk& b) { return a.best.metric() < b.best.metric(); });
+    return *std::min_element(walks_.begin(), walks_.end(),
+                             [](const Walk& a, const Walk& b) { return a.best.metric() < b.best.metric(); });
   }
 
   bool bound_met(Goal goal) const {
@@ -128,10 +132,12 @@ class Annealing {
   Solution answer() {
     pipeline::Order order = best_walk().best.order(lowering_);
     auto evaluation = pipeline::evaluate(lowering_.graph, order);
-    Solution solution{problem_, {}, std::move(lowering_.graph), std::move(order), std::move(evaluation).value(), {}, {}};
+    Solution solution{problem_, {}, std::move(lowering_.graph), std::move(order), std::move(evaluation).value(),
+                      {},       {}};
     solution.solver = {"annealing", options_.seed, options_.chains, planned_};
-    const bool met = solution.evaluation.makespan == bound_ &&
-                     solution.evaluation.peak_activation == peak_activation_bound(problem_, solution.evaluation.makespan);
+    const bool met =
+        solution.evaluation.makespan == bound_ &&
+        solution.evaluation.peak_activation == peak_activation_bound(problem_, solution.evaluation.makespan);
     solution.stopped_by = met ? StoppedBy::bound : stopped_.value_or(StoppedBy::iterations);
     return solution;
   }
@@ -155,8 +161,8 @@ std::int64_t default_iterations(const Problem& problem) {
   return std::max<std::int64_t>(1'000, 2'000'000'000 / pipeline::count_ops(problem));
 }
 
-/// Iterations a chain that take somewhat less than `seconds` on this machine, from the speed of a short trial: a run that has to be
-/// stopped by its time limit cannot be repeated by its iterations.
+/// Iterations a chain that take somewhat less than `seconds` on this machine, from the speed of a short trial: a run
+/// that has to be stopped by its time limit cannot be repeated by its iterations.
 std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, double seconds) {
   SolveOptions trial = options;
   trial.chains = 1;
@@ -171,7 +177,8 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   const int chains_a_thread = (options.chains + options.threads - 1) / options.threads;
   const double speed = static_cast<double>(*trial.iterations) / spent;
   constexpr double margin = 0.8;
-  return std::max<std::int64_t>(16, static_cast<std::int64_t>(margin * std::max(0.0, seconds - spent) * speed / chains_a_thread));
+  return std::max<std::int64_t>(
+      16, static_cast<std::int64_t>(margin * std::max(0.0, seconds - spent) * speed / chains_a_thread));
 }
 
 }  // namespace
@@ -185,9 +192,10 @@ Answer solve_annealing(const Problem& problem, const SolveOptions& options) {
   SolveOptions settled = options;
   const auto begin = std::chrono::steady_clock::now();
   if (!settled.iterations)
-    settled.iterations =
-        options.time_limit_seconds ? iterations_in(problem, options, *options.time_limit_seconds) : default_iterations(problem);
-  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
+    settled.iterations = options.time_limit_seconds ? iterations_in(problem, options, *options.time_limit_seconds)
+                                                    : default_iterations(problem);
+  if (options.time_limit_seconds)
+    settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   return anneal(problem, fitted_parameters(problem, *settled.iterations), settled);
 }
 

@@ -1,4 +1,5 @@
-// The simulated annealing of RLHFuse (NSDI 2025, algorithms 1 to 3) as FlexFusion runs it: the baseline of later searches.
+// The simulated annealing of RLHFuse (NSDI 2025, algorithms 1 to 3) as FlexFusion runs it: the baseline of later
+// searches.
 #pragma once
 
 #include <optional>
@@ -23,16 +24,18 @@ struct AnnealingParameters {
   AnnealingPass memory;
 };
 
-/// The parameters of FlexFusion's parallel_driver for the bundled instance that `problem` equals, if it is one of the twelve.
+/// The parameters of FlexFusion's parallel_driver for the bundled instance that `problem` equals, if it is one of the
+/// twelve.
 std::optional<AnnealingParameters> published_parameters(const pipeline::Problem& problem);
 
-/// Parameters whose coolings take `iterations` in all: three fifths latency, the rest one memory pass. Temperatures follow the
-/// problem's durations and activations.
+/// Parameters whose coolings take `iterations` in all: three fifths latency, the rest one memory pass. Temperatures
+/// follow the problem's durations and activations.
 AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations);
 
 /// Runs `options.chains` chains, chain i drawing from stream (seed, i). All do their latency pass. Before each
-/// memory run those whose makespan is not the best of all drop out, and the others start again from what their latency pass found, as
-/// FlexFusion's workers do. A pass ends early when a chain has met the bound that it works towards. REQUIRES: !why_not_annealed(problem).
+/// memory run those whose makespan is not the best of all drop out, and the others start again from what their latency
+/// pass found, as FlexFusion's workers do. A pass ends early when a chain has met the bound that it works towards.
+/// REQUIRES: !why_not_annealed(problem).
 Solution anneal(const pipeline::Problem& problem, const AnnealingParameters& parameters, const SolveOptions& options);
 
 /// Solver entries: with fitted and with published parameters.

@@ -49,9 +49,10 @@ std::optional<AnnealingParameters> published_parameters(const pipeline::Problem&
   for (const PublishedPasses& passes : published) {
     const pipeline::Instance* instance = pipeline::find_instance(passes.instance);
     if (!instance || instance->problem != problem) continue;
-    return AnnealingParameters{
-        pass_between(passes.latency_start, passes.latency_stop, passes.latency_cooling, AnnealingMove::adjacent_swap, 1),
-        pass_between(passes.memory_start, passes.memory_stop, passes.memory_cooling, AnnealingMove::move, passes.memory_runs)};
+    return AnnealingParameters{pass_between(passes.latency_start, passes.latency_stop, passes.latency_cooling,
+                                            AnnealingMove::adjacent_swap, 1),
+                               pass_between(passes.memory_start, passes.memory_stop, passes.memory_cooling,
+                                            AnnealingMove::move, passes.memory_runs)};
   }
   return std::nullopt;
 }

@@ -39,7 +39,8 @@ std::optional<std::string> why_not_annealed(const Model& model) {
   if (any_positive(model.transfer_forward) || any_positive(model.transfer_backward))
     return fmt::format("model {} has transfer delays", model.name);
   for (const auto& replica : model.replicas)
-    if (!pipeline::on_distinct_devices(replica)) return fmt::format("model {} has several stages on a device", model.name);
+    if (!pipeline::on_distinct_devices(replica))
+      return fmt::format("model {} has several stages on a device", model.name);
   return std::nullopt;
 }
 
@@ -70,8 +71,8 @@ AnnealingState::AnnealingState(const Problem& problem, const Lowering& lowering,
   DOVETAIL_ASSERT(valid);
 }
 
-// Of each pipeline forward of stage 0, 1, ..., then backward of the last stage, ..., 0: each follows the one before. A source that is
-// always done stands before the first.
+// Of each pipeline forward of stage 0, 1, ..., then backward of the last stage, ..., 0: each follows the one before. A
+// source that is always done stands before the first.
 void AnnealingState::add_tasks(const Problem& problem, const Lowering& lowering) {
   for (std::size_t p = 0; p < lowering.pipelines.size(); ++p) {
     const auto [model_id, replica] = lowering.pipelines[p];

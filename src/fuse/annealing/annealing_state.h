@@ -1,5 +1,6 @@
-// What FlexFusion's annealing moves through: for each device the order of (pipeline, forward or backward); micro-batches are first in,
-// first out, so that they need no names. Evaluated from zero after every move, as the published solver does.
+// What FlexFusion's annealing moves through: for each device the order of (pipeline, forward or backward);
+// micro-batches are first in, first out, so that they need no names. Evaluated from zero after every move, as the
+// published solver does.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +27,21 @@ struct AnnealingMetric {
 /// Two of the published neighbourhoods: two unlike neighbours on a device exchanged, one task moved elsewhere.
 enum class AnnealingMove { adjacent_swap, move };
 
-/// Why FlexFusion's model has no place for a problem, if so: it knows one forward and one backward of a pipeline on a device, and
-/// neither transfers, nor split backwards, nor optimizer steps.
+/// Why FlexFusion's model has no place for a problem, if so: it knows one forward and one backward of a pipeline on a
+/// device, and neither transfers, nor split backwards, nor optimizer steps.
 std::optional<std::string> why_not_annealed(const pipeline::Problem& problem);
 
 /// One candidate schedule with all that evaluating it needs. Copies are independent.
 class AnnealingState {
  public:
-  /// Starts from `order` of `lowering`. REQUIRES: !why_not_annealed(problem); `lowering` has whole backwards; the order is valid.
+  /// Starts from `order` of `lowering`. REQUIRES: !why_not_annealed(problem); `lowering` has whole backwards; the order
+  /// is valid.
   AnnealingState(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const pipeline::Order& order);
 
   const AnnealingMetric& metric() const { return metric_; }
 
-  /// Draws a neighbour and takes it. False where it is no schedule (it would wait for itself): then nothing has changed. Call undo()
-  /// to go back after a true.
+  /// Draws a neighbour and takes it. False where it is no schedule (it would wait for itself): then nothing has
+  /// changed. Call undo() to go back after a true.
   bool disturb(base::Random& random, AnnealingMove move);
   void undo();
 

@@ -28,7 +28,8 @@ Cooling::Cooling(double start, double end, std::int64_t iterations)
     : temperature(start), factor(root_of(end / start, std::max<std::int64_t>(1, iterations / iterations_a_step))) {}
 
 MetropolisTable::MetropolisTable() {
-  for (std::size_t i = 0; i < size; ++i) thresholds_[i] = base::negative_log((static_cast<double>(i) + 0.5) / static_cast<double>(size));
+  for (std::size_t i = 0; i < size; ++i)
+    thresholds_[i] = base::negative_log((static_cast<double>(i) + 0.5) / static_cast<double>(size));
 }
 
 const MetropolisTable& metropolis_table() {

@@ -20,8 +20,8 @@ struct Cooling {
   double factor;  ///< of each step
 };
 
-/// -ln((i + 1/2) / size): the threshold of a Metropolis step ("accept what loses less than the temperature times this") for a
-/// uniform i, fast enough for the innermost loop.
+/// -ln((i + 1/2) / size): the threshold of a Metropolis step ("accept what loses less than the temperature times this")
+/// for a uniform i, fast enough for the innermost loop.
 class MetropolisTable {
  public:
   static constexpr std::size_t size = 4096;

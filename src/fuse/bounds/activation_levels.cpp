@@ -18,7 +18,8 @@ constexpr std::size_t max_items = 64;
 
 }  // namespace
 
-ActivationLevels::ActivationLevels(const pipeline::Problem& problem) : devices_(static_cast<std::size_t>(problem.devices)) {
+ActivationLevels::ActivationLevels(const pipeline::Problem& problem)
+    : devices_(static_cast<std::size_t>(problem.devices)) {
   for (const pipeline::Model& model : problem.models) {
     for (const auto& devices : model.replicas) {
       for (std::size_t s = 0; s < devices.size(); ++s) {
@@ -46,7 +47,8 @@ void ActivationLevels::merge(std::vector<Item>& items) {
 }
 
 /// The least sum of the items from `first` on that reaches `target` > 0; `none` where all of them do not.
-std::int64_t ActivationLevels::min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left) {
+std::int64_t ActivationLevels::min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target,
+                                       std::int64_t& steps_left) {
   if (first == items.size()) return none;
   const Item& item = items[first];
   const std::int64_t enough = (target - 1) / item.amount + 1;

@@ -14,8 +14,9 @@ class ActivationLevels {
  public:
   explicit ActivationLevels(const pipeline::Problem& problem);
 
-  /// A level at or above `amount` such that no device can hold anything from `amount` up to it; nothing where no device can hold as
-  /// much. Where a device has too many levels to look for, the next multiple of their greatest common divisor.
+  /// A level at or above `amount` such that no device can hold anything from `amount` up to it; nothing where no device
+  /// can hold as much. Where a device has too many levels to look for, the next multiple of their greatest common
+  /// divisor.
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:
@@ -26,7 +27,8 @@ class ActivationLevels {
   };
 
   static void merge(std::vector<Item>& items);
-  static std::int64_t min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target, std::int64_t& steps_left);
+  static std::int64_t min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target,
+                              std::int64_t& steps_left);
 
   std::vector<std::vector<Item>> devices_;
 };

@@ -39,10 +39,11 @@ std::vector<std::vector<ModelOnDevice>> models_by_device(const OpGraph& graph, c
   return devices;
 }
 
-/// The largest, over subsets, of least head + work + least tail. The best subset for given least head and tail is all that have
-/// neither less, so that only the pairs of a head and a tail that occur need to be tried.
+/// The largest, over subsets, of least head + work + least tail. The best subset for given least head and tail is all
+/// that have neither less, so that only the pairs of a head and a tail that occur need to be tried.
 Ticks max_head_work_tail(std::vector<ModelOnDevice> models) {
-  std::sort(models.begin(), models.end(), [](const ModelOnDevice& a, const ModelOnDevice& b) { return a.tail > b.tail; });
+  std::sort(models.begin(), models.end(),
+            [](const ModelOnDevice& a, const ModelOnDevice& b) { return a.tail > b.tail; });
   Ticks largest;
   for (const ModelOnDevice& earliest : models) {
     Ticks work;
@@ -55,8 +56,10 @@ Ticks max_head_work_tail(std::vector<ModelOnDevice> models) {
   return largest;
 }
 
-void append_jobs(std::vector<Job>& jobs, const std::vector<Ticks>& heads, Ticks duration, const std::vector<Ticks>& tails) {
-  for (std::size_t position = 0; position < heads.size(); ++position) jobs.push_back({heads[position], duration, tails[position]});
+void append_jobs(std::vector<Job>& jobs, const std::vector<Ticks>& heads, Ticks duration,
+                 const std::vector<Ticks>& tails) {
+  for (std::size_t position = 0; position < heads.size(); ++position)
+    jobs.push_back({heads[position], duration, tails[position]});
 }
 
 std::vector<Ticks> one_machine_by_device(const Problem& problem) {
@@ -71,7 +74,8 @@ std::vector<Ticks> one_machine_by_device(const Problem& problem) {
       const std::size_t s = stage->stage.index();
       append_jobs(jobs, stage->heads.forward, model.forward[s], stage->tails.forward);
       append_jobs(jobs, stage->heads.backward, model.backward[s], stage->tails.backward);
-      if (model.split()) append_jobs(jobs, stage->heads.weight_gradient, model.weight_gradient[s], stage->tails.weight_gradient);
+      if (model.split())
+        append_jobs(jobs, stage->heads.weight_gradient, model.weight_gradient[s], stage->tails.weight_gradient);
       append_jobs(jobs, stage->heads.step, model.step[s], stage->tails.step);
     }
     bounds.push_back(preemptive_one_machine(std::move(jobs)));
@@ -79,8 +83,8 @@ std::vector<Ticks> one_machine_by_device(const Problem& problem) {
   return bounds;
 }
 
-/// [device] the least activation that any schedule holds there at some moment: when the forward of the last stage ends, its
-/// micro-batch is held on all stages of its pipeline.
+/// [device] the least activation that any schedule holds there at some moment: when the forward of the last stage ends,
+/// its micro-batch is held on all stages of its pipeline.
 std::vector<base::Memory> min_peaks(const Problem& problem) {
   std::vector<base::Memory> least(static_cast<std::size_t>(problem.devices));
   std::vector<base::Memory> held(least.size());
@@ -117,7 +121,8 @@ Bounds bounds_of(const Problem& problem) {
   {
     const OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
     const std::vector<Ticks> heads = pipeline::max_heads(graph);
-    for (std::size_t op = 0; op < graph.size(); ++op) bounds.path = std::max(bounds.path, heads[op] + graph.duration[op]);
+    for (std::size_t op = 0; op < graph.size(); ++op)
+      bounds.path = std::max(bounds.path, heads[op] + graph.duration[op]);
     for (auto& models : models_by_device(graph, heads, pipeline::max_tails(graph))) {
       Ticks work;
       for (const ModelOnDevice& model : models) work += model.work;

@@ -35,24 +35,27 @@ void add_doubts_of_optimal(std::vector<DoubtfulClaim>& doubts, const Claimed<Amo
   const std::string value = format(claimed.value);
   const bool is_met = claimed.bound == claimed.value;
   if (claimed.bound && *claimed.optimal != is_met) {
-    doubts.push_back(
-        {key, true,
-         fmt::format("{}, and the schedule's {} {} the file's bound {}", text, value, is_met ? "is" : "is not", format(*claimed.bound))});
+    doubts.push_back({key, true,
+                      fmt::format("{}, and the schedule's {} {} the file's bound {}", text, value,
+                                  is_met ? "is" : "is not", format(*claimed.bound))});
   } else if (*claimed.optimal && claimed.value > claimed.proven) {
-    doubts.push_back({key, false, fmt::format("{}, and {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
+    doubts.push_back(
+        {key, false,
+         fmt::format("{}, and {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
   }
 }
 
 }  // namespace
 
-std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation, base::Ticks bound,
-                                           base::Memory peak_bound) {
+std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
+                                           base::Ticks bound, base::Memory peak_bound) {
   const pipeline::Claims& claims = schedule.claims;
   const auto time = [&](base::Ticks amount) { return base::format_time(amount, schedule.problem.time_unit); };
   const auto memory = [](base::Memory amount) { return base::format_memory(amount); };
-  const Claimed<base::Ticks> makespan{"makespan", evaluation.makespan, bound, claims.bound_makespan, claims.optimal_makespan};
-  const Claimed<base::Memory> peak{"peak_activation", evaluation.peak_activation, peak_bound, claims.bound_peak_activation,
-                                   claims.optimal_peak_activation};
+  const Claimed<base::Ticks> makespan{"makespan", evaluation.makespan, bound, claims.bound_makespan,
+                                      claims.optimal_makespan};
+  const Claimed<base::Memory> peak{"peak_activation", evaluation.peak_activation, peak_bound,
+                                   claims.bound_peak_activation, claims.optimal_peak_activation};
   std::vector<DoubtfulClaim> doubts;
   add_doubts_of_bound(doubts, makespan, time);
   add_doubts_of_bound(doubts, peak, memory);

@@ -16,10 +16,11 @@ struct DoubtfulClaim {
   std::string reason;  ///< "610 is above the 606 of this schedule"
 };
 
-/// The claims of `schedule` that are false or not confirmed by `bound`, proven of its problem, and `peak_bound`, proven of all schedules
-/// that are as long; in the order in which a file has them. A bound above what the schedule itself has is false; so is an `optimal` that
-/// does not say whether the file's own bound is met. A bound below the proven one is true. REQUIRES: `evaluation` is of `schedule`.
-std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation, base::Ticks bound,
-                                           base::Memory peak_bound);
+/// The claims of `schedule` that are false or not confirmed by `bound`, proven of its problem, and `peak_bound`, proven
+/// of all schedules that are as long; in the order in which a file has them. A bound above what the schedule itself has
+/// is false; so is an `optimal` that does not say whether the file's own bound is met. A bound below the proven one is
+/// true. REQUIRES: `evaluation` is of `schedule`.
+std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
+                                           base::Ticks bound, base::Memory peak_bound);
 
 }  // namespace dovetail::fuse

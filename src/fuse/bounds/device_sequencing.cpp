@@ -28,10 +28,12 @@ void DeviceSequencing::set_outer(std::size_t index) {
     index /= live.size();
     outer_.held += live.held[state];
     outer_.leave_by = std::min(outer_.leave_by, live.leave_by[state]);
-    for (std::size_t row = 0; row < width_; ++row) outer_.counts[row] = std::min(outer_.counts[row], live.counts[state * width_ + row]);
+    for (std::size_t row = 0; row < width_; ++row)
+      outer_.counts[row] = std::min(outer_.counts[row], live.counts[state * width_ + row]);
     for (std::size_t s = live.step_begin[state]; s < live.step_begin[state + 1]; ++s) {
       outer_.steps.push_back(live.steps[s]);
-      outer_.steps.back().to = (live.steps[s].to - static_cast<std::ptrdiff_t>(state)) * static_cast<std::ptrdiff_t>(stride);
+      outer_.steps.back().to =
+          (live.steps[s].to - static_cast<std::ptrdiff_t>(state)) * static_cast<std::ptrdiff_t>(stride);
     }
     stride *= live.size();
   }
@@ -87,7 +89,8 @@ std::int64_t DeviceSequencing::go_forwards(Memory room) {
       const std::size_t end = static_cast<std::size_t>(inner.furthest[state]) + 1;
       if (end > ranges_[outer].end) {
         widen(outer, ranges_[outer].begin, end);
-        for (const Step& step : outer_.steps) widen(outer + static_cast<std::size_t>(step.to) / inner_count_, ranges_[outer].begin, end);
+        for (const Step& step : outer_.steps)
+          widen(outer + static_cast<std::size_t>(step.to) / inner_count_, ranges_[outer].begin, end);
       }
       looked_at += go_on_from(outer, state, room) ? 1 : 0;
     }
@@ -95,8 +98,10 @@ std::int64_t DeviceSequencing::go_forwards(Memory room) {
   return looked_at;
 }
 
-/// Looks from a state along one transition, and notes it where a sequence can take it. Returns when the state may be left for it.
-Ticks DeviceSequencing::look_back(std::size_t from, std::size_t to, const Step& step, const std::int32_t* inner_counts) {
+/// Looks from a state along one transition, and notes it where a sequence can take it. Returns when the state may be
+/// left for it.
+Ticks DeviceSequencing::look_back(std::size_t from, std::size_t to, const Step& step,
+                                  const std::int32_t* inner_counts) {
   if (reached_[to] == never) return too_late;
   const Ticks start = std::max(reached_[from], step.from);
   const Ticks end = std::min(leave_[to], step.until);
@@ -105,7 +110,8 @@ Ticks DeviceSequencing::look_back(std::size_t from, std::size_t to, const Step& 
   earliest_[op] = std::min(earliest_[op], start);
   latest_[op] = std::max(latest_[op], end);
   std::int32_t* before = before_.data() + op * width_;
-  for (std::size_t row = 0; row < width_; ++row) before[row] = std::min(before[row], std::min(outer_.counts[row], inner_counts[row]));
+  for (std::size_t row = 0; row < width_; ++row)
+    before[row] = std::min(before[row], std::min(outer_.counts[row], inner_counts[row]));
   return end - step.duration;
 }
 
@@ -124,7 +130,8 @@ void DeviceSequencing::go_backwards() {
       for (const Step& step : outer_.steps)
         leave = std::max(leave, look_back(here, here + static_cast<std::size_t>(step.to), step, counts));
       for (std::size_t s = inner.step_begin[state]; s < inner.step_begin[state + 1]; ++s)
-        leave = std::max(leave, look_back(here, base + static_cast<std::size_t>(inner.steps[s].to), inner.steps[s], counts));
+        leave = std::max(leave,
+                         look_back(here, base + static_cast<std::size_t>(inner.steps[s].to), inner.steps[s], counts));
       leave_[here] = leave;
       if (leave < reached_[here]) reached_[here] = never;
     }
@@ -151,8 +158,9 @@ void DeviceSequencing::apply(const PositionNetwork& network, const std::vector<c
   }
 }
 
-DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
-                                                    Memory room, std::size_t max_states, WindowPropagation& propagation) {
+DeviceSequencing::Outcome DeviceSequencing::tighten(const PositionNetwork& network,
+                                                    const std::vector<const PipelineStates*>& pipelines, Memory room,
+                                                    std::size_t max_states, WindowPropagation& propagation) {
   parts_.clear();
   std::size_t states = 1;
   Outcome outcome;

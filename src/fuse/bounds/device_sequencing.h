@@ -11,10 +11,11 @@
 
 namespace dovetail::fuse {
 
-/// Sequences the ops of several pipelines on one device, exactly. A state of the device is one state of each pipeline. Going forwards,
-/// the earliest moment at which each can be reached, and going backwards, the latest at which it may be left, say which transitions are on
-/// a sequence that keeps all windows and the memory. These give each op its earliest start, its latest end, and how many ops of each row
-/// always end before it starts. Space for the states is kept between calls.
+/// Sequences the ops of several pipelines on one device, exactly. A state of the device is one state of each pipeline.
+/// Going forwards, the earliest moment at which each can be reached, and going backwards, the latest at which it may be
+/// left, say which transitions are on a sequence that keeps all windows and the memory. These give each op its earliest
+/// start, its latest end, and how many ops of each row always end before it starts. Space for the states is kept
+/// between calls.
 class DeviceSequencing {
  public:
   struct Outcome {
@@ -22,10 +23,11 @@ class DeviceSequencing {
     std::int64_t work = 0;  ///< in states looked at
   };
 
-  /// Tightens the windows of `propagation` by what all sequences of the ops of `pipelines` on a device, with at most `room` held at
-  /// once, have in common, or finds that there is none. Gives up where that would take more than `max_states` states.
-  Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines, base::Memory room,
-                  std::size_t max_states, WindowPropagation& propagation);
+  /// Tightens the windows of `propagation` by what all sequences of the ops of `pipelines` on a device, with at most
+  /// `room` held at once, have in common, or finds that there is none. Gives up where that would take more than
+  /// `max_states` states.
+  Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
+                  base::Memory room, std::size_t max_states, WindowPropagation& propagation);
 
  private:
   /// One state of every pipeline but the last.
@@ -48,7 +50,8 @@ class DeviceSequencing {
   std::int64_t go_forwards(base::Memory room);
   void go_backwards();
   base::Ticks look_back(std::size_t from, std::size_t to, const Step& step, const std::int32_t* inner_counts);
-  void apply(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines, WindowPropagation& propagation) const;
+  void apply(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
+             WindowPropagation& propagation) const;
 
   std::vector<LiveStates> parts_;
   Outer outer_;

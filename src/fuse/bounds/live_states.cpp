@@ -49,7 +49,8 @@ std::vector<Ticks> leave_by(const PositionNetwork& network, const PipelineStates
 LiveStates live_states(const PositionNetwork& network, const PipelineStates& source, const Windows& windows) {
   const std::vector<Ticks> reached = reached_at(network, source, windows);
   const std::vector<Ticks> leave = leave_by(network, source, windows);
-  const std::size_t width = network.on[network.rows[static_cast<std::size_t>(source.rows.front())].device.index()].size();
+  const std::size_t width =
+      network.on[network.rows[static_cast<std::size_t>(source.rows.front())].device.index()].size();
   LiveStates live;
   std::vector<std::ptrdiff_t> kept(source.size(), -1);
   for (std::size_t state = 0; state < source.size(); ++state) {
@@ -59,7 +60,8 @@ LiveStates live_states(const PositionNetwork& network, const PipelineStates& sou
     live.leave_by.push_back(leave[state]);
     live.counts.resize(live.size() * width, LiveStates::unknown);
     for (std::size_t row = 0; row < source.rows.size(); ++row) {
-      const auto on_device = static_cast<std::size_t>(network.rows[static_cast<std::size_t>(source.rows[row])].on_device);
+      const auto on_device =
+          static_cast<std::size_t>(network.rows[static_cast<std::size_t>(source.rows[row])].on_device);
       live.counts[(live.size() - 1) * width + on_device] = source.counts_of(state)[row];
     }
   }
@@ -74,7 +76,8 @@ LiveStates live_states(const PositionNetwork& network, const PipelineStates& sou
       const auto op = static_cast<std::size_t>(transition.op);
       const PositionRow& row = network.rows[static_cast<std::size_t>(network.row_of[op])];
       live.furthest.back() = std::max(live.furthest.back(), to);
-      live.steps.push_back({windows.from[op], windows.until[op], row.duration, to, row.first_on_device + transition.op - row.begin});
+      live.steps.push_back(
+          {windows.from[op], windows.until[op], row.duration, to, row.first_on_device + transition.op - row.begin});
     }
   }
   live.step_begin.push_back(live.steps.size());

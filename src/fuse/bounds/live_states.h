@@ -1,4 +1,5 @@
-// The states of one pipeline on a device that its ops' windows leave, with what a search over all pipelines of the device reads.
+// The states of one pipeline on a device that its ops' windows leave, with what a search over all pipelines of the
+// device reads.
 #pragma once
 
 #include <cstddef>

@@ -62,7 +62,9 @@ class MakespanSearch {
   }
 
   /// Steps grow, up to what all times of a problem may add up to.
-  Ticks next_step(Ticks step) const { return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::max_sum)); }
+  Ticks next_step(Ticks step) const {
+    return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::max_sum));
+  }
 
   void search(ProofDepth depth) {
     Ticks open = most_;  // not refuted by `depth`, or not to be

@@ -1,4 +1,5 @@
-// One machine, jobs that become ready one by one and have work elsewhere afterwards: the problem behind each device's bound.
+// One machine, jobs that become ready one by one and have work elsewhere afterwards: the problem behind each device's
+// bound.
 #pragma once
 
 #include <vector>
@@ -14,8 +15,9 @@ struct Job {
   base::Ticks tail;
 };
 
-/// The least time, over preemptive schedules of one machine, by which every job has ended and its tail has passed (Jackson's rule:
-/// always the ready job with the longest tail). Equal to the largest, over subsets of jobs, of least head + work + least tail.
+/// The least time, over preemptive schedules of one machine, by which every job has ended and its tail has passed
+/// (Jackson's rule: always the ready job with the longest tail). Equal to the largest, over subsets of jobs, of least
+/// head + work + least tail.
 base::Ticks preemptive_one_machine(std::vector<Job> jobs);
 
 }  // namespace dovetail::fuse

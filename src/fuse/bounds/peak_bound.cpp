@@ -16,7 +16,8 @@ using base::Memory;
 using base::Ticks;
 using pipeline::Model;
 
-/// What is certain about one pipeline stage at a moment: how many forwards have started at least, how many backwards have ended at most.
+/// What is certain about one pipeline stage at a moment: how many forwards have started at least, how many backwards
+/// have ended at most.
 struct InFlight {
   Memory activation;
   Memory kept_for_weight_gradient;  ///< between I and W
@@ -49,8 +50,10 @@ class DeviceSweep {
     stage.activation = model.activation[s];
     if (model.split()) stage.kept_for_weight_gradient = model.weight_activation[s];
     stages_.push_back(stage);
-    for (const Ticks tail : bounds.tails.forward) events_.push_back({deadline - tail - model.forward[s], index, &InFlight::forwards});
-    for (const Ticks head : bounds.heads.backward) events_.push_back({head + model.backward[s], index, &InFlight::backwards});
+    for (const Ticks tail : bounds.tails.forward)
+      events_.push_back({deadline - tail - model.forward[s], index, &InFlight::forwards});
+    for (const Ticks head : bounds.heads.backward)
+      events_.push_back({head + model.backward[s], index, &InFlight::backwards});
     for (const Ticks head : bounds.heads.weight_gradient)
       events_.push_back({head + model.weight_gradient[s], index, &InFlight::weight_gradients});
   }
@@ -78,11 +81,13 @@ class DeviceSweep {
   std::vector<Event> events_;
 };
 
-/// What has to be in flight at some moment because the forwards that must have started outnumber the backwards that can have ended.
+/// What has to be in flight at some moment because the forwards that must have started outnumber the backwards that can
+/// have ended.
 Memory in_flight_bound(const pipeline::Problem& problem, Ticks deadline) {
   const std::vector<StageBounds> stages = position_bounds(problem);
   std::vector<DeviceSweep> devices(static_cast<std::size_t>(problem.devices));
-  for (const StageBounds& stage : stages) devices[stage.device.index()].add(stage, problem.models[stage.model.index()], deadline);
+  for (const StageBounds& stage : stages)
+    devices[stage.device.index()].add(stage, problem.models[stage.model.index()], deadline);
   Memory largest;
   for (DeviceSweep& device : devices) largest = std::max(largest, std::move(device).run());
   return largest;
@@ -112,7 +117,9 @@ class PeakSearch {
  private:
   bool is_settled() const { return budget_.spent() || least_ == Memory::max() || (known_ && least_ >= *known_); }
 
-  bool refutes(Memory cap, ProofDepth depth) { return refutation_.refutes(deadline_, std::vector<Memory>(devices_, cap), depth, budget_); }
+  bool refutes(Memory cap, ProofDepth depth) {
+    return refutation_.refutes(deadline_, std::vector<Memory>(devices_, cap), depth, budget_);
+  }
 
   void raise_to(Memory amount) { least_ = levels_.at_or_above(amount).value_or(Memory::max()); }
   void raise_above(Memory refuted) { raise_to(plus(refuted, Memory(1))); }
@@ -126,10 +133,12 @@ class PeakSearch {
   }
 
   /// Steps grow, up to what all activations of a device may add up to.
-  Memory next_step(Memory step) const { return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::max_sum)); }
+  Memory next_step(Memory step) const {
+    return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::max_sum));
+  }
 
-  /// Finds the least cap that `depth` does not refute. What fits into a cap fits into a larger one, so bisection does, after steps that
-  /// grow: low caps have the fewest states, and those far too low are refuted at once.
+  /// Finds the least cap that `depth` does not refute. What fits into a cap fits into a larger one, so bisection does,
+  /// after steps that grow: low caps have the fewest states, and those far too low are refuted at once.
   void search(ProofDepth depth) {
     std::optional<Memory> open = known_;
     for (Memory step; !is_settled() && (!open || plus(least_, step) < *open); step = next_step(step)) {

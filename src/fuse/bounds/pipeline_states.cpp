@@ -27,7 +27,8 @@ struct Need {
 /// Finds the states layer by layer: those with n ops done, then those with n + 1.
 class Enumeration {
  public:
-  Enumeration(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory room) : network_(network), room_(room) {
+  Enumeration(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory room)
+      : network_(network), room_(room) {
     std::vector<std::int32_t> index_of(network.rows.size(), -1);
     for (const std::int32_t row : network.on[device.index()]) {
       if (network.rows[static_cast<std::size_t>(row)].pipeline != pipeline) continue;
@@ -68,7 +69,9 @@ class Enumeration {
     std::int32_t op = 0;
   };
 
-  const PositionRow& row_at(std::size_t row) const { return network_.rows[static_cast<std::size_t>(states_.rows[row])]; }
+  const PositionRow& row_at(std::size_t row) const {
+    return network_.rows[static_cast<std::size_t>(states_.rows[row])];
+  }
 
   bool can_run(const std::int32_t* counts, std::size_t row) const {
     if (counts[row] >= row_at(row).size()) return false;
@@ -90,7 +93,8 @@ class Enumeration {
     std::vector<std::int32_t> target(reached.size());
     std::vector<std::size_t> order(reached.size());
     for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return reached[a].counts < reached[b].counts; });
+    std::sort(order.begin(), order.end(),
+              [&](std::size_t a, std::size_t b) { return reached[a].counts < reached[b].counts; });
     for (std::size_t i = 0; i < order.size(); ++i) {
       if (i == 0 || reached[order[i]].counts != reached[order[i - 1]].counts) add_state(reached[order[i]].counts);
       target[order[i]] = static_cast<std::int32_t>(states_.size() - 1);
@@ -118,8 +122,8 @@ class Enumeration {
 
 }  // namespace
 
-std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, DeviceId device, PipelineId pipeline, Memory room,
-                                              std::size_t most) {
+std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, DeviceId device, PipelineId pipeline,
+                                              Memory room, std::size_t most) {
   return Enumeration(network, device, pipeline, room).run(most);
 }
 

@@ -1,4 +1,5 @@
-// What one pipeline can have done on one device at a moment, as counts of ops: the states that a sequence of its ops goes through.
+// What one pipeline can have done on one device at a moment, as counts of ops: the states that a sequence of its ops
+// goes through.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace dovetail::fuse {
 
-/// The states of a pipeline on a device, in an order in which every transition leads to a later one; the first has nothing done, the
-/// last everything. A transition is one op.
+/// The states of a pipeline on a device, in an order in which every transition leads to a later one; the first has
+/// nothing done, the last everything. A transition is one op.
 struct PipelineStates {
   struct Transition {
     std::int32_t op = 0;
@@ -32,9 +33,9 @@ struct PipelineStates {
   const std::int32_t* counts_of(std::size_t state) const { return counts.data() + state * rows.size(); }
 };
 
-/// The states that hold at most `room` and keep the rules between ops of the pipeline on the device: none at all where no sequence
-/// leads to the last, nothing where they are more than `most`.
-std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device, base::PipelineId pipeline,
-                                              base::Memory room, std::size_t most);
+/// The states that hold at most `room` and keep the rules between ops of the pipeline on the device: none at all where
+/// no sequence leads to the last, nothing where they are more than `most`.
+std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device,
+                                              base::PipelineId pipeline, base::Memory room, std::size_t most);
 
 }  // namespace dovetail::fuse

@@ -53,8 +53,8 @@ std::vector<DeviceWork> device_work_of(const Model& model, const std::vector<Dev
   return work;
 }
 
-/// Raises limits of consecutive ops of `duration` on one device. Before each op the device also does `own` for its micro-batch, and
-/// own + duration for each earlier one, none of it before the micro-batch's `release`.
+/// Raises limits of consecutive ops of `duration` on one device. Before each op the device also does `own` for its
+/// micro-batch, and own + duration for each earlier one, none of it before the micro-batch's `release`.
 void raise_by_work(std::span<Ticks> limits, std::span<const Ticks> releases, Ticks own, Ticks duration) {
   Ticks earliest;
   for (std::size_t position = 0; position < limits.size(); ++position) {
@@ -64,12 +64,14 @@ void raise_by_work(std::span<Ticks> limits, std::span<const Ticks> releases, Tic
   }
 }
 
-/// The limits of one model, mini-batch by mini-batch: heads from the first, tails from the last. While tails are made, position and
-/// mini-batch 0 are the last in time, so that both directions run upwards.
+/// The limits of one model, mini-batch by mini-batch: heads from the first, tails from the last. While tails are made,
+/// position and mini-batch 0 are the last in time, so that both directions run upwards.
 class ModelBounds {
  public:
   explicit ModelBounds(const Model& model)
-      : model_(model), stages_(static_cast<std::size_t>(model.stages())), minibatch_size_(static_cast<std::size_t>(model.microbatches)) {
+      : model_(model),
+        stages_(static_cast<std::size_t>(model.stages())),
+        minibatch_size_(static_cast<std::size_t>(model.microbatches)) {
     for (const auto& devices : model.replicas) {
       work_.push_back(device_work_of(model, devices));
       heads_.push_back(empty_times());
@@ -99,7 +101,8 @@ class ModelBounds {
         PositionTimes& tails = tails_[replica][s];
         for (auto* times : {&tails.forward, &tails.backward, &tails.weight_gradient, &tails.step})
           std::reverse(times->begin(), times->end());
-        result.push_back({id, StageId(s), model_.replicas[replica][s], std::move(heads_[replica][s]), std::move(tails)});
+        result.push_back(
+            {id, StageId(s), model_.replicas[replica][s], std::move(heads_[replica][s]), std::move(tails)});
       }
   }
 
@@ -129,9 +132,12 @@ class ModelBounds {
     for (std::size_t s = 0; s < stages_; ++s) {
       const auto forward = in_minibatch(heads[s].forward, minibatch);
       if (minibatch > 0) std::fill(forward.begin(), forward.end(), heads[s].step[minibatch - 1] + model_.step[s]);
-      if (s > 0) raise_by_path(forward, in_minibatch(heads[s - 1].forward, minibatch), model_.forward[s - 1] + transfer(replica, s - 1, s));
+      if (s > 0)
+        raise_by_path(forward, in_minibatch(heads[s - 1].forward, minibatch),
+                      model_.forward[s - 1] + transfer(replica, s - 1, s));
       const DeviceWork& work = work_[replica][s];
-      raise_by_work(forward, in_minibatch(heads[work.first].forward, minibatch), work.forwards_below, model_.forward[s]);
+      raise_by_work(forward, in_minibatch(heads[work.first].forward, minibatch), work.forwards_below,
+                    model_.forward[s]);
     }
   }
 
@@ -141,7 +147,8 @@ class ModelBounds {
       const auto backward = in_minibatch(heads[s].backward, minibatch);
       raise_by_path(backward, in_minibatch(heads[s].forward, minibatch), model_.forward[s]);
       if (s + 1 < stages_)
-        raise_by_path(backward, in_minibatch(heads[s + 1].backward, minibatch), model_.backward[s + 1] + transfer(replica, s + 1, s));
+        raise_by_path(backward, in_minibatch(heads[s + 1].backward, minibatch),
+                      model_.backward[s + 1] + transfer(replica, s + 1, s));
       const DeviceWork& work = work_[replica][s];
       const auto releases = in_minibatch(heads[work.first].forward, minibatch);
       const Ticks own = work.forwards + work.backwards - work.backwards_below - model_.backward[s];
@@ -157,7 +164,8 @@ class ModelBounds {
     for (std::size_t s = 0; s < stages_; ++s) {
       Ticks latest;
       for (Replica& heads : heads_) {
-        const Ticks last = in_minibatch(model_.split() ? heads[s].weight_gradient : heads[s].backward, minibatch).back();
+        const Ticks last =
+            in_minibatch(model_.split() ? heads[s].weight_gradient : heads[s].backward, minibatch).back();
         latest = std::max(latest, last + (model_.split() ? model_.weight_gradient[s] : model_.backward[s]));
       }
       for (Replica& heads : heads_) heads[s].step[minibatch] = latest;
@@ -187,10 +195,13 @@ class ModelBounds {
       std::fill(backward.begin(), backward.end(), step_and_after(s, minibatch));
       if (model_.split()) add_weight_gradient_tails(replica, s, minibatch);
       if (s > 0)
-        raise_by_path(backward, in_minibatch(tails[s - 1].backward, minibatch), model_.backward[s - 1] + transfer(replica, s, s - 1));
-      raise_by_work(backward, in_minibatch(tails[work.first].backward, minibatch), work.backwards_below, model_.backward[s]);
+        raise_by_path(backward, in_minibatch(tails[s - 1].backward, minibatch),
+                      model_.backward[s - 1] + transfer(replica, s, s - 1));
+      raise_by_work(backward, in_minibatch(tails[work.first].backward, minibatch), work.backwards_below,
+                    model_.backward[s]);
       if (model_.split())
-        raise_by_work(backward, weight_tails_[replica][work.first], work.backwards_below + work.weight_gradients_up_to, model_.backward[s]);
+        raise_by_work(backward, weight_tails_[replica][work.first], work.backwards_below + work.weight_gradients_up_to,
+                      model_.backward[s]);
     }
   }
 
@@ -213,10 +224,12 @@ class ModelBounds {
       const auto forward = in_minibatch(tails[s].forward, minibatch);
       raise_by_path(forward, in_minibatch(tails[s].backward, minibatch), model_.backward[s]);
       if (s + 1 < stages_)
-        raise_by_path(forward, in_minibatch(tails[s + 1].forward, minibatch), model_.forward[s + 1] + transfer(replica, s, s + 1));
+        raise_by_path(forward, in_minibatch(tails[s + 1].forward, minibatch),
+                      model_.forward[s + 1] + transfer(replica, s, s + 1));
       const Ticks own = work.forwards - work.forwards_below - model_.forward[s] + work.backwards;
       raise_by_work(forward, in_minibatch(tails[work.first].backward, minibatch), own, model_.forward[s]);
-      if (model_.split()) raise_by_work(forward, weight_tails_[replica][work.first], own + work.weight_gradients, model_.forward[s]);
+      if (model_.split())
+        raise_by_work(forward, weight_tails_[replica][work.first], own + work.weight_gradients, model_.forward[s]);
     }
   }
 

@@ -41,15 +41,16 @@ class Builder {
   PositionNetwork run() && {
     const std::vector<pipeline::Pipeline> pipelines = pipeline::pipelines_of(problem_);
     for (std::size_t index = 0; index < pipelines.size(); ++index) add_rows(PipelineId(index), pipelines[index]);
-    for (const pipeline::Pipeline pipeline : pipelines) add_arcs(problem_.models[pipeline.model.index()], pipeline.replica);
+    for (const pipeline::Pipeline pipeline : pipelines)
+      add_arcs(problem_.models[pipeline.model.index()], pipeline.replica);
     finish();
     sort_by_length(pipelines);
     return std::move(network_);
   }
 
  private:
-  std::int32_t add_row(PipelineId pipeline, DeviceId device, Ticks duration, Memory change, bool is_middle, std::span<const Ticks> heads,
-                       std::span<const Ticks> tails) {
+  std::int32_t add_row(PipelineId pipeline, DeviceId device, Ticks duration, Memory change, bool is_middle,
+                       std::span<const Ticks> heads, std::span<const Ticks> tails) {
     PositionRow row;
     row.pipeline = pipeline;
     row.device = device;
@@ -81,12 +82,15 @@ class Builder {
       const Memory activation = model.activation[s];
       const Memory kept = model.split() ? model.weight_activation[s] : Memory(0);
       StageRows rows;
-      rows.forward = add_row(id, device, model.forward[s], activation, is_middle, bounds.heads.forward, bounds.tails.forward);
-      rows.backward = add_row(id, device, model.backward[s], kept - activation, is_middle, bounds.heads.backward, bounds.tails.backward);
+      rows.forward =
+          add_row(id, device, model.forward[s], activation, is_middle, bounds.heads.forward, bounds.tails.forward);
+      rows.backward = add_row(id, device, model.backward[s], kept - activation, is_middle, bounds.heads.backward,
+                              bounds.tails.backward);
       if (model.split())
-        rows.weight_gradient = add_row(id, device, model.weight_gradient[s], Memory(0) - kept, is_middle, bounds.heads.weight_gradient,
-                                       bounds.tails.weight_gradient);
-      if (model.has_steps()) rows.step = add_row(id, device, model.step[s], Memory(0), is_middle, bounds.heads.step, bounds.tails.step);
+        rows.weight_gradient = add_row(id, device, model.weight_gradient[s], Memory(0) - kept, is_middle,
+                                       bounds.heads.weight_gradient, bounds.tails.weight_gradient);
+      if (model.has_steps())
+        rows.step = add_row(id, device, model.step[s], Memory(0), is_middle, bounds.heads.step, bounds.tails.step);
       stage_rows_.push_back(rows);
     }
   }
@@ -97,7 +101,8 @@ class Builder {
     network_.arcs.push_back({from, to, correspondence, minibatch_size, distance});
   }
 
-  /// The rules of one pipeline. Its stages' rows stand at `next_`; the rows of the model's replica 0 at `next_` - replica x stages.
+  /// The rules of one pipeline. Its stages' rows stand at `next_`; the rows of the model's replica 0 at `next_` -
+  /// replica x stages.
   void add_arcs(const Model& model, ReplicaId replica) {
     const auto stages = static_cast<std::size_t>(model.stages());
     const StageRows* own = &stage_rows_[next_];
@@ -106,8 +111,10 @@ class Builder {
     for (std::size_t s = 0; s < stages; ++s) {
       add_arc(own[s].forward, own[s].backward, Ticks(0));
       if (s + 1 < stages) {
-        add_arc(own[s].forward, own[s + 1].forward, pipeline::transfer_between(model, replica, StageId(s), StageId(s + 1)));
-        add_arc(own[s + 1].backward, own[s].backward, pipeline::transfer_between(model, replica, StageId(s + 1), StageId(s)));
+        add_arc(own[s].forward, own[s + 1].forward,
+                pipeline::transfer_between(model, replica, StageId(s), StageId(s + 1)));
+        add_arc(own[s + 1].backward, own[s].backward,
+                pipeline::transfer_between(model, replica, StageId(s + 1), StageId(s)));
       }
       if (model.split()) add_arc(own[s].backward, own[s].weight_gradient, Ticks(0));
       // Implied by the stages between them: it tells a device alone in which order its stages' ops are.
@@ -148,7 +155,8 @@ class Builder {
     for (std::size_t index = 0; index < pipelines.size(); ++index) {
       const Model& model = problem_.models[pipelines[index].model.index()];
       Ticks length;
-      for (std::size_t s = 0; s < static_cast<std::size_t>(model.stages()); ++s) length += model.forward[s] + model.whole_backward(s);
+      for (std::size_t s = 0; s < static_cast<std::size_t>(model.stages()); ++s)
+        length += model.forward[s] + model.whole_backward(s);
       lengths.emplace_back(Ticks(0) - length, PipelineId(index));
     }
     std::sort(lengths.begin(), lengths.end());

@@ -1,8 +1,9 @@
-// The ops of a problem in order of time, as one network of rows: what the refutation of a deadline and a capacity works on.
+// The ops of a problem in order of time, as one network of rows: what the refutation of a deadline and a capacity works
+// on.
 //
-// Micro-batches are alike, so the search for a contradiction may assume that they run in order of their numbers on every stage, for
-// each kind of op apart (docs/bounds.md, "The order of time"). The k-th op of a row then belongs to micro-batch k, and every rule of the
-// problem is a minimal distance between the starts of two ops of the network.
+// Micro-batches are alike, so the search for a contradiction may assume that they run in order of their numbers on
+// every stage, for each kind of op apart (docs/bounds.md, "The order of time"). The k-th op of a row then belongs to
+// micro-batch k, and every rule of the problem is a minimal distance between the starts of two ops of the network.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +23,9 @@ struct PositionRow {
   std::int32_t on_device = 0;        ///< which of the rows of its device
   std::int32_t first_on_device = 0;  ///< how many ops the rows before it have there
   base::Ticks duration;              ///< of each op
-  base::Memory change;               ///< of what the device holds: positive from the start of an op, negative from its end
-  std::size_t precedences = 0;       ///< where its part of Windows::preceding begins
-  bool is_middle = false;            ///< of the pipeline's middle stage
+  base::Memory change;          ///< of what the device holds: positive from the start of an op, negative from its end
+  std::size_t precedences = 0;  ///< where its part of Windows::preceding begins
+  bool is_middle = false;       ///< of the pipeline's middle stage
 
   std::int32_t size() const { return end - begin; }
 };
@@ -61,7 +62,9 @@ struct PositionNetwork {
   std::vector<base::PipelineId> by_length;     ///< pipelines, the one whose micro-batch takes longest first
 
   std::size_t size() const { return row_of.size(); }
-  base::Ticks duration(std::int32_t op) const { return rows[static_cast<std::size_t>(row_of[static_cast<std::size_t>(op)])].duration; }
+  base::Ticks duration(std::int32_t op) const {
+    return rows[static_cast<std::size_t>(row_of[static_cast<std::size_t>(op)])].duration;
+  }
 };
 
 /// REQUIRES: no find_fault(problem).

@@ -44,7 +44,8 @@ bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofD
   budget.work_left -= work;
   if (windows.impossible || depth == ProofDepth::windows || budget.spent()) return windows.impossible;
   if (!enumerate_states(room, budget)) return true;
-  if (depth == ProofDepth::cases) return refutes_cases({std::move(windows), 0, Ticks(0), Ticks::max()}, room, 0, budget);
+  if (depth == ProofDepth::cases)
+    return refutes_cases({std::move(windows), 0, Ticks(0), Ticks::max()}, room, 0, budget);
   WindowPropagation propagation(network_, windows);
   sequence_devices(room, propagation, budget);
   return windows.impossible;
@@ -55,11 +56,13 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
   states_.assign(static_cast<std::size_t>(network_.devices), {});
   for (std::size_t device = 0; device < states_.size() && !budget.spent(); ++device) {
     std::vector<base::PipelineId> pipelines;
-    for (const std::int32_t row : network_.on[device]) pipelines.push_back(network_.rows[static_cast<std::size_t>(row)].pipeline);
+    for (const std::int32_t row : network_.on[device])
+      pipelines.push_back(network_.rows[static_cast<std::size_t>(row)].pipeline);
     pipelines.erase(std::unique(pipelines.begin(), pipelines.end()), pipelines.end());
     for (const base::PipelineId pipeline : pipelines) {
       auto states = pipeline_states(network_, base::DeviceId(device), pipeline, room[device], max_states_of_a_pipeline);
-      budget.work_left -= work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : max_states_of_a_pipeline);
+      budget.work_left -=
+          work_of_a_pipeline_state * static_cast<std::int64_t>(states ? states->size() : max_states_of_a_pipeline);
       if (states && states->size() == 0) return false;
       if (states) states_[device].push_back(*std::move(states));
     }
@@ -68,10 +71,12 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
 }
 
 /// All of its pipelines together, or where these are too many states, two by two.
-void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation, ProofBudget& budget) {
+void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation,
+                                 ProofBudget& budget) {
   const auto is_over = [&] { return propagation.windows().impossible || budget.spent(); };
   const auto tighten = [&](const std::vector<const PipelineStates*>& pipelines) {
-    const DeviceSequencing::Outcome outcome = sequencing_.tighten(network_, pipelines, room, max_states_of_a_device, propagation);
+    const DeviceSequencing::Outcome outcome =
+        sequencing_.tighten(network_, pipelines, room, max_states_of_a_device, propagation);
     budget.work_left -= outcome.work;
     return outcome.done;
   };
@@ -85,7 +90,8 @@ void Refutation::sequence_device(const DeviceStates& states, Memory room, Window
   }
 }
 
-void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropagation& propagation, ProofBudget& budget) {
+void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropagation& propagation,
+                                  ProofBudget& budget) {
   const Windows& windows = propagation.windows();
   budget.work_left -= propagation.propagate();
   for (bool changed = true; changed;) {
@@ -103,8 +109,8 @@ void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropaga
   }
 }
 
-/// An op with room to move, of the pipeline whose micro-batches take longest: it has the least room of its own, and the others have to
-/// live with where it stands. On its middle stage, which is coupled to both ends.
+/// An op with room to move, of the pipeline whose micro-batches take longest: it has the least room of its own, and the
+/// others have to live with where it stands. On its middle stage, which is coupled to both ends.
 std::optional<std::int32_t> Refutation::op_to_halve(const Windows& windows) const {
   std::optional<std::int32_t> best;
   Ticks most;

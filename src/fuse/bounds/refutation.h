@@ -18,7 +18,8 @@ inline constexpr std::int64_t max_ops_to_refute = 200'000;
 /// Beyond this many ops of the network (I and W apart) the devices are not sequenced.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
 
-/// What proofs may cost together. Counted in steps of the work itself, so that the same proofs are found on every machine.
+/// What proofs may cost together. Counted in steps of the work itself, so that the same proofs are found on every
+/// machine.
 struct ProofBudget {
   std::int64_t work_left = 0;
   const parallel::Cancellation* cancellation = nullptr;
@@ -41,8 +42,8 @@ class Refutation {
  public:
   explicit Refutation(const pipeline::Problem& problem);
 
-  /// Whether it is proven that no schedule ends by `deadline` and holds at most room[device] of activation on each device. False says
-  /// nothing. Takes what it costs from `budget`.
+  /// Whether it is proven that no schedule ends by `deadline` and holds at most room[device] of activation on each
+  /// device. False says nothing. Takes what it costs from `budget`.
   bool refutes(base::Ticks deadline, const std::vector<base::Memory>& room, ProofDepth depth, ProofBudget& budget);
 
   const PositionNetwork& network() const { return network_; }
@@ -60,7 +61,8 @@ class Refutation {
 
   bool enumerate_states(const std::vector<base::Memory>& room, ProofBudget& budget);
   void sequence_devices(const std::vector<base::Memory>& room, WindowPropagation& propagation, ProofBudget& budget);
-  void sequence_device(const DeviceStates& states, base::Memory room, WindowPropagation& propagation, ProofBudget& budget);
+  void sequence_device(const DeviceStates& states, base::Memory room, WindowPropagation& propagation,
+                       ProofBudget& budget);
   bool refutes_cases(Case given, const std::vector<base::Memory>& room, int depth, ProofBudget& budget);
   std::optional<std::int32_t> op_to_halve(const Windows& windows) const;
 

@@ -13,21 +13,23 @@ namespace {
 /// What it costs to follow what changed on one op, in states of a device looked at.
 constexpr std::int64_t work_of_an_op = 4;
 
-std::size_t precedence_index(const PositionNetwork& network, const PositionRow& row, std::int32_t position, std::int32_t on_device) {
+std::size_t precedence_index(const PositionNetwork& network, const PositionRow& row, std::int32_t position,
+                             std::int32_t on_device) {
   const std::size_t width = network.on[row.device.index()].size();
   return row.precedences + static_cast<std::size_t>(position) * width + static_cast<std::size_t>(on_device);
 }
 
-/// A stage holds at least `each` from the start of a forward to the end of the op of `releasing`, so with `room` it runs the k-th
-/// forward only after all but room / each - 1 of the earlier ones have been released.
-void limit_in_flight(const PositionNetwork& network, Windows& windows, WindowPropagation& propagation, std::int32_t forward,
-                     std::int32_t releasing, Memory each, Memory room) {
+/// A stage holds at least `each` from the start of a forward to the end of the op of `releasing`, so with `room` it
+/// runs the k-th forward only after all but room / each - 1 of the earlier ones have been released.
+void limit_in_flight(const PositionNetwork& network, Windows& windows, WindowPropagation& propagation,
+                     std::int32_t forward, std::int32_t releasing, Memory each, Memory room) {
   if (each <= Memory(0)) return;
   const PositionRow& row = network.rows[static_cast<std::size_t>(forward)];
   const std::int64_t most = std::max<std::int64_t>(0, room.count()) / each.count();
   if (most == 0) windows.impossible = true;
   for (std::int64_t position = most; position < row.size() && !windows.impossible; ++position)
-    propagation.raise_preceding(row.begin + static_cast<std::int32_t>(position), releasing, static_cast<std::int32_t>(position + 1 - most));
+    propagation.raise_preceding(row.begin + static_cast<std::int32_t>(position), releasing,
+                                static_cast<std::int32_t>(position + 1 - most));
 }
 
 }  // namespace
@@ -119,8 +121,9 @@ void WindowPropagation::follow_precedences(std::int32_t op, const PositionRow& r
 }
 
 std::int64_t WindowPropagation::propagate() {
-  // First in, first out: a change then reaches an op once for each way it goes, not once for each change on the way. A cycle of
-  // precedences would raise its own ops until they pass their ends, which long windows put off too far: what is left is let go.
+  // First in, first out: a change then reaches an op once for each way it goes, not once for each change on the way. A
+  // cycle of precedences would raise its own ops until they pass their ends, which long windows put off too far: what
+  // is left is let go.
   const std::size_t most = 256 * network_.size();
   std::size_t next = 0;
   std::int64_t work = 0;
@@ -138,12 +141,14 @@ std::int64_t WindowPropagation::propagate() {
   return work;
 }
 
-Windows first_windows(const PositionNetwork& network, Ticks deadline, const std::vector<Memory>& room, std::int64_t& work) {
+Windows first_windows(const PositionNetwork& network, Ticks deadline, const std::vector<Memory>& room,
+                      std::int64_t& work) {
   Windows windows;
   windows.from = network.heads;
   for (std::size_t op = 0; op < network.size(); ++op) {
     windows.until.push_back(deadline - network.tails[op]);
-    if (windows.from[op] + network.duration(static_cast<std::int32_t>(op)) > windows.until[op]) windows.impossible = true;
+    if (windows.from[op] + network.duration(static_cast<std::int32_t>(op)) > windows.until[op])
+      windows.impossible = true;
   }
   windows.preceding.assign(network.precedence_count, 0);
   windows.changed_on.assign(static_cast<std::size_t>(network.devices), true);
@@ -157,7 +162,8 @@ Windows first_windows(const PositionNetwork& network, Ticks deadline, const std:
     const auto next = static_cast<std::int32_t>(number + 1);
     limit_in_flight(network, windows, propagation, static_cast<std::int32_t>(number), next, forward.change, limit);
     const Memory kept = forward.change + backward.change;
-    if (kept > Memory(0)) limit_in_flight(network, windows, propagation, static_cast<std::int32_t>(number), next + 1, kept, limit);
+    if (kept > Memory(0))
+      limit_in_flight(network, windows, propagation, static_cast<std::int32_t>(number), next + 1, kept, limit);
   }
   work += static_cast<std::int64_t>(network.size()) + propagation.propagate();
   return windows;

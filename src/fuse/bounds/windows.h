@@ -1,4 +1,5 @@
-// When each op of a problem can run, and what has to run before it, in every schedule that keeps a deadline and fits a memory.
+// When each op of a problem can run, and what has to run before it, in every schedule that keeps a deadline and fits a
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,11 @@ namespace dovetail::fuse {
 
 /// What is known of the schedules looked for. Everything only ever tightens; `impossible` says that there is none.
 struct Windows {
-  std::vector<base::Ticks> from;        ///< [op] the earliest start
-  std::vector<base::Ticks> until;       ///< [op] the latest end
-  std::vector<std::int32_t> preceding;  ///< [op][row of its device]: how many ops of that row end before the op starts, at least
-  std::vector<bool> changed_on;         ///< [device] since it was last sequenced
+  std::vector<base::Ticks> from;   ///< [op] the earliest start
+  std::vector<base::Ticks> until;  ///< [op] the latest end
+  std::vector<std::int32_t>
+      preceding;  ///< [op][row of its device]: how many ops of that row end before the op starts, at least
+  std::vector<bool> changed_on;  ///< [device] since it was last sequenced
   bool impossible = false;
 };
 
@@ -47,8 +49,9 @@ class WindowPropagation {
   std::vector<bool> queued_;
 };
 
-/// The windows of schedules that end by `deadline` and hold at most room[device] of activation, from heads, tails and the number of
-/// micro-batches that a stage alone may have in flight. Adds what that costs to `work`.
-Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& room, std::int64_t& work);
+/// The windows of schedules that end by `deadline` and hold at most room[device] of activation, from heads, tails and
+/// the number of micro-batches that a stage alone may have in flight. Adds what that costs to `work`.
+Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& room,
+                      std::int64_t& work);
 
 }  // namespace dovetail::fuse

@@ -37,7 +37,8 @@ std::optional<std::string> why_not_chimera(const Problem& problem) {
   if (down.stages() % 2 != 0) return fmt::format("it needs an even number of stages; there are {}", down.stages());
   auto mirrored = up.replicas[pipelines[1].replica.index()];
   std::reverse(mirrored.begin(), mirrored.end());
-  if (down.replicas[pipelines[0].replica.index()] != mirrored) return "the two pipelines do not run in opposite directions";
+  if (down.replicas[pipelines[0].replica.index()] != mirrored)
+    return "the two pipelines do not run in opposite directions";
   if (!pipeline::on_distinct_devices(mirrored)) return "a device has several stages of a pipeline";
   return std::nullopt;
 }
@@ -45,10 +46,11 @@ std::optional<std::string> why_not_chimera(const Problem& problem) {
 /// An op and the slot in which Chimera's figure has it, if every op took one slot.
 using Slot = std::pair<int, OpId>;
 
-/// The slots of one mini-batch of one pipeline. Every second slot a micro-batch enters and moves one stage a slot, forward and back;
-/// after half as many as there are stages the next block starts when the first micro-batch of this one has left.
-void append_slots(std::vector<std::vector<Slot>>& devices, const Lowering& lowering, PipelineId pipeline, int stages, int first,
-                  int microbatches) {
+/// The slots of one mini-batch of one pipeline. Every second slot a micro-batch enters and moves one stage a slot,
+/// forward and back; after half as many as there are stages the next block starts when the first micro-batch of this
+/// one has left.
+void append_slots(std::vector<std::vector<Slot>>& devices, const Lowering& lowering, PipelineId pipeline, int stages,
+                  int first, int microbatches) {
   const int block = stages / 2;
   for (int m = 0; m < microbatches; ++m) {
     const int enter = m / block * 2 * stages + m % block * 2;
@@ -67,7 +69,8 @@ pipeline::Order merge_pipelines(const Problem& problem, const Lowering& lowering
   for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
     std::vector<std::vector<Slot>> devices(order.devices.size());
     for (const std::size_t pipeline : {std::size_t{0}, std::size_t{1}})
-      append_slots(devices, lowering, PipelineId(pipeline), model.stages(), minibatch * model.microbatches, model.microbatches);
+      append_slots(devices, lowering, PipelineId(pipeline), model.stages(), minibatch * model.microbatches,
+                   model.microbatches);
     for (std::size_t device = 0; device < devices.size(); ++device) {
       std::sort(devices[device].begin(), devices[device].end());
       for (const auto& [slot, op] : devices[device]) order.devices[device].push_back(op);

@@ -31,7 +31,12 @@ struct Event {
 class Dispatcher {
  public:
   Dispatcher(const OpGraph& graph, const DispatchRules& rules, std::optional<pipeline::ModelId> model)
-      : graph_(graph), rules_(rules), waits_(graph.size()), earliest_(graph.size()), open_(rules.limit), parked_(rules.limit.size()) {
+      : graph_(graph),
+        rules_(rules),
+        waits_(graph.size()),
+        earliest_(graph.size()),
+        open_(rules.limit),
+        parked_(rules.limit.size()) {
     const auto devices = static_cast<std::size_t>(graph.devices);
     ready_.resize(devices);
     busy_.resize(devices);
@@ -149,14 +154,15 @@ DispatchRules backward_first_rules(const pipeline::Lowering& lowering) {
   return rules;
 }
 
-void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering, const std::vector<std::int32_t>& limit,
-                         bool returned_by_weight_gradient) {
+void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering,
+                         const std::vector<std::int32_t>& limit, bool returned_by_weight_gradient) {
   const auto first_gate = static_cast<std::int32_t>(rules.limit.size());
   rules.limit.insert(rules.limit.end(), limit.begin(), limit.end());
   for (std::size_t stage = 0; stage < lowering.microbatch_begin.size(); ++stage) {
     const auto begin = static_cast<std::size_t>(lowering.microbatch_begin[stage]);
-    const std::size_t end = stage + 1 < lowering.microbatch_begin.size() ? static_cast<std::size_t>(lowering.microbatch_begin[stage + 1])
-                                                                         : lowering.microbatch_ops.size();
+    const std::size_t end = stage + 1 < lowering.microbatch_begin.size()
+                                ? static_cast<std::size_t>(lowering.microbatch_begin[stage + 1])
+                                : lowering.microbatch_ops.size();
     const std::int32_t gate = first_gate + static_cast<std::int32_t>(stage);
     for (std::size_t index = begin; index < end; ++index) {
       const pipeline::MicrobatchOps& ops = lowering.microbatch_ops[index];

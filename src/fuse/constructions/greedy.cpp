@@ -21,7 +21,8 @@ using pipeline::OpLabel;
 using pipeline::OpPhase;
 using pipeline::Ticks;
 
-/// Ops of one kind of one pipeline stage whose predecessors are all scheduled, in order of micro-batch; the first is a candidate.
+/// Ops of one kind of one pipeline stage whose predecessors are all scheduled, in order of micro-batch; the first is a
+/// candidate.
 using Queue = std::deque<OpId>;
 
 /// Orders candidates: earliest start, S and B before F, device, pipeline in file order, stage.

@@ -42,17 +42,18 @@ std::optional<std::string> why_not_interleaved(const Problem& problem) {
       const auto ring = ring_of(replica);
       if (!ring) return fmt::format("the stages of model {} do not go round its devices in one order", model.name);
       if (*ring < model.stages() && model.microbatches % *ring != 0)
-        return fmt::format("model {} has {} micro-batches, no multiple of its {} devices", model.name, model.microbatches, *ring);
+        return fmt::format("model {} has {} micro-batches, no multiple of its {} devices", model.name,
+                           model.microbatches, *ring);
       several_rounds |= *ring < model.stages();
     }
   if (!several_rounds) return "no device has several stages of a model";
   return std::nullopt;
 }
 
-/// The chain of one device for one mini-batch. Micro-batches go in groups as large as the ring; a group passes through a device's
-/// first stage, then its second, ...; backwards in the opposite order of stages.
-void append_interleaved(OpChain& chain, const Lowering& lowering, PipelineId pipeline, int ring, int rounds, int rank, int first,
-                        int microbatches) {
+/// The chain of one device for one mini-batch. Micro-batches go in groups as large as the ring; a group passes through
+/// a device's first stage, then its second, ...; backwards in the opposite order of stages.
+void append_interleaved(OpChain& chain, const Lowering& lowering, PipelineId pipeline, int ring, int rounds, int rank,
+                        int first, int microbatches) {
   const int total = microbatches * rounds;
   const auto ops_of = [&](int index, bool forward) {
     const int group = index / (ring * rounds);
@@ -83,8 +84,10 @@ Answer solve_interleaved_1f1b(const Problem& problem, const SolveOptions&) {
     for (int rank = 0; rank < ring; ++rank) {
       OpChain& chain = chains.emplace_back();
       for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
-        append_interleaved(chain, lowered, pipeline, ring, rounds, rank, minibatch * model.microbatches, model.microbatches);
-        for (int round = 0; round < rounds; ++round) append_step(chain, lowered, pipeline, StageId(round * ring + rank), minibatch);
+        append_interleaved(chain, lowered, pipeline, ring, rounds, rank, minibatch * model.microbatches,
+                           model.microbatches);
+        for (int round = 0; round < rounds; ++round)
+          append_step(chain, lowered, pipeline, StageId(round * ring + rank), minibatch);
       }
     }
     return chains;

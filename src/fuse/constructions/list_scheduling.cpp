@@ -28,8 +28,8 @@ constexpr Preference preferences[] = {Preference::backward_remaining, Preference
 /// In-flight caps as percent of 1F1B's, one for each model; 0 stands for no cap.
 using Caps = std::vector<int>;
 
-/// What the pipeline still has to do from the start of each op on: the longest path behind it and the slowest stage's work on the
-/// micro-batches that come after its own.
+/// What the pipeline still has to do from the start of each op on: the longest path behind it and the slowest stage's
+/// work on the micro-batches that come after its own.
 std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering& lowering) {
   std::vector<Ticks> slowest;
   for (const Model& model : problem.models) {
@@ -44,15 +44,16 @@ std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering
     const OpLabel& label = lowering.graph.labels[op];
     const Model& model = problem.models[label.model.index()];
     const bool per_minibatch = pipeline::traits_of(label.kind).per_minibatch;
-    const std::int64_t later = per_minibatch
-                                   ? (model.minibatches - 1 - label.microbatch.value) * static_cast<std::int64_t>(model.microbatches)
-                                   : model.total_microbatches() - 1 - label.microbatch.value;
+    const std::int64_t later =
+        per_minibatch ? (model.minibatches - 1 - label.microbatch.value) * static_cast<std::int64_t>(model.microbatches)
+                      : model.total_microbatches() - 1 - label.microbatch.value;
     remaining[op] = (tails[op] + lowering.graph.duration[op] + slowest[label.model.index()] * later).count();
   }
   return remaining;
 }
 
-void set_priorities(DispatchRules& rules, const Lowering& lowering, const std::vector<std::int64_t>& remaining, Preference preference) {
+void set_priorities(DispatchRules& rules, const Lowering& lowering, const std::vector<std::int64_t>& remaining,
+                    Preference preference) {
   if (preference == Preference::backward) return;
   constexpr std::int64_t last_rank = 2;  // of weight gradients, which no other pass waits for
   // Ranks lie further apart than any two remaining times. Times that are too long for that are compared more coarsely.
@@ -73,15 +74,16 @@ std::vector<std::int32_t> caps_by_stage(const Problem& problem, const Lowering& 
     const Model& model = problem.models[pipeline.model.index()];
     const int percent = caps[pipeline.model.index()];
     for (int stage = 0; stage < model.stages(); ++stage) {
-      const auto scaled = static_cast<int>(std::max<std::int64_t>(1, std::int64_t{model.stages() - stage} * percent / 100));
+      const auto scaled =
+          static_cast<int>(std::max<std::int64_t>(1, std::int64_t{model.stages() - stage} * percent / 100));
       limits.push_back(percent == 0 ? model.total_microbatches() : std::min(model.total_microbatches(), scaled));
     }
   }
   return limits;
 }
 
-/// All models alike; then each model held back to 1F1B's while the others are given more; then, for tight capacities, to one
-/// micro-batch in flight while the others are given less than 1F1B's.
+/// All models alike; then each model held back to 1F1B's while the others are given more; then, for tight capacities,
+/// to one micro-batch in flight while the others are given less than 1F1B's.
 std::vector<Caps> grid_of_caps(std::size_t models) {
   std::vector<Caps> grid;
   for (const int percent : {100, 150, 200, 125, 300, 0, 50, 25, 75, 1}) grid.emplace_back(models, percent);
@@ -104,7 +106,8 @@ std::vector<Caps> grid_of_caps(std::size_t models) {
 Answer solve_list(const Problem& problem, const SolveOptions& options) {
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   const std::vector<std::int64_t> remaining = remaining_times(problem, lowering);
-  // So many ops take a few seconds; the grid is in order of promise, and every problem gets at least its first three rules.
+  // So many ops take a few seconds; the grid is in order of promise, and every problem gets at least its first three
+  // rules.
   constexpr std::size_t dispatched_ops_at_most = 6'000'000;
   const std::size_t trials_at_most = std::max<std::size_t>(3, dispatched_ops_at_most / lowering.graph.size());
   std::optional<Solution> best;

@@ -19,7 +19,8 @@ using pipeline::Ticks;
 /// Barriers join every last op to every first one; more of them than this would not fit into memory.
 constexpr std::size_t max_barriers = 1 << 24;
 
-/// The ops of `sequences` at one of their ends that have no arcs on that side: whatever is in the sequences lies behind (or before) one.
+/// The ops of `sequences` at one of their ends that have no arcs on that side: whatever is in the sequences lies behind
+/// (or before) one.
 std::vector<OpId> loose_ends(const OpGraph& graph, const std::vector<std::vector<OpId>>& sequences, bool last) {
   std::vector<OpId> ends;
   for (const auto& sequence : sequences) {
@@ -45,7 +46,8 @@ bool append_model(Order& order, const OpGraph& graph, const std::vector<std::vec
 
 }  // namespace
 
-std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const ChainsOf& chains_of) {
+std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                        const ChainsOf& chains_of) {
   std::vector<Precedence> links;
   for (std::size_t pipeline = 0; pipeline < lowering.pipelines.size(); ++pipeline)
     for (const OpChain& chain : chains_of(lowering, PipelineId(pipeline)))
@@ -63,8 +65,8 @@ std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const 
   return order;
 }
 
-std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering, PipelineId pipeline,
-                                     const AppendMinibatch& append_minibatch) {
+std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                     PipelineId pipeline, const AppendMinibatch& append_minibatch) {
   const pipeline::Model& model = problem.models[lowering.pipelines[pipeline.index()].model.index()];
   std::vector<OpChain> chains;
   for (int stage = 0; stage < model.stages(); ++stage) {
@@ -77,14 +79,16 @@ std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pip
   return chains;
 }
 
-void append_step(OpChain& chain, const pipeline::Lowering& lowering, PipelineId pipeline, StageId stage, int minibatch) {
+void append_step(OpChain& chain, const pipeline::Lowering& lowering, PipelineId pipeline, StageId stage,
+                 int minibatch) {
   const auto& steps = lowering.steps[static_cast<std::size_t>(lowering.pipeline_stage(pipeline, stage))];
   if (!steps.empty()) chain.push_back(steps[static_cast<std::size_t>(minibatch)]);
 }
 
 Answer construction_answer(std::string_view name, const pipeline::Problem& problem, pipeline::Lowering lowering,
                            std::optional<Order> order) {
-  constexpr std::string_view no_order = "its stage orders wait for each other, or too many replicas wait for the model before theirs";
+  constexpr std::string_view no_order =
+      "its stage orders wait for each other, or too many replicas wait for the model before theirs";
   if (!order) return NotApplicable{std::string(no_order)};
   auto evaluation = pipeline::evaluate(lowering.graph, *order);
   if (!evaluation.ok()) return NotApplicable{std::string(no_order)};

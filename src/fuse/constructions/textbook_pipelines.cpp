@@ -26,12 +26,16 @@ int stages_of(const Lowering& lowering, PipelineId pipeline) {
   return lowering.stage_begin[pipeline.index() + 1] - lowering.stage_begin[pipeline.index()];
 }
 
-void append_gpipe(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
-  for (int m = 0; m < microbatches; ++m) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).forward);
-  for (int m = 0; m < microbatches; ++m) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).backward);
+void append_gpipe(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first,
+                  int microbatches) {
+  for (int m = 0; m < microbatches; ++m)
+    chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).forward);
+  for (int m = 0; m < microbatches; ++m)
+    chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).backward);
 }
 
-void append_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches) {
+void append_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first,
+                 int microbatches) {
   const int ahead = std::min(microbatches, stages_of(lowering, pipeline) - 1 - stage.value);
   for (int m = 0; m < microbatches + ahead; ++m) {
     if (m < microbatches) chain.push_back(lowering.ops(pipeline, stage, MicrobatchId(first + m)).forward);
@@ -47,7 +51,8 @@ Answer solve_serial(std::string_view name, const Problem& problem, const AppendM
   return construction_answer(name, problem, std::move(lowering), std::move(order));
 }
 
-/// One mini-batch of all replicas of a model, whose first pipeline is `first`: micro-batch by micro-batch, then the steps.
+/// One mini-batch of all replicas of a model, whose first pipeline is `first`: micro-batch by micro-batch, then the
+/// steps.
 void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model, PipelineId first, int minibatch,
                                     const std::function<void(pipeline::OpId)>& append) {
   for (std::size_t replica = 0; replica < model.replicas.size(); ++replica) {
@@ -69,19 +74,22 @@ void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model
     }
 }
 
-/// One model with its stages merged in pairs: two pipelines, one on the first and one on the second device of each pair.
+/// One model with its stages merged in pairs: two pipelines, one on the first and one on the second device of each
+/// pair.
 Model halve_pipeline(const Model& model) {
   Model halved = model;
   halved.microbatches = model.microbatches / 2;
   const auto merge = [](auto& values) {
-    for (std::size_t pair = 0; 2 * pair + 1 < values.size(); ++pair) values[pair] = values[2 * pair] + values[2 * pair + 1];
+    for (std::size_t pair = 0; 2 * pair + 1 < values.size(); ++pair)
+      values[pair] = values[2 * pair] + values[2 * pair + 1];
     values.resize(values.size() / 2);
   };
   pipeline::for_each_duration(halved, [&](std::vector<Ticks>& times, const auto&) { merge(times); });
   merge(halved.activation);
   merge(halved.weight_activation);
   const auto keep_outer = [](std::vector<Ticks>& transfers) {
-    for (std::size_t boundary = 0; 2 * boundary + 1 < transfers.size(); ++boundary) transfers[boundary] = transfers[2 * boundary + 1];
+    for (std::size_t boundary = 0; 2 * boundary + 1 < transfers.size(); ++boundary)
+      transfers[boundary] = transfers[2 * boundary + 1];
     transfers.resize(transfers.size() / 2);
   };
   keep_outer(halved.transfer_forward);
@@ -98,9 +106,11 @@ Model halve_pipeline(const Model& model) {
 /// Why a model cannot have its pipeline halved, if so.
 std::optional<std::string> why_not_halved(const Model& model) {
   if (model.stages() % 2 != 0) return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
-  if (model.microbatches % 2 != 0) return fmt::format("model {} has {} micro-batches, an odd number", model.name, model.microbatches);
+  if (model.microbatches % 2 != 0)
+    return fmt::format("model {} has {} micro-batches, an odd number", model.name, model.microbatches);
   for (const auto& replica : model.replicas)
-    if (!pipeline::on_distinct_devices(replica)) return fmt::format("model {} has several stages on a device", model.name);
+    if (!pipeline::on_distinct_devices(replica))
+      return fmt::format("model {} has several stages on a device", model.name);
   return std::nullopt;
 }
 
@@ -114,10 +124,13 @@ Answer solve_one_at_a_time(const Problem& problem, const SolveOptions&) {
   Lowering lowering = pipeline::lower(problem, BackwardForm::whole);
   pipeline::Order order;
   order.devices.resize(static_cast<std::size_t>(problem.devices));
-  const auto append = [&](pipeline::OpId op) { order.devices[lowering.graph.device[op.index()].index()].push_back(op); };
+  const auto append = [&](pipeline::OpId op) {
+    order.devices[lowering.graph.device[op.index()].index()].push_back(op);
+  };
   for (std::size_t model = 0; model < problem.models.size(); ++model)
     for (int minibatch = 0; minibatch < problem.models[model].minibatches; ++minibatch)
-      append_minibatch_one_at_a_time(lowering, problem.models[model], lowering.first_pipeline[model], minibatch, append);
+      append_minibatch_one_at_a_time(lowering, problem.models[model], lowering.first_pipeline[model], minibatch,
+                                     append);
   return construction_answer("one-at-a-time", problem, std::move(lowering), std::move(order));
 }
 
@@ -126,7 +139,8 @@ Answer solve_fused_1f1b(const Problem& problem, const SolveOptions&) {
   std::vector<std::int32_t> in_flight;
   for (const pipeline::Pipeline& pipeline : lowering.pipelines) {
     const Model& model = problem.models[pipeline.model.index()];
-    for (int stage = 0; stage < model.stages(); ++stage) in_flight.push_back(std::min(model.microbatches, model.stages() - stage));
+    for (int stage = 0; stage < model.stages(); ++stage)
+      in_flight.push_back(std::min(model.microbatches, model.stages() - stage));
   }
   DispatchRules rules = backward_first_rules(lowering);
   add_in_flight_gates(rules, lowering, in_flight, false);

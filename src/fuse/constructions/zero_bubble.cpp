@@ -28,9 +28,10 @@ std::optional<std::string> why_not_split(const Problem& problem) {
   return std::nullopt;
 }
 
-/// One mini-batch of a stage: `ahead` forwards, then I, a weight gradient that is `lag` micro-batches behind, and F in turn.
-void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first, int microbatches, int ahead,
-                       int lag) {
+/// One mini-batch of a stage: `ahead` forwards, then I, a weight gradient that is `lag` micro-batches behind, and F in
+/// turn.
+void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first,
+                       int microbatches, int ahead, int lag) {
   const auto ops = [&](int m) { return lowering.ops(pipeline, stage, MicrobatchId(first + m)); };
   ahead = std::min(ahead, microbatches);
   for (int m = 0; m < ahead; ++m) chain.push_back(ops(m).forward);
@@ -42,42 +43,49 @@ void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipe
   for (int m = std::max(0, microbatches - lag); m < microbatches; ++m) chain.push_back(ops(m).weight_gradient);
 }
 
-/// ZB-H1 has factor 1, ZB-H2 factor 2: stage s of S has factor * (S-s) - (factor-1) forwards ahead and its weight gradients
-/// factor * s micro-batches behind.
+/// ZB-H1 has factor 1, ZB-H2 factor 2: stage s of S has factor * (S-s) - (factor-1) forwards ahead and its weight
+/// gradients factor * s micro-batches behind.
 Answer solve_handcrafted(std::string_view name, const Problem& problem, int factor) {
   if (const auto why = why_not_split(problem)) return NotApplicable{*why};
   for (const Model& model : problem.models)
     for (const auto& replica : model.replicas)
-      if (!pipeline::on_distinct_devices(replica)) return NotApplicable{fmt::format("model {} has several stages on a device", model.name)};
+      if (!pipeline::on_distinct_devices(replica))
+        return NotApplicable{fmt::format("model {} has several stages on a device", model.name)};
   Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   auto order = run_models_in_turn(problem, lowering, [&](const Lowering& lowered, PipelineId pipeline) {
     const int stages = problem.models[lowered.pipelines[pipeline.index()].model.index()].stages();
-    return chains_by_stage(problem, lowered, pipeline,
-                           [&](OpChain& chain, const Lowering& graph, PipelineId owner, StageId stage, int first, int microbatches) {
-                             const int ahead = factor * (stages - stage.value) - (factor - 1);
-                             append_split_1f1b(chain, graph, owner, stage, first, microbatches, ahead, factor * stage.value);
-                           });
+    return chains_by_stage(
+        problem, lowered, pipeline,
+        [&](OpChain& chain, const Lowering& graph, PipelineId owner, StageId stage, int first, int microbatches) {
+          const int ahead = factor * (stages - stage.value) - (factor - 1);
+          append_split_1f1b(chain, graph, owner, stage, first, microbatches, ahead, factor * stage.value);
+        });
   });
   return construction_answer(name, problem, std::move(lowering), std::move(order));
 }
 
 std::optional<std::string> why_not_v(const Problem& problem) {
   for (const Model& model : problem.models) {
-    if (model.stages() % 2 != 0) return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
+    if (model.stages() % 2 != 0)
+      return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
     for (const auto& replica : model.replicas) {
       const std::size_t half = replica.size() / 2;
-      bool folded = pipeline::on_distinct_devices({replica.begin(), replica.begin() + static_cast<std::ptrdiff_t>(half)});
-      for (std::size_t stage = 0; stage < half; ++stage) folded &= replica[stage] == replica[replica.size() - 1 - stage];
-      if (!folded) return fmt::format("the stages of model {} do not go down its devices and back up (a V)", model.name);
+      bool folded =
+          pipeline::on_distinct_devices({replica.begin(), replica.begin() + static_cast<std::ptrdiff_t>(half)});
+      for (std::size_t stage = 0; stage < half; ++stage)
+        folded &= replica[stage] == replica[replica.size() - 1 - stage];
+      if (!folded)
+        return fmt::format("the stages of model {} do not go down its devices and back up (a V)", model.name);
     }
   }
   return std::nullopt;
 }
 
-/// Plays a V of p devices in slots of one op each, and writes down what each device did. At most 2p activations are held on a device.
-/// A device prefers F of its second stage, I of its first, F of its first, I of its second, W of its first, W of its second; when its
-/// memory is full, W of its first stage goes first. These preferences leave no bubble between a device's first and last op for p
-/// from 2 to 16 and m >= 2p; the published scheduler, too, tries a few such rules.
+/// Plays a V of p devices in slots of one op each, and writes down what each device did. At most 2p activations are
+/// held on a device. A device prefers F of its second stage, I of its first, F of its first, I of its second, W of its
+/// first, W of its second; when its memory is full, W of its first stage goes first. These preferences leave no bubble
+/// between a device's first and last op for p from 2 to 16 and m >= 2p; the published scheduler, too, tries a few such
+/// rules.
 class SlottedV {
  public:
   SlottedV(int devices, int microbatches)
@@ -124,13 +132,15 @@ class SlottedV {
 
   bool forward_ready(int stage, int slot) const {
     const Column& own = columns_[index_of(stage)];
-    return own.forwards < microbatches_ && (stage == 0 || columns_[index_of(stage - 1)].forward_end[index_of(own.forwards)] <= slot);
+    return own.forwards < microbatches_ &&
+           (stage == 0 || columns_[index_of(stage - 1)].forward_end[index_of(own.forwards)] <= slot);
   }
 
   bool backward_ready(int stage, int slot) const {
     const Column& own = columns_[index_of(stage)];
     if (own.backwards == own.forwards || own.forward_end[index_of(own.backwards)] > slot) return false;
-    return stage + 1 == static_cast<int>(columns_.size()) || columns_[index_of(stage + 1)].backward_end[index_of(own.backwards)] <= slot;
+    return stage + 1 == static_cast<int>(columns_.size()) ||
+           columns_[index_of(stage + 1)].backward_end[index_of(own.backwards)] <= slot;
   }
 
   std::optional<Step> choose(int device, int slot) const {
@@ -140,10 +150,12 @@ class SlottedV {
     const Column& second = columns_[index_of(up)];
     const int room = 2 * devices_ - held_[index_of(device)];
     const auto pending = [](const Column& column) { return column.weight_gradients < column.backwards; };
-    if (room == 0 && pending(first) && !backward_ready(down, slot)) return Step{OpKind::W, down, first.weight_gradients};
+    if (room == 0 && pending(first) && !backward_ready(down, slot))
+      return Step{OpKind::W, down, first.weight_gradients};
     if (room > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
     if (backward_ready(down, slot)) return Step{OpKind::I, down, first.backwards};
-    // The last room is kept for the second stage while none of its micro-batches waits for its backward: else the V would lock up.
+    // The last room is kept for the second stage while none of its micro-batches waits for its backward: else the V
+    // would lock up.
     const bool keep = room == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
     if (room > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
     if (backward_ready(up, slot)) return Step{OpKind::I, up, second.backwards};
@@ -201,8 +213,9 @@ Answer solve_zb_v(const Problem& problem, const SolveOptions&) {
   if (const auto why = why_not_split(problem)) return NotApplicable{*why};
   if (const auto why = why_not_v(problem)) return NotApplicable{*why};
   Lowering lowering = pipeline::lower(problem, BackwardForm::split);
-  auto order = run_models_in_turn(problem, lowering,
-                                  [&](const Lowering& lowered, PipelineId pipeline) { return chains_of_v(problem, lowered, pipeline); });
+  auto order = run_models_in_turn(problem, lowering, [&](const Lowering& lowered, PipelineId pipeline) {
+    return chains_of_v(problem, lowered, pipeline);
+  });
   return construction_answer("zb-v", problem, std::move(lowering), std::move(order));
 }
 

@@ -29,7 +29,8 @@ constexpr std::int64_t no_cap = Memory::max().count();
 std::int64_t count_split_ops(const Problem& problem) {
   std::int64_t count = pipeline::count_ops(problem);
   for (const pipeline::Model& model : problem.models)
-    if (model.split()) count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * model.total_microbatches();
+    if (model.split())
+      count += static_cast<std::int64_t>(model.replicas.size()) * model.stages() * model.total_microbatches();
   return count;
 }
 
@@ -42,8 +43,8 @@ std::vector<std::int64_t> find_caps(const Problem& problem, std::optional<Memory
   return caps;
 }
 
-/// The best of `options.start` and of the constructions that take no time. It fits, and has the least peak of all where that is asked for,
-/// because running one micro-batch at a time does.
+/// The best of `options.start` and of the constructions that take no time. It fits, and has the least peak of all where
+/// that is asked for, because running one micro-batch at a time does.
 Solution first_solution(const Problem& problem, const SolveOptions& options) {
   std::optional<Solution> best;
   const auto improve = [&](const Solution& solution) {
@@ -69,7 +70,8 @@ class Prover {
         best_(first_solution(problem, options)),
         search_(model_, limits.nodes, limits.memory_bytes, options.cancellation) {
     search_.on_nodes = [this] { report_progress(); };
-    // Weak bounds, on purpose: the search soon improves on them, and what it proves can then be held against the stronger ones.
+    // Weak bounds, on purpose: the search soon improves on them, and what it proves can then be held against the
+    // stronger ones.
     result_.makespan_bound = min_makespan_ = bounds_of(problem).makespan;
     result_.peak_bound = peak_activation_bound(problem);
   }
@@ -108,17 +110,20 @@ class Prover {
     const Ticks last = std::max(deadline, best_.evaluation.makespan);
     result_.makespan_proven = done && !in_time;
     result_.peak_proven = done && minimise_peak(last);
-    if (result_.peak_proven && in_time) result_.makespan_proven = minimise_makespan(Ticks(0), best_.evaluation.peak_activation.count());
+    if (result_.peak_proven && in_time)
+      result_.makespan_proven = minimise_makespan(Ticks(0), best_.evaluation.peak_activation.count());
   }
 
-  /// Least makespan of those that hold `peak` at most. What ends by `enough` is early enough. Sets makespan_bound; false where stopped.
+  /// Least makespan of those that hold `peak` at most. What ends by `enough` is early enough. Sets makespan_bound;
+  /// false where stopped.
   bool minimise_makespan(Ticks enough, std::int64_t peak) {
     const std::int64_t grain = model_.time_grain;
     std::int64_t bound = std::max(result_.makespan_bound, enough).count();
     if (bound > enough.count()) bound += (grain - bound % grain) % grain;
     phase_ = "exact makespan";
     const CappedModel capped = capped_model(peak);
-    // From below, at first in small steps: a search at a deadline that cannot be kept is short where it is far from being kept.
+    // From below, at first in small steps: a search at a deadline that cannot be kept is short where it is far from
+    // being kept.
     for (std::int64_t step = 1; bound < best_.evaluation.makespan.count();) {
       const std::int64_t open = best_.evaluation.makespan.count() - bound;
       const std::int64_t deadline = bound + std::min((step - 1) * grain, (open - 1) / grain * grain);
@@ -228,7 +233,8 @@ ExactResult solve_exactly(const Problem& problem, const SolveOptions& options, c
 }
 
 Answer solve_exact(const Problem& problem, const SolveOptions& options) {
-  const ExactLimits limits = options.iterations ? ExactLimits{.nodes = *options.iterations} : limits_for(options, ExactLimits{}.nodes);
+  const ExactLimits limits =
+      options.iterations ? ExactLimits{.nodes = *options.iterations} : limits_for(options, ExactLimits{}.nodes);
   if (const auto why = why_not_exact(problem)) return NotApplicable{*why};
   ExactResult result = solve_exactly(problem, options, limits);
   if (result.interrupted || (result.makespan_proven && result.peak_proven)) return std::move(*result.solution);

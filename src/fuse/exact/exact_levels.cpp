@@ -14,7 +14,8 @@ void sort_and_remove_equal(std::vector<std::int64_t>& levels) {
   levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
 }
 
-/// What a pipeline stage can hold, up to `most`: micro-batches that wait for their backward, and others that wait for W.
+/// What a pipeline stage can hold, up to `most`: micro-batches that wait for their backward, and others that wait for
+/// W.
 std::optional<std::vector<std::int64_t>> levels_of_stage(const ExactModel& model, const std::vector<std::size_t>& stage,
                                                          std::int64_t most) {
   const ExactClass& forward = model.classes[stage[0]];
@@ -32,7 +33,8 @@ std::optional<std::vector<std::int64_t>> levels_of_stage(const ExactModel& model
 }
 
 /// The sums of one level of each stage on the device, up to `most`.
-std::optional<std::vector<std::int64_t>> levels_of_device(const ExactModel& model, std::size_t device, std::int64_t most) {
+std::optional<std::vector<std::int64_t>> levels_of_device(const ExactModel& model, std::size_t device,
+                                                          std::int64_t most) {
   std::vector<std::int64_t> sums{0};
   for (const auto& stage : model.activation) {
     if (model.classes[stage[0]].device != device) continue;

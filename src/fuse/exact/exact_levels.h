@@ -9,7 +9,8 @@
 
 namespace dovetail::fuse {
 
-/// The candidates for the least peak, between a bound and a peak that was found. Where there are too many to be listed, all whole numbers.
+/// The candidates for the least peak, between a bound and a peak that was found. Where there are too many to be listed,
+/// all whole numbers.
 class Levels {
  public:
   /// Candidates from `least` to below `peak`, on devices that may hold `caps`.

@@ -33,7 +33,8 @@ class ModelBuilder {
     std::size_t stage_index = 0;
     for (std::size_t pipeline = 0; pipeline < result_.lowering.pipelines.size(); ++pipeline) {
       const Model& model = model_of(pipeline);
-      for (int stage = 0; stage < model.stages(); ++stage) add_stage(PipelineId(pipeline), StageId(stage), bounds[stage_index++]);
+      for (int stage = 0; stage < model.stages(); ++stage)
+        add_stage(PipelineId(pipeline), StageId(stage), bounds[stage_index++]);
     }
     chain_equal_pipelines();
     fill_waits();
@@ -43,7 +44,9 @@ class ModelBuilder {
 
  private:
   const OpGraph& graph() const { return result_.lowering.graph; }
-  const Model& model_of(std::size_t pipeline) const { return problem_.models[result_.lowering.pipelines[pipeline].model.index()]; }
+  const Model& model_of(std::size_t pipeline) const {
+    return problem_.models[result_.lowering.pipelines[pipeline].model.index()];
+  }
 
   void add_class(const std::vector<OpId>& ops, const std::vector<Ticks>& tails) {
     const std::size_t first = ops[0].index();
@@ -83,7 +86,8 @@ class ModelBuilder {
     add_class(backward, bounds.tails.backward);
     if (model.split()) add_class(weight_gradient, bounds.tails.weight_gradient);
     for (std::size_t index = first; index < result_.classes.size(); ++index) activation.push_back(index);
-    const auto& steps = result_.lowering.steps[static_cast<std::size_t>(result_.lowering.pipeline_stage(pipeline, stage))];
+    const auto& steps =
+        result_.lowering.steps[static_cast<std::size_t>(result_.lowering.pipeline_stage(pipeline, stage))];
     if (!steps.empty()) add_class(steps, bounds.tails.step);
     first_class_.push_back(first);
   }
@@ -96,9 +100,9 @@ class ModelBuilder {
       return model_of(index).replicas[result_.lowering.pipelines[index].replica.index()];
     };
     return !first.has_steps() && !second.has_steps() && devices(a) == devices(b) && first.forward == second.forward &&
-           first.backward == second.backward && first.weight_gradient == second.weight_gradient && first.activation == second.activation &&
-           first.weight_activation == second.weight_activation && first.transfer_forward == second.transfer_forward &&
-           first.transfer_backward == second.transfer_backward;
+           first.backward == second.backward && first.weight_gradient == second.weight_gradient &&
+           first.activation == second.activation && first.weight_activation == second.weight_activation &&
+           first.transfer_forward == second.transfer_forward && first.transfer_backward == second.transfer_backward;
   }
 
   void chain_equal_pipelines() {
@@ -124,7 +128,8 @@ class ModelBuilder {
     for (std::size_t op = 0; op < result_.size(); ++op) {
       result_.waits.begin.push_back(result_.waits.waits.size());
       row.clear();
-      for (const pipeline::Arc& arc : graph().predecessors(result_.graph_op[op])) row.push_back({op_of_[arc.op.index()], arc.lag.count()});
+      for (const pipeline::Arc& arc : graph().predecessors(result_.graph_op[op]))
+        row.push_back({op_of_[arc.op.index()], arc.lag.count()});
       for (; next_chained < chained_.size() && chained_[next_chained].first == op; ++next_chained)
         row.push_back({chained_[next_chained].second, 0});
       keep_last_of_each_class(row);
@@ -143,7 +148,9 @@ class ModelBuilder {
   /// A step waits for all ops of a mini-batch; the last of each class is enough.
   void keep_last_of_each_class(std::vector<Wait>& row) const {
     std::sort(row.begin(), row.end(), [](const Wait& a, const Wait& b) { return a.op > b.op; });
-    const auto same_class = [this](const Wait& a, const Wait& b) { return result_.class_of[a.op] == result_.class_of[b.op]; };
+    const auto same_class = [this](const Wait& a, const Wait& b) {
+      return result_.class_of[a.op] == result_.class_of[b.op];
+    };
     row.erase(std::unique(row.begin(), row.end(), same_class), row.end());
   }
 
@@ -178,15 +185,18 @@ class CapBuilder {
   }
 
  private:
-  /// When forward k starts, `room` holds what at most `room / each` of the k before it still keep; `giver` ended the others.
+  /// When forward k starts, `room` holds what at most `room / each` of the k before it still keep; `giver` ended the
+  /// others.
   void force(const ExactClass& forward, const ExactClass& giver, std::int64_t room, std::int64_t each) {
     if (each == 0 || room / each >= static_cast<std::int64_t>(forward.count)) return;
     const auto kept = static_cast<std::size_t>(room / each);
-    for (std::size_t k = kept + 1; k < forward.count; ++k) forced_[forward.first + k].push_back({giver.first + (k - kept - 1), 0});
+    for (std::size_t k = kept + 1; k < forward.count; ++k)
+      forced_[forward.first + k].push_back({giver.first + (k - kept - 1), 0});
   }
 
-  /// Forward k of a stage finds its own micro-batch on the lower stages of its pipeline on the device, and with each earlier one that
-  /// a lower stage still keeps, that one on the stages between, whose backwards come first: on all the stages up to that one.
+  /// Forward k of a stage finds its own micro-batch on the lower stages of its pipeline on the device, and with each
+  /// earlier one that a lower stage still keeps, that one on the stages between, whose backwards come first: on all the
+  /// stages up to that one.
   void force_stage(const std::vector<std::size_t>& stages, std::size_t i) {
     const std::vector<std::size_t>& own = model_.activation[stages[i]];
     const ExactClass& forward = model_.classes[own[0]];
@@ -260,7 +270,8 @@ class CapBuilder {
 
   void raise_by_machines(std::size_t position) {
     const std::size_t op = result_.order[position];
-    std::vector<std::int64_t> after(model_.size(), -1);  // least time from the op's end to the start of what has to follow it
+    std::vector<std::int64_t> after(model_.size(),
+                                    -1);  // least time from the op's end to the start of what has to follow it
     std::vector<std::vector<Job>> machines(model_.classes_of_device.size());
     for (std::size_t i = position + 1; i < model_.size(); ++i) {
       const std::size_t later = result_.order[i];
@@ -287,6 +298,8 @@ class CapBuilder {
 
 ExactModel make_exact_model(const Problem& problem) { return ModelBuilder(problem).run(); }
 
-CappedModel make_capped_model(const ExactModel& model, std::vector<std::int64_t> cap) { return CapBuilder(model, std::move(cap)).run(); }
+CappedModel make_capped_model(const ExactModel& model, std::vector<std::int64_t> cap) {
+  return CapBuilder(model, std::move(cap)).run();
+}
 
 }  // namespace dovetail::fuse

@@ -1,4 +1,5 @@
-// A problem as the exact search sees it: ops numbered class by class, what each waits for, and how long it is at least to the end.
+// A problem as the exact search sees it: ops numbered class by class, what each waits for, and how long it is at least
+// to the end.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +11,17 @@
 
 namespace dovetail::fuse {
 
-/// All ops of one kind on one stage of one pipeline. They run in order of their numbers, which loses nothing (docs/bounds.md).
+/// All ops of one kind on one stage of one pipeline. They run in order of their numbers, which loses nothing
+/// (docs/bounds.md).
 struct ExactClass {
   std::size_t device = 0;
   std::int64_t duration = 0;
-  std::int64_t acquire = 0;     ///< memory that each takes at its start
-  std::int64_t release = 0;     ///< memory that each gives back at its end
-  std::size_t first = 0;        ///< its ops are first, first + 1, ...
-  std::size_t count = 0;        ///< how many there are
-  bool awaits_several = false;  ///< whether more than one thing can be under way to it: a lag, or senders on several devices
+  std::int64_t acquire = 0;  ///< memory that each takes at its start
+  std::int64_t release = 0;  ///< memory that each gives back at its end
+  std::size_t first = 0;     ///< its ops are first, first + 1, ...
+  std::size_t count = 0;     ///< how many there are
+  bool awaits_several =
+      false;  ///< whether more than one thing can be under way to it: a lag, or senders on several devices
 };
 
 /// An op, and how long after its end the op that waits for it may start.
@@ -41,10 +44,12 @@ struct ExactModel {
   std::vector<std::size_t> class_of;     ///< [op]
   std::vector<pipeline::OpId> graph_op;  ///< [op] in the lowered graph
   WaitRows waits;
-  std::vector<std::int64_t> tail;                          ///< [op] by position: passes after its end in every schedule
-  std::vector<std::vector<std::size_t>> activation;        ///< per pipeline stage: its classes F, I (or B) and, where split, W
-  std::vector<std::vector<std::size_t>> stages_of_device;  ///< indices into `activation`, a pipeline's in order of its stages
-  std::int64_t time_grain = 1;                             ///< every start and end is a multiple of it
+  std::vector<std::int64_t> tail;  ///< [op] by position: passes after its end in every schedule
+  std::vector<std::vector<std::size_t>>
+      activation;  ///< per pipeline stage: its classes F, I (or B) and, where split, W
+  std::vector<std::vector<std::size_t>>
+      stages_of_device;         ///< indices into `activation`, a pipeline's in order of its stages
+  std::int64_t time_grain = 1;  ///< every start and end is a multiple of it
 
   std::size_t size() const { return class_of.size(); }
 };

@@ -17,7 +17,8 @@ constexpr std::int64_t nodes_a_report = 65536;
 
 }  // namespace
 
-ExactSearch::ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes, const parallel::Cancellation* cancellation)
+ExactSearch::ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes,
+                         const parallel::Cancellation* cancellation)
     : model_(model),
       max_nodes_(nodes),
       cancellation_(cancellation),
@@ -34,7 +35,8 @@ ExactSearch::Outcome ExactSearch::find(std::int64_t deadline, const CappedModel&
   free_.assign(devices, 0);
   held_.assign(devices, 0);
   unacquired_.assign(devices, 0);
-  for (const ExactClass& own : model_.classes) unacquired_[own.device] += own.acquire * static_cast<std::int64_t>(own.count);
+  for (const ExactClass& own : model_.classes)
+    unacquired_[own.device] += own.acquire * static_cast<std::int64_t>(own.count);
   path_.clear();
   children_.clear();
   states_.clear();
@@ -91,12 +93,14 @@ void ExactSearch::gather_rows(std::size_t device) {
   rows_.clear();
   for (const std::size_t index : model_.classes_of_device[device]) {
     const ExactClass& own = model_.classes[index];
-    if (started_[index] < own.count) rows_.push_back({next_op(index), own.first + own.count, own.duration, own.duration});
+    if (started_[index] < own.count)
+      rows_.push_back({next_op(index), own.first + own.count, own.duration, own.duration});
   }
 }
 
-/// Whether one machine, which may interrupt ops, can run what is left on the device between heads and latest ends (Jackson's rule).
-/// Within a class both rise with the op, so that the next op of each class is the only one to look at.
+/// Whether one machine, which may interrupt ops, can run what is left on the device between heads and latest ends
+/// (Jackson's rule). Within a class both rise with the op, so that the next op of each class is the only one to look
+/// at.
 bool ExactSearch::fits_machine(std::size_t device) {
   gather_rows(device);
   std::int64_t now = 0;
@@ -131,14 +135,16 @@ bool ExactSearch::fits_machine(std::size_t device) {
   return true;
 }
 
-/// Whether the forwards that must have started at each moment are within the cap, if all that can have ended by then has ended.
+/// Whether the forwards that must have started at each moment are within the cap, if all that can have ended by then
+/// has ended.
 bool ExactSearch::fits_memory(std::size_t device) const {
   for (const std::size_t stage : model_.stages_of_device[device]) {
     const ExactClass& forward = model_.classes[model_.activation[stage][0]];
     for (std::size_t k = started_[model_.activation[stage][0]]; k < forward.count; ++k) {
       const std::int64_t moment = deadline_ - capped_->tail[forward.first + k] - forward.duration;
       std::int64_t held = 0;
-      for (const std::size_t other : model_.stages_of_device[device]) held += min_held(model_.activation[other], moment);
+      for (const std::size_t other : model_.stages_of_device[device])
+        held += min_held(model_.activation[other], moment);
       if (held > capped_->cap[device]) return false;
     }
   }
@@ -154,15 +160,18 @@ std::size_t ExactSearch::max_ended(std::size_t index, std::int64_t moment) const
   return count;
 }
 
-/// What the pipeline stage holds right after `moment`, at least: forwards that must have started, less backwards that can have ended.
+/// What the pipeline stage holds right after `moment`, at least: forwards that must have started, less backwards that
+/// can have ended.
 std::int64_t ExactSearch::min_held(const std::vector<std::size_t>& stage, std::int64_t moment) const {
   const ExactClass& forward = model_.classes[stage[0]];
   std::size_t forwards = started_[stage[0]];
-  while (forwards < forward.count && deadline_ - capped_->tail[forward.first + forwards] - forward.duration <= moment) ++forwards;
+  while (forwards < forward.count && deadline_ - capped_->tail[forward.first + forwards] - forward.duration <= moment)
+    ++forwards;
   const std::size_t backwards = std::min(forwards, max_ended(stage[1], moment));
   std::int64_t held = forward.acquire * static_cast<std::int64_t>(forwards - backwards);
   if (stage.size() > 2)
-    held += model_.classes[stage[2]].release * static_cast<std::int64_t>(backwards - std::min(backwards, max_ended(stage[2], moment)));
+    held += model_.classes[stage[2]].release *
+            static_cast<std::int64_t>(backwards - std::min(backwards, max_ended(stage[2], moment)));
   return held;
 }
 
@@ -177,9 +186,9 @@ bool ExactSearch::waits_for_a_start(std::size_t op) const {
   return false;
 }
 
-/// Fills values_: from when on each device can be used, and when the ops that something of another device has been sent to can start at
-/// the earliest. All else that has started has ended by now, or is on the op's own device. Of what one device sends to one class without
-/// a lag, all but the last has arrived.
+/// Fills values_: from when on each device can be used, and when the ops that something of another device has been sent
+/// to can start at the earliest. All else that has started has ended by now, or is on the op's own device. Of what one
+/// device sends to one class without a lag, all but the last has arrived.
 bool ExactSearch::is_known_to_fail() {
   values_.clear();
   values_.push_back(allowance_);
@@ -191,7 +200,8 @@ bool ExactSearch::is_known_to_fail() {
     const std::size_t end = own.first + own.count;
     while (op < end && is_sent_to(op)) ++op;
     if (op == begin) continue;
-    for (std::size_t sent = own.awaits_several ? begin : op - 1; sent < op; ++sent) values_.push_back(left(end_[sent] - own.duration));
+    for (std::size_t sent = own.awaits_several ? begin : op - 1; sent < op; ++sent)
+      values_.push_back(left(end_[sent] - own.duration));
   }
   return failed_.covers(started_, values_);
 }
@@ -206,8 +216,8 @@ bool ExactSearch::is_sent_to(std::size_t op) const {
   return false;
 }
 
-/// What may start next, in order of time, then of device: nothing before what started last. An op that takes no memory, or that has
-/// room whatever happens, must not be left waiting for longer than it takes.
+/// What may start next, in order of time, then of device: nothing before what started last. An op that takes no memory,
+/// or that has room whatever happens, must not be left waiting for longer than it takes.
 std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_device) {
   const std::size_t begin = children_.size();
   std::int64_t limit = never;
@@ -236,7 +246,9 @@ std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_devic
     const auto instant_place = std::pair(instant.start, instant.device);
     return place > instant_place || (place == instant_place && model_.classes[child.own_class].duration > 0);
   };
-  children_.erase(std::remove_if(children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end(), comes_too_late), children_.end());
+  children_.erase(
+      std::remove_if(children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end(), comes_too_late),
+      children_.end());
   std::sort(children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end());
   return begin;
 }

@@ -12,20 +12,22 @@
 
 namespace dovetail::fuse {
 
-/// Depth first over "which op starts next", in order of time. What it learns about states that lead nowhere serves all later questions
-/// with caps that are no larger, whatever their deadline. How it works, and why nothing is missed, is in docs/solver.md.
+/// Depth first over "which op starts next", in order of time. What it learns about states that lead nowhere serves all
+/// later questions with caps that are no larger, whatever their deadline. How it works, and why nothing is missed, is
+/// in docs/solver.md.
 class ExactSearch {
  public:
   enum class Outcome { found, none, stopped };
 
   /// Gives up after that many nodes in all. `model` stays with the caller.
-  ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes, const parallel::Cancellation* cancellation);
+  ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes,
+              const parallel::Cancellation* cancellation);
 
   /// Called every 2^16 nodes.
   std::function<void()> on_nodes;
 
-  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` stands for the caps: of two questions the one with the
-  /// larger number must have caps that are nowhere smaller.
+  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` stands for the caps: of two questions
+  /// the one with the larger number must have caps that are nowhere smaller.
   Outcome find(std::int64_t deadline, const CappedModel& capped, std::int64_t allowance);
 
   /// After `found`: the ops in the order in which they start.

@@ -68,7 +68,8 @@ void FailedStates::insert(std::span<const std::uint16_t> key, std::span<const st
   states_ -= bucket.states - kept;
   bucket.states = kept;
   if (kept == bucket.capacity && !make_room(bucket, size)) return;
-  std::copy(values.begin(), values.end(), values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin + bucket.states * size));
+  std::copy(values.begin(), values.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin + bucket.states * size));
   ++bucket.states;
   ++states_;
 }
@@ -90,7 +91,8 @@ bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
   } else {
     const std::size_t others = buckets_.size() * (sizeof(Bucket) + key_size_ * 2) + slots_.size() * 4;
     // A vector that grows holds its old and its new array at once, the new one twice as large.
-    const std::size_t grown = values_.size() + words <= values_.capacity() ? values_.capacity() : values_.capacity() * 3 + words;
+    const std::size_t grown =
+        values_.size() + words <= values_.capacity() ? values_.capacity() : values_.capacity() * 3 + words;
     full_ = grown * sizeof(std::int64_t) + others * 3 > memory_bytes_;
     if (full_) return false;
     values_.resize(values_.size() + words);
@@ -98,7 +100,8 @@ bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
   std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin), bucket.states * size,
               values_.begin() + static_cast<std::ptrdiff_t>(begin));
   if (bucket.capacity > 0)
-    free_blocks_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(bucket.capacity * size)))].push_back(bucket.begin);
+    free_blocks_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(bucket.capacity * size)))].push_back(
+        bucket.begin);
   bucket.begin = begin;
   bucket.capacity = words / size;
   return true;

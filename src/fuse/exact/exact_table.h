@@ -8,15 +8,16 @@
 
 namespace dovetail::fuse {
 
-/// A set of failed states. A state is a key (how many ops of each class have started) and values (the time that is left at each place,
-/// the memory that is allowed): with larger values more is possible. States are compared in full, by key and by value; a hash only says
-/// where to look.
+/// A set of failed states. A state is a key (how many ops of each class have started) and values (the time that is left
+/// at each place, the memory that is allowed): with larger values more is possible. States are compared in full, by key
+/// and by value; a hash only says where to look.
 class FailedStates {
  public:
   /// Keys have that many numbers. No more is stored once the states take `memory_bytes`.
   FailedStates(std::size_t key_size, std::size_t memory_bytes);
 
-  /// Whether a state of that key failed with values that are all at least these. REQUIRES: all of one key have equally many values.
+  /// Whether a state of that key failed with values that are all at least these. REQUIRES: all of one key have equally
+  /// many values.
   bool covers(std::span<const std::uint16_t> key, std::span<const std::int64_t> values);
 
   /// Stores a state, and forgets those that it covers. REQUIRES: !covers(key, values).
@@ -44,7 +45,8 @@ class FailedStates {
   std::vector<std::uint16_t> keys_;   // [bucket * key_size]
   std::vector<Bucket> buckets_;
   std::vector<std::int64_t> values_;
-  std::vector<std::vector<std::size_t>> free_blocks_;  // [log2 of the size] begins of blocks of values_ that no bucket uses
+  std::vector<std::vector<std::size_t>>
+      free_blocks_;  // [log2 of the size] begins of blocks of values_ that no bucket uses
 };
 
 }  // namespace dovetail::fuse

@@ -39,10 +39,12 @@ class DeviceWriter {
 
   void append(std::size_t position, std::int32_t id) {
     const PatternClass& op_class = found_.graph.classes[static_cast<std::size_t>(id)];
-    const std::int64_t before = minibatch_ * found_.graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].microbatches;
+    const std::int64_t before =
+        minibatch_ * found_.graph.pipelines[static_cast<std::size_t>(op_class.pipeline)].microbatches;
     const MicrobatchId microbatch(static_cast<std::int32_t>(before + next_[position]++));
     const pipeline::Pipeline& pipeline = lowering_.pipelines[static_cast<std::size_t>(op_class.pipeline)];
-    order_.push_back(lowering_.find({op_class.kind, pipeline.model, pipeline.replica, StageId(op_class.stage), microbatch}));
+    order_.push_back(
+        lowering_.find({op_class.kind, pipeline.model, pipeline.replica, StageId(op_class.stage), microbatch}));
   }
 
   /// By the timetable: of the classes that have micro-batches left, the one whose next comes first.
@@ -105,7 +107,8 @@ Answer answer_of(const pipeline::Problem& problem, const SolveOptions& options) 
   return construction_answer("pattern", problem, std::move(lowering), std::move(order));
 }
 
-/// The pattern that is found without any capacity, where it fits nevertheless: a capacity that is met is not to make the answer worse.
+/// The pattern that is found without any capacity, where it fits nevertheless: a capacity that is met is not to make
+/// the answer worse.
 std::optional<Solution> fitting_without_capacity(const pipeline::Problem& problem, SolveOptions options) {
   const std::optional<base::Memory> cap = std::exchange(options.memory_cap, std::nullopt);
   pipeline::Problem unlimited = problem;
@@ -123,7 +126,8 @@ SolveOptions without_cap(SolveOptions options) {
 }
 
 /// `problem` with so much of the room that its capacity and `cap` leave.
-pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap, std::int64_t permille) {
+pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap,
+                                    std::int64_t permille) {
   const std::vector<base::Memory> room = pipeline::room_of(problem, cap);
   pipeline::Problem part = problem;
   part.capacity.emplace();

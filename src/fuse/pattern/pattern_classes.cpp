@@ -17,11 +17,14 @@ constexpr std::int64_t max_per_round = 4;
 
 class Builder {
  public:
-  explicit Builder(const Problem& problem) : problem_(problem) { graph_.on_device.resize(static_cast<std::size_t>(problem.devices)); }
+  explicit Builder(const Problem& problem) : problem_(problem) {
+    graph_.on_device.resize(static_cast<std::size_t>(problem.devices));
+  }
 
   ClassGraph run() && {
     for (std::size_t model = 0; model < problem_.models.size(); ++model)
-      for (std::size_t replica = 0; replica < problem_.models[model].replicas.size(); ++replica) add_pipeline(model, ReplicaId(replica));
+      for (std::size_t replica = 0; replica < problem_.models[model].replicas.size(); ++replica)
+        add_pipeline(model, ReplicaId(replica));
     graph_.children.resize(graph_.classes.size());
     for (std::size_t index = 0; index < graph_.classes.size(); ++index) {
       const PatternClass& op_class = graph_.classes[index];
@@ -54,7 +57,8 @@ class Builder {
     }
   }
 
-  std::int32_t add(const Model& model, ReplicaId replica, std::int32_t first_slot, int stage, OpKind kind, std::int32_t parent) {
+  std::int32_t add(const Model& model, ReplicaId replica, std::int32_t first_slot, int stage, OpKind kind,
+                   std::int32_t parent) {
     const auto s = static_cast<std::size_t>(stage);
     PatternClass added;
     added.pipeline = static_cast<std::int32_t>(graph_.pipelines.size() - 1);
@@ -66,7 +70,9 @@ class Builder {
     added.parent.op_class = parent;
     if (parent >= 0 && graph_.classes[static_cast<std::size_t>(parent)].stage != stage)
       added.parent.lag =
-          transfer_between(model, replica, StageId(graph_.classes[static_cast<std::size_t>(parent)].stage), StageId(stage)).count();
+          transfer_between(model, replica, StageId(graph_.classes[static_cast<std::size_t>(parent)].stage),
+                           StageId(stage))
+              .count();
     graph_.classes.push_back(added);
     return static_cast<std::int32_t>(graph_.classes.size() - 1);
   }
@@ -75,7 +81,8 @@ class Builder {
   ClassGraph graph_;
 };
 
-/// Micro-batches of each pipeline in a round: as they are in proportion, if few make a round; else rounded to the least numerous.
+/// Micro-batches of each pipeline in a round: as they are in proportion, if few make a round; else rounded to the least
+/// numerous.
 void set_rounds(ClassGraph& graph) {
   std::int64_t divisor = 0;
   std::int64_t least = graph.pipelines[0].microbatches;
@@ -92,7 +99,8 @@ void set_rounds(ClassGraph& graph) {
     pipeline.per_round = std::max<std::int64_t>(1, (pipeline.microbatches + unit / 2) / unit);
     graph.rounds = std::min(graph.rounds, pipeline.microbatches / pipeline.per_round);
   }
-  for (PatternPipeline& pipeline : graph.pipelines) pipeline.remainder = pipeline.microbatches - graph.rounds * pipeline.per_round;
+  for (PatternPipeline& pipeline : graph.pipelines)
+    pipeline.remainder = pipeline.microbatches - graph.rounds * pipeline.per_round;
 }
 
 void set_period(ClassGraph& graph) {

@@ -1,4 +1,5 @@
-// Repetitive problems without their micro-batches: what runs once for each micro-batch is one class of ops, however many there are.
+// Repetitive problems without their micro-batches: what runs once for each micro-batch is one class of ops, however
+// many there are.
 //
 // Times are plain 64-bit counts of ticks here: they are divided and taken modulo a period all the time.
 #pragma once
@@ -57,8 +58,8 @@ struct ClassGraph {
   std::int64_t period = 0;                           ///< work of the busiest device in a round: no pattern is faster
 };
 
-/// The classes of one mini-batch of `problem`, split backwards as I and W, and how many micro-batches of each pipeline make a round
-/// (in the proportion of the models, as nearly as small numbers allow). Or why there is no repetition.
+/// The classes of one mini-batch of `problem`, split backwards as I and W, and how many micro-batches of each pipeline
+/// make a round (in the proportion of the models, as nearly as small numbers allow). Or why there is no repetition.
 std::variant<ClassGraph, std::string> make_class_graph(const pipeline::Problem& problem);
 
 }  // namespace dovetail::fuse

@@ -46,7 +46,8 @@ class Player {
     ramp_.start.resize(task.first.back());
     if (play_ == Play::from_cut) start_at_cut();
     for (std::size_t slot = 0; slot < graph_.stages.size(); ++slot)
-      reserve_[device_of(slot)] += graph_.stages[slot].activation * std::max<std::int64_t>(0, task_.in_flight[slot] - in_flight_[slot]);
+      reserve_[device_of(slot)] +=
+          graph_.stages[slot].activation * std::max<std::int64_t>(0, task_.in_flight[slot] - in_flight_[slot]);
   }
 
   /// Nothing where the ops wait for each other.
@@ -74,12 +75,13 @@ class Player {
     for (std::size_t index = 0; index < graph_.classes.size(); ++index) {
       const PatternClass& op_class = graph_.classes[index];
       const bool first = op_class.kind == OpKind::F;
-      const bool last = op_class.kind == OpKind::W || (!first && !has_weight_gradient[static_cast<std::size_t>(op_class.slot)]);
+      const bool last =
+          op_class.kind == OpKind::W || (!first && !has_weight_gradient[static_cast<std::size_t>(op_class.slot)]);
       const std::array<ClassLink, 2> parent{op_class.parent, ClassLink{}};
       roles_.push_back({op_class.duration, task_.count[index], task_.first[index],
-                        graph_.stages[static_cast<std::size_t>(op_class.slot)].activation, op_class.slot, op_class.device,
-                        turned ? last : first, turned ? first : last, turned ? graph_.children[index] : parent,
-                        turned ? parent : graph_.children[index]});
+                        graph_.stages[static_cast<std::size_t>(op_class.slot)].activation, op_class.slot,
+                        op_class.device, turned ? last : first, turned ? first : last,
+                        turned ? graph_.children[index] : parent, turned ? parent : graph_.children[index]});
     }
   }
 
@@ -109,8 +111,9 @@ class Player {
       const Role& other = roles_[index];
       const std::int64_t position = play_ == Play::to_cut ? j : j + other.count - role.count;
       if (position >= done_[index]) return never;
-      const std::int64_t ended = position >= 0 ? end_[other.first + static_cast<std::size_t>(position)]
-                                               : slack_[static_cast<std::size_t>(other.device)] - task_.side.at(index, role.count - 1 - j);
+      const std::int64_t ended =
+          position >= 0 ? end_[other.first + static_cast<std::size_t>(position)]
+                        : slack_[static_cast<std::size_t>(other.device)] - task_.side.at(index, role.count - 1 - j);
       ready = std::max(ready, ended + link.lag);
     }
     return ready;
@@ -235,8 +238,9 @@ std::int64_t Side::at(std::size_t op_class, std::int64_t microbatch) const {
 
 std::int64_t Side::count_before(std::size_t op_class, std::int64_t time) const {
   const std::int64_t from = offset[static_cast<std::size_t>(graph->classes[op_class].pipeline)];
-  const std::int64_t count = from_end ? from + 1 - timetable->first_from(op_class, 1 - time - graph->classes[op_class].duration)
-                                      : timetable->first_from(op_class, time) + from;
+  const std::int64_t count =
+      from_end ? from + 1 - timetable->first_from(op_class, 1 - time - graph->classes[op_class].duration)
+               : timetable->first_from(op_class, time) + from;
   return std::max<std::int64_t>(0, count);
 }
 
@@ -261,8 +265,8 @@ RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<st
   return task;
 }
 
-std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::int64_t>& slack, int passes, std::vector<std::int64_t> start,
-                                 const parallel::Cancellation* cancellation) {
+std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::int64_t>& slack, int passes,
+                                 std::vector<std::int64_t> start, const parallel::Cancellation* cancellation) {
   if (start.empty())
     for (std::size_t index = 0; index < task.count.size(); ++index)
       for (std::int64_t m = 0; m < task.count[index]; ++m) start.push_back(task.side.at(index, m));
@@ -298,8 +302,8 @@ std::vector<std::int64_t> settled_lateness(const Side& side, std::vector<std::in
       const auto parent = static_cast<std::size_t>(op_class.parent.op_class);
       std::int64_t wait = never;
       for (std::size_t j = 0; j < side.timetable->starts[index].size(); ++j)
-        wait = std::min(wait, side.timetable->starts[index][j] - side.timetable->starts[parent][j] - graph.classes[parent].duration -
-                                  op_class.parent.lag);
+        wait = std::min(wait, side.timetable->starts[index][j] - side.timetable->starts[parent][j] -
+                                  graph.classes[parent].duration - op_class.parent.lag);
       auto from = static_cast<std::size_t>(graph.classes[parent].device);
       auto to = static_cast<std::size_t>(op_class.device);
       if (side.from_end) std::swap(from, to);

@@ -13,7 +13,8 @@ namespace {
 using pipeline::Model;
 using pipeline::Problem;
 
-/// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short time limit.
+/// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short
+/// time limit.
 constexpr std::int64_t max_plays = 60'000'000;
 constexpr std::int64_t plays_per_second = 3'000'000;
 /// Problems with twice as many classes or more are tuned on a part of their devices first, which has about so many.
@@ -51,7 +52,8 @@ std::int64_t max_period(const ClassGraph& graph) {
   return std::max(graph.period, (std::int64_t{1} << 60) / static_cast<std::int64_t>(16 * (graph.classes.size() + 16)));
 }
 
-/// The fastest timetable whose activations fit; where none does, one so slow that hardly more than a round is in flight.
+/// The fastest timetable whose activations fit; where none does, one so slow that hardly more than a round is in
+/// flight.
 Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
   Scenario scenario{graph, {}, 0, 0, std::move(capacity), options};
   // Percent of the period; the last one leaves a micro-batch the time to pass alone.
@@ -80,43 +82,49 @@ std::vector<std::int64_t> room_of(const Scenario& scenario, const PatternParamet
 }
 
 /// The timetable with the buffers asked for, or as much of them as there is room for.
-Timetable buffered(const Scenario& scenario, const PatternParameters& parameters, const std::vector<std::int64_t>& room) {
+Timetable buffered(const Scenario& scenario, const PatternParameters& parameters,
+                   const std::vector<std::int64_t>& room) {
   std::vector<std::int64_t> extra;
   for (const PatternPipeline& pipeline : scenario.graph.pipelines)
     extra.push_back(scenario.unit * parameters.buffer[static_cast<std::size_t>(pipeline.model)] / 100);
   for (;;) {
     Timetable timetable = with_buffers(scenario.graph, scenario.timetable, extra);
     const bool none = std::all_of(extra.begin(), extra.end(), [](std::int64_t rounds) { return rounds == 0; });
-    if (none || excess_of(activation_of(scenario.graph, in_flight_of(scenario.graph, timetable)), room) == 0) return timetable;
+    if (none || excess_of(activation_of(scenario.graph, in_flight_of(scenario.graph, timetable)), room) == 0)
+      return timetable;
     for (std::int64_t& rounds : extra) rounds = rounds * 3 / 4;
   }
 }
 
-/// The cut of a ramp: when the pattern has begun on all classes, and some time later; but at most the half of the micro-batches.
+/// The cut of a ramp: when the pattern has begun on all classes, and some time later; but at most the half of the
+/// micro-batches.
 std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternParameters& parameters) {
   std::int64_t begun = std::numeric_limits<std::int64_t>::min();
   std::int64_t half = std::numeric_limits<std::int64_t>::max();
   for (std::size_t index = 0; index < scenario.graph.classes.size(); ++index) {
-    const std::int64_t all = scenario.graph.pipelines[static_cast<std::size_t>(scenario.graph.classes[index].pipeline)].microbatches;
+    const std::int64_t all =
+        scenario.graph.pipelines[static_cast<std::size_t>(scenario.graph.classes[index].pipeline)].microbatches;
     begun = std::max(begun, side.at(index, 0));
     half = std::min(half, side.at(index, side.from_end ? all - all / 2 : all / 2));
   }
   return std::min(half, begun + scenario.unit * side.timetable->period * parameters.settle / 100);
 }
 
-/// One set of parameters tried: the schedule, and the plays that it took. Nothing where cancelled, or where the ramps do not end.
+/// One set of parameters tried: the schedule, and the plays that it took. Nothing where cancelled, or where the ramps
+/// do not end.
 struct Trial {
   std::optional<CompactSchedule> schedule;
   std::int64_t plays = 0;
 };
 
 /// Both ramps, improved in turn: each knows how late the other is on each device.
-bool improve_in_turn(const Scenario& scenario, const RampTask (&tasks)[2], Ramp (&ramps)[2], std::vector<std::int64_t> (&late)[2]) {
+bool improve_in_turn(const Scenario& scenario, const RampTask (&tasks)[2], Ramp (&ramps)[2],
+                     std::vector<std::int64_t> (&late)[2]) {
   late[1].assign(scenario.capacity.size(), 0);
   for (int turn = 0; turn < 4; ++turn) {
     const std::size_t side = static_cast<std::size_t>(turn % 2);
-    auto best = improve_ramp(tasks[side], late[1 - side], turn < 2 ? passes : 2, turn < 2 ? std::vector<std::int64_t>{} : ramps[side].start,
-                             scenario.options.cancellation);
+    auto best = improve_ramp(tasks[side], late[1 - side], turn < 2 ? passes : 2,
+                             turn < 2 ? std::vector<std::int64_t>{} : ramps[side].start, scenario.options.cancellation);
     if (!best) return false;
     ramps[side] = std::move(*best);
     late[side] = settled_lateness(tasks[side].side, ramps[side].lateness);
@@ -125,8 +133,8 @@ bool improve_in_turn(const Scenario& scenario, const RampTask (&tasks)[2], Ramp 
 }
 
 std::size_t devices_used(const ClassGraph& graph) {
-  return static_cast<std::size_t>(
-      std::count_if(graph.on_device.begin(), graph.on_device.end(), [](const auto& classes) { return !classes.empty(); }));
+  return static_cast<std::size_t>(std::count_if(graph.on_device.begin(), graph.on_device.end(),
+                                                [](const auto& classes) { return !classes.empty(); }));
 }
 
 Trial try_parameters(const Scenario& scenario, const PatternParameters& parameters) {
@@ -138,7 +146,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   const std::vector<std::int64_t> in_flight = in_flight_of(graph, schedule.timetable);
   std::vector<std::int64_t> last;
   for (const PatternPipeline& pipeline : graph.pipelines) {
-    schedule.ahead.push_back(scenario.unit * parameters.lead[static_cast<std::size_t>(pipeline.model)] / 100 * pipeline.per_round);
+    schedule.ahead.push_back(scenario.unit * parameters.lead[static_cast<std::size_t>(pipeline.model)] / 100 *
+                             pipeline.per_round);
     last.push_back(pipeline.remainder - 1 - schedule.ahead.back());
   }
   const Side start{&graph, &schedule.timetable, false, schedule.ahead};
@@ -155,7 +164,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
   schedule.makespan = std::numeric_limits<std::int64_t>::min();
   for (std::size_t device = 0; device < held.size(); ++device)
     if (!graph.on_device[device].empty())
-      schedule.makespan = std::max(schedule.makespan, late[0][device] + late[1][device] + graph.rounds * schedule.timetable.period);
+      schedule.makespan =
+          std::max(schedule.makespan, late[0][device] + late[1][device] + graph.rounds * schedule.timetable.period);
   schedule.peak_activation = std::max({ramps[0].peak, ramps[1].peak, *std::max_element(held.begin(), held.end())});
   schedule.excess = excess_of(held, scenario.capacity);
   schedule.warm_up_count = tasks[0].count;
@@ -170,7 +180,8 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
 
 bool better(const CompactSchedule& a, const CompactSchedule& b, const SolveOptions& options) {
   const auto rank = [&options](const CompactSchedule& schedule) {
-    return rank_of(base::Memory(schedule.excess), base::Ticks(schedule.makespan), base::Memory(schedule.peak_activation), options);
+    return rank_of(base::Memory(schedule.excess), base::Ticks(schedule.makespan),
+                   base::Memory(schedule.peak_activation), options);
   };
   return rank(a) < rank(b);
 }
@@ -205,8 +216,9 @@ std::vector<PatternParameters> neighbours(const PatternParameters& parameters, i
     for (const int sign : {1, -1}) {
       PatternParameters changed = parameters;
       change(changed, sign);
-      const bool sound = changed.memory >= 100 && changed.settle >= 0 &&
-                         std::all_of(changed.buffer.begin(), changed.buffer.end(), [](int percent) { return percent >= 0; });
+      const bool sound =
+          changed.memory >= 100 && changed.settle >= 0 &&
+          std::all_of(changed.buffer.begin(), changed.buffer.end(), [](int percent) { return percent >= 0; });
       if (sound && changed != parameters) made.push_back(changed);
     }
   };
@@ -237,7 +249,8 @@ bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& lis
 }
 
 /// Pattern search of the parameters: the best step as long as one helps, then smaller steps.
-std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<PatternParameters>& first, std::int64_t plays_left) {
+std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<PatternParameters>& first,
+                                    std::int64_t plays_left) {
   std::optional<CompactSchedule> best;
   try_all(scenario, first, best, plays_left);
   for (int step = 48; best && step >= 3 && plays_left > 0;)
@@ -245,7 +258,8 @@ std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<
   return best;
 }
 
-/// The problem on every `stride`-th device, with that much fewer micro-batches; nothing if a model would have no stage left.
+/// The problem on every `stride`-th device, with that much fewer micro-batches; nothing if a model would have no stage
+/// left.
 std::optional<Problem> thin_out(const Problem& problem, int stride) {
   Problem thin = problem;
   const auto kept = [stride](base::DeviceId device) { return device.value % stride == 0; };
@@ -272,9 +286,11 @@ std::optional<Problem> thin_out(const Problem& problem, int stride) {
   return thin;
 }
 
-/// The parameters that are best on a part of the devices, for a problem that is too large to try many; nothing for others.
-std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole, const std::vector<PatternParameters>& first,
-                                              std::int64_t plays, const SolveOptions& options) {
+/// The parameters that are best on a part of the devices, for a problem that is too large to try many; nothing for
+/// others.
+std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole,
+                                              const std::vector<PatternParameters>& first, std::int64_t plays,
+                                              const SolveOptions& options) {
   const int stride = static_cast<int>(whole.classes.size() / max_classes_tuned);
   if (stride < 2) return std::nullopt;
   const auto thin = thin_out(problem, stride);
@@ -297,7 +313,8 @@ SolveOptions for_one_minibatch(const Problem& problem, const SolveOptions& optio
   base::Ticks step;
   for (const Model& model : problem.models)
     for (const base::Ticks of_stage : model.step) step = std::max(step, of_stage);
-  of_one.deadline = std::max(base::Ticks(1), base::Ticks(options.deadline->count() / problem.models[0].minibatches) - step);
+  of_one.deadline =
+      std::max(base::Ticks(1), base::Ticks(options.deadline->count() / problem.models[0].minibatches) - step);
   return of_one;
 }
 
@@ -310,7 +327,8 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
   PatternFound found{std::get<ClassGraph>(std::move(made)), {}};
   std::int64_t plays = max_plays;
   if (options.time_limit_seconds)
-    plays = std::min(plays, static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
+    plays = std::min(plays,
+                     static_cast<std::int64_t>(std::clamp(*options.time_limit_seconds, 0.0, 1e6) * plays_per_second));
   std::vector<PatternParameters> first = first_parameters(found.graph);
   if (auto tuned = tune_on_part(problem, found.graph, first, plays / 2, of_one)) {
     first = {*tuned};

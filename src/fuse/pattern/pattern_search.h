@@ -12,8 +12,8 @@
 
 namespace dovetail::fuse {
 
-/// What a pattern schedule is made from. Percentages are of the rounds that the tightest timetable has in flight, so that they
-/// can be found on a small problem and used on a large one.
+/// What a pattern schedule is made from. Percentages are of the rounds that the tightest timetable has in flight, so
+/// that they can be found on a small problem and used on a large one.
 struct PatternParameters {
   std::vector<int> buffer;  ///< [model] percent more rounds in flight on its first stage
   std::vector<int> lead;    ///< [model] percent of rounds by which it is ahead of the timetable at the start
@@ -43,12 +43,13 @@ struct PatternFound {
   CompactSchedule schedule;
 };
 
-/// Searches the parameters by the objective of `options`, within its memory cap and the problem's capacity. Large problems are first tuned
-/// on a part of their devices. The work is limited by the sizes of the stages and devices alone (and lessened for short time limits,
-/// without looking at a clock). Or why there is no pattern.
+/// Searches the parameters by the objective of `options`, within its memory cap and the problem's capacity. Large
+/// problems are first tuned on a part of their devices. The work is limited by the sizes of the stages and devices
+/// alone (and lessened for short time limits, without looking at a clock). Or why there is no pattern.
 std::variant<PatternFound, std::string> search_pattern(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// The order that `found` stands for. `lowering` is the split form of the problem that was searched.
-pipeline::Order expand_pattern(const PatternFound& found, const pipeline::Problem& problem, const pipeline::Lowering& lowering);
+pipeline::Order expand_pattern(const PatternFound& found, const pipeline::Problem& problem,
+                               const pipeline::Lowering& lowering);
 
 }  // namespace dovetail::fuse

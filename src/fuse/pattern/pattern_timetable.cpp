@@ -70,7 +70,8 @@ Blocks make_blocks(const ClassGraph& graph, Tilt tilt) {
       const auto self = static_cast<std::int32_t>(made.blocks.size());
       if (op_class.parent.op_class >= 0) {
         block.parent.op_class =
-            static_cast<std::int32_t>(made.first[static_cast<std::size_t>(op_class.parent.op_class)]) + static_cast<std::int32_t>(j);
+            static_cast<std::int32_t>(made.first[static_cast<std::size_t>(op_class.parent.op_class)]) +
+            static_cast<std::int32_t>(j);
         auto& children = made.blocks[static_cast<std::size_t>(block.parent.op_class)].children;
         children[children[0].op_class < 0 ? 0 : 1] = {self, op_class.parent.lag};
       }
@@ -97,7 +98,10 @@ struct Candidate {
 class BeamSearch {
  public:
   BeamSearch(const Blocks& blocks, std::int64_t period)
-      : blocks_(blocks), period_(period), unit_(std::max<std::int64_t>(1, period >> 20)), scratch_(blocks.blocks.size(), not_placed) {}
+      : blocks_(blocks),
+        period_(period),
+        unit_(std::max<std::int64_t>(1, period >> 20)),
+        scratch_(blocks.blocks.size(), not_placed) {}
 
   Partial run() {
     const std::size_t width = std::clamp(max_copied_places / blocks_.blocks.size(), std::size_t{1}, widest_beam);
@@ -109,7 +113,8 @@ class BeamSearch {
   }
 
  private:
-  std::vector<Partial> place_device(std::vector<Partial>& states, const std::vector<std::int32_t>& ids, std::size_t width) {
+  std::vector<Partial> place_device(std::vector<Partial>& states, const std::vector<std::int32_t>& ids,
+                                    std::size_t width) {
     std::vector<Candidate> candidates;
     for (std::size_t from = 0; from < states.size(); ++from) add_candidates(candidates, states[from], from, ids);
     std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
@@ -118,8 +123,8 @@ class BeamSearch {
     std::vector<const Candidate*> chosen;
     for (const Candidate& candidate : candidates) {
       if (chosen.size() == width) break;
-      const bool known =
-          std::any_of(chosen.begin(), chosen.end(), [&](const Candidate* other) { return other->places == candidate.places; });
+      const bool known = std::any_of(chosen.begin(), chosen.end(),
+                                     [&](const Candidate* other) { return other->places == candidate.places; });
       if (!known) chosen.push_back(&candidate);
     }
     std::vector<Partial> next;
@@ -132,7 +137,8 @@ class BeamSearch {
     return next;
   }
 
-  /// Where the op would wait for nothing that is placed already, or what waits for it would not wait; if there is such a place.
+  /// Where the op would wait for nothing that is placed already, or what waits for it would not wait; if there is such
+  /// a place.
   std::int64_t wanted_place(const std::vector<std::int64_t>& place, std::int32_t id) const {
     const Block& block = blocks_.blocks[static_cast<std::size_t>(id)];
     if (block.parent.op_class >= 0 && place[static_cast<std::size_t>(block.parent.op_class)] != not_placed) {
@@ -174,7 +180,8 @@ class BeamSearch {
     return orders;
   }
 
-  void add_candidates(std::vector<Candidate>& candidates, const Partial& state, std::size_t from, const std::vector<std::int32_t>& ids) {
+  void add_candidates(std::vector<Candidate>& candidates, const Partial& state, std::size_t from,
+                      const std::vector<std::int32_t>& ids) {
     std::int64_t slack = period_;
     for (const std::int32_t id : ids) slack -= blocks_.blocks[static_cast<std::size_t>(id)].duration;
     for (const auto& order : orders_of(state, ids)) {
@@ -230,13 +237,15 @@ class BeamSearch {
       const auto parent = static_cast<std::size_t>(block.parent.op_class);
       const std::int64_t place = scratch_[parent] != not_placed ? scratch_[parent] : state.place[parent];
       if (place != not_placed)
-        cost += modulo(own - place - blocks_.blocks[parent].duration - block.parent.lag, period_) / unit_ * block.weight;
+        cost +=
+            modulo(own - place - blocks_.blocks[parent].duration - block.parent.lag, period_) / unit_ * block.weight;
     }
     for (const ClassLink& link : block.children) {
       if (link.op_class < 0) continue;
       const auto child = static_cast<std::size_t>(link.op_class);
       if (scratch_[child] != not_placed || state.place[child] == not_placed) continue;
-      cost += modulo(state.place[child] - own - block.duration - link.lag, period_) / unit_ * blocks_.blocks[child].weight;
+      cost +=
+          modulo(state.place[child] - own - block.duration - link.lag, period_) / unit_ * blocks_.blocks[child].weight;
     }
     return cost;
   }
@@ -248,7 +257,8 @@ class BeamSearch {
 };
 
 /// Times of micro-batches that take the places in turn, each op at its first place after what it waits for.
-Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std::vector<std::int64_t>& place, std::int64_t period) {
+Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std::vector<std::int64_t>& place,
+                       std::int64_t period) {
   std::vector<std::int64_t> time(place.size());
   for (std::size_t id = 0; id < place.size(); ++id) {
     const ClassLink& parent = blocks.blocks[id].parent;
@@ -261,7 +271,8 @@ Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std:
   Timetable made;
   made.period = period;
   for (std::size_t index = 0; index < graph.classes.size(); ++index) {
-    const auto count = static_cast<std::size_t>(graph.pipelines[static_cast<std::size_t>(graph.classes[index].pipeline)].per_round);
+    const auto count =
+        static_cast<std::size_t>(graph.pipelines[static_cast<std::size_t>(graph.classes[index].pipeline)].per_round);
     const std::int64_t* own = time.data() + blocks.first[index];
     std::vector<std::int64_t>& starts = made.starts.emplace_back(count);
     // Micro-batches are numbered in order of time on each class. By sorting, all that they wait for still holds.
@@ -275,8 +286,8 @@ Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std:
   return made;
 }
 
-/// What warm-up and drain leave idle at least on the busiest devices, were work divisible: a device that lies x ahead of another in
-/// its mean place cannot be x sooner at work. In parts of the period.
+/// What warm-up and drain leave idle at least on the busiest devices, were work divisible: a device that lies x ahead
+/// of another in its mean place cannot be x sooner at work. In parts of the period.
 std::int64_t min_idle(const ClassGraph& graph, const Timetable& timetable) {
   const std::int64_t unit = std::max<std::int64_t>(1, timetable.period >> 20);
   std::vector<std::int64_t> head(graph.classes.size());
@@ -368,7 +379,8 @@ std::vector<std::int64_t> in_flight_of(const ClassGraph& graph, const Timetable&
       const std::int64_t ended = timetable.first_from(index, starts[j] - graph.classes[index].duration + 1);
       most[slot] = std::max(most[slot], static_cast<std::int64_t>(j) + 1 - ended);
     }
-    most[slot] = std::min(most[slot], graph.pipelines[static_cast<std::size_t>(graph.classes[index].pipeline)].microbatches);
+    most[slot] =
+        std::min(most[slot], graph.pipelines[static_cast<std::size_t>(graph.classes[index].pipeline)].microbatches);
   }
   return most;
 }

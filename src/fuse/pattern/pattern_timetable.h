@@ -1,8 +1,9 @@
-// The repeated pattern: a timetable in which every op class runs once for each micro-batch of a round, and no device overlaps itself.
+// The repeated pattern: a timetable in which every op class runs once for each micro-batch of a round, and no device
+// overlaps itself.
 //
-// This is modulo scheduling (Lam 1988; Rau 1994). Each op of a round gets a place on the circle of its device, as long as the period.
-// Any places that do not overlap make a valid timetable: an op waits for its place to come round after what it waits for has
-// ended. Places decide how long micro-batches wait, and with it how many are in flight.
+// This is modulo scheduling (Lam 1988; Rau 1994). Each op of a round gets a place on the circle of its device, as long
+// as the period. Any places that do not overlap make a valid timetable: an op waits for its place to come round after
+// what it waits for has ended. Places decide how long micro-batches wait, and with it how many are in flight.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace dovetail::fuse {
 /// Start times of all micro-batches, from minus to plus infinity, in order on each class.
 struct Timetable {
   std::int64_t period = 0;
-  std::vector<std::vector<std::int64_t>> starts;  ///< [class] those of micro-batches 0 .. per_round - 1, ascending within a period
+  std::vector<std::vector<std::int64_t>>
+      starts;  ///< [class] those of micro-batches 0 .. per_round - 1, ascending within a period
 
   /// When micro-batch `microbatch`, which may be negative, starts.
   std::int64_t at(std::size_t op_class, std::int64_t microbatch) const {
@@ -28,13 +30,13 @@ struct Timetable {
   std::int64_t first_from(std::size_t op_class, std::int64_t time) const;
 };
 
-/// A timetable of that period with short waits, those of large activations counting more: a beam search over devices. Of several ways
-/// to share waits between forwards and backwards it takes the one with which warm-up and drain can leave the least idle.
-/// REQUIRES: period >= graph.period.
+/// A timetable of that period with short waits, those of large activations counting more: a beam search over devices.
+/// Of several ways to share waits between forwards and backwards it takes the one with which warm-up and drain can
+/// leave the least idle. REQUIRES: period >= graph.period.
 Timetable make_timetable(const ClassGraph& graph, std::int64_t period);
 
-/// Lets micro-batches of each pipeline wait longer for their backward, the earlier the stage the more, until `extra_rounds[pipeline]`
-/// more rounds are in flight on its first stage.
+/// Lets micro-batches of each pipeline wait longer for their backward, the earlier the stage the more, until
+/// `extra_rounds[pipeline]` more rounds are in flight on its first stage.
 Timetable with_buffers(const ClassGraph& graph, Timetable timetable, const std::vector<std::int64_t>& extra_rounds);
 
 /// [stage] The most micro-batches in flight on each pipeline stage, until the end of B or W.

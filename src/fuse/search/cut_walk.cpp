@@ -13,7 +13,8 @@ CutWalk::CutWalk(SwapWalk& walk) : walk_(walk) {
 
 void CutWalk::mend() { walk_.find_times(); }
 
-/// Nothing behind the cut leads to what is ahead of it: what starts in the first half starts no earlier than what it waits for.
+/// Nothing behind the cut leads to what is ahead of it: what starts in the first half starts no earlier than what it
+/// waits for.
 void CutWalk::cut() {
   const std::int64_t time = walk_.makespan() / 2;
   std::vector<bool> is_early(walk_.end_.size());
@@ -61,7 +62,8 @@ std::int64_t CutWalk::max_across() const {
   return longest;
 }
 
-/// Both ops are on the side that this direction comes to first, `near` the place that it comes to first. Made again it is undone.
+/// Both ops are on the side that this direction comes to first, `near` the place that it comes to first. Made again it
+/// is undone.
 template <int step>
 void CutWalk::swap_within(Place near) {
   std::vector<std::int64_t>& times = step > 0 ? walk_.end_ : walk_.tail_;

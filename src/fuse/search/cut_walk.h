@@ -1,4 +1,5 @@
-// A walk while it makes most of the swaps that it tries, when it is hot: it is told apart in time, and each part updates one side only.
+// A walk while it makes most of the swaps that it tries, when it is hot: it is told apart in time, and each part
+// updates one side only.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss
   return longest > makespan && static_cast<double>(longest - makespan) > loss;
 }
 
-/// A cut through the schedule at half of its makespan. Ops ahead of it know their ends, those behind it their tails, and the makespan is
-/// the longest end + tail over what crosses the cut. A swap updates one of the two, and only up to the cut: a quarter of what both
-/// all through the schedule cost. That is worth more than knowing beforehand which swaps are too long, as long as few are.
+/// A cut through the schedule at half of its makespan. Ops ahead of it know their ends, those behind it their tails,
+/// and the makespan is the longest end + tail over what crosses the cut. A swap updates one of the two, and only up to
+/// the cut: a quarter of what both all through the schedule cost. That is worth more than knowing beforehand which
+/// swaps are too long, as long as few are.
 class CutWalk {
  public:
   using Place = SwapWalk::Place;
@@ -29,7 +31,8 @@ class CutWalk {
   /// Ends and tails of all again.
   void mend();
 
-  /// Swaps the ops at `first` and behind it, unless that makes a cycle, or makes the makespan longer than it is by more than `loss`.
+  /// Swaps the ops at `first` and behind it, unless that makes a cycle, or makes the makespan longer than it is by more
+  /// than `loss`.
   Outcome swap(Place first, double loss);
 
  private:

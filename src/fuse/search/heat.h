@@ -21,13 +21,16 @@ Scale scale_of(const pipeline::OpGraph& graph);
 /// A cooling of the makespan, for turn 0, 1, 2, ...: crowded problems need little heat, loose ones more.
 MakespanDescent makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// The same within capacities: every fourth turn at a price, from so hot, and as yet so cheap, that nothing is left of where it started.
+/// The same within capacities: every fourth turn at a price, from so hot, and as yet so cheap, that nothing is left of
+/// where it started.
 MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, std::int64_t iterations);
 
-/// How long coolings of the makespan are that take `iterations` in all: each twice as long as the one before, and the last what is left.
+/// How long coolings of the makespan are that take `iterations` in all: each twice as long as the one before, and the
+/// last what is left.
 std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations);
 
-/// A cooling of the peak from `heat` (in parts of the scale's memory), and how far each step lowers the cap (millionths).
+/// A cooling of the peak from `heat` (in parts of the scale's memory), and how far each step lowers the cap
+/// (millionths).
 Cooling peak_cooling(const Scale& scale, double heat, std::int64_t iterations);
 std::int64_t cap_step(const Scale& scale);
 

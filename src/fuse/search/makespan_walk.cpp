@@ -8,8 +8,8 @@ MakespanWalk::~MakespanWalk() {
   if (cut_) cut_->mend();
 }
 
-/// A swap that is too long costs a cut walk two updates, long ones. The share is measured on the published coolings. A walk that stays
-/// cut is cut anew: the cut wanders off the middle.
+/// A swap that is too long costs a cut walk two updates, long ones. The share is measured on the published coolings. A
+/// walk that stays cut is cut anew: the cut wanders off the middle.
 void MakespanWalk::choose_way() {
   constexpr int steps_a_choice = 4096;
   constexpr int max_too_long = steps_a_choice / 8;

@@ -20,7 +20,8 @@ pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index) {
   return alone;
 }
 
-pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering, const std::vector<Solution>& parts) {
+pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                 const std::vector<Solution>& parts) {
   std::vector<SearchOrderPart> after;
   for (std::size_t part = 0; part < parts.size(); ++part) {
     std::vector<std::int32_t> models;  // [model of the part] its index in the problem

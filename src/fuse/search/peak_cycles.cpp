@@ -21,7 +21,8 @@ std::int64_t cost_of_cycle(std::int64_t length) { return length + reheats * (len
 
 }  // namespace
 
-PeakCycles::PeakCycles(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<PeakWalker> walkers, PeakCyclesTask task)
+PeakCycles::PeakCycles(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<PeakWalker> walkers,
+                       PeakCyclesTask task)
     : rounds_(rounds),
       scale_(scale_of(graph)),
       ops_(static_cast<std::int64_t>(graph.size())),
@@ -48,8 +49,8 @@ void PeakCycles::cool(std::size_t turn, std::int64_t length) {
   descend(length, [&](std::size_t own) {
     PeakWalker& walker = walkers_[own];
     restart(walker.chain, walker.start);
-    // Some problems are solved far better with prompt swaps alone, others without that; and from a low peak the walk sees only what
-    // is near it, unless it first loses its way among all schedules in time. Chains take turns.
+    // Some problems are solved far better with prompt swaps alone, others without that; and from a low peak the walk
+    // sees only what is near it, unless it first loses its way among all schedules in time. Chains take turns.
     const bool prompt = (number(own) + turn / 4) % 2 == 1;
     if (prompt) loosen(walker, length);
     return descent(walker, fresh_heat(number(own) + turn), length, prompt);
@@ -70,7 +71,8 @@ void PeakCycles::cycle(std::size_t turn, std::int64_t length) {
 }
 
 void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
-  const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()), std::numeric_limits<std::int64_t>::max());
+  const std::vector<std::int64_t> no_limit(static_cast<std::size_t>(walker.chain.walk.devices()),
+                                           std::numeric_limits<std::int64_t>::max());
   const std::int64_t most = rounds_.brief() ? length : std::max(rounds_.planned(), loosening_at_least);
   const std::vector<std::int64_t>& limit = task_.room.empty() ? no_limit : task_.room;
   constexpr std::int64_t slice = 100'000;
@@ -79,7 +81,8 @@ void PeakCycles::loosen(PeakWalker& walker, std::int64_t length) const {
 }
 
 PeakDescent PeakCycles::descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const {
-  PeakDescent descent = descent_from(walker.chain, peak_cooling(scale_, heat, length), walker.deadline, cap_step(scale_), task_.room);
+  PeakDescent descent =
+      descent_from(walker.chain, peak_cooling(scale_, heat, length), walker.deadline, cap_step(scale_), task_.room);
   descent.prompt = prompt;
   return descent;
 }

@@ -22,11 +22,12 @@ struct PeakWalker {
 
 /// What cycles are to reach, and what is done with what they find.
 struct PeakCyclesTask {
-  std::string_view phase;                                               ///< for progress
-  std::int64_t target;                                                  ///< walkers need not come below this peak
-  std::vector<std::int64_t> room;                                       ///< [device] capacity, or empty for none
-  std::function<void(std::size_t own, const Chain& walker)> take_over;  ///< called again and again while a cooling goes on
-  std::function<bool()> is_over;                                        ///< by what all processes know
+  std::string_view phase;          ///< for progress
+  std::int64_t target;             ///< walkers need not come below this peak
+  std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
+  std::function<void(std::size_t own, const Chain& walker)>
+      take_over;                  ///< called again and again while a cooling goes on
+  std::function<bool()> is_over;  ///< by what all processes know
 };
 
 /// No one heat suits all problems: each chain begins its cycles at another, and each cycle at the next.
@@ -37,8 +38,9 @@ class PeakCycles {
 
   std::vector<PeakWalker>& walkers() { return walkers_; }
 
-  /// Whole cycles, while they end before `rounds` has done until() iterations, but at least one. They grow, from call to call too, as
-  /// nobody knows how long is long enough. Calls `after_cycle` after each. Returns how long the cooling of the next would be.
+  /// Whole cycles, while they end before `rounds` has done until() iterations, but at least one. They grow, from call
+  /// to call too, as nobody knows how long is long enough. Calls `after_cycle` after each. Returns how long the cooling
+  /// of the next would be.
   std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
 
   /// A cooling of `length` iterations of each walker from its start; `turn` chooses heat and kind.

@@ -33,7 +33,8 @@ void refine(Rounds& rounds, PeakCycles& cycles, std::int64_t length) {
   constexpr std::int64_t near_percent = 1;
   const std::int64_t near = best_peak(rounds) + best_peak(rounds) / 100 * near_percent;
   rounds.gather([near](const Standing& standing) { return standing.peak <= near; }, rounds.best());
-  for (std::size_t own = 0; own < rounds.chains().size(); ++own) restart(cycles.walkers()[own].chain, rounds.chains()[own].best);
+  for (std::size_t own = 0; own < rounds.chains().size(); ++own)
+    restart(cycles.walkers()[own].chain, rounds.chains()[own].best);
   const std::int64_t count = std::max<std::int64_t>(1, left / std::max<std::int64_t>(1, length));
   for (std::int64_t turn = 0; turn < count; ++turn)
     cycles.reheat(static_cast<std::size_t>(turn), turn + 1 < count ? left / count : rounds.planned() - rounds.done());
@@ -41,11 +42,13 @@ void refine(Rounds& rounds, PeakCycles& cycles, std::int64_t length) {
 
 }  // namespace
 
-void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal, const std::function<void()>& plan_again) {
+void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal,
+                 const std::function<void()>& plan_again) {
   const auto is_met = [&] { return best_peak(rounds) <= goal.target; };
-  PeakCycles cycles(rounds, graph, walkers_of(rounds, goal),
-                    {"peak", goal.target, goal.room,
-                     [&rounds](std::size_t own, const Chain& walker) { take_lower(rounds.chains()[own], walker); }, is_met});
+  PeakCycles cycles(
+      rounds, graph, walkers_of(rounds, goal),
+      {"peak", goal.target, goal.room,
+       [&rounds](std::size_t own, const Chain& walker) { take_lower(rounds.chains()[own], walker); }, is_met});
   const std::int64_t begin = rounds.done();
   const std::int64_t length = cycles.run([&] { return begin + (rounds.planned() - begin) / 4 * 3; }, plan_again);
   if (!rounds.stopped() && !is_met()) refine(rounds, cycles, length / 2);

@@ -7,10 +7,13 @@ namespace {
 
 using pipeline::StoppedBy;
 
-/// Proposals of a chain between two looks at the clock. A run that this ends is not repeated by its iterations, and says so.
+/// Proposals of a chain between two looks at the clock. A run that this ends is not repeated by its iterations, and
+/// says so.
 constexpr std::int64_t slice = 1 << 16;
 
-Standing standing_of(const Chain& chain) { return {chain.best_makespan, chain.best_peak, chain.best_score, chain.best}; }
+Standing standing_of(const Chain& chain) {
+  return {chain.best_makespan, chain.best_peak, chain.best_score, chain.best};
+}
 
 bool is_same(const Standing& a, const Chain& b) {
   return a.makespan == b.best_makespan && a.peak == b.best_peak && a.score == b.best_score;
@@ -22,7 +25,8 @@ Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order
                std::int64_t planned_iterations)
     : options_(options),
       // Whole steps of a cooling.
-      longest_(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.size()) / 16 * Cooling::iterations_a_step, 1 << 21, 1 << 22)),
+      longest_(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.size()) / 16 * Cooling::iterations_a_step,
+                                        1 << 21, 1 << 22)),
       shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
       planned_(planned_iterations) {
   std::vector<Standing> begun;
@@ -47,7 +51,8 @@ std::size_t Rounds::best() const {
 
 void Rounds::run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work) {
   std::vector<RoundReport> reports;
-  for (const std::string& message : shared_.run(work, [this] { return message_of(report()); })) reports.push_back(report_of(message));
+  for (const std::string& message : shared_.run(work, [this] { return message_of(report()); }))
+    reports.push_back(report_of(message));
   done_ += iterations;
   take(std::move(reports));
   if (options_.on_progress) show_progress(phase);

@@ -1,4 +1,5 @@
-// The rounds of a search: chains shared out over threads and processes, which tell each other at the border of each round.
+// The rounds of a search: chains shared out over threads and processes, which tell each other at the border of each
+// round.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,12 @@
 
 namespace dovetail::fuse {
 
-/// The chains of a search and what is known of all of them. What the search does next may depend on the standings and on the numbers
-/// of chains only: then the answer does not depend on who runs which chain.
+/// The chains of a search and what is known of all of them. What the search does next may depend on the standings and
+/// on the numbers of chains only: then the answer does not depend on who runs which chain.
 class Rounds {
  public:
-  /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]; process r of n runs the chains r, r + n, ...
+  /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]; process r of n runs the chains r, r
+  /// + n, ...
   Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& starts, const SolveOptions& options,
          std::int64_t planned_iterations);
 
@@ -37,10 +39,11 @@ class Rounds {
   /// SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
-  /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes. `iterations`: what each
-  /// chain does. `phase` is for progress, `best` chooses the standing that it shows.
+  /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes.
+  /// `iterations`: what each chain does. `phase` is for progress, `best` chooses the standing that it shows.
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
-  /// `iterations` of each chain in rounds, as long as nothing stops them and not is_over(): work(own, count) does `count` of them.
+  /// `iterations` of each chain in rounds, as long as nothing stops them and not is_over(): work(own, count) does
+  /// `count` of them.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
   /// Each chain goes on from its own best if it is `good`, or from standing `otherwise`.

@@ -30,8 +30,8 @@ using pipeline::Order;
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is that peak: it is
-/// known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
+/// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is
+/// that peak: it is known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
 std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& options) {
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   if (!min_peak && !options.memory_cap && !problem.capacity) return {};
@@ -52,7 +52,8 @@ struct Plan {
 
 class Search {
  public:
-  Search(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const std::vector<Order>& starts, const Plan& plan)
+  Search(const Problem& problem, const SolveOptions& options, const Lowering& lowering,
+         const std::vector<Order>& starts, const Plan& plan)
       : problem_(problem),
         options_(options),
         lowering_(lowering),
@@ -87,9 +88,11 @@ class Search {
     if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_steadiness) steady_all();
   }
 
-  /// Iterations of each chain in a second: of the second phase if it is most of a search, as the first ends early where it meets its
-  /// bound.
-  double speed() const { return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds())); }
+  /// Iterations of each chain in a second: of the second phase if it is most of a search, as the first ends early where
+  /// it meets its bound.
+  double speed() const {
+    return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds()));
+  }
 
   Solution answer() const {
     Solution solution = solution_of(rounds_.standings()[rounds_.best()]);
@@ -142,7 +145,9 @@ class Search {
       }
       rounds_.run_rounds(
           "makespan", lengths[cooling], [this] { return min_makespan() <= goal_; },
-          [&](std::size_t own, std::int64_t count) { shorten(rounds_.chains()[own], descents[own], count, goal_, room_); });
+          [&](std::size_t own, std::int64_t count) {
+            shorten(rounds_.chains()[own], descents[own], count, goal_, room_);
+          });
     }
   }
 
@@ -161,23 +166,29 @@ class Search {
     const bool depended = !room_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
-    const auto speed = [&] { return static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds); };
-    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents(), starts_of_descents(deadline)}, [&] {
-      if (chosen_by_time && !depended) plan_by_speed(speed());
-    });
+    const auto speed = [&] {
+      return static_cast<double>(rounds_.done() - done) / std::max(1e-6, rounds_.seconds() - seconds);
+    };
+    lower_peaks(rounds_, lowering_.graph, {deadline, peak_target_, limits_of_descents(), starts_of_descents(deadline)},
+                [&] {
+                  if (chosen_by_time && !depended) plan_by_speed(speed());
+                });
     if (room_.empty() && rounds_.done() > done) speed_ = speed();
   }
 
-  /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that is enough to fit,
-  /// and a walk that may hold more on its way there moves better.
+  /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that
+  /// is enough to fit, and a walk that may hold more on its way there moves better.
   std::vector<std::int64_t> limits_of_descents() const {
-    const auto fits_anywhere = [this](const Standing& standing) { return standing.peak <= *std::min_element(room_.begin(), room_.end()); };
+    const auto fits_anywhere = [this](const Standing& standing) {
+      return standing.peak <= *std::min_element(room_.begin(), room_.end());
+    };
     const auto& standings = rounds_.standings();
     if (!room_.empty() && std::all_of(standings.begin(), standings.end(), fits_anywhere)) return {};
     return room_;
   }
 
-  /// Where nothing limits them, walks start from what was found without a capacity: from a low peak they see only what is near it.
+  /// Where nothing limits them, walks start from what was found without a capacity: from a low peak they see only what
+  /// is near it.
   std::vector<Order> starts_of_descents(std::int64_t deadline) {
     std::vector<Order> starts;
     if (free_.empty() || !limits_of_descents().empty()) return starts;
@@ -186,24 +197,27 @@ class Search {
     return starts;
   }
 
-  /// Plans the iterations that the time limit allows at that speed, a second and chain, if they are more: so that a run of as many does the
-  /// same.
+  /// Plans the iterations that the time limit allows at that speed, a second and chain, if they are more: so that a run
+  /// of as many does the same.
   void plan_by_speed(double speed) {
     constexpr double margin = 0.93;
     const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
     const double left = std::max(0.0, seconds_left) * speed;
-    rounds_.plan(std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, max_iterations))));
+    rounds_.plan(
+        std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, max_iterations))));
   }
 
-  /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat later deadlines.
+  /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat
+  /// later deadlines.
   void steady_all() {
     constexpr int samples = 3;  // of a chain in a round
     const int rounds = options_.robustness_percent > 0 ? 16 : 4;
     constexpr std::int64_t later_percent[] = {0, 1, 2, 4};
     const std::int64_t iterations = 20 * ops();
     const Standing best = rounds_.standings()[rounds_.best()];
-    rounds_.gather([&](const Standing& standing) { return standing.makespan == best.makespan && standing.peak == best.peak; },
-                   rounds_.best());
+    rounds_.gather(
+        [&](const Standing& standing) { return standing.makespan == best.makespan && standing.peak == best.peak; },
+        rounds_.best());
     const SteadinessMeasure measure{options_.robustness_percent, 200, options_.seed};
     rounds_.run("steadiness", 0, [&](std::size_t own) {
       Chain& chain = rounds_.chains()[own];
@@ -213,7 +227,9 @@ class Search {
     for (int round = 0; round < rounds && !rounds_.stopped(); ++round)
       rounds_.run("steadiness", 0, [&](std::size_t own) {
         const std::int64_t later =
-            options_.robustness_percent > 0 ? later_percent[static_cast<std::size_t>(rounds_.number(own)) % std::size(later_percent)] : 0;
+            options_.robustness_percent > 0
+                ? later_percent[static_cast<std::size_t>(rounds_.number(own)) % std::size(later_percent)]
+                : 0;
         const std::int64_t deadline = best.makespan + best.makespan / 100 * later;
         walk_steadily(rounds_.chains()[own], lowering_.graph, deadline, best.peak, room_, measure, samples, iterations);
       });
@@ -234,7 +250,8 @@ class Search {
   bool steadying_ = false;
 };
 
-/// The orders to start from, the best first. From some a walk never comes to the bound that it meets in a moment from another.
+/// The orders to start from, the best first. From some a walk never comes to the bound that it meets in a moment from
+/// another.
 struct Starts {
   std::vector<Order> fitting;  // as good as any in what the objective and the capacity ask for
   std::vector<Order> free;     // by makespan alone
@@ -245,7 +262,8 @@ void add_order(std::vector<Order>& orders, const Lowering& lowering, const Solut
   if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(std::move(order));
 }
 
-Starts starts_of(const Problem& problem, std::vector<Solution> found, const SolveOptions& options, const Lowering& lowering) {
+Starts starts_of(const Problem& problem, std::vector<Solution> found, const SolveOptions& options,
+                 const Lowering& lowering) {
   DOVETAIL_ASSERT(!found.empty());
   std::sort(found.begin(), found.end(), [&](const Solution& a, const Solution& b) { return is_better(a, b, options); });
   const auto fits = [&](const Solution& solution) {
@@ -255,28 +273,32 @@ Starts starts_of(const Problem& problem, std::vector<Solution> found, const Solv
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   Starts starts;
   for (const Solution& solution : found) {
-    // Where nothing fits, only the first has the least excess, and no walk goes beyond that. What takes twice as long as the best is no
-    // start: one micro-batch at a time where nothing limits the memory.
+    // Where nothing fits, only the first has the least excess, and no walk goes beyond that. What takes twice as long
+    // as the best is no start: one micro-batch at a time where nothing limits the memory.
     const bool far = solution.evaluation.makespan.count() / 2 > best.makespan.count();
-    if (far || (&solution != &found.front() && !fits(solution)) || (min_peak && solution.evaluation.peak_activation > best.peak_activation))
+    if (far || (&solution != &found.front() && !fits(solution)) ||
+        (min_peak && solution.evaluation.peak_activation > best.peak_activation))
       continue;
     add_order(starts.fitting, lowering, solution);
   }
-  std::sort(found.begin(), found.end(), [](const Solution& a, const Solution& b) { return a.evaluation.makespan < b.evaluation.makespan; });
+  std::sort(found.begin(), found.end(),
+            [](const Solution& a, const Solution& b) { return a.evaluation.makespan < b.evaluation.makespan; });
   for (const Solution& solution : found) add_order(starts.free, lowering, solution);
   return starts;
 }
 
-/// About ten seconds of two ordinary cores with the default chains. In loose schedules a swap moves many ops: they take longer.
+/// About ten seconds of two ordinary cores with the default chains. In loose schedules a swap moves many ops: they take
+/// longer.
 std::int64_t default_iterations(std::int64_t ops, bool loose) {
   const std::int64_t most = loose ? 20'000'000 : 80'000'000;
   constexpr std::int64_t ops_in_fast_memory = 2'000;
   return std::max<std::int64_t>(1'000'000, most / std::max(ops, ops_in_fast_memory) * ops_in_fast_memory);
 }
 
-/// A plan that takes somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to stop cannot be
-/// repeated by its iterations.
-Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts, double seconds) {
+/// A plan that takes somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to
+/// stop cannot be repeated by its iterations.
+Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts,
+              double seconds) {
   constexpr std::int64_t fewest = 1'024;
   if (seconds <= 0) return {fewest};
   SolveOptions trial = options;
@@ -312,8 +334,8 @@ Solution search_from(const Problem& problem, std::vector<Solution> starts, const
   const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const Starts orders = starts_of(problem, std::move(starts), options, lowering);
   SolveOptions settled = options;
-  Plan plan{options.iterations.value_or(
-      default_iterations(static_cast<std::int64_t>(lowering.graph.size()), options.deadline || !room_of(problem, options).empty()))};
+  Plan plan{options.iterations.value_or(default_iterations(static_cast<std::int64_t>(lowering.graph.size()),
+                                                           options.deadline || !room_of(problem, options).empty()))};
   if (options.time_limit_seconds) {
     if (!options.iterations) plan = plan_for(problem, options, lowering, orders, *options.time_limit_seconds);
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
@@ -334,14 +356,16 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
   if (options.start) starts.push_back(*options.start);
   SolveOptions settled = options;
   StopRequest stop(options);
-  settled.time_limit_seconds.reset();  // a pattern that looks at the time would give a start that iterations do not repeat
+  settled.time_limit_seconds
+      .reset();  // a pattern that looks at the time would give a start that iterations do not repeat
   for (const auto solve : {solve_one_at_a_time, solve_pattern, solve_list, solve_greedy, solve_fused_1f1b}) {
     Answer answer = NotApplicable{};
     // The first is too quick to be interrupted, and there has to be one.
     if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
   }
-  if (options.time_limit_seconds) settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
+  if (options.time_limit_seconds)
+    settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   return search_from(problem, std::move(starts), settled);
 }
 

@@ -30,13 +30,16 @@ void append(std::vector<OpId>& sequence, const Lowering& lowering, OpLabel label
     label.microbatch = MicrobatchId(count_of(done, kind)++);
     sequence.push_back(lowering.find(label));
   };
-  if (!split || pipeline::traits_of(label.kind).backward != pipeline::BackwardPart::whole) return append_next(label.kind);
+  if (!split || pipeline::traits_of(label.kind).backward != pipeline::BackwardPart::whole)
+    return append_next(label.kind);
   for (const pipeline::OpTraits& traits : pipeline::op_table)
     if (traits.backward == pipeline::BackwardPart::half) append_next(traits.kind);
 }
 
-/// Where a part's mini-batch ended without steps, as a step of no time does in a problem of one mini-batch: puts them behind it.
-void append_missing_steps(pipeline::Order& order, const Lowering& lowering, const std::vector<Done>& before, std::vector<Done>& done) {
+/// Where a part's mini-batch ended without steps, as a step of no time does in a problem of one mini-batch: puts them
+/// behind it.
+void append_missing_steps(pipeline::Order& order, const Lowering& lowering, const std::vector<Done>& before,
+                          std::vector<Done>& done) {
   for (std::size_t stage = 0; stage < lowering.steps.size(); ++stage) {
     const auto ran = [&](OpKind kind) { return count_of(done[stage], kind) > count_of(before[stage], kind); };
     if (lowering.steps[stage].empty() || !ran(OpKind::F) || ran(OpKind::S)) continue;

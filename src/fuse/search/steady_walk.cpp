@@ -20,7 +20,8 @@ std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& o
 }
 
 void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
-                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples, std::int64_t iterations) {
+                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
+                   std::int64_t iterations) {
   std::vector<std::int64_t> limit(static_cast<std::size_t>(chain.walk.devices()), peak);
   for (std::size_t device = 0; device < capacity.size(); ++device) limit[device] = std::min(peak, capacity[device]);
   chain.walk.reset(chain.best);

@@ -11,7 +11,8 @@ bool StopRequest::ask() {
   own.interrupted = options_.cancellation && options_.cancellation->requested();
   const auto reports = exchange_reports(options_.exchange, own);
   if (!reports.ok()) lost_ = reports.error();
-  asked_ = !reports.ok() || std::any_of(reports->begin(), reports->end(), [](const RoundReport& report) { return report.interrupted; });
+  asked_ = !reports.ok() ||
+           std::any_of(reports->begin(), reports->end(), [](const RoundReport& report) { return report.interrupted; });
   return asked_;
 }
 

@@ -8,8 +8,8 @@
 
 namespace dovetail::fuse {
 
-/// Ctrl-C comes to each process at a time of its own, and sometimes to one alone. What all of them go on from must not depend on that:
-/// they ask each other, at the same places.
+/// Ctrl-C comes to each process at a time of its own, and sometimes to one alone. What all of them go on from must not
+/// depend on that: they ask each other, at the same places.
 class StopRequest {
  public:
   /// `options` must outlive this.
@@ -23,8 +23,8 @@ class StopRequest {
   /// What ask() said last.
   bool asked() const { return asked_; }
 
-  /// Calls `make`, which may end early where this process is asked to stop, and says whether what it made may be used: not where
-  /// other processes may have got further with the same.
+  /// Calls `make`, which may end early where this process is asked to stop, and says whether what it made may be used:
+  /// not where other processes may have got further with the same.
   template <class Make>
   bool completes(const Make& make) {
     make();

@@ -17,7 +17,8 @@ std::vector<std::int32_t> number_classes(const OpGraph& graph) {
   std::vector<std::int32_t> numbers(graph.size());
   std::int32_t classes = 0;
   for (std::size_t op = 0; op < graph.size(); ++op) {
-    // The ops of a micro-batch on a stage stand together; those of a class are at most three apart, with steps at the end.
+    // The ops of a micro-batch on a stage stand together; those of a class are at most three apart, with steps at the
+    // end.
     std::size_t like = op;
     for (std::size_t back = 1; back <= 3 && back <= op && like == op; ++back)
       if (are_alike(graph.labels[op - back], graph.labels[op])) like = op - back;
@@ -71,7 +72,8 @@ void SwapWalk::lay_out(const Order& order) {
   }
   const std::size_t places = index(place);
   for (std::vector<std::int64_t>* times : {&end_, &tail_, &duration_, &before_.lag, &after_.lag}) times->resize(places);
-  for (std::vector<Place>* neighbours : {&before_.first, &before_.second, &after_.first, &after_.second}) neighbours->resize(places);
+  for (std::vector<Place>* neighbours : {&before_.first, &before_.second, &after_.first, &after_.second})
+    neighbours->resize(places);
   level_.assign(index(on_devices), -beyond_any_time);
   memory_.resize(level_.size());
   op_.assign(places, -1);
@@ -82,8 +84,8 @@ void SwapWalk::lay_out(const Order& order) {
   sink_ = last_.front() + 1;
 }
 
-/// A free place in front of a sequence ends at once, having begun before anything ends; nothing makes it begin later, seen from behind.
-/// One behind a sequence is the same seen against the time.
+/// A free place in front of a sequence ends at once, having begun before anything ends; nothing makes it begin later,
+/// seen from behind. One behind a sequence is the same seen against the time.
 void SwapWalk::set_free(Place place, bool in_front) {
   end_[index(place)] = in_front ? 0 : beyond_any_time;
   tail_[index(place)] = in_front ? beyond_any_time : 0;
@@ -131,8 +133,10 @@ void SwapWalk::find_times() {
 
 /// The neighbours of every place in the graph.
 void SwapWalk::link() {
-  for (std::vector<Place>* neighbours : {&before_.first, &before_.second}) std::fill(neighbours->begin(), neighbours->end(), source_);
-  for (std::vector<Place>* neighbours : {&after_.first, &after_.second}) std::fill(neighbours->begin(), neighbours->end(), sink_);
+  for (std::vector<Place>* neighbours : {&before_.first, &before_.second})
+    std::fill(neighbours->begin(), neighbours->end(), source_);
+  for (std::vector<Place>* neighbours : {&after_.first, &after_.second})
+    std::fill(neighbours->begin(), neighbours->end(), sink_);
   for (std::vector<std::int64_t>* lags : {&before_.lag, &after_.lag}) std::fill(lags->begin(), lags->end(), 0);
   const auto add = [](WalkNeighbours& neighbours, Place of, Place place, Place none, std::int64_t lag) {
     const bool is_first = neighbours.first[index(of)] == none;
@@ -165,7 +169,9 @@ std::vector<Place> SwapWalk::topological_order() const {
   return sorted;
 }
 
-std::int64_t SwapWalk::peak() const { return std::max<std::int64_t>(0, *std::max_element(level_.begin(), level_.end())); }
+std::int64_t SwapWalk::peak() const {
+  return std::max<std::int64_t>(0, *std::max_element(level_.begin(), level_.end()));
+}
 
 void SwapWalk::find_makespan() {
   latest_ = *std::max_element(last_.begin(), last_.end(), [this](Place a, Place b) { return end(a) < end(b); });
@@ -210,7 +216,8 @@ void SwapWalk::exchange(Place first) {
   }
 }
 
-/// What the neighbours in the graph know of the places of the two. The two may share a neighbour; source_ and sink_ may hold anything.
+/// What the neighbours in the graph know of the places of the two. The two may share a neighbour; source_ and sink_ may
+/// hold anything.
 void SwapWalk::redirect(Place first) {
   const std::size_t a = index(first);
   const std::size_t b = a + 1;
@@ -277,7 +284,8 @@ Order SwapWalk::order() const {
   Order order;
   order.devices.resize(last_.size());
   for (std::size_t device = 0; device < last_.size(); ++device)
-    for (Place place = begin_[device]; place <= last_[device]; ++place) order.devices[device].push_back(OpId(op(place)));
+    for (Place place = begin_[device]; place <= last_[device]; ++place)
+      order.devices[device].push_back(OpId(op(place)));
   return order;
 }
 

@@ -1,9 +1,11 @@
-// A schedule that changes by swaps of neighbours on a device: the disjunctive graph with the longest path before and behind every op.
+// A schedule that changes by swaps of neighbours on a device: the disjunctive graph with the longest path before and
+// behind every op.
 //
-// Swapping two neighbours of a device changes only the paths through them, so whether the new makespan stays within a limit is known
-// from the heads and tails of their neighbours, in constant time; only a swap that is made costs an update, of the ops whose paths it
-// changes. Memory depends on the order alone: a swap changes the level between the two, and nothing else. Source: neighbourhoods
-// for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994), with memory as a level of each prefix.
+// Swapping two neighbours of a device changes only the paths through them, so whether the new makespan stays within a
+// limit is known from the heads and tails of their neighbours, in constant time; only a swap that is made costs an
+// update, of the ops whose paths it changes. Memory depends on the order alone: a swap changes the level between the
+// two, and nothing else. Source: neighbourhoods for job shops (van Laarhoven, Aarts, Lenstra 1992; Taillard 1994), with
+// memory as a level of each prefix.
 #pragma once
 
 #include <algorithm>
@@ -19,15 +21,17 @@
 
 namespace dovetail::fuse {
 
-/// The candidate of a walk. Times are ticks, levels millionths: plain numbers, because this is the innermost loop of the searches.
-/// Like ops never change places: micro-batches are alike, so that no better orders exist.
+/// The candidate of a walk. Times are ticks, levels millionths: plain numbers, because this is the innermost loop of
+/// the searches. Like ops never change places: micro-batches are alike, so that no better orders exist.
 class SwapWalk {
  public:
-  /// Where an op stands. The sequence of a device is a run of places, a free one before and behind it: the op behind the one at
-  /// `place` stands at place + 1. What follows an op in time so follows it in memory, which is what an update needs to be fast.
+  /// Where an op stands. The sequence of a device is a run of places, a free one before and behind it: the op behind
+  /// the one at `place` stands at place + 1. What follows an op in time so follows it in memory, which is what an
+  /// update needs to be fast.
   using Place = std::int32_t;
 
-  /// What a swap would give, if it makes no cycle: the times of the two after it, and the longest path through either of them.
+  /// What a swap would give, if it makes no cycle: the times of the two after it, and the longest path through either
+  /// of them.
   struct Trial {
     std::int64_t end_first;
     std::int64_t end_second;
@@ -36,28 +40,34 @@ class SwapWalk {
     std::int64_t longest;
   };
 
-  /// Starts from `order`. REQUIRES: it is feasible, has no barriers, and like ops stand in the order of their micro-batches.
+  /// Starts from `order`. REQUIRES: it is feasible, has no barriers, and like ops stand in the order of their
+  /// micro-batches.
   SwapWalk(const pipeline::OpGraph& graph, const pipeline::Order& order);
 
   /// All ops stand at places below this.
   std::uint32_t places() const { return static_cast<std::uint32_t>(level_.size() - 1); }
-  /// A uniform random place, by the upper half of uniform bits: the first of a swap, where can_swap() says that there is one.
+  /// A uniform random place, by the upper half of uniform bits: the first of a swap, where can_swap() says that there
+  /// is one.
   Place draw(std::uint64_t bits) const { return static_cast<Place>(((bits >> 32) * places()) >> 32); }
   int devices() const { return static_cast<int>(last_.size()); }
   int device(Place place) const { return device_[index(place)]; }
   /// The number of the op at `place`, or -1 where none stands.
   std::int32_t op(Place place) const { return op_[index(place)]; }
-  /// Whether two ops that are not of one (pipeline, stage, kind) stand at `first` and behind it: a swap that changes something.
+  /// Whether two ops that are not of one (pipeline, stage, kind) stand at `first` and behind it: a swap that changes
+  /// something.
   bool can_swap(Place first) const {
     const std::int32_t a = class_[index(first)];
     const std::int32_t b = class_[index(first) + 1];
     return a != b && (a | b) >= 0;
   }
 
-  /// What is held on the device after the start (F) or end (others) of the op at `place`; where none stands, less than of any op.
+  /// What is held on the device after the start (F) or end (others) of the op at `place`; where none stands, less than
+  /// of any op.
   std::int64_t level(Place place) const { return level_[index(place)]; }
   /// What level(first) becomes when the ops at `first` and behind it change places. No other place's level changes.
-  std::int64_t level_between(Place first) const { return level(first) - memory_[index(first)] + memory_[index(first) + 1]; }
+  std::int64_t level_between(Place first) const {
+    return level(first) - memory_[index(first)] + memory_[index(first) + 1];
+  }
   /// The largest level.
   std::int64_t peak() const;
   std::int64_t makespan() const { return makespan_; }
@@ -66,8 +76,8 @@ class SwapWalk {
   std::int64_t tail(Place place) const { return tail_[index(place)]; }
   std::int64_t duration(Place place) const { return duration_[index(place)]; }
 
-  /// The swap of the ops at `first` and behind it, tried. If trial.longest > makespan(), it is the makespan after the swap exactly;
-  /// else the makespan does not grow. REQUIRES: can_swap(first).
+  /// The swap of the ops at `first` and behind it, tried. If trial.longest > makespan(), it is the makespan after the
+  /// swap exactly; else the makespan does not grow. REQUIRES: can_swap(first).
   Trial try_swap(Place first) const {
     const Place second = first + 1;
     Trial trial;
@@ -75,19 +85,21 @@ class SwapWalk {
     trial.end_first = std::max(ready(first), trial.end_second) + duration(first);
     trial.tail_first = std::max(rest(first), tail(second + 1)) + duration(first);
     trial.tail_second = std::max(rest(second), trial.tail_first) + duration(second);
-    trial.longest = std::max(trial.end_first - duration(first) + trial.tail_first, trial.end_second - duration(second) + trial.tail_second);
+    trial.longest = std::max(trial.end_first - duration(first) + trial.tail_first,
+                             trial.end_second - duration(second) + trial.tail_second);
     return trial;
   }
 
-  /// Whether all that the second op waits for in the graph starts before the first ends. Then the swap makes no cycle, and delays the
-  /// first by not much more than the duration of the second.
+  /// Whether all that the second op waits for in the graph starts before the first ends. Then the swap makes no cycle,
+  /// and delays the first by not much more than the duration of the second.
   bool is_prompt(Place first) const {
     const std::size_t second = index(first) + 1;
     // Whatever the first leads to starts after its end.
     const auto starts_before = [&](Place place) { return place != first && head(place) < end(first); };
     return starts_before(before_.first[second]) && (!has_more_ || starts_before(before_.second[second]));
   }
-  /// Whether the swap would make an op wait for itself: a path leads from the first to the second beside the one on the device.
+  /// Whether the swap would make an op wait for itself: a path leads from the first to the second beside the one on the
+  /// device.
   bool makes_cycle(Place first);
 
   /// Whether a CutWalk may cut it: no op has two neighbours on one side in the graph, and no edge a lag.
@@ -98,7 +110,8 @@ class SwapWalk {
 
   /// The order as it is now.
   pipeline::Order order() const;
-  /// Counts the levels of each device from `floor` ([device]) on, from the next reset: to compare levels with unequal capacities.
+  /// Counts the levels of each device from `floor` ([device]) on, from the next reset: to compare levels with unequal
+  /// capacities.
   void set_floor(std::vector<std::int64_t> floor) { floor_ = std::move(floor); }
   /// Goes on from another order of the same ops.
   void reset(const pipeline::Order& order);
@@ -136,8 +149,8 @@ class SwapWalk {
   void find_makespan();
   template <bool more>
   void update(Place first, const Trial& trial);
-  /// Whether a path leads from the op at `near` to the one at near + step beside the one on the device. With step -1 all is seen
-  /// against the time: from tails, for the same swap with its second place as `near`.
+  /// Whether a path leads from the op at `near` to the one at near + step beside the one on the device. With step -1
+  /// all is seen against the time: from tails, for the same swap with its second place as `near`.
   template <int step>
   bool is_cycle(Place near);
   std::vector<Place> topological_order() const;

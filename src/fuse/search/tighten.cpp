@@ -17,8 +17,8 @@ std::int64_t min_makespan(const Rounds& rounds) {
 }
 
 /// The chains that start without capacities. Their levels count from a floor that makes all rooms equal to the largest.
-std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free, const TighteningGoal& goal,
-                               std::int64_t max_room) {
+std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
+                               const TighteningGoal& goal, std::int64_t max_room) {
   std::vector<std::int64_t> floor;
   for (const std::int64_t room : goal.room) floor.push_back(max_room - room);
   std::vector<Chain> chains;
@@ -39,7 +39,8 @@ void shorten_freely(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<
   for (std::size_t cooling = 0; cooling < lengths.size(); ++cooling) {
     std::vector<MakespanDescent> descents;
     for (std::size_t own = 0; own < chains.size(); ++own) {
-      descents.push_back(makespan_descent(scale, static_cast<std::size_t>(rounds.number(own)) + cooling, lengths[cooling]));
+      descents.push_back(
+          makespan_descent(scale, static_cast<std::size_t>(rounds.number(own)) + cooling, lengths[cooling]));
       chains[own].walk.reset(chains[own].best);
     }
     rounds.run_rounds(
@@ -50,7 +51,8 @@ void shorten_freely(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<
 
 class Tightening {
  public:
-  Tightening(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const TighteningGoal& goal, std::int64_t max_room)
+  Tightening(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<Chain> free, const TighteningGoal& goal,
+             std::int64_t max_room)
       : rounds_(rounds),
         goal_(goal),
         max_room_(max_room),
@@ -125,7 +127,8 @@ class Tightening {
   /// What is not as short keeps to its own makespan.
   void set_deadline(std::int64_t deadline) {
     deadline_ = deadline;
-    for (std::size_t own = 0; own < shortest_.size(); ++own) cycles_.walkers()[own].deadline = std::max(deadline, shortest_[own].makespan);
+    for (std::size_t own = 0; own < shortest_.size(); ++own)
+      cycles_.walkers()[own].deadline = std::max(deadline, shortest_[own].makespan);
   }
 
   void take_over(std::size_t own, const Chain& walker) {

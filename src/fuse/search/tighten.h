@@ -22,11 +22,12 @@ struct FreeSchedule {
   std::int64_t makespan;
 };
 
-/// Walks that keep within tight capacities hardly move. So each chain also shortens a schedule of `free` without any capacity, and lowers
-/// its levels at a deadline until they fit the room: first at the least deadline, then, by bisection, at later ones that are still earlier
-/// than what the chains have. That takes a third of the iterations; up to nine tenths where the first attempt nearly fits. A schedule that
-/// fits and is shorter, or as short with a lower peak, becomes its chain's best. Returns the shortest of each chain ([own]).
-std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& free,
-                                  const TighteningGoal& goal);
+/// Walks that keep within tight capacities hardly move. So each chain also shortens a schedule of `free` without any
+/// capacity, and lowers its levels at a deadline until they fit the room: first at the least deadline, then, by
+/// bisection, at later ones that are still earlier than what the chains have. That takes a third of the iterations; up
+/// to nine tenths where the first attempt nearly fits. A schedule that fits and is shorter, or as short with a lower
+/// peak, becomes its chain's best. Returns the shortest of each chain ([own]).
+std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
+                                  const std::vector<pipeline::Order>& free, const TighteningGoal& goal);
 
 }  // namespace dovetail::fuse

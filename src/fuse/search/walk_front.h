@@ -15,16 +15,17 @@ namespace dovetail::fuse {
 inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
 static_assert(beyond_any_time > pipeline::max_sum + 1);
 
-/// [place] the places of at most two neighbours in the graph, on one side. What stands for no neighbour is the walk's business.
+/// [place] the places of at most two neighbours in the graph, on one side. What stands for no neighbour is the walk's
+/// business.
 struct WalkNeighbours {
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> second;  ///< only used where some op has more than one
   std::vector<std::int64_t> lag;     ///< of the edge to the first; only used there too
 };
 
-/// Longest paths are the same before and behind an op but for the direction. With step 1 `times` are ends: `waits` are the neighbours
-/// before an op, `holds` those behind it. With step -1 they are tails, and all runs against the time. `more`: whether ops have second
-/// neighbours or lags. A place whose time is `never` keeps it.
+/// Longest paths are the same before and behind an op but for the direction. With step 1 `times` are ends: `waits` are
+/// the neighbours before an op, `holds` those behind it. With step -1 they are tails, and all runs against the time.
+/// `more`: whether ops have second neighbours or lags. A place whose time is `never` keeps it.
 template <int step, bool more>
 class WalkFront {
  public:
@@ -45,8 +46,8 @@ class WalkFront {
         queue_(room.data()),
         max_queued_(room.size() - 3) {}
 
-  /// Sets the times of two neighbours that changed places: `near` is the place that comes first in this direction. Updates all that
-  /// follows.
+  /// Sets the times of two neighbours that changed places: `near` is the place that comes first in this direction.
+  /// Updates all that follows.
   void update(Place near, std::int64_t near_time, std::int64_t far_time) {
     const Place far = near + step;
     const std::int64_t old_near = times_[near];
@@ -60,9 +61,11 @@ class WalkFront {
   }
 
  private:
-  /// An op behind one whose time is `now`, no longer `before`, is to be looked at again if it begins before this: where the time grew,
-  /// what it now holds back; where it fell, what it held back.
-  static std::int64_t reach_of(std::int64_t now, std::int64_t before) { return std::max(now, before) + (now < before ? 1 : 0); }
+  /// An op behind one whose time is `now`, no longer `before`, is to be looked at again if it begins before this: where
+  /// the time grew, what it now holds back; where it fell, what it held back.
+  static std::int64_t reach_of(std::int64_t now, std::int64_t before) {
+    return std::max(now, before) + (now < before ? 1 : 0);
+  }
 
   std::int64_t begin(std::ptrdiff_t place) const { return times_[place] - duration_[place]; }
 
@@ -72,8 +75,8 @@ class WalkFront {
     queued_ += wanted ? 1 : 0;
   }
 
-  /// What begins no earlier although this fell, because the op in front of it on its device holds it there, is not looked at: that one
-  /// will see to it should it fall as well.
+  /// What begins no earlier although this fell, because the op in front of it on its device holds it there, is not
+  /// looked at: that one will see to it should it fall as well.
   void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
     if (queued_ > max_queued_) {
       queue_ = grown(*room_);

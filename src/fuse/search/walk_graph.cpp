@@ -16,8 +16,9 @@ using pipeline::OpId;
 /// Where an op waits for more than so many, as the steps do, detours are not looked for.
 constexpr std::size_t max_to_look_at = 4;
 
-/// Whether a path of two edges, or up to `depth`, from `from` to `to` lasts at least `least`, from the end of `from` to the start of `to`.
-/// Three edges find that a backward need not wait for its own forward: it waits for the next stage's backward, that for its forward.
+/// Whether a path of two edges, or up to `depth`, from `from` to `to` lasts at least `least`, from the end of `from` to
+/// the start of `to`. Three edges find that a backward need not wait for its own forward: it waits for the next stage's
+/// backward, that for its forward.
 bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, int depth) {
   for (const Arc& arc : graph.predecessors(to)) {
     if (arc.op == from || graph.predecessors(arc.op).size() > max_to_look_at) continue;
@@ -29,8 +30,8 @@ bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, in
   return false;
 }
 
-/// Edges with a detour are left out. Of an op's like predecessors the last one is enough, of its like successors the first: ids grow
-/// with the micro-batch among like ops, which stand side by side among a step's neighbours.
+/// Edges with a detour are left out. Of an op's like predecessors the last one is enough, of its like successors the
+/// first: ids grow with the micro-batch among like ops, which stand side by side among a step's neighbours.
 std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   constexpr int deepest = 3;
   std::vector<WalkEdge> edges;
@@ -48,8 +49,9 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
       edges.push_back({arcs[i].op.value, static_cast<std::int32_t>(op), arcs[i].lag.count()});
     }
   }
-  std::sort(edges.begin(), edges.end(),
-            [](const WalkEdge& a, const WalkEdge& b) { return std::pair(a.before, a.after) < std::pair(b.before, b.after); });
+  std::sort(edges.begin(), edges.end(), [](const WalkEdge& a, const WalkEdge& b) {
+    return std::pair(a.before, a.after) < std::pair(b.before, b.after);
+  });
   const auto implied = std::unique(edges.begin(), edges.end(), [&](const WalkEdge& a, const WalkEdge& b) {
     return a.before == b.before && alike(OpId(a.after), OpId(b.after));
   });
@@ -57,12 +59,13 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   return edges;
 }
 
-/// Gives every node at most two edges on one side: of more, two that have no lag are joined in a new node, again and again. `side`
-/// is the end of an edge that is counted, `other` the one that the new node takes.
+/// Gives every node at most two edges on one side: of more, two that have no lag are joined in a new node, again and
+/// again. `side` is the end of an edge that is counted, `other` the one that the new node takes.
 void join(WalkGraph& graph, std::int32_t WalkEdge::* side, std::int32_t WalkEdge::* other) {
   std::vector<WalkEdge>& edges = graph.edges;
   std::vector<std::vector<std::size_t>> by_node(static_cast<std::size_t>(graph.nodes));
-  for (std::size_t edge = 0; edge < edges.size(); ++edge) by_node[static_cast<std::size_t>(edges[edge].*side)].push_back(edge);
+  for (std::size_t edge = 0; edge < edges.size(); ++edge)
+    by_node[static_cast<std::size_t>(edges[edge].*side)].push_back(edge);
   for (std::size_t node = 0; node < by_node.size(); ++node) {
     std::vector<std::size_t>& own = by_node[node];
     std::sort(own.begin(), own.end(), [&](std::size_t a, std::size_t b) { return edges[a].lag > edges[b].lag; });

@@ -10,7 +10,8 @@ namespace {
 using Place = SwapWalk::Place;
 
 /// Whether the level between the two would leave the capacity, or go further beyond it.
-inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t level, const std::vector<std::int64_t>& capacity) {
+inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t level,
+                            const std::vector<std::int64_t>& capacity) {
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
 }
 
@@ -57,7 +58,8 @@ bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
 
 }  // namespace
 
-Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, std::uint64_t seed, std::uint64_t stream) {
+Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, std::uint64_t seed,
+                 std::uint64_t stream) {
   Chain chain{SwapWalk(graph, order), base::Random(seed, stream), order};
   chain.best_makespan = chain.walk.makespan();
   chain.best_peak = chain.walk.peak();
@@ -89,7 +91,8 @@ void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t itera
     const std::uint64_t bits = chain.random.next();
     const Place first = walk.draw(bits);
     if (!walk.can_swap(first)) continue;
-    const auto change = static_cast<double>(beyond(walk.level_between(first), room_of(first)) - beyond(walk.level(first), room_of(first)));
+    const auto change = static_cast<double>(beyond(walk.level_between(first), room_of(first)) -
+                                            beyond(walk.level(first), room_of(first)));
     const double loss = cooling.temperature * table[bits] - descent.price * change;
     if (loss < 0 || steps.step(first, loss) != MakespanWalk::Outcome::made) continue;
     excess += change;
@@ -111,7 +114,8 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;
-  // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better without them.
+  // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better
+  // without them.
   MakespanWalk steps(walk, descent.prompt);
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;

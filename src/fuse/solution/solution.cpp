@@ -22,13 +22,16 @@ Memory total_excess(const Solution& solution, std::optional<Memory> cap) {
 }  // namespace
 
 Rank rank_of(Memory excess, Ticks makespan, Memory peak, const SolveOptions& options) {
-  if (options.objective == Objective::memory && !options.deadline) return {excess.count(), peak.count(), makespan.count(), 0};
-  return {excess.count(), std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(), makespan.count()};
+  if (options.objective == Objective::memory && !options.deadline)
+    return {excess.count(), peak.count(), makespan.count(), 0};
+  return {excess.count(), std::max(makespan, options.deadline.value_or(Ticks(0))).count(), peak.count(),
+          makespan.count()};
 }
 
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options) {
   const auto rank = [&options](const Solution& solution) {
-    return rank_of(total_excess(solution, options.memory_cap), solution.evaluation.makespan, solution.evaluation.peak_activation, options);
+    return rank_of(total_excess(solution, options.memory_cap), solution.evaluation.makespan,
+                   solution.evaluation.peak_activation, options);
   };
   return rank(a) < rank(b);
 }
@@ -36,8 +39,8 @@ bool is_better(const Solution& a, const Solution& b, const SolveOptions& options
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, BoundOptions proof) {
   pipeline::Schedule schedule = pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
   proof.known_peak = solution.evaluation.peak_activation;
-  const Memory peak_bound =
-      std::max(peak_activation_bound(solution.problem, solution.evaluation.makespan, proof), solution.proven_peak.value_or(Memory(0)));
+  const Memory peak_bound = std::max(peak_activation_bound(solution.problem, solution.evaluation.makespan, proof),
+                                     solution.proven_peak.value_or(Memory(0)));
   const Ticks makespan_bound = std::max(bounds.makespan, solution.proven_makespan.value_or(Ticks(0)));
   pipeline::Claims& claims = schedule.claims;
   claims.bound_makespan = makespan_bound;

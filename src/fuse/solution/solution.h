@@ -41,27 +41,32 @@ constexpr auto names_of(Objective) {
   return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory}};
 }
 
-/// How to search. Constructions use what says which schedule is better (objective, deadline, memory_cap), and cancellation.
+/// How to search. Constructions use what says which schedule is better (objective, deadline, memory_cap), and
+/// cancellation.
 struct SolveOptions {
   Objective objective = Objective::makespan;
-  std::optional<base::Ticks> deadline;  ///< schedules that end by then count as equally long: the least peak at a deadline
-  int robustness_percent = 0;           ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
-  const Solution* start = nullptr;      ///< a schedule of the same problem to start from (any BackwardForm)
+  std::optional<base::Ticks>
+      deadline;                ///< schedules that end by then count as equally long: the least peak at a deadline
+  int robustness_percent = 0;  ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
+  const Solution* start = nullptr;  ///< a schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
-  std::optional<std::int64_t> iterations;        ///< per chain; absent: chosen from the problem's size
-  std::optional<std::int64_t> iterations_alone;  ///< likewise, of `auto` for each mini-batch by itself where there are several
-  std::optional<double> time_limit_seconds;      ///< absent: none; chooses the iterations from the speed measured at the start
-  int threads = 1;                               ///< never changes the answer
-  /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the default.
+  std::optional<std::int64_t> iterations;  ///< per chain; absent: chosen from the problem's size
+  std::optional<std::int64_t>
+      iterations_alone;  ///< likewise, of `auto` for each mini-batch by itself where there are several
+  std::optional<double>
+      time_limit_seconds;  ///< absent: none; chooses the iterations from the speed measured at the start
+  int threads = 1;         ///< never changes the answer
+  /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the
+  /// default.
   std::optional<std::int64_t> proof_work;
-  /// A search leaves out what takes its time however few its iterations are: looking for the steadiest of equal schedules (unless
-  /// robustness_percent weighs it), losing its way for longer than it cools, and of `auto` patterns of all mini-batches at once (it has
-  /// them of each alone) and for less room than there is.
+  /// A search leaves out what takes its time however few its iterations are: looking for the steadiest of equal
+  /// schedules (unless robustness_percent weighs it), losing its way for longer than it cools, and of `auto` patterns
+  /// of all mini-batches at once (it has them of each alone) and for less room than there is.
   bool brief = false;
   std::optional<base::Memory> memory_cap;  ///< per device, beside the problem's capacity: the smaller holds
   const parallel::Cancellation* cancellation = nullptr;
-  const parallel::Exchange* exchange = nullptr;      ///< the processes that share out the chains; absent: this one alone
+  const parallel::Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
   std::function<void(const Solution&)> on_better;    ///< the best so far, each time it got better; likewise
 };
@@ -77,7 +82,7 @@ struct Solution {
   std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
   std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< a lower bound that the solver itself proved
   std::optional<base::Memory> proven_peak = std::nullopt;        ///< likewise on the peak activation, at this makespan
-  std::optional<base::Error> lost_process = std::nullopt;        ///< of the exchange: the search ended early because of it
+  std::optional<base::Error> lost_process = std::nullopt;  ///< of the exchange: the search ended early because of it
 };
 
 /// Why a solver has no schedule for a problem.
@@ -87,16 +92,16 @@ struct NotApplicable {
 
 using Answer = std::variant<Solution, NotApplicable>;
 
-/// The lesser is the better: what exceeds the capacities; then, by the objective, makespan (all that keep the deadline are alike) and
-/// peak activation, or peak activation and makespan; then makespan.
+/// The lesser is the better: what exceeds the capacities; then, by the objective, makespan (all that keep the deadline
+/// are alike) and peak activation, or peak activation and makespan; then makespan.
 using Rank = std::array<std::int64_t, 4>;
 Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const SolveOptions& options);
 
 /// Whether `a` ranks before `b`, its excess being that of all devices together.
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
-/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof`: what the
-/// bound on the peak may cost.
+/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof`:
+/// what the bound on the peak may cost.
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, BoundOptions proof = {});
 
 }  // namespace dovetail::fuse

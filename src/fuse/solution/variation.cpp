@@ -38,7 +38,8 @@ struct Step {
   std::int64_t whole_thousands = 0;  ///< of the duration in ticks: duration / 1000
   std::int64_t rest = 0;             ///< duration % 1000
   bool varies = true;
-  std::uint32_t waits_end = 0;  ///< end of its entries in Sequence::waits; they begin where those of the step before end
+  std::uint32_t waits_end =
+      0;  ///< end of its entries in Sequence::waits; they begin where those of the step before end
 };
 
 /// Starts no earlier than `lag` after step `before` has ended.
@@ -68,10 +69,12 @@ Sequence sequence_of(const OpGraph& graph, const Order& order) {
   std::vector<std::uint32_t> position(ordered.size());
   for (const OpId op : pipeline::topological_order(ordered)) {
     position[op.index()] = static_cast<std::uint32_t>(sequence.steps.size());
-    for (const Arc& arc : ordered.predecessors(op)) sequence.waits.push_back({position[arc.op.index()], arc.lag.count() * 1000});
+    for (const Arc& arc : ordered.predecessors(op))
+      sequence.waits.push_back({position[arc.op.index()], arc.lag.count() * 1000});
     const OpLabel& label = ordered.labels[op.index()];
     const std::int64_t duration = ordered.duration[op.index()].count();
-    sequence.steps.push_back({key_of(label), duration / 1000, duration % 1000, !pipeline::traits_of(label.kind).per_minibatch,
+    sequence.steps.push_back({key_of(label), duration / 1000, duration % 1000,
+                              !pipeline::traits_of(label.kind).per_minibatch,
                               static_cast<std::uint32_t>(sequence.waits.size())});
   }
   return sequence;
@@ -81,7 +84,9 @@ Sequence sequence_of(const OpGraph& graph, const Order& order) {
 class DrawEvaluator {
  public:
   DrawEvaluator(const Sequence& sequence, const VariationOptions& options)
-      : sequence_(sequence), seed_key_(base::scatter(options.seed)), spread_(static_cast<std::int64_t>(options.thousandths) * 1000) {}
+      : sequence_(sequence),
+        seed_key_(base::scatter(options.seed)),
+        spread_(static_cast<std::int64_t>(options.thousandths) * 1000) {}
 
   /// The makespans of draws first ... first + lanes - 1. `ends` is room for one entry a step.
   Lanes makespans(std::uint64_t first, std::vector<Lanes>& ends) const {

@@ -38,9 +38,9 @@ std::string name_inferred(Problem& problem) {
   }
   std::string models;
   for (const Model& model : problem.models)
-    models += fmt::format("{}{} with {} replica{} of {} stage{} x {} micro-batch{}", models.empty() ? "" : ", ", model.name,
-                          model.replicas.size(), model.replicas.size() == 1 ? "" : "s", model.stages(), model.stages() == 1 ? "" : "s",
-                          model.microbatches, model.microbatches == 1 ? "" : "es");
+    models += fmt::format("{}{} with {} replica{} of {} stage{} x {} micro-batch{}", models.empty() ? "" : ", ",
+                          model.name, model.replicas.size(), model.replicas.size() == 1 ? "" : "s", model.stages(),
+                          model.stages() == 1 ? "" : "s", model.microbatches, model.microbatches == 1 ? "" : "es");
   return "the problem was inferred from the trace: " + models;
 }
 
@@ -54,9 +54,10 @@ std::optional<Error> find_activation_mismatch(const Trace& trace, const Schedule
       const Memory activation = schedule.problem.models[label.model.index()].activation[label.stage.index()];
       held = traits_of(label.kind).phase == OpPhase::forward ? held + activation : held - activation;
       if (std::abs((held - cell.held).count()) > trace_activation_tolerance.count())
-        return Error{Failure::invalid, path, cell.place.line, cell.place.column,
-                     fmt::format("false activation: the file says {} after {}; it is {}", base::format_memory(cell.held),
-                                 describe(schedule.problem, label), base::format_memory(held))};
+        return Error{
+            Failure::invalid, path, cell.place.line, cell.place.column,
+            fmt::format("false activation: the file says {} after {}; it is {}", base::format_memory(cell.held),
+                        describe(schedule.problem, label), base::format_memory(held))};
     }
   }
   return std::nullopt;
@@ -68,13 +69,14 @@ Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const
     return Error{Failure::bad_input, path, place.line, place.column, std::move(message)};
   };
   if (static_cast<std::size_t>(cell.pipeline) >= pipelines.size())
-    return error(cell.pipeline_place,
-                 fmt::format("there is no model {}; the problem has {} pipelines, counted from 0", cell.pipeline, pipelines.size()));
+    return error(cell.pipeline_place, fmt::format("there is no model {}; the problem has {} pipelines, counted from 0",
+                                                  cell.pipeline, pipelines.size()));
   const Pipeline pipeline = pipelines[static_cast<std::size_t>(cell.pipeline)];
   const int stages = problem.models[pipeline.model.index()].stages();
   if (cell.stage >= 2 * stages)
-    return error(cell.stage_place, fmt::format("{} has no stage {}; 0 to {} are its forwards, {} to {} its backwards",
-                                               pipeline_name(problem, pipeline), cell.stage, stages - 1, stages, 2 * stages - 1));
+    return error(cell.stage_place,
+                 fmt::format("{} has no stage {}; 0 to {} are its forwards, {} to {} its backwards",
+                             pipeline_name(problem, pipeline), cell.stage, stages - 1, stages, 2 * stages - 1));
   const bool forward = cell.stage < stages;
   const OpLabel label{forward ? OpKind::F : OpKind::B, pipeline.model, pipeline.replica,
                       StageId(forward ? cell.stage : 2 * stages - 1 - cell.stage), MicrobatchId(cell.microbatch)};
@@ -83,13 +85,15 @@ Result<ScheduledOp> make_op(const TraceCell& cell, const Problem& problem, const
 
 Status check_expressible(const Problem& problem, const Trace& trace, const std::string& path) {
   if (const auto other = find_other_ops(problem, pass_kinds))
-    return Error{Failure::bad_input, path, 0, 0, fmt::format("{}, which a trace cannot have; a problem without them is accepted", *other)};
+    return Error{Failure::bad_input, path, 0, 0,
+                 fmt::format("{}, which a trace cannot have; a problem without them is accepted", *other)};
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (trace.devices.size() != devices) {
     const FilePlace place = trace.device_places[std::min(devices, trace.devices.size() - 1)];
-    return Error{Failure::bad_input, path, place.line, place.column,
-                 fmt::format("the trace has {} device lines; the problem has {} devices, and a line for each is accepted",
-                             trace.devices.size(), problem.devices)};
+    return Error{
+        Failure::bad_input, path, place.line, place.column,
+        fmt::format("the trace has {} device lines; the problem has {} devices, and a line for each is accepted",
+                    trace.devices.size(), problem.devices)};
   }
   return {};
 }
@@ -97,7 +101,8 @@ Status check_expressible(const Problem& problem, const Trace& trace, const std::
 }  // namespace
 
 Result<ScheduleFile> parse_trace(std::string_view content, const std::string& path, const Problem* problem) {
-  DOVETAIL_TRY(const Trace trace, parse_trace_cells(content, path, problem ? std::optional(problem->time_unit) : std::nullopt));
+  DOVETAIL_TRY(const Trace trace,
+               parse_trace_cells(content, path, problem ? std::optional(problem->time_unit) : std::nullopt));
   ScheduleFile file;
   if (problem) {
     file.schedule.problem = *problem;

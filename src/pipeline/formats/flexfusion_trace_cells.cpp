@@ -39,7 +39,9 @@ class TraceParser {
     DOVETAIL_CHECK(base::check_characters(content_, path_));
     while (next_line() && !trimmed(line_).empty()) DOVETAIL_CHECK(read_device());
     if (trace_.devices.empty())
-      return error_at(0, "no device line; a line of [model, microbatch, stage, start, end, activation] cells for each device is accepted");
+      return error_at(0,
+                      "no device line; a line of [model, microbatch, stage, start, end, activation] cells for each "
+                      "device is accepted");
     while (next_line()) DOVETAIL_CHECK(read_summary_line());
     return std::move(trace_);
   }
@@ -89,7 +91,8 @@ class TraceParser {
   Result<TraceCell> read_cell() {
     TraceCell cell;
     cell.place = place_of(next_);
-    if (line_[next_] != '[') return error_at(next_, "no cell; [model, microbatch, stage, start, end, activation] is accepted");
+    if (line_[next_] != '[')
+      return error_at(next_, "no cell; [model, microbatch, stage, start, end, activation] is accepted");
     ++next_;
     DOVETAIL_TRY(cell.pipeline, read_index("model"));
     cell.pipeline_place = field_place_;
@@ -110,8 +113,9 @@ class TraceParser {
     field_place_ = place_of(next_);
     const std::size_t end = line_.find_first_of(",]", next_);
     if (end == std::string_view::npos || line_[end] != closer)
-      return error_at(end == std::string_view::npos ? line_.size() : end,
-                      fmt::format("no '{}' after {}; a cell is [model, microbatch, stage, start, end, activation]", closer, name));
+      return error_at(
+          end == std::string_view::npos ? line_.size() : end,
+          fmt::format("no '{}' after {}; a cell is [model, microbatch, stage, start, end, activation]", closer, name));
     const std::string_view field = trimmed(line_.substr(next_, end - next_));
     next_ = end + 1;
     return field;
@@ -140,9 +144,9 @@ class TraceParser {
     if (time) return time;
     const auto decimal = base::scale_decimal(field, 0);
     const bool is_of_a_unit = !unit_ && decimal && !decimal->negative && !decimal->exact;
-    return field_error(
-        fmt::format("{} '{}' {}", name, field,
-                    is_of_a_unit ? "is not a whole number of ticks; times of another unit need --problem" : time.error().message));
+    return field_error(fmt::format(
+        "{} '{}' {}", name, field,
+        is_of_a_unit ? "is not a whole number of ticks; times of another unit need --problem" : time.error().message));
   }
 
   Result<Memory> read_held() {
@@ -164,8 +168,9 @@ class TraceParser {
     const std::size_t begin = line_.find(text.front());
     const std::size_t colon = text.find(':');
     if (colon == std::string_view::npos)
-      return error_at(begin, text.front() == '[' ? "a device line after a blank line; device lines stand together at the beginning"
-                                                 : "no 'name: value'; the summary's lines are accepted after the device lines");
+      return error_at(begin, text.front() == '['
+                                 ? "a device line after a blank line; device lines stand together at the beginning"
+                                 : "no 'name: value'; the summary's lines are accepted after the device lines");
     const std::string_view name = text.substr(0, colon);
     const std::string_view value = trimmed(text.substr(colon + 1));
     if (value.empty()) {
@@ -190,9 +195,10 @@ class TraceParser {
         trace_.peak_activation_place = field_place_;
       }
     } else if (name != "Utilization" && name != "Bubble rate" && name != "Time usage") {
-      return Error{
-          Failure::bad_input, path_, place.line, place.column,
-          fmt::format("'{}' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and Time usage are accepted", name)};
+      return Error{Failure::bad_input, path_, place.line, place.column,
+                   fmt::format("'{}' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and "
+                               "Time usage are accepted",
+                               name)};
     }
     return {};
   }
@@ -214,8 +220,9 @@ class TraceParser {
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells) {
   std::vector<std::size_t> rows(cells.size());
   std::iota(rows.begin(), rows.end(), std::size_t{0});
-  std::sort(rows.begin(), rows.end(),
-            [&cells](std::size_t a, std::size_t b) { return std::pair(cells[a].start, a) < std::pair(cells[b].start, b); });
+  std::sort(rows.begin(), rows.end(), [&cells](std::size_t a, std::size_t b) {
+    return std::pair(cells[a].start, a) < std::pair(cells[b].start, b);
+  });
   return rows;
 }
 

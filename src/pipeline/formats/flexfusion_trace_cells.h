@@ -35,8 +35,8 @@ struct Trace {
   base::FilePlace peak_activation_place;
 };
 
-/// The rows of a device in order of start; of equal starts the first in the file first. What an op leaves held is a matter of time, not
-/// of where its cell stands.
+/// The rows of a device in order of start; of equal starts the first in the file first. What an op leaves held is a
+/// matter of time, not of where its cell stands.
 std::vector<std::size_t> rows_by_start(const std::vector<TraceCell>& cells);
 
 /// Reads the text; times are decimals of `unit`, or ticks where no problem says which.

@@ -77,7 +77,8 @@ class ProblemInference {
 
  private:
   Error error(FilePlace place, std::string message) const {
-    return {Failure::bad_input, path_, place.line, place.column, std::move(message) + "; give the problem with --problem"};
+    return {Failure::bad_input, path_, place.line, place.column,
+            std::move(message) + "; give the problem with --problem"};
   }
 
   /// An op that stands twice would make nonsense of what is inferred: it is said before.
@@ -87,9 +88,11 @@ class ProblemInference {
       for (const TraceCell& cell : device) {
         const auto [first, is_new] = seen.try_emplace({cell.pipeline, cell.microbatch, cell.stage}, cell.place);
         if (is_new) continue;
-        return Error{Failure::invalid, path_, cell.place.line, cell.place.column,
-                     fmt::format("duplicate op: model {}, micro-batch {}, stage {} comes again: line {}, column {} did this work before",
-                                 cell.pipeline, cell.microbatch, cell.stage, first->second.line, first->second.column)};
+        return Error{
+            Failure::invalid, path_, cell.place.line, cell.place.column,
+            fmt::format(
+                "duplicate op: model {}, micro-batch {}, stage {} comes again: line {}, column {} did this work before",
+                cell.pipeline, cell.microbatch, cell.stage, first->second.line, first->second.column)};
       }
     return {};
   }
@@ -106,8 +109,10 @@ class ProblemInference {
     for (const auto& device : trace_.devices)
       for (const TraceCell& cell : device) {
         if (cell.pipeline >= cells)
-          return error(cell.pipeline_place, fmt::format("model {} is beyond the {} ops of the trace", cell.pipeline, cells));
-        if (static_cast<std::size_t>(cell.pipeline) >= pipelines_.size()) pipelines_.resize(static_cast<std::size_t>(cell.pipeline) + 1);
+          return error(cell.pipeline_place,
+                       fmt::format("model {} is beyond the {} ops of the trace", cell.pipeline, cells));
+        if (static_cast<std::size_t>(cell.pipeline) >= pipelines_.size())
+          pipelines_.resize(static_cast<std::size_t>(cell.pipeline) + 1);
         add_mention(pipeline_mentions, cell.pipeline, cell.pipeline_place);
         InferredPipeline& pipeline = pipelines_[static_cast<std::size_t>(cell.pipeline)];
         add_mention(pipeline.stage_mentions, cell.stage, cell.stage_place);
@@ -128,29 +133,35 @@ class ProblemInference {
     return std::nullopt;
   }
 
-  /// A number that stands less than half as often as the commonest, if it is the largest: rather a false number than ops that were lost.
-  std::optional<Error> find_stray(const std::map<int, Mention>& mentions, std::string_view what, std::size_t index) const {
+  /// A number that stands less than half as often as the commonest, if it is the largest: rather a false number than
+  /// ops that were lost.
+  std::optional<Error> find_stray(const std::map<int, Mention>& mentions, std::string_view what,
+                                  std::size_t index) const {
     const auto& [number, mention] = *mentions.rbegin();
     std::int64_t most = 0;
     for (const auto& [other, of_other] : mentions) most = std::max(most, of_other.count);
     if (2 * mention.count >= most) return std::nullopt;
-    return error(mention.first, fmt::format("{} {} of model {} has {} ops, others have {}: too few to infer from", what, number, index,
-                                            mention.count, most));
+    return error(mention.first, fmt::format("{} {} of model {} has {} ops, others have {}: too few to infer from", what,
+                                            number, index, mention.count, most));
   }
 
   Status check_sizes(std::size_t index) {
     InferredPipeline& pipeline = pipelines_[index];
     const std::string of_model = fmt::format("model {} has ops of ", index);
-    if (const auto fault = find_gap(pipeline.microbatch_mentions, of_model + "micro-batch {} but none of micro-batch {}")) return *fault;
+    if (const auto fault =
+            find_gap(pipeline.microbatch_mentions, of_model + "micro-batch {} but none of micro-batch {}"))
+      return *fault;
     if (const auto fault = find_gap(pipeline.stage_mentions, of_model + "stage {} but none of stage {}")) return *fault;
     if (const auto fault = find_stray(pipeline.microbatch_mentions, "micro-batch", index)) return *fault;
     if (const auto fault = find_stray(pipeline.stage_mentions, "stage", index)) return *fault;
     pipeline.max_microbatch = pipeline.microbatch_mentions.rbegin()->first;
     pipeline.max_stage = pipeline.stage_mentions.rbegin()->first;
     if (pipeline.max_stage % 2 == 0)
-      return error(pipeline.stage_mentions.rbegin()->second.first,
-                   fmt::format("model {} has {} stages; an even number, the forwards and then the backwards, can be inferred from", index,
-                               pipeline.max_stage + 1));
+      return error(
+          pipeline.stage_mentions.rbegin()->second.first,
+          fmt::format(
+              "model {} has {} stages; an even number, the forwards and then the backwards, can be inferred from",
+              index, pipeline.max_stage + 1));
     pipeline.stages.resize((static_cast<std::size_t>(pipeline.max_stage) + 1) / 2);
     return {};
   }
@@ -175,7 +186,8 @@ class ProblemInference {
     for (const auto& device : trace_.devices)
       for (const TraceCell& cell : device) {
         std::optional<Ticks>& duration = is_forward(cell) ? stage_of(cell).forward : stage_of(cell).backward;
-        if (!duration || count_of(cell, cell.end - cell.start) > count_of(cell, *duration)) duration = cell.end - cell.start;
+        if (!duration || count_of(cell, cell.end - cell.start) > count_of(cell, *duration))
+          duration = cell.end - cell.start;
       }
   }
 
@@ -185,19 +197,23 @@ class ProblemInference {
     if (!stage.device) stage.device = device;
     const Ticks duration = forward ? *stage.forward : *stage.backward;
     if (duration != cell.end - cell.start)
-      return error(cell.place, fmt::format("this op lasts {} and others of model {} stage {} {}: the durations cannot be inferred",
-                                           (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
+      return error(cell.place,
+                   fmt::format("this op lasts {} and others of model {} stage {} {}: the durations cannot be inferred",
+                               (cell.end - cell.start).count(), cell.pipeline, cell.stage, duration.count()));
     if (std::abs(change.count()) > base::max_memory)
-      return error(cell.place, fmt::format("this op changes the activation by {}, more than one op can: it cannot be inferred",
-                                           base::format_memory(change)));
+      return error(cell.place,
+                   fmt::format("this op changes the activation by {}, more than one op can: it cannot be inferred",
+                               base::format_memory(change)));
     const Memory activation = forward ? change : Memory(-change.count());
     stage.min_activation = std::min(stage.min_activation, activation);
     stage.max_activation = std::max(stage.max_activation, activation);
     if (stage.max_activation - stage.min_activation > trace_activation_tolerance)
       return error(
           cell.place,
-          fmt::format("this op changes the activation by {} and others of model {} stage {} by {}: it cannot be inferred",
-                      base::format_memory(stage.max_activation), cell.pipeline, cell.stage, base::format_memory(stage.min_activation)));
+          fmt::format(
+              "this op changes the activation by {} and others of model {} stage {} by {}: it cannot be inferred",
+              base::format_memory(stage.max_activation), cell.pipeline, cell.stage,
+              base::format_memory(stage.min_activation)));
     return {};
   }
 
@@ -258,6 +274,8 @@ class ProblemInference {
 
 }  // namespace
 
-Result<Problem> infer_problem(const Trace& trace, const std::string& path) { return ProblemInference(trace, path).run(); }
+Result<Problem> infer_problem(const Trace& trace, const std::string& path) {
+  return ProblemInference(trace, path).run();
+}
 
 }  // namespace dovetail::pipeline

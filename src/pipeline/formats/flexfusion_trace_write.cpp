@@ -27,7 +27,9 @@ std::optional<std::string> find_obstacle(const Schedule& schedule) {
 }
 
 /// As C's %f prints it: always six decimals.
-std::string six_decimals(Memory memory) { return fmt::format("{}.{:06}", memory.count() / 1'000'000, memory.count() % 1'000'000); }
+std::string six_decimals(Memory memory) {
+  return fmt::format("{}.{:06}", memory.count() / 1'000'000, memory.count() % 1'000'000);
+}
 
 /// The number of each model's first pipeline.
 std::vector<int> first_pipelines(const Problem& problem) {
@@ -49,10 +51,11 @@ std::string device_line(const Problem& problem, std::vector<ScheduledOp> ops, co
     const Memory activation = model.activation[op.label.stage.index()];
     const bool forward = traits_of(op.label.kind).phase == OpPhase::forward;
     held = forward ? held + activation : held - activation;
-    line +=
-        fmt::format("{}[{}, {}, {}, {}, {}, {}]", line.empty() ? "" : ", ", first_pipeline[op.label.model.index()] + op.label.replica.value,
-                    op.label.microbatch.value, forward ? op.label.stage.value : 2 * model.stages() - 1 - op.label.stage.value,
-                    base::format_time(op.start, problem.time_unit), base::format_time(op.end, problem.time_unit), six_decimals(held));
+    line += fmt::format("{}[{}, {}, {}, {}, {}, {}]", line.empty() ? "" : ", ",
+                        first_pipeline[op.label.model.index()] + op.label.replica.value, op.label.microbatch.value,
+                        forward ? op.label.stage.value : 2 * model.stages() - 1 - op.label.stage.value,
+                        base::format_time(op.start, problem.time_unit), base::format_time(op.end, problem.time_unit),
+                        six_decimals(held));
   }
   return line + "\n";
 }
@@ -63,11 +66,13 @@ std::string summary(const Schedule& schedule) {
   std::string text;
   if (const auto bound = schedule.claims.bound_makespan) {
     text += fmt::format("\nTheoretically best:\nE2E time usage: {}\n", base::format_time(*bound, unit));
-    if (const auto peak = schedule.claims.bound_peak_activation) text += fmt::format("Peak memory usage: {}\n", six_decimals(*peak));
+    if (const auto peak = schedule.claims.bound_peak_activation)
+      text += fmt::format("Peak memory usage: {}\n", six_decimals(*peak));
   }
   const double bubbles = 100 * bubble_rate(evaluation);
-  text += fmt::format("\nOurs:\nE2E time usage: {}\nPeak memory usage: {}\nUtilization: {:.2f}%\nBubble rate: {:.2f}%\n",
-                      base::format_time(evaluation.makespan, unit), six_decimals(evaluation.peak_activation), 100 - bubbles, bubbles);
+  text += fmt::format(
+      "\nOurs:\nE2E time usage: {}\nPeak memory usage: {}\nUtilization: {:.2f}%\nBubble rate: {:.2f}%\n",
+      base::format_time(evaluation.makespan, unit), six_decimals(evaluation.peak_activation), 100 - bubbles, bubbles);
   return text;
 }
 
@@ -75,7 +80,8 @@ std::string summary(const Schedule& schedule) {
 
 base::Result<std::string> schedule_to_trace(const Schedule& schedule) {
   if (const auto obstacle = find_obstacle(schedule))
-    return base::bad_input(fmt::format("a FlexFusion trace cannot hold this schedule: {}; a dovetail/schedule@1 file can", *obstacle));
+    return base::bad_input(
+        fmt::format("a FlexFusion trace cannot hold this schedule: {}; a dovetail/schedule@1 file can", *obstacle));
   const std::vector<int> first_pipeline = first_pipelines(schedule.problem);
   std::string text;
   for (const auto& device : schedule.devices) text += device_line(schedule.problem, device, first_pipeline);

@@ -43,7 +43,8 @@ constexpr std::array<VerbFacts, 12> verbs{{
 
 constexpr std::string_view container_name = "OVERLAP_F_B";
 constexpr std::string_view accepted =
-    "an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, 0RESHARD, 0REDUCE_GRAD or "
+    "an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, 0RESHARD, "
+    "0REDUCE_GRAD or "
     "(1F3;2B0)OVERLAP_F_B is accepted";
 
 constexpr std::string_view accepted_numbers = "a whole number up to 2147483647 is accepted";
@@ -95,7 +96,8 @@ class ActionParser {
     const std::size_t name_begin = std::min(text.find_first_not_of(digits), text.size());
     const std::size_t name_end = std::min(text.find_first_of(digits, name_begin), text.size());
     const std::string_view name = text.substr(name_begin, name_end - name_begin);
-    const auto facts = std::find_if(verbs.begin(), verbs.end(), [name](const VerbFacts& verb) { return verb.name == name; });
+    const auto facts =
+        std::find_if(verbs.begin(), verbs.end(), [name](const VerbFacts& verb) { return verb.name == name; });
     const std::optional<int> stage = base::parse_index(text.substr(0, name_begin));
     if (facts != verbs.end() && base::is_too_large_index(text.substr(0, name_begin)))
       return error(place, fmt::format("the stage of '{}' is too large; {}", text, accepted_numbers));
@@ -107,7 +109,8 @@ class ActionParser {
       const std::optional<int> microbatch = base::parse_index(rest);
       if (base::is_too_large_index(rest))
         return error(place, fmt::format("the micro-batch of '{}' is too large; {}", text, accepted_numbers));
-      if (!microbatch) return error(place, fmt::format("'{}' has no micro-batch, or no whole number for one; {}", text, accepted));
+      if (!microbatch)
+        return error(place, fmt::format("'{}' has no micro-batch, or no whole number for one; {}", text, accepted));
       action.microbatch = *microbatch;
     } else if (!rest.empty()) {
       return error(place, fmt::format("'{}' has a micro-batch, which {} cannot have; {}", text, name, accepted));
@@ -127,9 +130,10 @@ class ActionParser {
   /// Until 2024 B was the input gradient and BW the whole backward; since 2025 the input gradient is I and B the whole.
   Status settle_dialect() {
     if (whole_of_2024_ && input_gradient_)
-      return error(whole_of_2024_->place,
-                   fmt::format("{} is of the dialect of 2024, but {} in line {} is of 2025; one dialect a file is accepted",
-                               text_of(*whole_of_2024_), text_of(*input_gradient_), input_gradient_->place.line));
+      return error(
+          whole_of_2024_->place,
+          fmt::format("{} is of the dialect of 2024, but {} in line {} is of 2025; one dialect a file is accepted",
+                      text_of(*whole_of_2024_), text_of(*input_gradient_), input_gradient_->place.line));
     if (whole_of_2024_ || (weight_gradient_ && !input_gradient_)) {
       for (auto& rank : file_.ranks)
         for (Action& action : rank)
@@ -138,8 +142,9 @@ class ActionParser {
     } else if (!input_gradient_ && !newest_) {
       file_.dialect = "F and B only: the same in every dialect";
     } else {
-      file_.dialect = newest_ ? "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I, W, and B for both"
-                              : "the dialect is of 2025: I, W, and B for both";
+      file_.dialect = newest_
+                          ? "the dialect is the latest (2025, with OVERLAP_F_B or REDUCE_GRAD): I, W, and B for both"
+                          : "the dialect is of 2025: I, W, and B for both";
     }
     return {};
   }
@@ -155,7 +160,8 @@ class ActionParser {
 }  // namespace
 
 bool is_compute(Verb verb) {
-  return verb == Verb::forward || verb == Verb::whole_backward || verb == Verb::input_gradient || verb == Verb::weight_gradient;
+  return verb == Verb::forward || verb == Verb::whole_backward || verb == Verb::input_gradient ||
+         verb == Verb::weight_gradient;
 }
 
 std::string text_of(const Action& action) {
@@ -163,7 +169,9 @@ std::string text_of(const Action& action) {
   return fmt::format("{}{}{}", action.stage, action.name, action.microbatch);
 }
 
-Result<ActionFile> parse_pytorch_actions(std::string_view content, const std::string& path) { return ActionParser(path).run(content); }
+Result<ActionFile> parse_pytorch_actions(std::string_view content, const std::string& path) {
+  return ActionParser(path).run(content);
+}
 
 std::vector<DeviceId> ranks_of(const std::vector<DeviceId>& stage_devices) {
   std::vector<DeviceId> ranks;

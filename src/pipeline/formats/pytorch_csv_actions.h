@@ -56,7 +56,8 @@ void for_each_action(const ActionFile& file, Visit visit) {
 /// Reads the cells; the parts of an OVERLAP_F_B container become actions of their own, in their order.
 base::Result<ActionFile> parse_pytorch_actions(std::string_view content, const std::string& path);
 
-/// The problem of a file alone: a device a rank, ops of one tick (B of two), activation 1. That every op is there is not checked.
+/// The problem of a file alone: a device a rank, ops of one tick (B of two), activation 1. That every op is there is
+/// not checked.
 base::Result<Problem> infer_problem(const ActionFile& file, const std::string& path);
 
 /// A pipeline's devices in the order in which its stages first visit them: the ranks of its CSV.

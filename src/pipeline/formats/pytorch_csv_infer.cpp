@@ -20,7 +20,8 @@ Error error_at(const std::string& path, Failure failure, std::string message, Fi
   return {failure, path, place.line, place.column, std::move(message)};
 }
 
-/// The problem of a file alone: a device a rank, unit times. Only sizes and what is missing as a whole are checked here.
+/// The problem of a file alone: a device a rank, unit times. Only sizes and what is missing as a whole are checked
+/// here.
 class ProblemInference {
  public:
   ProblemInference(const ActionFile& file, const std::string& path) : file_(file), path_(path) {}
@@ -49,12 +50,13 @@ class ProblemInference {
       microbatches_ = std::max<std::int64_t>(microbatches_, action.microbatch + std::int64_t{1});
       split_ = split_ || action.verb == Verb::input_gradient || action.verb == Verb::weight_gradient;
     });
-    if (actions_ == 0) return error_at(path_, Failure::bad_input, "the file has no F, B, I or W; at least one forward is accepted");
+    if (actions_ == 0)
+      return error_at(path_, Failure::bad_input, "the file has no F, B, I or W; at least one forward is accepted");
     if (stage_count > actions_ || microbatches_ > actions_)
-      return error_at(
-          path_, Failure::invalid,
-          fmt::format("{} stages and {} micro-batches are named, but there are only {} ops", stage_count, microbatches_, actions_),
-          stage_count > actions_ ? last_stage : last_microbatch);
+      return error_at(path_, Failure::invalid,
+                      fmt::format("{} stages and {} micro-batches are named, but there are only {} ops", stage_count,
+                                  microbatches_, actions_),
+                      stage_count > actions_ ? last_stage : last_microbatch);
     std::vector<std::optional<DeviceId>> devices(static_cast<std::size_t>(stage_count));
     for_each_action(file_, [&](const Action& action) {
       if (!is_compute(action.verb)) return;
@@ -63,7 +65,8 @@ class ProblemInference {
     });
     for (std::size_t stage = 0; stage < devices.size(); ++stage) {
       if (!devices[stage])
-        return error_at(path_, Failure::invalid, fmt::format("stage {} has no ops, but stage {} has", stage, stage_count - 1), last_stage);
+        return error_at(path_, Failure::invalid,
+                        fmt::format("stage {} has no ops, but stage {} has", stage, stage_count - 1), last_stage);
       stage_devices_.push_back(*devices[stage]);
     }
     return {};
@@ -98,6 +101,8 @@ class ProblemInference {
 
 }  // namespace
 
-Result<Problem> infer_problem(const ActionFile& file, const std::string& path) { return ProblemInference(file, path).run(); }
+Result<Problem> infer_problem(const ActionFile& file, const std::string& path) {
+  return ProblemInference(file, path).run();
+}
 
 }  // namespace dovetail::pipeline

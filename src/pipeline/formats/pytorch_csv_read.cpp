@@ -52,7 +52,8 @@ class SlotTable {
       for (const Action& action : rank)
         if (action.verb != Verb::skipped) DOVETAIL_CHECK(place_action(action));
     for (int stage = 0; stage < model_.stages(); ++stage)
-      for (int microbatch = 0; microbatch < model_.microbatches; ++microbatch) DOVETAIL_CHECK(check_backward(stage, microbatch));
+      for (int microbatch = 0; microbatch < model_.microbatches; ++microbatch)
+        DOVETAIL_CHECK(check_backward(stage, microbatch));
     return {};
   }
 
@@ -70,26 +71,30 @@ class SlotTable {
  private:
   std::size_t microbatches() const { return static_cast<std::size_t>(model_.microbatches); }
   Slot& slot_of(const Action& action) {
-    return slots_[static_cast<std::size_t>(action.stage) * microbatches() + static_cast<std::size_t>(action.microbatch)];
+    return slots_[static_cast<std::size_t>(action.stage) * microbatches() +
+                  static_cast<std::size_t>(action.microbatch)];
   }
-  Error invalid(FilePlace place, std::string message) const { return error_at(path_, place, Failure::invalid, std::move(message)); }
+  Error invalid(FilePlace place, std::string message) const {
+    return error_at(path_, place, Failure::invalid, std::move(message));
+  }
 
   Status check_action(const Action& action) const {
     const std::string text = text_of(action);
     if (action.stage >= model_.stages())
-      return invalid(action.place, fmt::format("{}: there is no stage {}; model {} has {}, counted from 0", text, action.stage, model_.name,
-                                               model_.stages()));
+      return invalid(action.place, fmt::format("{}: there is no stage {}; model {} has {}, counted from 0", text,
+                                               action.stage, model_.name, model_.stages()));
     if (action.microbatch >= model_.microbatches)
-      return invalid(action.place, fmt::format("{}: there is no micro-batch {}; model {} has {}, counted from 0", text, action.microbatch,
-                                               model_.name, model_.microbatches));
+      return invalid(action.place, fmt::format("{}: there is no micro-batch {}; model {} has {}, counted from 0", text,
+                                               action.microbatch, model_.name, model_.microbatches));
     const int rank = stage_ranks_[static_cast<std::size_t>(action.stage)];
     if (action.rank != rank)
-      return invalid(action.place,
-                     fmt::format("{} is in row {}; stage {} is in row {}, counted from 0", text, action.rank, action.stage, rank));
+      return invalid(action.place, fmt::format("{} is in row {}; stage {} is in row {}, counted from 0", text,
+                                               action.rank, action.stage, rank));
     const bool half = action.verb == Verb::input_gradient || action.verb == Verb::weight_gradient;
     if (half && !model_.split())
       return invalid(action.place,
-                     fmt::format("{} is half of a split backward; model {} has no weight_gradient, only B is accepted", text, model_.name));
+                     fmt::format("{} is half of a split backward; model {} has no weight_gradient, only B is accepted",
+                                 text, model_.name));
     return {};
   }
 
@@ -97,15 +102,18 @@ class SlotTable {
   Status check_forwards() const {
     std::vector<std::int64_t> keys;
     for_each_action(file_, [&](const Action& action) {
-      if (action.verb == Verb::forward) keys.push_back(std::int64_t{action.stage} * model_.microbatches + action.microbatch);
+      if (action.verb == Verb::forward)
+        keys.push_back(std::int64_t{action.stage} * model_.microbatches + action.microbatch);
     });
     std::sort(keys.begin(), keys.end());
     keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
     const std::int64_t needed = std::int64_t{model_.stages()} * model_.microbatches;
     if (static_cast<std::int64_t>(keys.size()) == needed) return {};
     std::int64_t missing = 0;
-    while (missing < static_cast<std::int64_t>(keys.size()) && keys[static_cast<std::size_t>(missing)] == missing) ++missing;
-    return missing_op(static_cast<int>(missing / model_.microbatches), 'F', static_cast<int>(missing % model_.microbatches));
+    while (missing < static_cast<std::int64_t>(keys.size()) && keys[static_cast<std::size_t>(missing)] == missing)
+      ++missing;
+    return missing_op(static_cast<int>(missing / model_.microbatches), 'F',
+                      static_cast<int>(missing % model_.microbatches));
   }
 
   Error missing_op(int stage, char kind, int microbatch) const {
@@ -122,10 +130,12 @@ class SlotTable {
     const Action*& here = place_in(slot, action.verb);
     const Action* rival = here;
     if (action.verb == Verb::whole_backward && !rival) rival = slot.weight_gradient;
-    if (action.verb == Verb::weight_gradient && slot.backward && slot.backward->verb == Verb::whole_backward) rival = slot.backward;
+    if (action.verb == Verb::weight_gradient && slot.backward && slot.backward->verb == Verb::whole_backward)
+      rival = slot.backward;
     if (rival)
-      return invalid(action.place, fmt::format("{} comes again: {} in line {}, column {} did this work before", text_of(action),
-                                               text_of(*rival), rival->place.line, rival->place.column));
+      return invalid(action.place,
+                     fmt::format("{} comes again: {} in line {}, column {} did this work before", text_of(action),
+                                 text_of(*rival), rival->place.line, rival->place.column));
     here = &action;
     return {};
   }
@@ -169,7 +179,8 @@ class SlotTable {
 /// Checks the SENDs and RECVs of a file that has any.
 class CommunicationCheck {
  public:
-  CommunicationCheck(const SlotTable& slots, const std::string& path, const Model& model, const std::vector<int>& stage_ranks)
+  CommunicationCheck(const SlotTable& slots, const std::string& path, const Model& model,
+                     const std::vector<int>& stage_ranks)
       : slots_(slots), path_(path), model_(model), stage_ranks_(stage_ranks) {}
 
   Status run() const {
@@ -182,8 +193,8 @@ class CommunicationCheck {
                                      before ? before->send_forward : nullptr));
         DOVETAIL_CHECK(check_receive({stage, stage + 1, "RECV_B", "SEND_B"}, slot.receive_backward, slot.backward,
                                      after ? after->send_backward : nullptr));
-        DOVETAIL_CHECK(
-            check_send({stage, stage + 1, "SEND_F", "RECV_F"}, slot.send_forward, slot.forward, after ? after->receive_forward : nullptr));
+        DOVETAIL_CHECK(check_send({stage, stage + 1, "SEND_F", "RECV_F"}, slot.send_forward, slot.forward,
+                                  after ? after->receive_forward : nullptr));
         DOVETAIL_CHECK(check_send({stage, stage - 1, "SEND_B", "RECV_B"}, slot.send_backward, slot.backward,
                                   before ? before->receive_backward : nullptr));
       }
@@ -206,24 +217,29 @@ class CommunicationCheck {
   /// Whether messages run between the stages; an Error where there is one all the same.
   Result<bool> is_crossed(const End& end, const Action* message) const {
     const bool exists = end.other_stage >= 0 && end.other_stage < model_.stages();
-    const bool crossed =
-        exists && stage_ranks_[static_cast<std::size_t>(end.stage)] != stage_ranks_[static_cast<std::size_t>(end.other_stage)];
+    const bool crossed = exists && stage_ranks_[static_cast<std::size_t>(end.stage)] !=
+                                       stage_ranks_[static_cast<std::size_t>(end.other_stage)];
     if (crossed || !message) return crossed;
-    if (!exists) return invalid(*message, fmt::format("{}: there is no stage {} to exchange it with", text_of(*message), end.other_stage));
-    return invalid(*message, fmt::format("{}: stages {} and {} are on one rank, where none is accepted", text_of(*message), end.stage,
-                                         end.other_stage));
+    if (!exists)
+      return invalid(*message,
+                     fmt::format("{}: there is no stage {} to exchange it with", text_of(*message), end.other_stage));
+    return invalid(*message, fmt::format("{}: stages {} and {} are on one rank, where none is accepted",
+                                         text_of(*message), end.stage, end.other_stage));
   }
 
   Status check_receive(const End& end, const Action* receive, const Action* consumer, const Action* send) const {
     DOVETAIL_TRY(const bool crossed, is_crossed(end, receive));
     if (!crossed) return {};
     if (!receive)
-      return invalid(*consumer, fmt::format("{} has no {}{}{} before it", text_of(*consumer), end.stage, end.name, consumer->microbatch));
+      return invalid(*consumer, fmt::format("{} has no {}{}{} before it", text_of(*consumer), end.stage, end.name,
+                                            consumer->microbatch));
     if (!send)
-      return invalid(*receive, fmt::format("{} has no {}{}{} on rank {}", text_of(*receive), end.other_stage, end.other_name,
-                                           receive->microbatch, stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
+      return invalid(*receive,
+                     fmt::format("{} has no {}{}{} on rank {}", text_of(*receive), end.other_stage, end.other_name,
+                                 receive->microbatch, stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
     if (receive->position > consumer->position)
-      return invalid(*receive, fmt::format("{} stands after {}, which needs it", text_of(*receive), text_of(*consumer)));
+      return invalid(*receive,
+                     fmt::format("{} stands after {}, which needs it", text_of(*receive), text_of(*consumer)));
     return {};
   }
 
@@ -231,8 +247,8 @@ class CommunicationCheck {
     DOVETAIL_TRY(const bool crossed, is_crossed(end, send));
     if (!crossed || !send) return {};
     if (!receive)
-      return invalid(*send, fmt::format("{} has no {}{}{} on rank {}", text_of(*send), end.other_stage, end.other_name, send->microbatch,
-                                        stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
+      return invalid(*send, fmt::format("{} has no {}{}{} on rank {}", text_of(*send), end.other_stage, end.other_name,
+                                        send->microbatch, stage_ranks_[static_cast<std::size_t>(end.other_stage)]));
     if (send->position < producer->position)
       return invalid(*send, fmt::format("{} stands before {}, which makes it", text_of(*send), text_of(*producer)));
     return {};
@@ -280,8 +296,8 @@ OpId op_of(const Action& action, const MicrobatchOps& ops) {
 }
 
 /// Times the actions of a complete file by earliest starts.
-Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const std::vector<DeviceId>& ranks, const std::string& path,
-                        ScheduleFile& file) {
+Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const std::vector<DeviceId>& ranks,
+                        const std::string& path, ScheduleFile& file) {
   const Problem& problem = file.schedule.problem;
   const Lowering lowering = lower(problem, slots.whole_backwards());
   Order order;
@@ -305,7 +321,8 @@ Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const
     const auto position = static_cast<std::size_t>(std::find(row.begin(), row.end(), stuck) - row.begin());
     return error_at(path, file.places[lowering.graph.device[stuck.index()].index()][position], Failure::invalid,
                     fmt::format("the order deadlocks: {} never starts, because it waits for {}, which never ends",
-                                short_name(lowering.graph.labels[stuck.index()]), short_name(lowering.graph.labels[blocker.index()])));
+                                short_name(lowering.graph.labels[stuck.index()]),
+                                short_name(lowering.graph.labels[blocker.index()])));
   }
   for (const auto& row : order.devices) {
     auto& ops = file.schedule.devices.emplace_back();
@@ -320,9 +337,11 @@ Status schedule_actions(const ActionFile& actions, const SlotTable& slots, const
 Status check_expressible(const Problem& problem) {
   if (pipelines_of(problem).size() != 1)
     return base::bad_input(
-        fmt::format("a PyTorch CSV is of one pipeline; the problem has {}, and one with one is accepted", pipelines_of(problem).size()));
+        fmt::format("a PyTorch CSV is of one pipeline; the problem has {}, and one with one is accepted",
+                    pipelines_of(problem).size()));
   if (const auto other = find_other_ops(problem, pass_kinds))
-    return base::bad_input(fmt::format("{}, which a PyTorch CSV cannot have; a problem without them is accepted", *other));
+    return base::bad_input(
+        fmt::format("{}, which a PyTorch CSV cannot have; a problem without them is accepted", *other));
   return {};
 }
 
@@ -345,7 +364,8 @@ std::vector<int> ranks_of_stages(const Model& model, const std::vector<DeviceId>
 std::string inference_note(const Problem& problem) {
   const Model& model = problem.models.front();
   return fmt::format(
-      "the problem was inferred from the file: {} stages on {} ranks, {} micro-batches, F{} lasting one tick, B two, activation 1",
+      "the problem was inferred from the file: {} stages on {} ranks, {} micro-batches, F{} lasting one tick, B two, "
+      "activation 1",
       model.stages(), problem.devices, model.microbatches, model.split() ? ", I and W" : "");
 }
 
@@ -368,8 +388,9 @@ Result<ScheduleFile> parse_pytorch_csv(std::string_view content, const std::stri
   SlotTable slots(actions, path, model, stage_ranks);
   DOVETAIL_CHECK(slots.fill());
   bool communicates = false;
-  for_each_action(actions,
-                  [&](const Action& action) { communicates = communicates || (action.verb != Verb::skipped && !is_compute(action.verb)); });
+  for_each_action(actions, [&](const Action& action) {
+    communicates = communicates || (action.verb != Verb::skipped && !is_compute(action.verb));
+  });
   if (communicates) DOVETAIL_CHECK(CommunicationCheck(slots, path, model, stage_ranks).run());
   DOVETAIL_CHECK(schedule_actions(actions, slots, ranks, path, file));
   return file;

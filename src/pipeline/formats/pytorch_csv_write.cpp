@@ -85,7 +85,8 @@ std::string make_suffix(const std::string& model, ReplicaId replica, std::set<st
 
 base::Result<std::vector<CsvFile>> schedule_to_pytorch_csv(const Schedule& schedule, CsvActions actions) {
   if (const auto other = find_other_ops(schedule.problem, pass_kinds))
-    return base::bad_input(fmt::format("a PyTorch CSV cannot hold this schedule: {}; a dovetail/schedule@1 file can", *other));
+    return base::bad_input(
+        fmt::format("a PyTorch CSV cannot hold this schedule: {}; a dovetail/schedule@1 file can", *other));
   const std::vector<Pipeline> pipelines = pipelines_of(schedule.problem);
   std::vector<CsvFile> files;
   std::set<std::string> used;

@@ -24,12 +24,13 @@ using base::Status;
 
 /// What the values of a row are, in the order in which they are written.
 enum Column : std::size_t { op, model, replica, stage, microbatch, start, end, column_count };
-constexpr std::array<std::string_view, column_count> quoted_columns = {"`op`",         "`model`", "`replica`", "`stage`",
-                                                                       "`microbatch`", "`start`", "`end`"};
+constexpr std::array<std::string_view, column_count> quoted_columns = {
+    "`op`", "`model`", "`replica`", "`stage`", "`microbatch`", "`start`", "`end`"};
 using ColumnPlaces = std::array<std::size_t, column_count>;  ///< [column] its place in a row
 
 Result<Ticks> read_time(const Node& node, std::string_view what, TimeUnit unit) {
-  if (!node.is_number()) return node.error(fmt::format("{} is {}; accepted: a time in {}", what, node.describe(), base::name_of(unit)));
+  if (!node.is_number())
+    return node.error(fmt::format("{} is {}; accepted: a time in {}", what, node.describe(), base::name_of(unit)));
   const Result<Ticks> time = base::parse_time(node.text(), unit, base::FineDigits::refuse, max_sum);
   if (!time.ok()) return node.error(fmt::format("{}: {} {}", what, node.describe(), time.error().message));
   return *time;
@@ -52,8 +53,8 @@ Result<std::uint64_t> read_seed(const Node& node) {
   const std::string_view text = node.is_number() ? node.text() : std::string_view();
   const auto [rest, code] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (text.empty() || code != std::errc() || rest != text.data() + text.size()) {
-    return node.error(
-        fmt::format("`seed` is {}; accepted: a whole number from 0 to {}", node.describe(), std::numeric_limits<std::uint64_t>::max()));
+    return node.error(fmt::format("`seed` is {}; accepted: a whole number from 0 to {}", node.describe(),
+                                  std::numeric_limits<std::uint64_t>::max()));
   }
   return seed;
 }
@@ -65,8 +66,8 @@ Result<Problem> read_own_problem(const Node& root) {
   DOVETAIL_TRY(Problem problem, read_problem(problem_node));
   DOVETAIL_TRY(const Node unit, base::require(root, "the schedule", "time_unit"));
   if (!unit.is_string() || unit.text() != base::name_of(problem.time_unit)) {
-    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {}, the one of its problem", unit.describe(),
-                                  quote(base::name_of(problem.time_unit))));
+    return unit.error(fmt::format("`time_unit` of the schedule is {}; accepted: {}, the one of its problem",
+                                  unit.describe(), quote(base::name_of(problem.time_unit))));
   }
   return problem;
 }
@@ -76,14 +77,15 @@ Result<ColumnPlaces> read_columns(const Node& root) {
   const std::string accepted = fmt::format("accepted: {}, each once, in any order", fmt::join(quoted_columns, ", "));
   if (!columns.is_list() || columns.size() != column_count) {
     return columns.error(
-        fmt::format("`columns` is {}; {}", columns.is_list() ? fmt::format("a list of {}", columns.size()) : columns.describe(), accepted));
+        fmt::format("`columns` is {}; {}",
+                    columns.is_list() ? fmt::format("a list of {}", columns.size()) : columns.describe(), accepted));
   }
   ColumnPlaces places;
   places.fill(column_count);
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const Node name = columns.item(i);
-    const auto found =
-        name.is_string() ? std::find(quoted_columns.begin(), quoted_columns.end(), quote(name.text())) : quoted_columns.end();
+    const auto found = name.is_string() ? std::find(quoted_columns.begin(), quoted_columns.end(), quote(name.text()))
+                                        : quoted_columns.end();
     if (found == quoted_columns.end()) return name.error(fmt::format("a column is {}; {}", name.describe(), accepted));
     std::size_t& place = places[static_cast<std::size_t>(found - quoted_columns.begin())];
     if (place != column_count) return name.error(fmt::format("two columns are {}; {}", quote(name.text()), accepted));
@@ -100,7 +102,8 @@ class RowReader {
   Result<ScheduledOp> read(const Node& row) const {
     if (!row.is_list() || row.size() != column_count) {
       return row.error(fmt::format("an op is {}; accepted: a list of {} values, one per column",
-                                   row.is_list() ? fmt::format("a list of {}", row.size()) : row.describe(), std::size_t{column_count}));
+                                   row.is_list() ? fmt::format("a list of {}", row.size()) : row.describe(),
+                                   std::size_t{column_count}));
     }
     ScheduledOp scheduled;
     OpLabel& label = scheduled.label;
@@ -113,8 +116,8 @@ class RowReader {
     DOVETAIL_TRY(scheduled.end, read_time(cell(row, Column::end), quoted_columns[Column::end], unit_));
     if (scheduled.end < scheduled.start) {
       return cell(row, Column::end)
-          .error(fmt::format("`end` {} is before `start` {}; accepted: the same or later", cell(row, Column::end).text(),
-                             cell(row, Column::start).text()));
+          .error(fmt::format("`end` {} is before `start` {}; accepted: the same or later",
+                             cell(row, Column::end).text(), cell(row, Column::start).text()));
     }
     return scheduled;
   }
@@ -129,8 +132,8 @@ class RowReader {
   }
 
   Result<std::int32_t> read_index(const Node& row, Column column) const {
-    DOVETAIL_TRY(const std::int64_t index,
-                 base::read_whole(cell(row, column), quoted_columns[column], 0, std::numeric_limits<std::int32_t>::max()));
+    DOVETAIL_TRY(const std::int64_t index, base::read_whole(cell(row, column), quoted_columns[column], 0,
+                                                            std::numeric_limits<std::int32_t>::max()));
     return static_cast<std::int32_t>(index);
   }
 
@@ -144,8 +147,9 @@ Status read_devices(const Node& root, ScheduleFile& file) {
   DOVETAIL_TRY(const Node devices, base::require(root, "the schedule", "devices"));
   const auto count = static_cast<std::size_t>(problem.devices);
   if (!devices.is_list() || devices.size() != count) {
-    return devices.error(fmt::format("`devices` of the schedule is {}; accepted: a list of {} lists of ops, one per device of the problem",
-                                     devices.is_list() ? fmt::format("a list of {}", devices.size()) : devices.describe(), count));
+    return devices.error(fmt::format(
+        "`devices` of the schedule is {}; accepted: a list of {} lists of ops, one per device of the problem",
+        devices.is_list() ? fmt::format("a list of {}", devices.size()) : devices.describe(), count));
   }
   const RowReader reader(problem.time_unit, columns);
   file.schedule.devices.resize(count);
@@ -154,7 +158,8 @@ Status read_devices(const Node& root, ScheduleFile& file) {
   for (std::size_t device = 0; device < count; ++device) {
     const Node rows = devices.item(device);
     if (!rows.is_list())
-      return rows.error(fmt::format("device {} of the schedule is {}; accepted: a list of ops", device, rows.describe()));
+      return rows.error(
+          fmt::format("device {} of the schedule is {}; accepted: a list of ops", device, rows.describe()));
     file.device_places.push_back(place_of(rows));
     file.schedule.devices[device].reserve(rows.size());
     file.places[device].reserve(rows.size());
@@ -212,7 +217,8 @@ Status read_optimal(const Node& node, Claims& claims) {
 
 Result<StoppedBy> read_stopped_by(const Node& node) {
   const std::optional<StoppedBy> named = node.is_string() ? stopped_by_named(node.text()) : std::nullopt;
-  if (!named) return node.error(fmt::format("`stopped_by` is {}; accepted: bound, iterations, time, interrupt", node.describe()));
+  if (!named)
+    return node.error(fmt::format("`stopped_by` is {}; accepted: bound, iterations, time, interrupt", node.describe()));
   return *named;
 }
 
@@ -246,7 +252,8 @@ FilePlace place_of(const ScheduleFile& file, const Violation& violation) {
   if (!violation.device) return file.devices_place;
   if (violation.row) return file.places.at(*violation.device).at(*violation.row);
   // A problem given apart may have more devices than the file.
-  const bool known = *violation.device < file.device_places.size() && file.device_places[*violation.device] != FilePlace();
+  const bool known =
+      *violation.device < file.device_places.size() && file.device_places[*violation.device] != FilePlace();
   return known ? file.device_places[*violation.device] : file.devices_place;
 }
 
@@ -255,8 +262,8 @@ Result<ScheduleFile> parse_schedule(std::string_view content, const std::string&
   const Node root = document.root();
   DOVETAIL_CHECK(base::require_format(root, "the schedule", schedule_format));
   DOVETAIL_CHECK(base::check_keys(root, "the schedule",
-                                  {"format", "time_unit", "problem", "makespan", "peak_activation", "bounds", "optimal", "solver",
-                                   "stopped_by", "columns", "devices"}));
+                                  {"format", "time_unit", "problem", "makespan", "peak_activation", "bounds", "optimal",
+                                   "solver", "stopped_by", "columns", "devices"}));
   ScheduleFile file;
   DOVETAIL_TRY(file.schedule.problem, read_own_problem(root));
   DOVETAIL_CHECK(read_claims(root, file));

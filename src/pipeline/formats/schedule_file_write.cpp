@@ -47,18 +47,20 @@ std::string claims_text(const Claims& claims, TimeUnit unit) {
 void append_op(std::string& text, const ScheduledOp& scheduled, TimeUnit unit) {
   const OpLabel& label = scheduled.label;
   fmt::format_to(std::back_inserter(text), "[\"{}\", {}, {}, {}, {}, {}, {}]", letter_of(label.kind), label.model.value,
-                 label.replica.value, label.stage.value, label.microbatch.value, base::format_time(scheduled.start, unit),
-                 base::format_time(scheduled.end, unit));
+                 label.replica.value, label.stage.value, label.microbatch.value,
+                 base::format_time(scheduled.start, unit), base::format_time(scheduled.end, unit));
 }
 
 }  // namespace
 
 std::string schedule_to_json(const Schedule& schedule) {
   const TimeUnit unit = schedule.problem.time_unit;
-  std::string text = fmt::format("{{\"format\": \"{}\", \"time_unit\": \"{}\",\n \"problem\": {},\n", schedule_format, base::name_of(unit),
-                                 problem_to_json(schedule.problem, 1));
-  if (const std::string claims = claims_text(schedule.claims, unit); !claims.empty()) text += fmt::format(" {},\n", claims);
-  text += " \"columns\": [\"op\", \"model\", \"replica\", \"stage\", \"microbatch\", \"start\", \"end\"],\n \"devices\": [";
+  std::string text = fmt::format("{{\"format\": \"{}\", \"time_unit\": \"{}\",\n \"problem\": {},\n", schedule_format,
+                                 base::name_of(unit), problem_to_json(schedule.problem, 1));
+  if (const std::string claims = claims_text(schedule.claims, unit); !claims.empty())
+    text += fmt::format(" {},\n", claims);
+  text +=
+      " \"columns\": [\"op\", \"model\", \"replica\", \"stage\", \"microbatch\", \"start\", \"end\"],\n \"devices\": [";
   std::string_view device_separator = "\n  [";
   for (const auto& device : schedule.devices) {
     text += std::exchange(device_separator, ",\n  [");

@@ -31,7 +31,9 @@ struct Degrees {
   std::int64_t gpus() const { return data * pipeline * tensor; }
 };
 
-Degrees degrees_of(const ModelLayout& layout) { return {layout.data_parallel, layout.pipeline_parallel, layout.tensor_parallel}; }
+Degrees degrees_of(const ModelLayout& layout) {
+  return {layout.data_parallel, layout.pipeline_parallel, layout.tensor_parallel};
+}
 
 /// The conditions of the transformation, in the order in which they are checked.
 enum class Condition { equal_gpus, whole_ratio, divided_stages };
@@ -63,15 +65,18 @@ struct Suggestion {
   std::int64_t distance = 0;
 };
 
-/// Orders layouts as the sum of |log2 ratio| of their degrees does: the ratios' product is the product of the larger degrees by that of
-/// the smaller, and the two products multiplied are the GPUs of one model times those of the other, whichever model changes.
+/// Orders layouts as the sum of |log2 ratio| of their degrees does: the ratios' product is the product of the larger
+/// degrees by that of the smaller, and the two products multiplied are the GPUs of one model times those of the other,
+/// whichever model changes.
 std::int64_t distance_between(const Degrees& a, const Degrees& b) {
   return std::max(a.data, b.data) * std::max(a.pipeline, b.pipeline) * std::max(a.tensor, b.tensor);
 }
 
 /// A model that splits its tensors by a power of two, as GPUs in a node come, is not told to split them otherwise.
 bool is_usual(std::int64_t tensor, std::int64_t current_tensor) {
-  const auto is_power_of_two = [](std::int64_t number) { return std::has_single_bit(static_cast<std::uint64_t>(number)); };
+  const auto is_power_of_two = [](std::int64_t number) {
+    return std::has_single_bit(static_cast<std::uint64_t>(number));
+  };
   return is_power_of_two(tensor) || !is_power_of_two(current_tensor);
 }
 
@@ -106,17 +111,18 @@ std::string describe_failure(Condition condition, const ModelLayout& first, cons
   const ModelLayout& narrower = first.tensor_parallel >= second.tensor_parallel ? second : first;
   switch (condition) {
     case Condition::equal_gpus:
-      return fmt::format("dp x pp x tp must be the same for both models: {} has {}, {} has {}", first.name, product_text(degrees_of(first)),
-                         second.name, product_text(degrees_of(second)));
+      return fmt::format("dp x pp x tp must be the same for both models: {} has {}, {} has {}", first.name,
+                         product_text(degrees_of(first)), second.name, product_text(degrees_of(second)));
     case Condition::whole_ratio:
-      return fmt::format("the larger tp must be a multiple of the smaller: {} has {}, {} has {}", wider.name, wider.tensor_parallel,
-                         narrower.name, narrower.tensor_parallel);
+      return fmt::format("the larger tp must be a multiple of the smaller: {} has {}, {} has {}", wider.name,
+                         wider.tensor_parallel, narrower.name, narrower.tensor_parallel);
     case Condition::divided_stages:
       break;
   }
-  return fmt::format("s = {} / {} = {}, larger tp by smaller, must divide the pp of the model with the smaller tp: {} has pp {}",
-                     wider.tensor_parallel, narrower.tensor_parallel, wider.tensor_parallel / narrower.tensor_parallel, narrower.name,
-                     narrower.pipeline_parallel);
+  return fmt::format(
+      "s = {} / {} = {}, larger tp by smaller, must divide the pp of the model with the smaller tp: {} has pp {}",
+      wider.tensor_parallel, narrower.tensor_parallel, wider.tensor_parallel / narrower.tensor_parallel, narrower.name,
+      narrower.pipeline_parallel);
 }
 
 Status check_conditions(const ModelLayout& first, const ModelLayout& second) {
@@ -124,37 +130,40 @@ Status check_conditions(const ModelLayout& first, const ModelLayout& second) {
   if (!failed) return {};
   std::vector<std::string> texts;
   for (const Suggestion& suggestion : find_suggestions({degrees_of(first), degrees_of(second)}))
-    texts.push_back(fmt::format("{} with dp {}, pp {}, tp {}", suggestion.model == 0 ? first.name : second.name, suggestion.degrees.data,
-                                suggestion.degrees.pipeline, suggestion.degrees.tensor));
-  return base::bad_input(
-      fmt::format("{}; the nearest layouts that work: {}", describe_failure(*failed, first, second), fmt::join(texts, "; or ")));
+    texts.push_back(fmt::format("{} with dp {}, pp {}, tp {}", suggestion.model == 0 ? first.name : second.name,
+                                suggestion.degrees.data, suggestion.degrees.pipeline, suggestion.degrees.tensor));
+  return base::bad_input(fmt::format("{}; the nearest layouts that work: {}", describe_failure(*failed, first, second),
+                                     fmt::join(texts, "; or ")));
 }
 
 Status check_layout(const ModelLayout& layout) {
   if (layout.name.empty()) return base::bad_input("a model has no name; a name for each is accepted");
   for (const auto& [degree, what] :
-       {std::pair(layout.data_parallel, "dp"), std::pair(layout.pipeline_parallel, "pp"), std::pair(layout.tensor_parallel, "tp"),
-        std::pair(layout.microbatches, "the number of micro-batches")})
+       {std::pair(layout.data_parallel, "dp"), std::pair(layout.pipeline_parallel, "pp"),
+        std::pair(layout.tensor_parallel, "tp"), std::pair(layout.microbatches, "the number of micro-batches")})
     if (degree < 1 || degree > max_device_count)
-      return base::bad_input(fmt::format("{} of {} is {}; 1 to {} are accepted", what, layout.name, degree, max_device_count));
+      return base::bad_input(
+          fmt::format("{} of {} is {}; 1 to {} are accepted", what, layout.name, degree, max_device_count));
   if (degrees_of(layout).gpus() > max_gpu_count)
-    return base::bad_input(
-        fmt::format("{} has dp x pp x tp = {}; up to {} are accepted", layout.name, product_text(degrees_of(layout)), max_gpu_count));
+    return base::bad_input(fmt::format("{} has dp x pp x tp = {}; up to {} are accepted", layout.name,
+                                       product_text(degrees_of(layout)), max_gpu_count));
   const auto stages = static_cast<std::size_t>(layout.pipeline_parallel);
   if (layout.forward.size() != stages || layout.backward.size() != stages || layout.activation.size() != stages)
-    return base::bad_input(fmt::format("{} needs forward, backward and activation for each of its {} stages; it has {}, {} and {}",
-                                       layout.name, stages, layout.forward.size(), layout.backward.size(), layout.activation.size()));
+    return base::bad_input(
+        fmt::format("{} needs forward, backward and activation for each of its {} stages; it has {}, {} and {}",
+                    layout.name, stages, layout.forward.size(), layout.backward.size(), layout.activation.size()));
   for (std::size_t stage = 0; stage < stages; ++stage)
     for (const Ticks time : {layout.forward[stage], layout.backward[stage]})
       if (time < Ticks(1) || time > Ticks(base::max_time))
         return base::bad_input(
-            fmt::format("forward or backward of stage {} of {} is less than one tick, or more than {}; what lies between is accepted",
+            fmt::format("forward or backward of stage {} of {} is less than one tick, or more than {}; what lies "
+                        "between is accepted",
                         stage, layout.name, base::max_time));
   return {};
 }
 
-/// The model with every `merged` stages in a row as one: they run one after the other, on devices of their own. What adds up to more
-/// than a problem accepts stays just beyond it, for find_fault to see.
+/// The model with every `merged` stages in a row as one: they run one after the other, on devices of their own. What
+/// adds up to more than a problem accepts stays just beyond it, for find_fault to see.
 Model merge_stages(const ModelLayout& layout, int merged) {
   Model model;
   model.name = layout.name;
@@ -189,26 +198,31 @@ void place_copies(Model& model, int copies, bool upwards) {
   }
 }
 
-std::string plural(std::int64_t count, std::string_view noun) { return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s"); }
+std::string plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
 
 void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayouts& fused) {
   const int gpus = std::max(first.tensor_parallel, second.tensor_parallel);
   if (fused.merged_stages > 1)
     fused.notes.push_back(
-        fmt::format("a stage of {} here is {} of its own in a row: within a merged op each of these sub-stages is busy 1/{} of the time",
+        fmt::format("a stage of {} here is {} of its own in a row: within a merged op each of these sub-stages is busy "
+                    "1/{} of the time",
                     fused.merged_model == 0 ? first.name : second.name, fused.merged_stages, fused.merged_stages));
-  fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"), first.name,
-                                    plural(fused.copies[1], "pipeline"), second.name, plural(fused.problem.devices, "device"),
-                                    plural(gpus, "GPU")));
-  fused.notes.push_back(fused.groups == 1 ? "this is the only such group"
-                                          : fmt::format("{} such groups run side by side, each with the same schedule", fused.groups));
+  fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"),
+                                    first.name, plural(fused.copies[1], "pipeline"), second.name,
+                                    plural(fused.problem.devices, "device"), plural(gpus, "GPU")));
+  fused.notes.push_back(
+      fused.groups == 1 ? "this is the only such group"
+                        : fmt::format("{} such groups run side by side, each with the same schedule", fused.groups));
   const std::int64_t first_total = std::int64_t{fused.copies[0]} * first.microbatches;
   const std::int64_t second_total = std::int64_t{fused.copies[1]} * second.microbatches;
   if (first_total != second_total)
-    fused.warnings.push_back(fmt::format(
-        "{} has {} x {} = {} micro-batches a group and {} has {} x {} = {}: with one batch for both, their "
-        "micro-batches are of different size",
-        first.name, fused.copies[0], first.microbatches, first_total, second.name, fused.copies[1], second.microbatches, second_total));
+    fused.warnings.push_back(
+        fmt::format("{} has {} x {} = {} micro-batches a group and {} has {} x {} = {}: with one batch for both, their "
+                    "micro-batches are of different size",
+                    first.name, fused.copies[0], first.microbatches, first_total, second.name, fused.copies[1],
+                    second.microbatches, second_total));
 }
 
 }  // namespace
@@ -220,7 +234,8 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   FusedLayouts fused;
   const bool merges_first = first.tensor_parallel < second.tensor_parallel;
   fused.merged_model = merges_first ? 0 : 1;
-  fused.merged_stages = merges_first ? second.tensor_parallel / first.tensor_parallel : first.tensor_parallel / second.tensor_parallel;
+  fused.merged_stages =
+      merges_first ? second.tensor_parallel / first.tensor_parallel : first.tensor_parallel / second.tensor_parallel;
   Model down = merge_stages(first, merges_first ? fused.merged_stages : 1);
   Model up = merge_stages(second, merges_first ? 1 : fused.merged_stages);
   const int common = std::gcd(down.stages(), up.stages());
@@ -231,14 +246,16 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   DOVETAIL_ASSERT(fused.groups == second.data_parallel / fused.copies[1]);
   const std::int64_t devices = std::int64_t{fused.copies[0]} * down.stages();
   if (devices > max_device_count)
-    return base::bad_input(fmt::format("a fused group has {} devices; up to {} are accepted", devices, max_device_count));
+    return base::bad_input(
+        fmt::format("a fused group has {} devices; up to {} are accepted", devices, max_device_count));
   place_copies(down, fused.copies[0], false);
   place_copies(up, fused.copies[1], true);
   fused.problem.time_unit = unit;
   fused.problem.devices = static_cast<int>(devices);
   fused.problem.resident.resize(static_cast<std::size_t>(devices));
   fused.problem.models = {std::move(down), std::move(up)};
-  if (const auto fault = find_fault(fused.problem)) return base::bad_input("the layouts make no sound problem: " + *fault);
+  if (const auto fault = find_fault(fused.problem))
+    return base::bad_input("the layouts make no sound problem: " + *fault);
   add_remarks(first, second, fused);
   return fused;
 }

@@ -40,7 +40,8 @@ struct FlexFusionFacts {
   PublishedFacts published;
 };
 
-// Parameters and results from the FlexFusion repository (Apache-2.0): parallel_driver.cc, get-lower-bound.py and results/.
+// Parameters and results from the FlexFusion repository (Apache-2.0): parallel_driver.cc, get-lower-bound.py and
+// results/.
 constexpr std::array<FlexFusionFacts, 12> flexfusion{{
     {"exp0", {"33B", 1, 8, 32, 5, 195}, {"13B", 2, 4, 16, 4, 200}, {708, 708, 2145, 1970, 741, 4290, 813, 1560}},
     {"exp1", {"33B", 1, 8, 16, 5, 195}, {"13B", 2, 4, 8, 4, 200}, {372, 372, 1575, -1, 425, 3330, 477, 1560}},
@@ -110,11 +111,12 @@ PublishedResult make_published(const PublishedFacts& facts) {
 /// "33B on 8 stages x 32 micro-batches", "2 x 13B on 4 stages x 16".
 std::string summarize(const ModelFacts& large, const ModelFacts& small) {
   const std::string copies = small.replicas > 1 ? fmt::format("{} x ", small.replicas) : "";
-  return fmt::format("{} on {} stages x {} micro-batches, {}{} on {} stages x {}", large.name, large.stages, large.microbatches, copies,
-                     small.name, small.stages, small.microbatches);
+  return fmt::format("{} on {} stages x {} micro-batches, {}{} on {} stages x {}", large.name, large.stages,
+                     large.microbatches, copies, small.name, small.stages, small.microbatches);
 }
 
-Instance make_instance(std::string name, const ModelFacts& large, const ModelFacts& small, std::optional<PublishedResult> published) {
+Instance make_instance(std::string name, const ModelFacts& large, const ModelFacts& small,
+                       std::optional<PublishedResult> published) {
   const InstanceGroup group = published ? InstanceGroup::published : InstanceGroup::scale;
   return {std::move(name), summarize(large, small), make_problem(large, small), std::move(published), group};
 }
@@ -139,14 +141,14 @@ std::vector<Instance> make_instances() {
 }  // namespace
 
 std::string_view name_of(InstanceGroup group) {
-  constexpr std::array<std::string_view, instance_groups.size()> names{"published", "scale",          "three-models", "uneven-stages",
-                                                                       "transfer",  "split-backward", "minibatches",  "capacity"};
+  constexpr std::array<std::string_view, instance_groups.size()> names{
+      "published", "scale", "three-models", "uneven-stages", "transfer", "split-backward", "minibatches", "capacity"};
   return names[static_cast<std::size_t>(group)];
 }
 
 std::optional<InstanceGroup> instance_group_named(std::string_view name) {
-  const auto found =
-      std::find_if(instance_groups.begin(), instance_groups.end(), [name](InstanceGroup group) { return name_of(group) == name; });
+  const auto found = std::find_if(instance_groups.begin(), instance_groups.end(),
+                                  [name](InstanceGroup group) { return name_of(group) == name; });
   return found == instance_groups.end() ? std::nullopt : std::optional(*found);
 }
 
@@ -156,8 +158,8 @@ const std::vector<Instance>& instances() {
 }
 
 const Instance* find_instance(std::string_view name) {
-  const auto found =
-      std::find_if(instances().begin(), instances().end(), [name](const Instance& instance) { return instance.name == name; });
+  const auto found = std::find_if(instances().begin(), instances().end(),
+                                  [name](const Instance& instance) { return instance.name == name; });
   return found == instances().end() ? nullptr : &*found;
 }
 

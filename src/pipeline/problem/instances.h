@@ -1,4 +1,5 @@
-// The bundled problems: the twelve of FlexFusion, with their published results, two large ones, and thirty of more general kinds.
+// The bundled problems: the twelve of FlexFusion, with their published results, two large ones, and thirty of more
+// general kinds.
 #pragma once
 
 #include <array>
@@ -36,9 +37,9 @@ enum class InstanceGroup {
 };
 
 /// All groups, in order.
-inline constexpr std::array instance_groups{InstanceGroup::published,     InstanceGroup::scale,    InstanceGroup::three_models,
-                                            InstanceGroup::uneven_stages, InstanceGroup::transfer, InstanceGroup::split_backward,
-                                            InstanceGroup::minibatches,   InstanceGroup::capacity};
+inline constexpr std::array instance_groups{
+    InstanceGroup::published, InstanceGroup::scale,          InstanceGroup::three_models, InstanceGroup::uneven_stages,
+    InstanceGroup::transfer,  InstanceGroup::split_backward, InstanceGroup::minibatches,  InstanceGroup::capacity};
 
 /// "published", "scale", "three-models", ...; from the third on the names of its instances are this and a number.
 std::string_view name_of(InstanceGroup group);

@@ -1,4 +1,5 @@
-// The kinds of ops and their traits: what any code asks of a kind. The lowering and the validator say what it waits for.
+// The kinds of ops and their traits: what any code asks of a kind. The lowering and the validator say what it waits
+// for.
 #pragma once
 
 #include <array>
@@ -34,7 +35,8 @@ struct OpTraits {
   std::string_view full_name{};  ///< where it stands alone: "optimizer step" for "step"
   OpPhase phase = OpPhase::forward;
   BackwardPart backward = BackwardPart::none;
-  bool per_minibatch = false;  ///< one for each mini-batch (OpLabel::microbatch is its number), not for each micro-batch
+  bool per_minibatch =
+      false;  ///< one for each mini-batch (OpLabel::microbatch is its number), not for each micro-batch
   OutputTo output = OutputTo::nowhere;
   std::vector<Ticks> Model::* duration = nullptr;  ///< [stage]; a whole backward lasts as long as both halves
   bool (Model::*occurs)() const = nullptr;         ///< whether a model has such ops; null: each has

@@ -12,7 +12,8 @@ namespace dovetail::pipeline {
 namespace {
 
 bool all_in(const std::vector<Ticks>& times, std::int64_t least) {
-  return std::all_of(times.begin(), times.end(), [least](Ticks time) { return time.count() >= least && time.count() <= base::max_time; });
+  return std::all_of(times.begin(), times.end(),
+                     [least](Ticks time) { return time.count() >= least && time.count() <= base::max_time; });
 }
 
 bool all_in_range(const std::vector<Memory>& amounts) {
@@ -28,12 +29,14 @@ std::optional<std::string> find_size_fault(const Model& model, int devices) {
   for (const auto& replica : model.replicas) {
     if (replica.size() != stages) return "has a replica whose number of devices is not its number of stages";
     for (const DeviceId device : replica)
-      if (device.value < 0 || device.value >= devices) return fmt::format("has a stage on device {}, which does not exist", device.value);
+      if (device.value < 0 || device.value >= devices)
+        return fmt::format("has a stage on device {}, which does not exist", device.value);
   }
   const auto per_stage = [stages](std::size_t size) { return size == stages; };
   if (!per_stage(model.backward.size()) || !per_stage(model.activation.size()) || !per_stage(model.step.size()))
     return "needs backward, activation and step for each stage";
-  if (model.weight_gradient.size() != model.weight_activation.size() || (model.split() && !per_stage(model.weight_gradient.size())))
+  if (model.weight_gradient.size() != model.weight_activation.size() ||
+      (model.split() && !per_stage(model.weight_gradient.size())))
     return "needs weight_gradient and weight_activation for each stage, or neither";
   if (model.transfer_forward.size() != stages - 1 || model.transfer_backward.size() != stages - 1)
     return "needs a transfer for each boundary between stages";
@@ -45,9 +48,11 @@ std::optional<std::string> find_value_fault(const Model& model) {
     return "has an op that lasts less than one tick, or too long";
   if (!all_in(model.transfer_forward, 0) || !all_in(model.transfer_backward, 0) || !all_in(model.step, 0))
     return "has a negative transfer or step, or one too long";
-  if (!all_in_range(model.activation) || !all_in_range(model.weight_activation)) return "has a negative activation, or one too large";
+  if (!all_in_range(model.activation) || !all_in_range(model.weight_activation))
+    return "has a negative activation, or one too large";
   for (std::size_t stage = 0; stage < model.weight_activation.size(); ++stage)
-    if (model.weight_activation[stage] > model.activation[stage]) return "has a weight_activation larger than its activation";
+    if (model.weight_activation[stage] > model.activation[stage])
+      return "has a weight_activation larger than its activation";
   return std::nullopt;
 }
 
@@ -65,7 +70,8 @@ std::string_view describe(Limit limit) {
   return "activations that are too large to be added up";
 }
 
-/// `sum` + `amount` * `times` where that is at most `limit`, else one more than it. REQUIRES: none is negative, `sum` <= `limit`.
+/// `sum` + `amount` * `times` where that is at most `limit`, else one more than it. REQUIRES: none is negative, `sum`
+/// <= `limit`.
 std::int64_t add_within(std::int64_t limit, std::int64_t sum, std::int64_t amount, std::int64_t times) {
   return times > 0 && amount > (limit - sum) / times ? limit + 1 : sum + amount * times;
 }
@@ -93,7 +99,8 @@ std::int64_t count_stage_ops(const Model& model) {
 /// One value stands for all `size` of them; none, where that may be, for zeros.
 template <class Amount>
 void fill(std::vector<Amount>& amounts, std::size_t size, bool may_be_empty) {
-  if (amounts.size() == 1 || (amounts.empty() && may_be_empty)) amounts.assign(size, amounts.empty() ? Amount() : amounts.front());
+  if (amounts.size() == 1 || (amounts.empty() && may_be_empty))
+    amounts.assign(size, amounts.empty() ? Amount() : amounts.front());
 }
 
 void fill_defaults(Model& model) {
@@ -116,7 +123,8 @@ std::vector<DeviceId> device_list(const std::vector<int>& numbers) {
 }
 
 Problem with_defaults(Problem problem) {
-  if (problem.resident.empty() && problem.devices > 0) problem.resident.resize(static_cast<std::size_t>(problem.devices));
+  if (problem.resident.empty() && problem.devices > 0)
+    problem.resident.resize(static_cast<std::size_t>(problem.devices));
   for (Model& model : problem.models) fill_defaults(model);
   return problem;
 }
@@ -125,7 +133,9 @@ bool Model::has_steps() const {
   return minibatches > 1 || std::any_of(step.begin(), step.end(), [](Ticks time) { return time.count() > 0; });
 }
 
-Ticks Model::whole_backward(std::size_t stage) const { return split() ? backward[stage] + weight_gradient[stage] : backward[stage]; }
+Ticks Model::whole_backward(std::size_t stage) const {
+  return split() ? backward[stage] + weight_gradient[stage] : backward[stage];
+}
 
 std::int64_t count_ops(const Problem& problem) {
   std::int64_t count = 0;
@@ -142,12 +152,14 @@ std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model) {
   totals.ops = add_within(max_op_count, totals.ops, count_stage_ops(model), pipeline_stages);
   if (totals.ops > max_op_count) return Limit::ops;
   if (model.has_steps())
-    totals.step_dependencies = add_within(max_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
+    totals.step_dependencies =
+        add_within(max_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
   if (totals.step_dependencies > max_step_dependency_count) return Limit::step_dependencies;
   for_each_duration(model, [&](const std::vector<Ticks>& times, const OpTraits& traits) {
     add_amounts(totals.time, times, replicas * times_run(model, traits));
   });
-  for (const auto* times : {&model.transfer_forward, &model.transfer_backward}) add_amounts(totals.time, *times, replicas * microbatches);
+  for (const auto* times : {&model.transfer_forward, &model.transfer_backward})
+    add_amounts(totals.time, *times, replicas * microbatches);
   if (totals.time > max_sum) return Limit::time;
   for (const auto& replica : model.replicas)
     for (std::size_t stage = 0; stage < replica.size(); ++stage) {
@@ -200,7 +212,8 @@ std::optional<std::string> find_fault(const Problem& problem) {
     auto fault = find_size_fault(model, problem.devices);
     if (!fault) fault = find_value_fault(model);
     if (fault) return fmt::format("model {} {}", model.name, *fault);
-    if (const auto limit = add_to_totals(totals, model)) return fmt::format("with model {} there are {}", model.name, describe(*limit));
+    if (const auto limit = add_to_totals(totals, model))
+      return fmt::format("with model {} there are {}", model.name, describe(*limit));
   }
   return std::nullopt;
 }

@@ -35,9 +35,9 @@ struct Model {
   std::vector<Ticks> weight_gradient;           ///< [stage], at least 1; empty where the backward is not split
   std::vector<Memory> activation;               ///< [stage], held per micro-batch in flight
   std::vector<Memory> weight_activation;        ///< [stage], what stays held between I and W; empty where not split
-  std::vector<Ticks> transfer_forward;          ///< [stage - 1]: delay of activations from stage s to s+1 on another device
-  std::vector<Ticks> transfer_backward;         ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
-  std::vector<Ticks> step;                      ///< [stage], duration of the optimizer step
+  std::vector<Ticks> transfer_forward;   ///< [stage - 1]: delay of activations from stage s to s+1 on another device
+  std::vector<Ticks> transfer_backward;  ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
+  std::vector<Ticks> step;               ///< [stage], duration of the optimizer step
 
   int stages() const { return static_cast<int>(forward.size()); }
   bool split() const { return !weight_gradient.empty(); }
@@ -64,10 +64,10 @@ struct Problem {
 /// The devices of those numbers, for Model::replicas.
 std::vector<DeviceId> device_list(const std::vector<int>& numbers);
 
-/// `problem` with what it leaves out, as a file may, for problems that are built by a program. With the stages of the first replica: a
-/// list per stage (or per boundary) with one value has that value for each; an empty one of activation, transfer, step or resident is
-/// 0 for each; an empty weight_activation is all of the activation where the backward is split. Other lists stay as they are, the wrong
-/// ones for find_fault to see.
+/// `problem` with what it leaves out, as a file may, for problems that are built by a program. With the stages of the
+/// first replica: a list per stage (or per boundary) with one value has that value for each; an empty one of
+/// activation, transfer, step or resident is 0 for each; an empty weight_activation is all of the activation where the
+/// backward is split. Other lists stay as they are, the wrong ones for find_fault to see.
 Problem with_defaults(Problem problem);
 
 /// Limits of what a file may ask for; a larger one is refused with a message.
@@ -75,7 +75,8 @@ inline constexpr int max_device_count = 65'536;
 inline constexpr std::int64_t max_op_count = 1 << 24;
 inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 
-/// What all times of a problem, or all activations on one of its devices, may add up to: any sum that is formed later stays below 2^63.
+/// What all times of a problem, or all activations on one of its devices, may add up to: any sum that is formed later
+/// stays below 2^63.
 inline constexpr std::int64_t max_sum = 4'000'000'000'000'000'000;
 
 /// A limit of what a problem may ask for.
@@ -89,7 +90,8 @@ struct ProblemTotals {
   std::vector<std::int64_t> activation;  ///< [device] of all micro-batches at once
 };
 
-/// Adds a model whose values are in range; the first limit that the totals then exceed, if any. REQUIRES: none was exceeded before.
+/// Adds a model whose values are in range; the first limit that the totals then exceed, if any. REQUIRES: none was
+/// exceeded before.
 std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model);
 
 /// How many ops the problem has, with every backward whole (a split one has one more for each).
@@ -112,8 +114,8 @@ bool on_distinct_devices(std::vector<DeviceId> replica);
 /// The delay between stages `from` and `to` (neighbours) of a replica: 0 where both are on one device.
 Ticks transfer_between(const Model& model, ReplicaId replica, StageId from, StageId to);
 
-/// What makes the values of `problem` no valid problem (sizes, ranges, limits), as a message; nothing if it is sound. For problems
-/// that were built by a program: readers say the same with a place in the file.
+/// What makes the values of `problem` no valid problem (sizes, ranges, limits), as a message; nothing if it is sound.
+/// For problems that were built by a program: readers say the same with a place in the file.
 std::optional<std::string> find_fault(const Problem& problem);
 
 }  // namespace dovetail::pipeline

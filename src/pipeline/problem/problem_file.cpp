@@ -35,9 +35,11 @@ Result<std::vector<Value>> read_spread(const Node& node, const Spread& spread, c
     DOVETAIL_TRY(const Value value, read(node));
     return std::vector<Value>(spread.count, value);
   }
-  const std::string accepted = fmt::format("accepted: one number, or a list of {}, one per {}", spread.count, spread.thing);
+  const std::string accepted =
+      fmt::format("accepted: one number, or a list of {}, one per {}", spread.count, spread.thing);
   if (!node.is_list()) return node.error(fmt::format("{} is {}; {}", spread.what, node.describe(), accepted));
-  if (node.size() != spread.count) return node.error(fmt::format("{} has {} values; {}", spread.what, node.size(), accepted));
+  if (node.size() != spread.count)
+    return node.error(fmt::format("{} has {} values; {}", spread.what, node.size(), accepted));
   std::vector<Value> values;
   values.reserve(spread.count);
   for (std::size_t i = 0; i < node.size(); ++i) {
@@ -67,7 +69,8 @@ Result<std::vector<Ticks>> read_times(const Node& node, const Spread& spread, Ti
 Result<std::vector<Memory>> read_amounts(const Node& node, const Spread& spread) {
   return read_spread<Memory>(node, spread, [&](const Node& number) -> Result<Memory> {
     const Result<Memory> amount = base::parse_memory(number.text());
-    if (!amount.ok()) return number.error(fmt::format("{}: {} {}", spread.what, number.describe(), amount.error().message));
+    if (!amount.ok())
+      return number.error(fmt::format("{}: {} {}", spread.what, number.describe(), amount.error().message));
     return *amount;
   });
 }
@@ -102,9 +105,10 @@ class ModelReader {
 };
 
 Result<Model> ModelReader::read(const Node& node) {
-  DOVETAIL_CHECK(base::check_keys(node, "a model",
-                                  {"name", "microbatches", "devices", "replicas", "forward", "backward", "weight_gradient", "activation",
-                                   "weight_activation", "transfer", "minibatches", "step"}));
+  DOVETAIL_CHECK(
+      base::check_keys(node, "a model",
+                       {"name", "microbatches", "devices", "replicas", "forward", "backward", "weight_gradient",
+                        "activation", "weight_activation", "transfer", "minibatches", "step"}));
   Model model;
   DOVETAIL_CHECK(read_name(node, model));
   what_ = "model " + quote(model.name);
@@ -123,11 +127,13 @@ Status ModelReader::read_name(const Node& node, Model& model) {
     return name.error(fmt::format("`name` of a model is {}; accepted: a string that is not empty", name.describe()));
   }
   if (!base::is_name(name.text())) {
-    return name.error(fmt::format("the name {} of a model has a control character; accepted: letters, digits, signs", quote(name.text())));
+    return name.error(fmt::format("the name {} of a model has a control character; accepted: letters, digits, signs",
+                                  quote(name.text())));
   }
   model.name = name.text();
   if (!names_.insert(model.name).second) {
-    return name.error(fmt::format("two models have the name {}; accepted: a name of its own for each", quote(model.name)));
+    return name.error(
+        fmt::format("two models have the name {}; accepted: a name of its own for each", quote(model.name)));
   }
   return {};
 }
@@ -143,8 +149,9 @@ Status ModelReader::read_counts(const Node& node, Model& model) {
 
 Result<std::vector<DeviceId>> ModelReader::read_devices(const Node& node) const {
   if (!node.is_list() || node.size() == 0) {
-    return node.error(fmt::format("the devices of {} are {}; accepted: a list with the device of each stage, in forward order", what_,
-                                  node.is_list() ? "an empty list" : node.describe()));
+    return node.error(
+        fmt::format("the devices of {} are {}; accepted: a list with the device of each stage, in forward order", what_,
+                    node.is_list() ? "an empty list" : node.describe()));
   }
   if (static_cast<std::int64_t>(node.size()) > max_op_count) {
     return node.error(fmt::format("{} has {} stages; accepted: at most {}", what_, node.size(), max_op_count));
@@ -152,7 +159,8 @@ Result<std::vector<DeviceId>> ModelReader::read_devices(const Node& node) const 
   std::vector<DeviceId> devices;
   devices.reserve(node.size());
   for (std::size_t stage = 0; stage < node.size(); ++stage) {
-    DOVETAIL_TRY(const std::int64_t device, base::read_whole(node.item(stage), "a device of " + what_, 0, devices_ - 1));
+    DOVETAIL_TRY(const std::int64_t device,
+                 base::read_whole(node.item(stage), "a device of " + what_, 0, devices_ - 1));
     devices.emplace_back(static_cast<std::int32_t>(device));
   }
   return devices;
@@ -162,30 +170,31 @@ Status ModelReader::read_places(const Node& node, Model& model) {
   const std::optional<Node> devices = node.find("devices");
   const std::optional<Node> replicas = node.find("replicas");
   if (devices && replicas) {
-    return replicas->error(
-        fmt::format("{} has both `devices` and `replicas`; accepted: `devices` for one replica, or `replicas` for all", what_));
+    return replicas->error(fmt::format(
+        "{} has both `devices` and `replicas`; accepted: `devices` for one replica, or `replicas` for all", what_));
   }
   if (devices) {
     DOVETAIL_TRY(std::vector<DeviceId> only, read_devices(*devices));
     model.replicas.push_back(std::move(only));
     return {};
   }
-  if (!replicas) return node.error(fmt::format("{} needs the key `devices`, or `replicas` where it has several", what_));
+  if (!replicas)
+    return node.error(fmt::format("{} needs the key `devices`, or `replicas` where it has several", what_));
   if (!replicas->is_list() || replicas->size() == 0) {
-    return replicas->error(fmt::format("`replicas` of {} is {}; accepted: a list of lists of devices, one per replica", what_,
-                                       replicas->is_list() ? "an empty list" : replicas->describe()));
+    return replicas->error(fmt::format("`replicas` of {} is {}; accepted: a list of lists of devices, one per replica",
+                                       what_, replicas->is_list() ? "an empty list" : replicas->describe()));
   }
   for (std::size_t replica = 0; replica < replicas->size(); ++replica) {
     const Node item = replicas->item(replica);
     // Before it is read: an alias can repeat a long list many times.
     if (item.is_list() && static_cast<std::int64_t>(item.size() * replicas->size()) > max_op_count) {
-      return item.error(
-          fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(), replicas->size(), max_op_count));
+      return item.error(fmt::format("{} has {} stages in {} replicas; accepted: at most {} in all", what_, item.size(),
+                                    replicas->size(), max_op_count));
     }
     DOVETAIL_TRY(std::vector<DeviceId> stages, read_devices(item));
     if (replica > 0 && stages.size() != model.replicas.front().size()) {
-      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {}, as many as replica 0", replica, what_, stages.size(),
-                                    model.replicas.front().size()));
+      return item.error(fmt::format("replica {} of {} has {} stages; accepted: {}, as many as replica 0", replica,
+                                    what_, stages.size(), model.replicas.front().size()));
     }
     model.replicas.push_back(std::move(stages));
   }
@@ -218,15 +227,17 @@ Status ModelReader::read_activations(const Node& node, Model& model) {
     return {};
   }
   if (!model.split()) {
-    return weight_activation->error(
-        fmt::format("{} has `weight_activation` but no `weight_gradient`; accepted: both, for a split backward, or neither", what_));
+    return weight_activation->error(fmt::format(
+        "{} has `weight_activation` but no `weight_gradient`; accepted: both, for a split backward, or neither",
+        what_));
   }
   DOVETAIL_TRY(model.weight_activation, read_amounts(*weight_activation, per_stage("weight_activation", stages)));
   for (std::size_t stage = 0; stage < stages; ++stage) {
     if (model.weight_activation[stage] <= model.activation[stage]) continue;
     const Node place = weight_activation->is_list() ? weight_activation->item(stage) : *weight_activation;
-    return place.error(fmt::format("`weight_activation` of {}: {} is more than the activation of stage {}; accepted: at most {}", what_,
-                                   place.describe(), stage, base::format_memory(model.activation[stage])));
+    return place.error(
+        fmt::format("`weight_activation` of {}: {} is more than the activation of stage {}; accepted: at most {}",
+                    what_, place.describe(), stage, base::format_memory(model.activation[stage])));
   }
   return {};
 }
@@ -238,7 +249,8 @@ Status ModelReader::read_transfers(const Node& node, Model& model) {
   const std::optional<Node> transfer = node.find("transfer");
   if (!transfer) return {};
   const auto spread = [&](std::string_view key) -> Spread {
-    return {.what = fmt::format("{} of {}", quote(key), what_), .count = boundaries, .thing = "boundary between stages"};
+    return {
+        .what = fmt::format("{} of {}", quote(key), what_), .count = boundaries, .thing = "boundary between stages"};
   };
   if (!transfer->is_map()) {
     DOVETAIL_TRY(model.transfer_forward, read_times(*transfer, spread("transfer"), unit_, 0));
@@ -262,26 +274,29 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
       return node.error(fmt::format("the problem has more ops than are accepted, {}, with {}", max_op_count, what_));
     case Limit::step_dependencies:
       return node.error(
-          fmt::format("the optimizer steps have more dependencies than are accepted, {}, with {}: each step waits for every micro-batch "
+          fmt::format("the optimizer steps have more dependencies than are accepted, {}, with {}: each step waits for "
+                      "every micro-batch "
                       "in every replica",
                       max_step_dependency_count, what_));
     case Limit::time:
-      return node.error(fmt::format("with {} the durations and transfers of all ops add up to more than is accepted, {} {}", what_,
-                                    base::format_time(Ticks(max_sum), unit_), base::name_of(unit_)));
+      return node.error(
+          fmt::format("with {} the durations and transfers of all ops add up to more than is accepted, {} {}", what_,
+                      base::format_time(Ticks(max_sum), unit_), base::name_of(unit_)));
     case Limit::activation:
       break;
   }
-  return node.error(
-      fmt::format("with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a larger "
-                  "unit (GB in place of bytes) makes the numbers smaller",
-                  what_, base::format_memory(Memory(max_sum))));
+  return node.error(fmt::format(
+      "with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a larger "
+      "unit (GB in place of bytes) makes the numbers smaller",
+      what_, base::format_memory(Memory(max_sum))));
 }
 
 Status read_memory(const Node& node, Problem& problem) {
   DOVETAIL_CHECK(base::check_keys(node, "`memory`", {"capacity", "resident"}));
   const auto devices = static_cast<std::size_t>(problem.devices);
   if (const std::optional<Node> resident = node.find("resident")) {
-    DOVETAIL_TRY(problem.resident, read_amounts(*resident, {.what = "`resident`", .count = devices, .thing = "device"}));
+    DOVETAIL_TRY(problem.resident,
+                 read_amounts(*resident, {.what = "`resident`", .count = devices, .thing = "device"}));
   }
   const std::optional<Node> capacity = node.find("capacity");
   if (!capacity) return {};
@@ -289,16 +304,16 @@ Status read_memory(const Node& node, Problem& problem) {
   for (std::size_t device = 0; device < devices; ++device) {
     if ((*problem.capacity)[device] >= problem.resident[device]) continue;
     const Node place = capacity->is_list() ? capacity->item(device) : *capacity;
-    return place.error(fmt::format("`capacity`: {} is less than what is resident on device {}; accepted: at least {}", place.describe(),
-                                   device, base::format_memory(problem.resident[device])));
+    return place.error(fmt::format("`capacity`: {} is less than what is resident on device {}; accepted: at least {}",
+                                   place.describe(), device, base::format_memory(problem.resident[device])));
   }
   return {};
 }
 
 Status read_models(const Node& node, Problem& problem) {
   if (!node.is_list() || node.size() == 0) {
-    return node.error(
-        fmt::format("`models` is {}; accepted: a list of at least one model", node.is_list() ? "an empty list" : node.describe()));
+    return node.error(fmt::format("`models` is {}; accepted: a list of at least one model",
+                                  node.is_list() ? "an empty list" : node.describe()));
   }
   ModelReader reader(problem.time_unit, problem.devices);
   for (std::size_t i = 0; i < node.size(); ++i) {

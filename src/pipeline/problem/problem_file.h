@@ -21,7 +21,8 @@ base::Result<Problem> read_problem(const base::Node& node);
 /// The problem as YAML that parse_problem reads back to an equal Problem: one number where all stages are alike.
 std::string problem_to_yaml(const Problem& problem);
 
-/// The same as one JSON object without a line break at its end; `indent` spaces more stand before every line but the first.
+/// The same as one JSON object without a line break at its end; `indent` spaces more stand before every line but the
+/// first.
 std::string problem_to_json(const Problem& problem, int indent = 0);
 
 }  // namespace dovetail::pipeline

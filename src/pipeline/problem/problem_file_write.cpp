@@ -50,7 +50,8 @@ bool all_zero(const std::vector<Ticks>& times) {
 Fields memory_fields(const Problem& problem) {
   Fields fields;
   if (problem.capacity) fields.emplace_back("capacity", amounts_text(*problem.capacity));
-  const bool is_resident = std::any_of(problem.resident.begin(), problem.resident.end(), [](Memory amount) { return amount != Memory(0); });
+  const bool is_resident =
+      std::any_of(problem.resident.begin(), problem.resident.end(), [](Memory amount) { return amount != Memory(0); });
   if (is_resident) fields.emplace_back("resident", amounts_text(problem.resident));
   return fields;
 }
@@ -106,7 +107,9 @@ std::string json_map(const Fields& fields) {
 /// Whether YAML reads the bare word as this string and nothing else: no null, true, yes, no, number.
 bool is_plain_word(std::string_view text) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const auto is_inner = [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.'; };
+  const auto is_inner = [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  };
   if (text.empty() || !is_letter(text.front()) || !std::all_of(text.begin(), text.end(), is_inner)) return false;
   std::string lower(text);
   for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -117,28 +120,33 @@ bool is_plain_word(std::string_view text) {
 }  // namespace
 
 std::string problem_to_yaml(const Problem& problem) {
-  std::string text =
-      fmt::format("format: {}\ntime_unit: {}\ndevices: {}\n", problem_format, base::name_of(problem.time_unit), problem.devices);
-  if (const Fields memory = memory_fields(problem); !memory.empty()) text += fmt::format("memory: {}\n", yaml_map(memory));
+  std::string text = fmt::format("format: {}\ntime_unit: {}\ndevices: {}\n", problem_format,
+                                 base::name_of(problem.time_unit), problem.devices);
+  if (const Fields memory = memory_fields(problem); !memory.empty())
+    text += fmt::format("memory: {}\n", yaml_map(memory));
   text += "models:\n";
   for (const Model& model : problem.models) {
     Fields fields = model_fields(model, problem.time_unit, yaml_map);
     if (is_plain_word(model.name)) fields.front().second = model.name;
     std::string_view before = "  - ";
-    for (const auto& [key, value] : fields) text += fmt::format("{}{}: {}\n", std::exchange(before, "    "), key, value);
+    for (const auto& [key, value] : fields)
+      text += fmt::format("{}{}: {}\n", std::exchange(before, "    "), key, value);
   }
   return text;
 }
 
 std::string problem_to_json(const Problem& problem, int indent) {
   const std::string margin(static_cast<std::size_t>(indent), ' ');
-  std::string text = fmt::format("{{\n{0}  \"format\": \"{1}\",\n{0}  \"time_unit\": \"{2}\",\n{0}  \"devices\": {3},\n", margin,
-                                 problem_format, base::name_of(problem.time_unit), problem.devices);
-  if (const Fields memory = memory_fields(problem); !memory.empty()) text += fmt::format("{}  \"memory\": {},\n", margin, json_map(memory));
+  std::string text =
+      fmt::format("{{\n{0}  \"format\": \"{1}\",\n{0}  \"time_unit\": \"{2}\",\n{0}  \"devices\": {3},\n", margin,
+                  problem_format, base::name_of(problem.time_unit), problem.devices);
+  if (const Fields memory = memory_fields(problem); !memory.empty())
+    text += fmt::format("{}  \"memory\": {},\n", margin, json_map(memory));
   text += fmt::format("{}  \"models\": [", margin);
   std::string_view separator = "";
   for (const Model& model : problem.models) {
-    text += fmt::format("{}\n{}    {}", std::exchange(separator, ","), margin, json_map(model_fields(model, problem.time_unit, json_map)));
+    text += fmt::format("{}\n{}    {}", std::exchange(separator, ","), margin,
+                        json_map(model_fields(model, problem.time_unit, json_map)));
   }
   return text + fmt::format("\n{0}  ]\n{0}}}", margin);
 }

@@ -42,7 +42,9 @@ struct ModelRows {
   std::optional<CsvCell> split_backward;  ///< the first I or W
 
   /// Whether the model's stages may have such ops: those of a whole backward or of a split one.
-  bool has(const OpTraits& traits) const { return traits.backward != (split_backward ? BackwardPart::whole : BackwardPart::half); }
+  bool has(const OpTraits& traits) const {
+    return traits.backward != (split_backward ? BackwardPart::whole : BackwardPart::half);
+  }
 };
 
 struct SpreadKey {
@@ -71,7 +73,8 @@ class TimingsParser {
 
   Result<TimingRows> run(std::string_view content) && {
     DOVETAIL_TRY(const std::vector<CsvRow> rows, base::parse_csv_table(content, path_));
-    if (rows.empty()) return Error{base::Failure::bad_input, path_, 1, 1, fmt::format("the file is empty; {}", accepted_header)};
+    if (rows.empty())
+      return Error{base::Failure::bad_input, path_, 1, 1, fmt::format("the file is empty; {}", accepted_header)};
     DOVETAIL_CHECK(read_header(rows.front()));
     for (std::size_t row = 1; row < rows.size(); ++row) DOVETAIL_CHECK(read_row(rows[row]));
     if (rows_.models.empty())
@@ -80,38 +83,46 @@ class TimingsParser {
   }
 
  private:
-  static constexpr std::string_view accepted_header = "the header model,stage,op,seconds[,activation_bytes] in any order is accepted";
+  static constexpr std::string_view accepted_header =
+      "the header model,stage,op,seconds[,activation_bytes] in any order is accepted";
   enum Column { model_column, stage_column, op_column, seconds_column, bytes_column };
   static constexpr std::array<std::string_view, 5> column_names{"model", "stage", "op", "seconds", "activation_bytes"};
 
-  Error error(const CsvCell& cell, std::string message) const { return base::error_at(cell, path_, std::move(message)); }
+  Error error(const CsvCell& cell, std::string message) const {
+    return base::error_at(cell, path_, std::move(message));
+  }
 
   Status read_header(const CsvRow& header) {
     for (std::size_t i = 0; i < header.size(); ++i) {
       const auto name = std::find(column_names.begin(), column_names.end(), header[i].text);
-      if (name == column_names.end()) return error(header[i], fmt::format("'{}' is no column; {}", header[i].text, accepted_header));
+      if (name == column_names.end())
+        return error(header[i], fmt::format("'{}' is no column; {}", header[i].text, accepted_header));
       auto& column = columns_[static_cast<std::size_t>(name - column_names.begin())];
-      if (column) return error(header[i], fmt::format("the column {} comes twice; {}", header[i].text, accepted_header));
+      if (column)
+        return error(header[i], fmt::format("the column {} comes twice; {}", header[i].text, accepted_header));
       column = i;
     }
     for (std::size_t column = 0; column < bytes_column; ++column)
       if (!columns_[column])
-        return error(header.front(), fmt::format("the column {} is missing; {}", column_names[column], accepted_header));
+        return error(header.front(),
+                     fmt::format("the column {} is missing; {}", column_names[column], accepted_header));
     width_ = header.size();
     return {};
   }
 
   Status read_row(const CsvRow& row) {
     if (row.size() != width_)
-      return error(row.front(), fmt::format("the row has {} cells; {}, as many as the header, are accepted", row.size(), width_));
+      return error(row.front(),
+                   fmt::format("the row has {} cells; {}, as many as the header, are accepted", row.size(), width_));
     const CsvCell& model_cell = row[*columns_[model_column]];
     const CsvCell& stage_cell = row[*columns_[stage_column]];
     const CsvCell& op_cell = row[*columns_[op_column]];
-    if (!base::is_name(model_cell.text)) return error(model_cell, "model is empty or has a control character; a name is accepted");
+    if (!base::is_name(model_cell.text))
+      return error(model_cell, "model is empty or has a control character; a name is accepted");
     const std::optional<int> stage = base::parse_index(stage_cell.text);
     if (!stage || *stage >= max_device_count)
-      return error(stage_cell,
-                   fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text, max_device_count - 1));
+      return error(stage_cell, fmt::format("stage is '{}'; a whole number from 0 to {} is accepted", stage_cell.text,
+                                           max_device_count - 1));
     const std::optional<OpKind> op = op_kind_of(op_cell.text);
     if (!op) return error(op_cell, fmt::format("op is '{}'; {} is accepted", op_cell.text, op_letters(" or ")));
     DOVETAIL_TRY(const std::int64_t nanoseconds, read_seconds(row[*columns_[seconds_column]]));
@@ -125,16 +136,19 @@ class TimingsParser {
   Result<std::int64_t> read_seconds(const CsvCell& cell) const {
     const auto time = base::parse_time(cell.text, TimeUnit::s, base::FineDigits::round_half_up);
     if (!time) return error(cell, fmt::format("seconds '{}' {}", cell.text, time.error().message));
-    if (time->count() < 1) return error(cell, fmt::format("seconds '{}' is less than one ns; a time from 1e-9 is accepted", cell.text));
+    if (time->count() < 1)
+      return error(cell, fmt::format("seconds '{}' is less than one ns; a time from 1e-9 is accepted", cell.text));
     return time->count();
   }
 
   Status read_bytes(const CsvCell& cell, OpRows& rows) {
     if (cell.text.empty()) return {};
     const auto bytes = base::scale_decimal(cell.text, 0);
-    if (!bytes || bytes->negative || !bytes->exact || bytes->too_large || bytes->whole > static_cast<std::uint64_t>(base::max_time))
-      return error(cell, fmt::format("activation_bytes is '{}'; a whole number of bytes up to {}, or nothing, is accepted", cell.text,
-                                     base::max_time));
+    if (!bytes || bytes->negative || !bytes->exact || bytes->too_large ||
+        bytes->whole > static_cast<std::uint64_t>(base::max_time))
+      return error(cell,
+                   fmt::format("activation_bytes is '{}'; a whole number of bytes up to {}, or nothing, is accepted",
+                               cell.text, base::max_time));
     rows.bytes.push_back(static_cast<std::int64_t>(bytes->whole));
     rows_.has_activation = true;
     return {};
@@ -193,7 +207,9 @@ class ProblemBuilder {
   }
 
  private:
-  Error error(const CsvCell& cell, std::string message) const { return base::error_at(cell, path_, std::move(message)); }
+  Error error(const CsvCell& cell, std::string message) const {
+    return base::error_at(cell, path_, std::move(message));
+  }
 
   /// Options are for models of the file.
   template <class Value>
@@ -202,8 +218,8 @@ class ProblemBuilder {
       std::vector<std::string> names;
       for (const ModelRows& model : rows_.models) names.push_back(model.name);
       if (std::find(names.begin(), names.end(), name) == names.end())
-        return base::bad_input(
-            fmt::format("{} for model {}, which {} does not have; it has {}", what, name, path_, fmt::join(names, ", ")));
+        return base::bad_input(fmt::format("{} for model {}, which {} does not have; it has {}", what, name, path_,
+                                           fmt::join(names, ", ")));
     }
     return {};
   }
@@ -212,29 +228,38 @@ class ProblemBuilder {
     if (model.whole_backward && model.split_backward) {
       const bool whole_is_later = std::pair(model.whole_backward->line, model.whole_backward->column) >
                                   std::pair(model.split_backward->line, model.split_backward->column);
-      return error(whole_is_later ? *model.whole_backward : *model.split_backward,
-                   fmt::format("model {} has B and I or W; either B, or I and W, on all its stages is accepted", model.name));
+      return error(
+          whole_is_later ? *model.whole_backward : *model.split_backward,
+          fmt::format("model {} has B and I or W; either B, or I and W, on all its stages is accepted", model.name));
     }
     const int last = model.stages.rbegin()->first;
     int expected = 0;
     for (const auto& [stage, rows] : model.stages) {
       if (stage != expected)
-        return error(model.first, fmt::format("model {} has a stage {}, but no rows of stage {}; rows of all stages from 0 are accepted",
-                                              model.name, last, expected));
+        return error(
+            model.first,
+            fmt::format("model {} has a stage {}, but no rows of stage {}; rows of all stages from 0 are accepted",
+                        model.name, last, expected));
       ++expected;
       for (const OpTraits& op : op_table)
         if (model.has(op) && is_needed(op) && !rows.ops.contains(op.kind))
-          return error(rows.first, fmt::format("stage {} of model {} has no row of op {}; F, and B or I and W, of every stage are needed",
-                                               stage, model.name, op.letter));
+          return error(
+              rows.first,
+              fmt::format("stage {} of model {} has no row of op {}; F, and B or I and W, of every stage are needed",
+                          stage, model.name, op.letter));
       if (rows_.has_activation && bytes_of(rows).empty())
-        return error(rows.first, fmt::format("stage {} of model {} has no activation_bytes, but others have; all or none are accepted",
-                                             stage, model.name));
+        return error(
+            rows.first,
+            fmt::format("stage {} of model {} has no activation_bytes, but others have; all or none are accepted",
+                        stage, model.name));
     }
     return {};
   }
 
   /// Whether each stage needs a row of such an op; else one without lasts no time.
-  static bool is_needed(const OpTraits& traits) { return traits.occurs == nullptr || traits.backward == BackwardPart::half; }
+  static bool is_needed(const OpTraits& traits) {
+    return traits.occurs == nullptr || traits.backward == BackwardPart::half;
+  }
 
   /// The measured bytes of a stage: its forwards', which hold them, or else those of any op.
   static std::vector<std::int64_t> bytes_of(const StageRows& rows) {
@@ -249,9 +274,11 @@ class ProblemBuilder {
     model.name = rows.name;
     const auto microbatches = options_.microbatches.find(rows.name);
     if (microbatches == options_.microbatches.end())
-      return error(rows.first, fmt::format("model {} has no number of micro-batches; --microbatches {}=N is needed", rows.name, rows.name));
+      return error(rows.first, fmt::format("model {} has no number of micro-batches; --microbatches {}=N is needed",
+                                           rows.name, rows.name));
     if (microbatches->second < 1)
-      return base::bad_input(fmt::format("model {} has {} micro-batches; at least 1 is accepted", rows.name, microbatches->second));
+      return base::bad_input(
+          fmt::format("model {} has {} micro-batches; at least 1 is accepted", rows.name, microbatches->second));
     model.microbatches = microbatches->second;
     for (const auto& [stage, stage_rows] : rows.stages) {
       for (const OpTraits& op : op_table)
@@ -278,17 +305,18 @@ class ProblemBuilder {
     const std::size_t stages = rows.stages.size();
     if (const auto map = options_.devices.find(rows.name); map != options_.devices.end()) {
       if (map->second.size() != stages)
-        return base::bad_input(
-            fmt::format("the map of model {} has {} devices; its {} stages need one each", rows.name, map->second.size(), stages));
+        return base::bad_input(fmt::format("the map of model {} has {} devices; its {} stages need one each", rows.name,
+                                           map->second.size(), stages));
       for (const DeviceId device : map->second)
         if (device.value < 0 || device.value >= max_device_count)
-          return base::bad_input(
-              fmt::format("the map of model {} has device {}; 0 to {} are accepted", rows.name, device.value, max_device_count - 1));
+          return base::bad_input(fmt::format("the map of model {} has device {}; 0 to {} are accepted", rows.name,
+                                             device.value, max_device_count - 1));
       return map->second;
     }
     const bool first = &rows == &rows_.models.front();
     std::vector<DeviceId> devices;
-    for (int stage = 0; stage < static_cast<int>(stages); ++stage) devices.emplace_back(first ? stage : max_stages - 1 - stage);
+    for (int stage = 0; stage < static_cast<int>(stages); ++stage)
+      devices.emplace_back(first ? stage : max_stages - 1 - stage);
     return devices;
   }
 
@@ -302,15 +330,16 @@ std::vector<TimingSpread> spreads_of(const TimingRows& rows) {
   for (const auto& [model, stage, op] : rows.keys) {
     const std::vector<std::int64_t>& times = rows.models[model].stages.at(stage).ops.at(op).nanoseconds;
     const auto [least, most] = std::minmax_element(times.begin(), times.end());
-    spreads.push_back(
-        {rows.models[model].name, stage, op, static_cast<int>(times.size()), Ticks(median_of(times)), Ticks(*least), Ticks(*most)});
+    spreads.push_back({rows.models[model].name, stage, op, static_cast<int>(times.size()), Ticks(median_of(times)),
+                       Ticks(*least), Ticks(*most)});
   }
   return spreads;
 }
 
 }  // namespace
 
-Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path, const TimingsOptions& options) {
+Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
+                                          const TimingsOptions& options) {
   DOVETAIL_TRY(const TimingRows rows, TimingsParser(path).run(content));
   DOVETAIL_TRY(Problem problem, ProblemBuilder(rows, path, options).run());
   return TimedProblem{std::move(problem), spreads_of(rows)};

@@ -29,13 +29,15 @@ struct TimingSpread {
 };
 
 struct TimedProblem {
-  Problem problem;                   ///< in ms (held in ns), activation in GB (10^9 bytes) where the file has bytes, else 0
+  Problem problem;  ///< in ms (held in ns), activation in GB (10^9 bytes) where the file has bytes, else 0
   std::vector<TimingSpread> spread;  ///< of every (model, stage, op), in file order
 };
 
-/// Reads the CSV (header `model,stage,op,seconds[,activation_bytes]` in any order; op is the letter of a kind) and makes a problem of its
-/// medians. Stage s of the first model is on device s, of the others on device (stages of the largest - 1 - s), unless options say
-/// otherwise. Errors have the row's place: a stage without F or backward, a model without micro-batches, a time that is no number.
-base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path, const TimingsOptions& options);
+/// Reads the CSV (header `model,stage,op,seconds[,activation_bytes]` in any order; op is the letter of a kind) and
+/// makes a problem of its medians. Stage s of the first model is on device s, of the others on device (stages of the
+/// largest - 1 - s), unless options say otherwise. Errors have the row's place: a stage without F or backward, a model
+/// without micro-batches, a time that is no number.
+base::Result<TimedProblem> problem_from_timings(std::string_view content, const std::string& path,
+                                                const TimingsOptions& options);
 
 }  // namespace dovetail::pipeline

@@ -19,7 +19,8 @@ class EarliestStarts {
   EarliestStarts(const OpGraph& graph, const Order& order)
       : graph_(graph), start_(graph.size()), waits_(graph.size()), next_on_device_(graph.size(), no_op) {
     ready_.reserve(graph.size());
-    for (std::size_t op = 0; op < graph.size(); ++op) waits_[op] = static_cast<std::int32_t>(graph.predecessors(OpId(op)).size());
+    for (std::size_t op = 0; op < graph.size(); ++op)
+      waits_[op] = static_cast<std::int32_t>(graph.predecessors(OpId(op)).size());
     for (const auto& sequence : order.devices)
       for (std::size_t position = 1; position < sequence.size(); ++position) {
         next_on_device_[sequence[position - 1].index()] = sequence[position];
@@ -53,7 +54,8 @@ class EarliestStarts {
     const OpLabel& label = graph_.labels[static_cast<std::size_t>(stuck - waits_.begin())];
     return {base::Failure::invalid, "", 0, 0,
             fmt::format("the order deadlocks: {}{} of stage {} (model {}, replica {}) waits for ops that wait for it",
-                        letter_of(label.kind), label.microbatch.value, label.stage.value, label.model.value, label.replica.value)};
+                        letter_of(label.kind), label.microbatch.value, label.stage.value, label.model.value,
+                        label.replica.value)};
   }
 
   const OpGraph& graph_;
@@ -63,7 +65,8 @@ class EarliestStarts {
   std::vector<OpId> ready_;
 };
 
-/// What the ops of one device, in order of start, cost it. They never overlap, so releases come before the next acquisition.
+/// What the ops of one device, in order of start, cost it. They never overlap, so releases come before the next
+/// acquisition.
 DeviceUse use_of(const OpGraph& graph, const std::vector<OpId>& sequence, const std::vector<Ticks>& start) {
   DeviceUse use;
   if (sequence.empty()) return use;
@@ -80,7 +83,8 @@ DeviceUse use_of(const OpGraph& graph, const std::vector<OpId>& sequence, const 
   return use;
 }
 
-Evaluation evaluate_sequences(const OpGraph& graph, const std::vector<std::vector<OpId>>& sequences, std::vector<Ticks> start) {
+Evaluation evaluate_sequences(const OpGraph& graph, const std::vector<std::vector<OpId>>& sequences,
+                              std::vector<Ticks> start) {
   Evaluation evaluation;
   for (const auto& sequence : sequences) {
     const DeviceUse use = use_of(graph, sequence, start);
@@ -98,7 +102,8 @@ std::vector<std::vector<OpId>> sequences_by_start(const OpGraph& graph, const st
   for (std::size_t op = 0; op < graph.size(); ++op) sequences[graph.device[op].index()].push_back(OpId(op));
   for (auto& sequence : sequences)
     std::sort(sequence.begin(), sequence.end(), [&](OpId a, OpId b) {
-      return std::tuple(start[a.index()], graph.duration[a.index()], a) < std::tuple(start[b.index()], graph.duration[b.index()], b);
+      return std::tuple(start[a.index()], graph.duration[a.index()], a) <
+             std::tuple(start[b.index()], graph.duration[b.index()], b);
     });
   return sequences;
 }
@@ -118,7 +123,8 @@ std::vector<bool> whole_backwards(const Schedule& schedule) {
   for (const auto& device : schedule.devices)
     for (const ScheduledOp& op : device) {
       if (traits_of(op.label.kind).backward != BackwardPart::whole) continue;
-      const auto microbatches = static_cast<std::size_t>(schedule.problem.models[op.label.model.index()].total_microbatches());
+      const auto microbatches =
+          static_cast<std::size_t>(schedule.problem.models[op.label.model.index()].total_microbatches());
       const std::size_t base_index = first[op.label.model.index()][op.label.replica.index()];
       whole[base_index + op.label.stage.index() * microbatches + op.label.microbatch.index()] = true;
     }
@@ -194,7 +200,8 @@ Problem with_cap(Problem problem, std::optional<Memory> cap) {
   return problem;
 }
 
-std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation, std::optional<Memory> cap) {
+std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
+                                        std::optional<Memory> cap) {
   std::vector<CapacityExcess> excess;
   const std::vector<Memory> room = room_of(problem, cap);
   for (std::size_t device = 0; device < evaluation.devices.size(); ++device) {

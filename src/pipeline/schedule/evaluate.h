@@ -26,14 +26,16 @@ struct Evaluation {
   std::vector<DeviceUse> devices;  ///< [device]
 };
 
-/// Earliest start times of `order`: each op starts when its predecessors, its device's previous op and the order's barriers allow.
-/// REQUIRES: order has every op once, on its device. An order that waits for itself is a Failure::invalid Error that names an op.
+/// Earliest start times of `order`: each op starts when its predecessors, its device's previous op and the order's
+/// barriers allow. REQUIRES: order has every op once, on its device. An order that waits for itself is a
+/// Failure::invalid Error that names an op.
 base::Result<Evaluation> evaluate(const OpGraph& graph, const Order& order);
 
 /// Costs of given start times, taken as they are. REQUIRES: starts of a valid schedule, one for each op.
 Evaluation evaluate(const OpGraph& graph, std::vector<Ticks> start);
 
-/// A schedule as a graph, an order and its costs: what evaluate, timelines and variations need of a schedule from a file.
+/// A schedule as a graph, an order and its costs: what evaluate, timelines and variations need of a schedule from a
+/// file.
 struct LoweredSchedule {
   Lowering lowering;
   Order order;  ///< by start time on each device
@@ -43,7 +45,8 @@ struct LoweredSchedule {
 /// Lowers and evaluates a schedule with the start times it has. REQUIRES: validate(schedule) found nothing.
 LoweredSchedule evaluate(const Schedule& schedule);
 
-/// The schedule that runs the ops of `graph` (of `problem`) at the times of `evaluation`; claims hold its makespan and peak.
+/// The schedule that runs the ops of `graph` (of `problem`) at the times of `evaluation`; claims hold its makespan and
+/// peak.
 Schedule to_schedule(const Problem& problem, const OpGraph& graph, const Evaluation& evaluation);
 
 /// Share of the devices' time up to the makespan in which they do nothing: 1 - sum of busy / (devices x makespan).
@@ -53,8 +56,8 @@ double bubble_rate(const Evaluation& evaluation);
 /// The largest, over devices, of last end minus first start: what zero-bubble papers call the cost of a schedule.
 Ticks max_device_span(const Evaluation& evaluation);
 
-/// [device] how much activation it may hold beside what is resident, by `problem` and `cap` (the smaller holds): Memory::max() where
-/// nothing limits it, negative where what is resident alone is too much.
+/// [device] how much activation it may hold beside what is resident, by `problem` and `cap` (the smaller holds):
+/// Memory::max() where nothing limits it, negative where what is resident alone is too much.
 std::vector<Memory> room_of(const Problem& problem, std::optional<Memory> cap);
 
 /// `problem` with the smaller of its capacities and `cap`.
@@ -67,6 +70,7 @@ struct CapacityExcess {
   Memory capacity;
 };
 /// The devices that do not fit, in order; empty where all fit or nothing is limited.
-std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation, std::optional<Memory> cap);
+std::vector<CapacityExcess> find_excess(const Problem& problem, const Evaluation& evaluation,
+                                        std::optional<Memory> cap);
 
 }  // namespace dovetail::pipeline

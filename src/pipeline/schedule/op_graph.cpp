@@ -9,8 +9,8 @@ namespace {
 
 /// Sorts edges into the graph's compressed rows, by either end, keeping their order within a row (a counting sort).
 template <class KeyOf, class ArcOf>
-void fill_rows(const std::vector<Precedence>& edges, std::size_t ops, std::vector<std::int32_t>& begin, std::vector<Arc>& arcs,
-               KeyOf key_of, ArcOf arc_of) {
+void fill_rows(const std::vector<Precedence>& edges, std::size_t ops, std::vector<std::int32_t>& begin,
+               std::vector<Arc>& arcs, KeyOf key_of, ArcOf arc_of) {
   begin.assign(ops + 1, 0);
   for (const Precedence& edge : edges) ++begin[key_of(edge).index() + 1];
   for (std::size_t op = 0; op < ops; ++op) begin[op + 1] += begin[op];
@@ -21,17 +21,20 @@ void fill_rows(const std::vector<Precedence>& edges, std::size_t ops, std::vecto
 
 void set_edges(OpGraph& graph, const std::vector<Precedence>& edges) {
   fill_rows(
-      edges, graph.size(), graph.predecessor_begin, graph.predecessor_arcs, [](const Precedence& edge) { return edge.after; },
+      edges, graph.size(), graph.predecessor_begin, graph.predecessor_arcs,
+      [](const Precedence& edge) { return edge.after; },
       [](const Precedence& edge) { return Arc{edge.before, edge.lag}; });
   fill_rows(
-      edges, graph.size(), graph.successor_begin, graph.successor_arcs, [](const Precedence& edge) { return edge.before; },
+      edges, graph.size(), graph.successor_begin, graph.successor_arcs,
+      [](const Precedence& edge) { return edge.before; },
       [](const Precedence& edge) { return Arc{edge.after, edge.lag}; });
 }
 
 /// Builds one Lowering: first all ops, so that their ids are known, then the edges between them.
 class Lowerer {
  public:
-  Lowerer(const Problem& problem, const std::vector<bool>* whole, BackwardForm form) : problem_(problem), whole_(whole), form_(form) {
+  Lowerer(const Problem& problem, const std::vector<bool>* whole, BackwardForm form)
+      : problem_(problem), whole_(whole), form_(form) {
     result_.graph.devices = problem.devices;
     result_.pipelines = pipelines_of(problem);
     for (std::size_t index = 0; index < result_.pipelines.size(); ++index)
@@ -51,9 +54,12 @@ class Lowerer {
   }
 
  private:
-  const Model& model_of(PipelineId pipeline) const { return problem_.models[result_.pipelines[pipeline.index()].model.index()]; }
+  const Model& model_of(PipelineId pipeline) const {
+    return problem_.models[result_.pipelines[pipeline.index()].model.index()];
+  }
 
-  OpId add_op(OpKind kind, PipelineId pipeline, StageId stage, MicrobatchId microbatch, Ticks duration, Memory acquire, Memory release) {
+  OpId add_op(OpKind kind, PipelineId pipeline, StageId stage, MicrobatchId microbatch, Ticks duration, Memory acquire,
+              Memory release) {
     OpGraph& graph = result_.graph;
     const auto [model, replica] = result_.pipelines[pipeline.index()];
     graph.labels.push_back({kind, model, replica, stage, microbatch});
@@ -76,11 +82,13 @@ class Lowerer {
     MicrobatchOps ops;
     ops.forward = add_op(OpKind::F, pipeline, stage, microbatch, model.forward[s], model.activation[s], Memory(0));
     if (whole) {
-      ops.backward = add_op(OpKind::B, pipeline, stage, microbatch, model.whole_backward(s), Memory(0), model.activation[s]);
+      ops.backward =
+          add_op(OpKind::B, pipeline, stage, microbatch, model.whole_backward(s), Memory(0), model.activation[s]);
       ops.weight_gradient = ops.backward;
     } else {
       const Memory kept = model.weight_activation[s];
-      ops.backward = add_op(OpKind::I, pipeline, stage, microbatch, model.backward[s], Memory(0), model.activation[s] - kept);
+      ops.backward =
+          add_op(OpKind::I, pipeline, stage, microbatch, model.backward[s], Memory(0), model.activation[s] - kept);
       ops.weight_gradient = add_op(OpKind::W, pipeline, stage, microbatch, model.weight_gradient[s], Memory(0), kept);
     }
     result_.microbatch_ops.push_back(ops);
@@ -95,7 +103,8 @@ class Lowerer {
       std::vector<OpId>& steps = result_.steps.emplace_back();
       if (!model.has_steps()) continue;
       for (int k = 0; k < model.minibatches; ++k)
-        steps.push_back(add_op(OpKind::S, pipeline, stage, MicrobatchId(k), model.step[stage.index()], Memory(0), Memory(0)));
+        steps.push_back(
+            add_op(OpKind::S, pipeline, stage, MicrobatchId(k), model.step[stage.index()], Memory(0), Memory(0)));
     }
     result_.stage_begin.push_back(result_.stage_begin.back() + model.stages());
   }
@@ -114,12 +123,14 @@ class Lowerer {
     const MicrobatchOps& own = result_.ops(pipeline, stage, microbatch);
     if (stage.value > 0) {
       const StageId before(stage.value - 1);
-      edges_.push_back({result_.ops(pipeline, before, microbatch).forward, own.forward, transfer_between(model, replica, before, stage)});
+      edges_.push_back({result_.ops(pipeline, before, microbatch).forward, own.forward,
+                        transfer_between(model, replica, before, stage)});
     }
     edges_.push_back({own.forward, own.backward, Ticks(0)});
     if (stage.value + 1 < model.stages()) {
       const StageId after(stage.value + 1);
-      edges_.push_back({result_.ops(pipeline, after, microbatch).backward, own.backward, transfer_between(model, replica, after, stage)});
+      edges_.push_back({result_.ops(pipeline, after, microbatch).backward, own.backward,
+                        transfer_between(model, replica, after, stage)});
     }
     if (own.weight_gradient != own.backward) edges_.push_back({own.backward, own.weight_gradient, Ticks(0)});
   }
@@ -130,10 +141,11 @@ class Lowerer {
     for (int m = 0; m < model.total_microbatches(); ++m) {
       const int minibatch = m / model.microbatches;
       for (const PipelineId sibling : pipelines_of_model(pipeline))
-        edges_.push_back(
-            {result_.ops(sibling, stage, MicrobatchId(m)).weight_gradient, steps[static_cast<std::size_t>(minibatch)], Ticks(0)});
+        edges_.push_back({result_.ops(sibling, stage, MicrobatchId(m)).weight_gradient,
+                          steps[static_cast<std::size_t>(minibatch)], Ticks(0)});
       if (minibatch > 0)
-        edges_.push_back({steps[static_cast<std::size_t>(minibatch - 1)], result_.ops(pipeline, stage, MicrobatchId(m)).forward, Ticks(0)});
+        edges_.push_back({steps[static_cast<std::size_t>(minibatch - 1)],
+                          result_.ops(pipeline, stage, MicrobatchId(m)).forward, Ticks(0)});
     }
   }
 
@@ -142,7 +154,8 @@ class Lowerer {
     const Pipeline own = result_.pipelines[pipeline.index()];
     const std::size_t first = pipeline.index() - own.replica.index();
     std::vector<PipelineId> siblings;
-    for (std::size_t r = 0; r < problem_.models[own.model.index()].replicas.size(); ++r) siblings.push_back(PipelineId(first + r));
+    for (std::size_t r = 0; r < problem_.models[own.model.index()].replicas.size(); ++r)
+      siblings.push_back(PipelineId(first + r));
     return siblings;
   }
 
@@ -158,7 +171,8 @@ template <class ArcsOf, class LengthOf>
 std::vector<Ticks> max_paths(const OpGraph& graph, const std::vector<OpId>& order, ArcsOf arcs_of, LengthOf length_of) {
   std::vector<Ticks> longest(graph.size());
   for (const OpId op : order)
-    for (const Arc& arc : arcs_of(op)) longest[op.index()] = std::max(longest[op.index()], longest[arc.op.index()] + length_of(arc));
+    for (const Arc& arc : arcs_of(op))
+      longest[op.index()] = std::max(longest[op.index()], longest[arc.op.index()] + length_of(arc));
   return longest;
 }
 
@@ -176,7 +190,9 @@ OpId Lowering::find(const OpLabel& label) const {
 
 Lowering lower(const Problem& problem, BackwardForm form) { return Lowerer(problem, nullptr, form).run(); }
 
-Lowering lower(const Problem& problem, const std::vector<bool>& whole) { return Lowerer(problem, &whole, BackwardForm::whole).run(); }
+Lowering lower(const Problem& problem, const std::vector<bool>& whole) {
+  return Lowerer(problem, &whole, BackwardForm::whole).run();
+}
 
 OpGraph with_predecessors(const OpGraph& graph, std::span<const Precedence> extra) {
   std::vector<Precedence> edges;

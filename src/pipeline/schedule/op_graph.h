@@ -1,4 +1,5 @@
-// The lowered form that evaluator, searches and graph bounds work on: ops with a device, a duration, predecessors and memory.
+// The lowered form that evaluator, searches and graph bounds work on: ops with a device, a duration, predecessors and
+// memory.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +52,12 @@ struct OpGraph {
 
   std::size_t size() const { return labels.size(); }
   std::span<const Arc> predecessors(OpId op) const {
-    return {predecessor_arcs.data() + predecessor_begin[op.index()], predecessor_arcs.data() + predecessor_begin[op.index() + 1]};
+    return {predecessor_arcs.data() + predecessor_begin[op.index()],
+            predecessor_arcs.data() + predecessor_begin[op.index() + 1]};
   }
   std::span<const Arc> successors(OpId op) const {
-    return {successor_arcs.data() + successor_begin[op.index()], successor_arcs.data() + successor_begin[op.index() + 1]};
+    return {successor_arcs.data() + successor_begin[op.index()],
+            successor_arcs.data() + successor_begin[op.index() + 1]};
   }
 };
 
@@ -75,14 +78,19 @@ struct MicrobatchOps {
 struct Lowering {
   OpGraph graph;
   std::vector<Pipeline> pipelines;
-  std::vector<PipelineId> first_pipeline;      ///< [model] its replica 0; the others follow
-  std::vector<std::int32_t> stage_begin;       ///< [pipeline], first index of its stages in the two arrays below; one more at the end
+  std::vector<PipelineId> first_pipeline;  ///< [model] its replica 0; the others follow
+  std::vector<std::int32_t>
+      stage_begin;  ///< [pipeline], first index of its stages in the two arrays below; one more at the end
   std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage], index into microbatch_ops of its micro-batch 0
   std::vector<MicrobatchOps> microbatch_ops;
   std::vector<std::vector<OpId>> steps;  ///< [pipeline stage][mini-batch]; empty where the model has no steps
 
-  PipelineId pipeline_of(const OpLabel& label) const { return PipelineId(first_pipeline[label.model.index()].value + label.replica.value); }
-  std::int32_t pipeline_stage(PipelineId pipeline, StageId stage) const { return stage_begin[pipeline.index()] + stage.value; }
+  PipelineId pipeline_of(const OpLabel& label) const {
+    return PipelineId(first_pipeline[label.model.index()].value + label.replica.value);
+  }
+  std::int32_t pipeline_stage(PipelineId pipeline, StageId stage) const {
+    return stage_begin[pipeline.index()] + stage.value;
+  }
   const MicrobatchOps& ops(PipelineId pipeline, StageId stage, MicrobatchId microbatch) const {
     const std::int32_t begin = microbatch_begin[static_cast<std::size_t>(pipeline_stage(pipeline, stage))];
     return microbatch_ops[static_cast<std::size_t>(begin) + microbatch.index()];
@@ -94,8 +102,9 @@ struct Lowering {
 /// Lowers `problem`, with the same form for every model. REQUIRES: no find_fault(problem).
 Lowering lower(const Problem& problem, BackwardForm form);
 
-/// Lowers `problem` with the form of each (pipeline stage, micro-batch) as `whole` says, in the order of Lowering::microbatch_ops:
-/// a schedule may run B for some micro-batches and I, W for others. REQUIRES: no find_fault(problem); one entry for each.
+/// Lowers `problem` with the form of each (pipeline stage, micro-batch) as `whole` says, in the order of
+/// Lowering::microbatch_ops: a schedule may run B for some micro-batches and I, W for others. REQUIRES: no
+/// find_fault(problem); one entry for each.
 Lowering lower(const Problem& problem, const std::vector<bool>& whole);
 
 /// `graph` with more predecessors (a serial schedule's barriers between models). REQUIRES: the result has no cycle.

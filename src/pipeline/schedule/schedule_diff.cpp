@@ -53,11 +53,15 @@ class ProblemComparison {
 
   std::optional<std::string> compare_models(const Model& a, const Model& b) const {
     const auto of_model = [&a](std::string_view what) { return fmt::format("{} of model {}", what, a.name); };
-    if (a.microbatches != b.microbatches) return says(of_model("the number of micro-batches"), a.microbatches, b.microbatches);
-    if (a.minibatches != b.minibatches) return says(of_model("the number of mini-batches"), a.minibatches, b.minibatches);
-    if (a.replicas.size() != b.replicas.size()) return says(of_model("the number of replicas"), a.replicas.size(), b.replicas.size());
+    if (a.microbatches != b.microbatches)
+      return says(of_model("the number of micro-batches"), a.microbatches, b.microbatches);
+    if (a.minibatches != b.minibatches)
+      return says(of_model("the number of mini-batches"), a.minibatches, b.minibatches);
+    if (a.replicas.size() != b.replicas.size())
+      return says(of_model("the number of replicas"), a.replicas.size(), b.replicas.size());
     if (a.stages() != b.stages()) return says(of_model("the number of stages"), a.stages(), b.stages());
-    if (a.split() != b.split()) return says(of_model("the backward"), a.split() ? "split" : "whole", b.split() ? "split" : "whole");
+    if (a.split() != b.split())
+      return says(of_model("the backward"), a.split() ? "split" : "whole", b.split() ? "split" : "whole");
     for (std::size_t replica = 0; replica < a.replicas.size(); ++replica)
       for (std::size_t stage = 0; stage < a.replicas[replica].size(); ++stage)
         if (a.replicas[replica][stage] != b.replicas[replica][stage])
@@ -68,12 +72,14 @@ class ProblemComparison {
 
   std::optional<std::string> compare_costs(const Model& a, const Model& b) const {
     const auto what = [&a](std::string_view name, std::size_t at) {
-      return fmt::format("{} of {} {} of model {}", name, name.starts_with("transfer") ? "boundary" : "stage", at, a.name);
+      return fmt::format("{} of {} {} of model {}", name, name.starts_with("transfer") ? "boundary" : "stage", at,
+                         a.name);
     };
     for (const auto& [name, values] : stage_times)
       for (std::size_t at = 0; at < (a.*values).size(); ++at)
         if ((a.*values)[at] != (b.*values)[at])
-          return says(what(name, at), base::format_time((a.*values)[at], a_.time_unit), base::format_time((b.*values)[at], a_.time_unit));
+          return says(what(name, at), base::format_time((a.*values)[at], a_.time_unit),
+                      base::format_time((b.*values)[at], a_.time_unit));
     for (const auto& [name, values] : stage_memories)
       for (std::size_t at = 0; at < (a.*values).size(); ++at)
         if ((a.*values)[at] != (b.*values)[at])
@@ -92,8 +98,9 @@ std::vector<PlacedOp> ordered_ops(const std::vector<ScheduledOp>& rows) {
   std::vector<PlacedOp> ops;
   ops.reserve(rows.size());
   for (const ScheduledOp& row : rows) ops.push_back({row.label, 0, row.start, row.end});
-  std::sort(ops.begin(), ops.end(),
-            [](const PlacedOp& x, const PlacedOp& y) { return std::tie(x.start, x.end, x.op) < std::tie(y.start, y.end, y.op); });
+  std::sort(ops.begin(), ops.end(), [](const PlacedOp& x, const PlacedOp& y) {
+    return std::tie(x.start, x.end, x.op) < std::tie(y.start, y.end, y.op);
+  });
   std::map<std::tuple<OpKind, ModelId, ReplicaId, StageId>, std::int32_t> seen;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     ops[i].position = i;
@@ -105,11 +112,13 @@ std::vector<PlacedOp> ordered_ops(const std::vector<ScheduledOp>& rows) {
 
 /// [i] whether values[i] is in a longest rising subsequence (patience sorting; values are distinct).
 std::vector<bool> max_rising(const std::vector<std::size_t>& values) {
-  std::vector<std::size_t> pile_top;  // [length - 1] index of the least value that ends a rising sequence of that length
+  std::vector<std::size_t>
+      pile_top;  // [length - 1] index of the least value that ends a rising sequence of that length
   std::vector<std::size_t> before(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto place = std::lower_bound(pile_top.begin(), pile_top.end(), values[i],
-                                        [&values](std::size_t index, std::size_t value) { return values[index] < value; });
+    const auto place =
+        std::lower_bound(pile_top.begin(), pile_top.end(), values[i],
+                         [&values](std::size_t index, std::size_t value) { return values[index] < value; });
     before[i] = place == pile_top.begin() ? values.size() : *(place - 1);
     if (place == pile_top.end()) {
       pile_top.push_back(i);
@@ -118,7 +127,8 @@ std::vector<bool> max_rising(const std::vector<std::size_t>& values) {
     }
   }
   std::vector<bool> kept(values.size());
-  for (std::size_t i = pile_top.empty() ? values.size() : pile_top.back(); i < values.size(); i = before[i]) kept[i] = true;
+  for (std::size_t i = pile_top.empty() ? values.size() : pile_top.back(); i < values.size(); i = before[i])
+    kept[i] = true;
   return kept;
 }
 
@@ -156,7 +166,8 @@ class ScheduleComparison {
       return std::tuple(shift < 0 ? shift : -shift, move.device, move.a.position);
     };
     const auto shown = static_cast<std::ptrdiff_t>(std::min(max_moves, moves.size()));
-    std::partial_sort(moves.begin(), moves.begin() + shown, moves.end(), [&](const Move& x, const Move& y) { return key(x) < key(y); });
+    std::partial_sort(moves.begin(), moves.begin() + shown, moves.end(),
+                      [&](const Move& x, const Move& y) { return key(x) < key(y); });
     moves.erase(moves.begin() + shown, moves.end());
     return std::move(difference_);
   }
@@ -183,7 +194,8 @@ class ScheduleComparison {
 
 }  // namespace
 
-std::optional<std::string> find_difference(const Problem& a, const Problem& b, std::string_view a_name, std::string_view b_name) {
+std::optional<std::string> find_difference(const Problem& a, const Problem& b, std::string_view a_name,
+                                           std::string_view b_name) {
   return ProblemComparison(a, b, a_name, b_name).run();
 }
 

@@ -24,7 +24,8 @@ using Positions = std::array<Position, op_kinds>;
 
 class Validator {
  public:
-  Validator(const Schedule& schedule, Tolerance tolerance) : schedule_(schedule), problem_(schedule.problem), tolerance_(tolerance) {
+  Validator(const Schedule& schedule, Tolerance tolerance)
+      : schedule_(schedule), problem_(schedule.problem), tolerance_(tolerance) {
     for (const Model& model : problem_.models) {
       model_begin_.push_back(positions_count_);
       positions_count_ += model.replicas.size() * slots_per_replica(model);
@@ -50,8 +51,8 @@ class Validator {
   Positions& positions_of(const OpLabel& label) {
     const Model& model = model_of(label);
     const std::size_t stage_begin = label.stage.index() * static_cast<std::size_t>(model.total_microbatches());
-    return positions_[model_begin_[label.model.index()] + label.replica.index() * slots_per_replica(model) + stage_begin +
-                      label.microbatch.index()];
+    return positions_[model_begin_[label.model.index()] + label.replica.index() * slots_per_replica(model) +
+                      stage_begin + label.microbatch.index()];
   }
 
   Position& position_of(const OpLabel& label) { return positions_of(label)[static_cast<std::size_t>(label.kind)]; }
@@ -61,23 +62,28 @@ class Validator {
   }
 
   std::string text(const ScheduledOp& op) const {
-    return fmt::format("{} [{}, {}] on device {}", describe(problem_, op.label), base::format_time(op.start, problem_.time_unit),
-                       base::format_time(op.end, problem_.time_unit), device_of(op.label).value);
+    return fmt::format("{} [{}, {}] on device {}", describe(problem_, op.label),
+                       base::format_time(op.start, problem_.time_unit), base::format_time(op.end, problem_.time_unit),
+                       device_of(op.label).value);
   }
 
-  DeviceId device_of(const OpLabel& label) const { return model_of(label).replicas[label.replica.index()][label.stage.index()]; }
+  DeviceId device_of(const OpLabel& label) const {
+    return model_of(label).replicas[label.replica.index()][label.stage.index()];
+  }
 
   static Violation at(Rule rule, std::string message, Position position) {
-    return {rule, std::move(message), static_cast<std::size_t>(position.device), static_cast<std::size_t>(position.row)};
+    return {rule, std::move(message), static_cast<std::size_t>(position.device),
+            static_cast<std::size_t>(position.row)};
   }
 
   /// Each row is an op of the problem, on its device, once, and as long as it has to be.
   std::optional<Violation> check_rows() {
     if (schedule_.devices.size() != static_cast<std::size_t>(problem_.devices))
-      return Violation{Rule::wrong_device,
-                       fmt::format("the schedule has {} devices, the problem {}", schedule_.devices.size(), problem_.devices),
-                       {},
-                       {}};
+      return Violation{
+          Rule::wrong_device,
+          fmt::format("the schedule has {} devices, the problem {}", schedule_.devices.size(), problem_.devices),
+          {},
+          {}};
     for (std::size_t device = 0; device < schedule_.devices.size(); ++device)
       for (std::size_t row = 0; row < schedule_.devices[device].size(); ++row) {
         const Position position{static_cast<std::int32_t>(device), static_cast<std::int32_t>(row)};
@@ -91,15 +97,19 @@ class Validator {
     const std::string name = describe(problem_, op.label);
     if (device_of(op.label).value != position.device)
       return at(Rule::wrong_device,
-                fmt::format("{} is on device {}; its stage is on device {}", name, position.device, device_of(op.label).value), position);
+                fmt::format("{} is on device {}; its stage is on device {}", name, position.device,
+                            device_of(op.label).value),
+                position);
     Positions& positions = positions_of(op.label);
     if (const auto other = rival_of(op.label.kind, positions))
-      return at(Rule::duplicate_op, fmt::format("{} comes again: {} did this work before", name, text(op_at(*other))), position);
+      return at(Rule::duplicate_op, fmt::format("{} comes again: {} did this work before", name, text(op_at(*other))),
+                position);
     positions[static_cast<std::size_t>(op.label.kind)] = position;
     const Ticks duration = duration_of(op.label);
     if (op.end - op.start != duration)
       return at(Rule::wrong_duration,
-                fmt::format("{} lasts {}; the problem says {}", name, base::format_time(op.end - op.start, problem_.time_unit),
+                fmt::format("{} lasts {}; the problem says {}", name,
+                            base::format_time(op.end - op.start, problem_.time_unit),
                             base::format_time(duration, problem_.time_unit)),
                 position);
     if (op.start < Ticks(0)) return at(Rule::precedence, fmt::format("{} starts before time 0", name), position);
@@ -107,20 +117,23 @@ class Validator {
   }
 
   std::optional<std::string> unknown(const OpLabel& label) const {
-    const auto outside = [](std::int32_t value, std::size_t count) { return value < 0 || static_cast<std::size_t>(value) >= count; };
+    const auto outside = [](std::int32_t value, std::size_t count) {
+      return value < 0 || static_cast<std::size_t>(value) >= count;
+    };
     if (outside(label.model.value, problem_.models.size()))
       return fmt::format("there is no model {}; the problem has {}", label.model.value, problem_.models.size());
     const Model& model = model_of(label);
     if (outside(label.replica.value, model.replicas.size()))
-      return fmt::format("model {} has no replica {}; it has {}", model.name, label.replica.value, model.replicas.size());
+      return fmt::format("model {} has no replica {}; it has {}", model.name, label.replica.value,
+                         model.replicas.size());
     if (outside(label.stage.value, model.forward.size()))
       return fmt::format("model {} has no stage {}; it has {}", model.name, label.stage.value, model.stages());
     const bool step = label.kind == OpKind::S;
     if (step && !model.has_steps()) return fmt::format("model {} has no optimizer steps", model.name);
     const int count = step ? model.minibatches : model.total_microbatches();
     if (outside(label.microbatch.value, static_cast<std::size_t>(count)))
-      return fmt::format("model {} has no {} {}; it has {}", model.name, step ? "mini-batch" : "micro-batch", label.microbatch.value,
-                         count);
+      return fmt::format("model {} has no {} {}; it has {}", model.name, step ? "mini-batch" : "micro-batch",
+                         label.microbatch.value, count);
     if ((label.kind == OpKind::I || label.kind == OpKind::W) && !model.split())
       return fmt::format("model {} does not split its backward: it has no {}", model.name, letter_of(label.kind));
     return std::nullopt;
@@ -162,7 +175,8 @@ class Validator {
       for (std::size_t r = 0; r < problem_.models[m].replicas.size(); ++r)
         for (int s = 0; s < problem_.models[m].stages(); ++s)
           for (int k = 0; k < problem_.models[m].total_microbatches(); ++k)
-            if (auto violation = visit(OpLabel{OpKind::F, ModelId(m), ReplicaId(r), StageId(s), MicrobatchId(k)})) return violation;
+            if (auto violation = visit(OpLabel{OpKind::F, ModelId(m), ReplicaId(r), StageId(s), MicrobatchId(k)}))
+              return violation;
     return std::nullopt;
   }
 
@@ -184,7 +198,8 @@ class Validator {
         lost = OpKind::S;
       if (!lost) return std::nullopt;
       label.kind = *lost;
-      return Violation{Rule::missing_op, fmt::format("{} is missing on device {}", describe(problem_, label), device_of(label).value),
+      return Violation{Rule::missing_op,
+                       fmt::format("{} is missing on device {}", describe(problem_, label), device_of(label).value),
                        device_of(label).index(), std::nullopt};
     });
   }
@@ -194,7 +209,8 @@ class Validator {
     std::vector<std::tuple<Ticks, std::int32_t, std::int32_t>> rows;
     for (std::size_t device = 0; device < schedule_.devices.size(); ++device)
       for (std::size_t row = 0; row < schedule_.devices[device].size(); ++row)
-        rows.emplace_back(schedule_.devices[device][row].start, static_cast<std::int32_t>(device), static_cast<std::int32_t>(row));
+        rows.emplace_back(schedule_.devices[device][row].start, static_cast<std::int32_t>(device),
+                          static_cast<std::int32_t>(row));
     std::sort(rows.begin(), rows.end(), [this](const auto& a, const auto& b) {
       const auto key = [this](const auto& row) {
         const auto& [start, device, index] = row;
@@ -207,17 +223,21 @@ class Validator {
       const Position position{device, row};
       Position& previous = running[static_cast<std::size_t>(device)];
       if (previous.present() && start < op_at(previous).end)
-        return at(Rule::overlap, fmt::format("{} starts before {} has ended", text(op_at(position)), text(op_at(previous))), position);
+        return at(Rule::overlap,
+                  fmt::format("{} starts before {} has ended", text(op_at(position)), text(op_at(previous))), position);
       previous = position;
       if (auto violation = check_precedence(op_at(position), position)) return violation;
     }
     return std::nullopt;
   }
 
-  std::optional<Violation> after(const ScheduledOp& op, Position position, const ScheduledOp& needed, Ticks delay) const {
+  std::optional<Violation> after(const ScheduledOp& op, Position position, const ScheduledOp& needed,
+                                 Ticks delay) const {
     if (op.start >= needed.end + delay) return std::nullopt;
-    const std::string travels = delay > Ticks(0) ? fmt::format(" plus a transfer of {}", base::format_time(delay, problem_.time_unit)) : "";
-    return at(Rule::precedence, fmt::format("{} starts before it may: it needs {}{}", text(op), text(needed), travels), position);
+    const std::string travels =
+        delay > Ticks(0) ? fmt::format(" plus a transfer of {}", base::format_time(delay, problem_.time_unit)) : "";
+    return at(Rule::precedence, fmt::format("{} starts before it may: it needs {}{}", text(op), text(needed), travels),
+              position);
   }
 
   /// The row that holds `kind` of a slot, or the whole backward where I or W is asked for and B stands for both.
@@ -230,7 +250,8 @@ class Validator {
   static Ticks delay_between(const Model& model, const OpLabel& label, std::int32_t from, std::int32_t to) {
     const auto& devices = model.replicas[label.replica.index()];
     if (devices[static_cast<std::size_t>(from)] == devices[static_cast<std::size_t>(to)]) return Ticks(0);
-    return from < to ? model.transfer_forward[static_cast<std::size_t>(from)] : model.transfer_backward[static_cast<std::size_t>(to)];
+    return from < to ? model.transfer_forward[static_cast<std::size_t>(from)]
+                     : model.transfer_backward[static_cast<std::size_t>(to)];
   }
 
   std::optional<Violation> check_precedence(const ScheduledOp& op, Position position) {
@@ -269,7 +290,8 @@ class Validator {
     if (op.label.stage.value + 1 == model.stages()) return std::nullopt;
     OpLabel next = op.label;
     ++next.stage.value;
-    return after(op, position, row_of(next, OpKind::I), delay_between(model, op.label, next.stage.value, op.label.stage.value));
+    return after(op, position, row_of(next, OpKind::I),
+                 delay_between(model, op.label, next.stage.value, op.label.stage.value));
   }
 
   std::optional<Violation> check_step(const ScheduledOp& op, Position position) {
@@ -311,7 +333,9 @@ class Validator {
         changes.emplace_back(time, change, Position{static_cast<std::int32_t>(device), static_cast<std::int32_t>(row)});
       }
       std::sort(changes.begin(), changes.end(), [](const auto& a, const auto& b) {
-        const auto key = [](const auto& change) { return std::tuple(std::get<0>(change), std::get<1>(change), std::get<2>(change).row); };
+        const auto key = [](const auto& change) {
+          return std::tuple(std::get<0>(change), std::get<1>(change), std::get<2>(change).row);
+        };
         return key(a) < key(b);
       });
       Memory held;
@@ -321,8 +345,8 @@ class Validator {
         const Memory used = held + problem_.resident[device];
         if (problem_.capacity && used > (*problem_.capacity)[device])
           return at(Rule::capacity,
-                    fmt::format("{} brings device {} to {}; its capacity is {}", text(op_at(position)), device, base::format_memory(used),
-                                base::format_memory((*problem_.capacity)[device])),
+                    fmt::format("{} brings device {} to {}; its capacity is {}", text(op_at(position)), device,
+                                base::format_memory(used), base::format_memory((*problem_.capacity)[device])),
                     position);
       }
     }
@@ -335,15 +359,16 @@ class Validator {
       for (const ScheduledOp& op : device) makespan = std::max(makespan, op.end);
     const Claims& claims = schedule_.claims;
     if (claims.makespan && *claims.makespan != makespan)
-      return Violation{Rule::false_makespan,
-                       fmt::format("the file says makespan {}; it is {}", base::format_time(*claims.makespan, problem_.time_unit),
-                                   base::format_time(makespan, problem_.time_unit)),
-                       {},
-                       {}};
+      return Violation{
+          Rule::false_makespan,
+          fmt::format("the file says makespan {}; it is {}", base::format_time(*claims.makespan, problem_.time_unit),
+                      base::format_time(makespan, problem_.time_unit)),
+          {},
+          {}};
     if (claims.peak_activation && std::abs((*claims.peak_activation - peak_).count()) > tolerance_.activation.count())
       return Violation{Rule::false_peak,
-                       fmt::format("the file says peak activation {}; it is {}", base::format_memory(*claims.peak_activation),
-                                   base::format_memory(peak_)),
+                       fmt::format("the file says peak activation {}; it is {}",
+                                   base::format_memory(*claims.peak_activation), base::format_memory(peak_)),
                        {},
                        {}};
     return std::nullopt;
@@ -386,6 +411,8 @@ std::string_view name_of(Rule rule) {
   return "";
 }
 
-std::optional<Violation> validate(const Schedule& schedule, Tolerance tolerance) { return Validator(schedule, tolerance).run(); }
+std::optional<Violation> validate(const Schedule& schedule, Tolerance tolerance) {
+  return Validator(schedule, tolerance).run();
+}
 
 }  // namespace dovetail::pipeline

@@ -37,8 +37,8 @@ struct Tolerance {
   Memory activation;
 };
 
-/// Checks each op once, on its device, of its duration, after its predecessors, without overlap, within capacity, and the claims.
-/// Rows are checked in file order, then times in order of start. Nothing where the schedule breaks no rule.
+/// Checks each op once, on its device, of its duration, after its predecessors, without overlap, within capacity, and
+/// the claims. Rows are checked in file order, then times in order of start. Nothing where the schedule breaks no rule.
 std::optional<Violation> validate(const Schedule& schedule, Tolerance tolerance = {});
 
 }  // namespace dovetail::pipeline

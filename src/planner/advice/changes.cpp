@@ -25,8 +25,9 @@ class Shortlist {
  public:
   void add(const Selection& selection, const Score& score) {
     if (score.excess > 0 || (best_.size() == evaluated && score.period >= best_.back().score.period)) return;
-    const auto place = std::upper_bound(best_.begin(), best_.end(), score.period,
-                                        [](base::Ticks period, const Candidate& known) { return period < known.score.period; });
+    const auto place =
+        std::upper_bound(best_.begin(), best_.end(), score.period,
+                         [](base::Ticks period, const Candidate& known) { return period < known.score.period; });
     best_.insert(place, {selection, score});
     if (best_.size() > evaluated) best_.pop_back();
   }
@@ -97,7 +98,8 @@ std::vector<std::vector<bool>> independence_of(const plan::Job& job) {
 }
 
 /// Pairs of meshes that make up the hull of two, in both orders.
-std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& space, const cluster::Mesh& a, const cluster::Mesh& b) {
+std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& space, const cluster::Mesh& a,
+                                                             const cluster::Mesh& b) {
   const cluster::Mesh hull = cluster::hull_of(a, b);
   std::vector<std::pair<std::int32_t, std::int32_t>> splits;
   for (std::size_t first = 0; first < space.meshes.size(); ++first) {
@@ -114,7 +116,8 @@ std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& 
 }
 
 /// Gives the two tasks, in turn, the choice on their meshes that costs the least.
-void choose(const SearchSpace& space, Trial& trial, Selection& selection, const std::pair<std::size_t, std::size_t>& tasks) {
+void choose(const SearchSpace& space, Trial& trial, Selection& selection,
+            const std::pair<std::size_t, std::size_t>& tasks) {
   const std::int64_t usable = min_memory(space);
   double least = trial.score(selection).cost(usable);
   for (const std::size_t task : {tasks.first, tasks.second, tasks.first}) {
@@ -134,7 +137,8 @@ void choose(const SearchSpace& space, Trial& trial, Selection& selection, const 
   }
 }
 
-void add_pairs(const predict::Scenario& scenario, const Origin& from, const PlanSpace& around, Trial& trial, std::vector<Change>& changes) {
+void add_pairs(const predict::Scenario& scenario, const Origin& from, const PlanSpace& around, Trial& trial,
+               std::vector<Change>& changes) {
   const SearchSpace& space = around.space;
   const std::vector<std::vector<bool>> independent = independence_of(scenario.job);
   for (std::size_t a = 0; a < around.selection.size(); ++a)
@@ -189,7 +193,8 @@ void add_fusions(const predict::Scenario& scenario, const plan::Plan& plan, std:
     const auto threshold = chosen_threshold(scenario, plan.tasks);
     const bool now = plan.fusion.threshold.has_value();
     if (threshold)
-      add(now ? ChangeKind::threshold : ChangeKind::fusion, tasks_of(*stage), {.threshold = threshold, .training = plan.fusion.training});
+      add(now ? ChangeKind::threshold : ChangeKind::fusion, tasks_of(*stage),
+          {.threshold = threshold, .training = plan.fusion.training});
     if (now) add(ChangeKind::fusion, tasks_of(*stage), {.threshold = std::nullopt, .training = plan.fusion.training});
   }
   const auto pair = plan.fusion.training ? plan.fusion.training : fusible_pair(scenario.job, plan.tasks);
@@ -265,24 +270,28 @@ Missing missing_of(const std::vector<predict::TaskMemory>& memory) {
   missing.task = fullest_task(memory);
   missing.bytes = std::max<std::int64_t>(0, -memory[missing.task].margin());
   for (std::size_t task = 0; task < memory.size(); ++task)
-    if (const std::int64_t bytes = memory[task].host - memory[task].host_memory; memory[task].usable > 0 && bytes > missing.bytes)
+    if (const std::int64_t bytes = memory[task].host - memory[task].host_memory;
+        memory[task].usable > 0 && bytes > missing.bytes)
       missing = {bytes, true, task};
   return missing;
 }
 
-Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan, std::optional<double> over_bound) {
+Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
+                 std::optional<double> over_bound) {
   plan.fusion = plan::possible_part(from.fusion, scenario.job, plan.tasks);
   const predict::Estimate estimate = predict::estimate_like(scenario, plan, over_bound);
   Change change;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (from.tasks[task] != plan.tasks[task]) change.tasks.push_back(task);
-  if (change.tasks.size() == 1) change.kind = kind_of(from.tasks[change.tasks.front()], plan.tasks[change.tasks.front()]);
+  if (change.tasks.size() == 1)
+    change.kind = kind_of(from.tasks[change.tasks.front()], plan.tasks[change.tasks.front()]);
   change.plan = std::move(plan);
   fill(estimate, change);
   return change;
 }
 
-std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around, OptionSet option_set) {
+std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
+                               OptionSet option_set) {
   std::vector<Change> changes;
   Trial trial(around.space);
   Origin from{plan, std::nullopt};

@@ -1,5 +1,5 @@
-// What of a plan could be done otherwise: changes of one task, of two that could run side by side, or of what is fused, with what each
-// would gain.
+// What of a plan could be done otherwise: changes of one task, of two that could run side by side, or of what is fused,
+// with what each would gain.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,8 @@ enum class ChangeKind {
   fusion,     ///< stages that are fused, or no longer
   threshold,  ///< at which generation that is fused gives devices away
 };
-/// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings", "fusion", "threshold".
+/// "mesh", "side by side", "layout", "zero", "recomputation", "micro-batch", "engine", "offload", "settings", "fusion",
+/// "threshold".
 std::string_view name_of(ChangeKind kind);
 
 /// The kind of difference of two plans of a task that differ.
@@ -47,8 +48,8 @@ struct Change {
   std::int64_t missing = 0;  ///< bytes of the device or of the node's host memory, whatever is more; 0: it fits
 };
 
-/// The change that makes `plan` of `from`. It keeps what of the fusion of `from` its tasks can have; its train tasks are as far above the
-/// bound of their schedule as `over_bound` says, where that is given (estimate_like).
+/// The change that makes `plan` of `from`. It keeps what of the fusion of `from` its tasks can have; its train tasks
+/// are as far above the bound of their schedule as `over_bound` says, where that is given (estimate_like).
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
@@ -65,11 +66,12 @@ struct Missing {
 /// REQUIRES: a task that is no rule.
 Missing missing_of(const std::vector<predict::TaskMemory>& memory);
 
-/// Of each task and kind of change the plan that fits, and keeps the margin, with the shortest iteration, and of each two tasks that wait
-/// for nothing of each other the best on two parts of the devices that they have together. Generation with inference, and two trainings,
-/// fused where they are not (at the best threshold, with a real schedule) and apart where they are, and the best other threshold, as far as
-/// the job lets them. The fastest first; nothing that does not fit, nor the plan itself. ReaL's means fuse nothing. Where it
-/// is stopped, of the tasks that were looked at to the end.
+/// Of each task and kind of change the plan that fits, and keeps the margin, with the shortest iteration, and of each
+/// two tasks that wait for nothing of each other the best on two parts of the devices that they have together.
+/// Generation with inference, and two trainings, fused where they are not (at the best threshold, with a real schedule)
+/// and apart where they are, and the best other threshold, as far as the job lets them. The fastest first; nothing that
+/// does not fit, nor the plan itself. ReaL's means fuse nothing. Where it is stopped, of the tasks that were looked at
+/// to the end.
 std::vector<Change> changes_of(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around,
                                OptionSet option_set = OptionSet::all);
 

@@ -44,7 +44,8 @@ bool is_fused(const plan::IterationGraph& graph, std::size_t activity) {
   return graph.activities[activity].within || std::any_of(graph.activities.begin(), graph.activities.end(), is_member);
 }
 
-void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double SecondsPair::* side, Account& account) {
+void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double SecondsPair::* side,
+              Account& account) {
   const double devices = cluster::device_count(scenario.job.cluster);
   double busy = 0;
   double hidden = 0;
@@ -55,17 +56,20 @@ void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double
     const Activity& where = activity.within ? activities[*activity.within] : activity;
     const double share = device_count(plan::meshes_of(where, scenario.job, of.plan)) / devices;
     const bool fused = is_fused(of.estimate.graph, index);
-    const predict::ActivitySeconds seconds = fused ? predict::activity_seconds(scenario, of.plan, activity) : of.estimate.activities[index];
+    const predict::ActivitySeconds seconds =
+        fused ? predict::activity_seconds(scenario, of.plan, activity) : of.estimate.activities[index];
     if (fused) hidden += share * (of.estimate.activities[index].seconds - seconds.seconds);
     for (const predict::SecondsPart& part : seconds.parts) {
       if (share == 0 || part.seconds == 0) continue;
-      account.add(activity.kind == Activity::Kind::reallocation ? "moving weights" : part.name, side, share * part.seconds);
+      account.add(activity.kind == Activity::Kind::reallocation ? "moving weights" : part.name, side,
+                  share * part.seconds);
       busy += share * part.seconds;
     }
   }
   if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
   account.add("between iterations", side, scenario.software.efficiency.iteration);
-  account.add(idle_use, side, std::max(0.0, of.estimate.iteration_seconds - scenario.software.efficiency.iteration - busy - hidden));
+  account.add(idle_use, side,
+              std::max(0.0, of.estimate.iteration_seconds - scenario.software.efficiency.iteration - busy - hidden));
 }
 
 /// Idle seconds of each device; neighbours that idle alike together.
@@ -90,27 +94,31 @@ std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const E
     else
       groups.push_back({{device, 1}, seconds});
   }
-  std::stable_sort(groups.begin(), groups.end(), [](const IdleDevices& a, const IdleDevices& b) { return a.seconds > b.seconds; });
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const IdleDevices& a, const IdleDevices& b) { return a.seconds > b.seconds; });
   return groups;
 }
 
 /// The activity that does the same, among those of an estimate; nothing where there is none.
-const predict::ActivitySeconds* counterpart(const predict::Estimate& estimate, const Activity& activity, std::size_t& index) {
+const predict::ActivitySeconds* counterpart(const predict::Estimate& estimate, const Activity& activity,
+                                            std::size_t& index) {
   for (index = 0; index < estimate.graph.activities.size(); ++index)
-    if (const Activity& other = estimate.graph.activities[index]; other.kind == activity.kind && other.task == activity.task)
+    if (const Activity& other = estimate.graph.activities[index];
+        other.kind == activity.kind && other.task == activity.task)
       return &estimate.activities[index];
   return nullptr;
 }
 
 double seconds_of(const predict::ActivitySeconds* activity, std::string_view part) {
   if (activity == nullptr) return 0;
-  const auto found =
-      std::find_if(activity->parts.begin(), activity->parts.end(), [&](const predict::SecondsPart& known) { return known.name == part; });
+  const auto found = std::find_if(activity->parts.begin(), activity->parts.end(),
+                                  [&](const predict::SecondsPart& known) { return known.name == part; });
   return found == activity->parts.end() ? 0 : found->seconds;
 }
 
 /// The part of both activities that differs most.
-void find_part(const predict::ActivitySeconds& here, const predict::ActivitySeconds* there, ActivityComparison& comparison) {
+void find_part(const predict::ActivitySeconds& here, const predict::ActivitySeconds* there,
+               ActivityComparison& comparison) {
   double most = 0;
   for (const predict::SecondsPart& part : here.parts) {
     const SecondsPair seconds{part.seconds, seconds_of(there, part.name)};
@@ -145,7 +153,12 @@ std::vector<ActivityComparison> compare_activities(const predict::Scenario& scen
     const Activity& activity = there.estimate.graph.activities[index];
     std::size_t other = 0;
     if (counterpart(here.estimate, activity, other) != nullptr) continue;
-    activities.push_back({activity.task, activity.kind, {0, there.estimate.activities[index].seconds}, {0, critical_there[index]}, "", {}});
+    activities.push_back({activity.task,
+                          activity.kind,
+                          {0, there.estimate.activities[index].seconds},
+                          {0, critical_there[index]},
+                          "",
+                          {}});
   }
   return activities;
 }
@@ -174,8 +187,9 @@ Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here,
   add_uses(scenario, here, &SecondsPair::here, account);
   add_uses(scenario, there, &SecondsPair::there, account);
   comparison.idle = idle_devices(scenario, here);
-  std::stable_sort(comparison.activities.begin(), comparison.activities.end(),
-                   [](const ActivityComparison& a, const ActivityComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
+  std::stable_sort(
+      comparison.activities.begin(), comparison.activities.end(),
+      [](const ActivityComparison& a, const ActivityComparison& b) { return a.seconds.lost() > b.seconds.lost(); });
   std::stable_sort(comparison.uses.begin(), comparison.uses.end(),
                    [](const TimeUse& a, const TimeUse& b) { return a.seconds.lost() > b.seconds.lost(); });
   return comparison;

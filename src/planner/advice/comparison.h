@@ -1,4 +1,5 @@
-// Where the time of one plan goes, and where that of another does: activity by activity, and by what devices do meanwhile.
+// Where the time of one plan goes, and where that of another does: activity by activity, and by what devices do
+// meanwhile.
 #pragma once
 
 #include <cstddef>
@@ -18,23 +19,25 @@ struct SecondsPair {
   double lost() const { return here - there; }
 };
 
-/// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or what it has in host
-/// memory.
+/// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or
+/// what it has in host memory.
 struct ActivityComparison {
   std::size_t task = 0;
   plan::Activity::Kind kind = plan::Activity::Kind::task;
   SecondsPair seconds;  ///< 0 where the plan has no such activity
   /// What one second less of the activity takes off the iteration: 1 of a critical activity, 0 of one that others hide.
   SecondsPair critical;
-  std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan alone fuses it
+  std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan
+                     ///< alone fuses it
   SecondsPair of_part;
-  /// Whether the plan fuses the activity with others: their seconds stand at the first of them, the others have none of their own.
+  /// Whether the plan fuses the activity with others: their seconds stand at the first of them, the others have none of
+  /// their own.
   bool fused_here = false;
   bool fused_there = false;
 };
 
-/// The name of what fusion takes off the iteration, with seconds below 0: what is fused is accounted for as its tasks would be one after
-/// the other, so that it can be compared with a plan that fuses nothing.
+/// The name of what fusion takes off the iteration, with seconds below 0: what is fused is accounted for as its tasks
+/// would be one after the other, so that it can be compared with a plan that fuses nothing.
 inline constexpr std::string_view hidden_by_fusion = "hidden by fusion";
 
 /// The name of what is no other use.
@@ -64,7 +67,8 @@ struct EstimatedPlan {
   const predict::Estimate& estimate;
 };
 
-/// How much the iteration has of each activity: [activity], the change of the period by a hundredth of the activity, as a part of that.
+/// How much the iteration has of each activity: [activity], the change of the period by a hundredth of the activity, as
+/// a part of that.
 std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of);
 
 Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there);

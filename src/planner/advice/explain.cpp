@@ -11,15 +11,17 @@ namespace {
 /// What a change must gain at least of the iteration to be worth a line.
 constexpr double min_gain = 0.001;
 
-/// The first that the search found, or a change or a repair that is faster by the closed form than all that it found: of changes nothing
-/// else is known.
+/// The first that the search found, or a change or a repair that is faster by the closed form than all that it found:
+/// of changes nothing else is known.
 std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Explanation& explanation) {
   const std::vector<RankedPlan>& found = explanation.ranking.plans;
   std::optional<RankedPlan> best;
   if (!found.empty()) best = found.front();
   const Change* change = explanation.repair ? &*explanation.repair : nullptr;
   if (!explanation.changes.empty()) change = &explanation.changes.front();
-  const auto is_slower = [&](const RankedPlan& ranked) { return change->iteration_seconds < ranked.estimate.iteration_seconds; };
+  const auto is_slower = [&](const RankedPlan& ranked) {
+    return change->iteration_seconds < ranked.estimate.iteration_seconds;
+  };
   if (change != nullptr && std::all_of(found.begin(), found.end(), is_slower))
     best = RankedPlan{Placement::searched, change->plan, predict::estimate(scenario, change->plan)};
   return best;
@@ -54,12 +56,14 @@ base::Result<Explanation> explain(const predict::Scenario& given, const plan::Pl
   explanation.changes = changes_of(scenario, plan, around, options.option_set);
   if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(scenario, plan, around);
   if (explanation.fits())
-    std::erase_if(explanation.changes,
-                  [&](const Change& change) { return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain); });
+    std::erase_if(explanation.changes, [&](const Change& change) {
+      return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain);
+    });
   if (!explanation.ranking.cut_short) explanation.ranking.cut_short = limit.ended_by();
   explanation.best = best_of(scenario, explanation);
   if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))
-    explanation.comparison = compare(scenario, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
+    explanation.comparison =
+        compare(scenario, {plan, explanation.estimate}, {explanation.best->plan, explanation.best->estimate});
   return explanation;
 }
 

@@ -18,12 +18,14 @@ struct Explanation {
   std::int64_t missing = 0;    ///< bytes of a device or of host memory; 0: it fits
   std::size_t limit = 0;       ///< the task that sets the limit: with the most missing, else with the least left
 
-  Ranking ranking;                       ///< of the plans that the search found
-  std::string impossible;                ///< why no plan at all can be had; empty: some was looked at
-  std::optional<RankedPlan> best;        ///< the first of `ranking`, or a change that fits and is faster by the closed form than all of it
+  Ranking ranking;         ///< of the plans that the search found
+  std::string impossible;  ///< why no plan at all can be had; empty: some was looked at
+  std::optional<RankedPlan>
+      best;  ///< the first of `ranking`, or a change that fits and is faster by the closed form than all of it
   std::optional<Comparison> comparison;  ///< with `best`, where it is another plan
 
-  /// Of a plan that fits: what makes it faster, the most first. Of one that does not: what makes it fit, the cheapest first.
+  /// Of a plan that fits: what makes it faster, the most first. Of one that does not: what makes it fit, the cheapest
+  /// first.
   std::vector<Change> changes;
   /// Of a plan that none of these makes fit: changes of several tasks that do.
   std::optional<Change> repair;
@@ -32,8 +34,10 @@ struct Explanation {
   bool fits() const { return missing == 0; }
 };
 
-/// Searches the best plan, and all plans around the given one, within the time limit of `options`. Where it is stopped, what was not looked
-/// at is missing, and ranking.cut_short says so. Errors as rank_plans. REQUIRES: the plan has no fault.
-base::Result<Explanation> explain(const predict::Scenario& scenario, const plan::Plan& plan, const RankOptions& options);
+/// Searches the best plan, and all plans around the given one, within the time limit of `options`. Where it is stopped,
+/// what was not looked at is missing, and ranking.cut_short says so. Errors as rank_plans. REQUIRES: the plan has no
+/// fault.
+base::Result<Explanation> explain(const predict::Scenario& scenario, const plan::Plan& plan,
+                                  const RankOptions& options);
 
 }  // namespace dovetail::planner

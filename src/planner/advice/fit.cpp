@@ -21,7 +21,8 @@ std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
   std::vector<cluster::Mesh> meshes = search_meshes(job);
   const int devices = cluster::device_count(job.cluster);
   std::erase_if(meshes, [&](const cluster::Mesh& mesh) {
-    const bool pinned = std::any_of(job.fixed.begin(), job.fixed.end(), [&](const plan::TaskPin& pin) { return pin.mesh == mesh; });
+    const bool pinned =
+        std::any_of(job.fixed.begin(), job.fixed.end(), [&](const plan::TaskPin& pin) { return pin.mesh == mesh; });
     return mesh.first != 0 && mesh.first + mesh.count != devices && !pinned;
   });
   return meshes;
@@ -30,7 +31,8 @@ std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
 /// Of a ranking of no plans at all.
 std::string none_can_be_had(const Ranking& ranking) {
   std::string text = "none of the placements that may be looked at can be had on this cluster";
-  for (const AbsentPlacement& absent : ranking.absent) text += fmt::format("; {} {}", name_of(absent.placement), absent.why);
+  for (const AbsentPlacement& absent : ranking.absent)
+    text += fmt::format("; {} {}", name_of(absent.placement), absent.why);
   return text;
 }
 
@@ -65,16 +67,19 @@ std::int64_t min_margin(const RankedPlan& ranked) {
 
 /// The fastest plan that descent finds to fit on the meshes of the named placements.
 std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const RankOptions& options) {
-  const SearchSpace space = make_search_space(scenario, outer_meshes(scenario.job), {options.option_set}, options.search.threads);
+  const SearchSpace space =
+      make_search_space(scenario, outer_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
   Trial trial(space);
   std::optional<RankedPlan> fastest;
   for (auto& start : starts_of(space, options)) {
     if (scenario.is_stopped()) break;
     // What the descent to the least cost left, where that fits; else whatever does.
-    if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0) continue;
+    if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0)
+      continue;
     RankedPlan ranked = ranked_plan(space, start);
-    if (ranked.estimate.keeps_margin() && (!fastest || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
+    if (ranked.estimate.keeps_margin() &&
+        (!fastest || ranked.estimate.iteration_seconds < fastest->estimate.iteration_seconds))
       fastest = std::move(ranked);
   }
   return fastest;
@@ -90,7 +95,8 @@ plan::Job on_cluster(const plan::Job& job, cluster::Cluster cluster) {
 /// Tries clusters of one kind, each with the software of the job.
 class ClusterTrial {
  public:
-  ClusterTrial(const predict::Scenario& scenario, const RankOptions& options) : scenario_(scenario), options_(options) {}
+  ClusterTrial(const predict::Scenario& scenario, const RankOptions& options)
+      : scenario_(scenario), options_(options) {}
 
   /// Whether a plan fits on it; if so it is the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
@@ -132,13 +138,15 @@ GrownLengths grown(const predict::Scenario& scenario, const plan::Plan& plan, st
   const double mean = job.workload.response_length.mean();
   if (length) job.workload.response_length = workflow::LengthDistribution::fixed(*length);
   const predict::Estimate estimate = predict::estimate(predict::scenario_of(job, scenario.software), plan);
-  GrownLengths row{length, length ? static_cast<double>(*length) / mean : 1, estimate.fit(), 0, 0, estimate.iteration_seconds};
+  GrownLengths row{
+      length, length ? static_cast<double>(*length) / mean : 1, estimate.fit(), 0, 0, estimate.iteration_seconds};
   bool first = true;
   for (std::size_t task = 0; task < estimate.memory.size(); ++task) {
     const predict::TaskMemory& memory = estimate.memory[task];
     if (memory.usable == 0) continue;
-    const std::int64_t margin =
-        memory.host > memory.host_memory ? std::min(memory.margin(), memory.host_memory - memory.host) : memory.margin();
+    const std::int64_t margin = memory.host > memory.host_memory
+                                    ? std::min(memory.margin(), memory.host_memory - memory.host)
+                                    : memory.margin();
     if (!first && margin >= row.margin) continue;
     first = false;
     row.task = task;
@@ -160,14 +168,16 @@ std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const 
   std::vector<GrownLengths> rows{grown(scenario, plan, std::nullopt)};
   if (lengths.shortest() == longest) return rows;
   // 1.5, 2, 3, 4, 6, ...
-  for (double factor = 1.5, next = 2; factor * lengths.mean() < static_cast<double>(longest); factor = std::exchange(next, 2 * factor))
+  for (double factor = 1.5, next = 2; factor * lengths.mean() < static_cast<double>(longest);
+       factor = std::exchange(next, 2 * factor))
     rows.push_back(grown(scenario, plan, std::llround(factor * lengths.mean())));
   rows.push_back(grown(scenario, plan, longest));
   return rows;
 }
 
 std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options) {
-  SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), {options.option_set}, options.search.threads);
+  SearchSpace space =
+      make_search_space(scenario, search_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
   std::vector<std::pair<Placement, Selection>> starts = starts_of(space, options);
   // With all but a byte of the smallest device taken, what is missing is what is needed.
@@ -185,14 +195,16 @@ std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, con
     improve_choices(space, trial, start.second, Aim::excess);
     space.scenario = &scenario;
     RankedPlan ranked = ranked_plan(space, start);
-    if (ranked.estimate.keeps_margin() && (!max_margin || min_margin(ranked) > min_margin(*max_margin))) max_margin = std::move(ranked);
+    if (ranked.estimate.keeps_margin() && (!max_margin || min_margin(ranked) > min_margin(*max_margin)))
+      max_margin = std::move(ranked);
   }
   return max_margin;
 }
 
 bool has_what_is_fixed(const plan::Job& job) {
   for (std::size_t task = 0; task < job.fixed.size(); ++task)
-    if (job.workflow.role_of[task] && plan::find_fault(job.fixed[task], plan::model_of(job, workflow::TaskId(task)), job.cluster))
+    if (job.workflow.role_of[task] &&
+        plan::find_fault(job.fixed[task], plan::model_of(job, workflow::TaskId(task)), job.cluster))
       return false;
   return true;
 }
@@ -220,7 +232,8 @@ std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, con
   while (!fits(enough)) {
     short_of = enough;
     enough *= 2;
-    if (trial.is_stopped() || enough > own * max_times || cluster::device_count(with_nodes(cluster, enough)) > max_devices)
+    if (trial.is_stopped() || enough > own * max_times ||
+        cluster::device_count(with_nodes(cluster, enough)) > max_devices)
       return std::nullopt;
   }
   while (enough - short_of > 1 && !trial.is_stopped()) {
@@ -246,12 +259,14 @@ base::Result<JobFit> fit_job(const predict::Scenario& given, const RankOptions& 
     fit.impossible = ranking.error().message;
   else
     return ranking.error();
-  if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest) fit.impossible = none_can_be_had(fit.ranking);
+  if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest)
+    fit.impossible = none_can_be_had(fit.ranking);
   if (fit.fastest() != nullptr) fit.max_margin = max_margin_plan(scenario, options);
   fit.smallest = min_cluster(scenario, options);
   // The search may find what descent does not.
   if (const RankedPlan* fastest = fit.fastest();
-      fastest != nullptr && (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(scenario.job.cluster)))
+      fastest != nullptr &&
+      (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(scenario.job.cluster)))
     fit.smallest = FittingCluster{scenario.job.cluster, *fastest};
   if (!fit.ranking.cut_short) fit.ranking.cut_short = limit.ended_by();
   for (const RankedPlan& ranked : fit.ranking.plans)

@@ -28,11 +28,13 @@ std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedP
   const std::size_t tasks = here.plan.tasks.size();
   for (std::size_t one = 0; one < tasks; ++one)
     for (std::size_t two = one + 1; two < tasks; ++two) {
-      const SecondsPair seconds{shared_seconds(here.estimate.timing, one, two), shared_seconds(there.estimate.timing, one, two)};
+      const SecondsPair seconds{shared_seconds(here.estimate.timing, one, two),
+                                shared_seconds(there.estimate.timing, one, two)};
       if (seconds.here > 0 || seconds.there > 0) pairs.push_back({one, two, seconds});
     }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const SideBySide& a, const SideBySide& b) { return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost()); });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const SideBySide& a, const SideBySide& b) {
+    return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost());
+  });
   return pairs;
 }
 

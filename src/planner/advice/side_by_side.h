@@ -15,8 +15,8 @@ struct SideBySide {
   SecondsPair seconds;
 };
 
-/// All pairs that run side by side for some time in one plan or the other, those first whose time differs most. Of iterations that overlap
-/// a task runs beside those of its neighbours, too.
+/// All pairs that run side by side for some time in one plan or the other, those first whose time differs most. Of
+/// iterations that overlap a task runs beside those of its neighbours, too.
 std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

@@ -53,10 +53,11 @@ Costs costs_of(const SearchSpace& space, FusionSelection fusion) {
       const WeightSyncTicks& refit = space.weight_syncs[task][shape];
       if (least[0]) costs[task].push_back({*least[0], 0, 0, part});
       if (least[1])
-        costs[task].push_back(
-            {*least[1], base::seconds_of_ticks(std::min(refit.same, refit.apart)), base::seconds_of_ticks(refit.same), part});
+        costs[task].push_back({*least[1], base::seconds_of_ticks(std::min(refit.same, refit.apart)),
+                               base::seconds_of_ticks(refit.same), part});
     }
-    std::stable_sort(costs[task].begin(), costs[task].end(), [](const Cost& a, const Cost& b) { return a.devices < b.devices; });
+    std::stable_sort(costs[task].begin(), costs[task].end(),
+                     [](const Cost& a, const Cost& b) { return a.devices < b.devices; });
   }
   return costs;
 }
@@ -102,8 +103,9 @@ class Relaxation {
  private:
   /// What an improvement asks for again and again.
   struct Around {
-    std::vector<const Term*> terms;            ///< those of the workflow, and what has to share a device
-    std::vector<std::vector<std::size_t>> of;  ///< [task] the terms that it has a part in: all others of its parts are 0
+    std::vector<const Term*> terms;  ///< those of the workflow, and what has to share a device
+    std::vector<std::vector<std::size_t>>
+        of;  ///< [task] the terms that it has a part in: all others of its parts are 0
     std::vector<std::vector<std::size_t>> in;  ///< [term] likewise its tasks
     std::vector<double> trained_on;            ///< [task]
   };
@@ -124,7 +126,8 @@ class Relaxation {
     return around;
   }
 
-  /// Raises the bound by conditional gradients: of the terms the one that is largest at the least costs gets a part of all weight.
+  /// Raises the bound by conditional gradients: of the terms the one that is largest at the least costs gets a part of
+  /// all weight.
   void improve(Part& part, int rounds) const {
     const Term shared = shared_device(part);
     const Around around = this->around(part, shared);
@@ -151,11 +154,12 @@ class Relaxation {
     find_branch(part, chosen);
   }
 
-  /// Tasks of which any two have more devices than there are: meshes are runs of devices, so that all of them share one, which does one
-  /// after the other.
+  /// Tasks of which any two have more devices than there are: meshes are runs of devices, so that all of them share
+  /// one, which does one after the other.
   Term shared_device(const Part& part) const {
     std::vector<std::pair<double, std::size_t>> widest;  // least devices, task
-    for (std::size_t task = 0; task < costs_.size(); ++task) widest.emplace_back(costs_[task][part.ranges[task].first].devices, task);
+    for (std::size_t task = 0; task < costs_.size(); ++task)
+      widest.emplace_back(costs_[task][part.ranges[task].first].devices, task);
     std::stable_sort(widest.begin(), widest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
     Term term(costs_.size());
     for (std::size_t index = 0; index < widest.size(); ++index) {
@@ -203,9 +207,9 @@ class Relaxation {
     return least;
   }
 
-  /// The task whose seconds differ the most among the later half of the rounds, and the middle of the costs that were its. Where none
-  /// differs, that on the most devices of those which may have fewer: what has to share devices in the part with fewer is not what has to
-  /// here.
+  /// The task whose seconds differ the most among the later half of the rounds, and the middle of the costs that were
+  /// its. Where none differs, that on the most devices of those which may have fewer: what has to share devices in the
+  /// part with fewer is not what has to here.
   void find_branch(Part& part, const std::vector<std::vector<std::size_t>>& chosen) const {
     part.middle = 0;
     double spread = 0;

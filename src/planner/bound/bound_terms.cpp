@@ -24,7 +24,8 @@ struct Edge {
 /// The edges between tasks: [task].
 std::vector<std::vector<Edge>> edges_of(const plan::Job& job) {
   std::vector<std::vector<Edge>> edges(job.workflow.tasks.size());
-  for (const workflow::DataEdge& edge : job.workflow.data_edges) edges[edge.from.index()].push_back({edge.to.index(), 0, false});
+  for (const workflow::DataEdge& edge : job.workflow.data_edges)
+    edges[edge.from.index()].push_back({edge.to.index(), 0, false});
   for (const workflow::VersionEdge& edge : workflow::version_edges(job.workflow, job.workload.steps_off_policy))
     edges[edge.train.index()].push_back(
         {edge.use.index(), edge.iterations, job.workflow.tasks[edge.use.index()].kind == TaskKind::generate});
@@ -73,7 +74,8 @@ class Circles {
 /// Which tasks must follow which.
 class Precedence {
  public:
-  explicit Precedence(const std::vector<std::vector<Edge>>& edges) : lags_(edges.size(), std::vector<std::uint32_t>(edges.size())) {
+  explicit Precedence(const std::vector<std::vector<Edge>>& edges)
+      : lags_(edges.size(), std::vector<std::uint32_t>(edges.size())) {
     for (std::size_t from = 0; from < edges.size(); ++from)
       for (const Edge& edge : edges[from])
         if (edge.lag <= max_lag) lags_[from][edge.to] |= 1U << edge.lag;
@@ -93,7 +95,8 @@ class Precedence {
   std::vector<std::size_t> between(std::size_t from, std::size_t to, int lag) const {
     std::vector<std::size_t> tasks;
     for (std::size_t task = 0; lag <= max_lag && task < lags_.size(); ++task)
-      if (task != from && task != to && ((sums(lags_[from][task], lags_[task][to]) >> lag) & 1U) != 0) tasks.push_back(task);
+      if (task != from && task != to && ((sums(lags_[from][task], lags_[task][to]) >> lag) & 1U) != 0)
+        tasks.push_back(task);
     return tasks;
   }
 
@@ -137,7 +140,8 @@ Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precede
 
 namespace {
 
-/// With generation as the whole stage that it leads, and nothing of what may be fused into that; none where the term passes no generation.
+/// With generation as the whole stage that it leads, and nothing of what may be fused into that; none where the term
+/// passes no generation.
 std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& term) {
   Term whole = term;
   bool passes = false;
@@ -177,7 +181,8 @@ std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
     }
   }
   for (std::size_t index = 0, plain = terms.size(); stages && index < plain; ++index)
-    if (auto whole = with_stage(job.workflow, terms[index]); whole && std::find(terms.begin(), terms.end(), *whole) == terms.end())
+    if (auto whole = with_stage(job.workflow, terms[index]);
+        whole && std::find(terms.begin(), terms.end(), *whole) == terms.end())
       terms.push_back(std::move(*whole));
   return terms;
 }

@@ -28,8 +28,8 @@ TaskFloor training_floor(const predict::Scenario& scenario, std::size_t task, co
 TaskFloor generation_floor(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const auto& fixed = scenario.job.fixed_fusion.threshold;
   TaskFloor floor = all_alike(predict::generation_seconds(scenario, task, planned).sum());
-  for (const predict::GenerationTail& tail :
-       predict::generation_tails(scenario, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
+  for (const predict::GenerationTail& tail : predict::generation_tails(
+           scenario, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
     const double before = tail.generation.until + tail.generation.migration;
     floor = min_of(floor, {before, before + tail.generation.tail, before});
   }
@@ -49,7 +49,8 @@ TaskFloor min_of(const TaskFloor& a, const TaskFloor& b) {
   return {std::min(a.seconds, b.seconds), std::min(a.whole, b.whole), std::min(a.busy, b.busy)};
 }
 
-TaskFloor task_floor(const predict::Scenario& scenario, std::size_t task, const Choice& choice, FusionSelection fusion) {
+TaskFloor task_floor(const predict::Scenario& scenario, std::size_t task, const Choice& choice,
+                     FusionSelection fusion) {
   const plan::TaskPlan& planned = choice.planned;
   const double seconds = base::seconds_of_ticks(choice.duration);
   const TaskFloor own = all_alike(seconds - hidden_transfers(scenario, task, planned));

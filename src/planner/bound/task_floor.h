@@ -20,10 +20,11 @@ TaskFloor all_alike(double seconds);
 /// The less of both in each respect.
 TaskFloor min_of(const TaskFloor& a, const TaskFloor& b);
 
-/// With this choice, in plans that fuse nothing but `fusion`, or less. Trainings: stage_work, with what comes from host memory and goes
-/// back, and their part of the one hand-over; where they have virtual stages, or are not the job's train_pair(), all that they take.
-/// Inference: its passes. Generation: up to the earliest threshold, and with the tail at the best one; never more than without fusion.
-/// Where the job's software prefetches, host transfers count nothing but in what is fused: they may go on beside other tasks.
+/// With this choice, in plans that fuse nothing but `fusion`, or less. Trainings: stage_work, with what comes from host
+/// memory and goes back, and their part of the one hand-over; where they have virtual stages, or are not the job's
+/// train_pair(), all that they take. Inference: its passes. Generation: up to the earliest threshold, and with the tail
+/// at the best one; never more than without fusion. Where the job's software prefetches, host transfers count nothing
+/// but in what is fused: they may go on beside other tasks.
 TaskFloor task_floor(const predict::Scenario& scenario, std::size_t task, const Choice& choice, FusionSelection fusion);
 
 }  // namespace dovetail::planner

@@ -31,7 +31,9 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
   for (const Finalist& candidate : candidates) {
     plan::Plan plan = plan_of(space, candidate.selection, std::string(name_of(candidate.placement)));
     // The same selection may have been found with and without fusion.
-    const auto is_same = [&](const RankedPlan& known) { return known.placement == candidate.placement && known.plan.tasks == plan.tasks; };
+    const auto is_same = [&](const RankedPlan& known) {
+      return known.placement == candidate.placement && known.plan.tasks == plan.tasks;
+    };
     if (std::any_of(plans.begin(), plans.end(), is_same)) continue;
     const auto is_alike = [&](const RankedPlan& known) { return known.placement == candidate.placement; };
     if (space.scenario->is_stopped() && std::any_of(plans.begin(), plans.end(), is_alike)) continue;
@@ -41,7 +43,8 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
   return plans;
 }
 
-void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans, std::size_t schedules, int threads) {
+void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
+          std::size_t schedules, int threads) {
   const plan::FusionPin& pin = scenario.job.fixed_fusion;
   const bool demanded = pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false);
   const auto is_over = [&] { return scenario.is_stopped() && !demanded; };
@@ -79,8 +82,9 @@ void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector
 }
 
 void sort(std::vector<RankedPlan>& plans) {
-  std::stable_sort(plans.begin(), plans.end(),
-                   [](const RankedPlan& a, const RankedPlan& b) { return a.estimate.iteration_seconds < b.estimate.iteration_seconds; });
+  std::stable_sort(plans.begin(), plans.end(), [](const RankedPlan& a, const RankedPlan& b) {
+    return a.estimate.iteration_seconds < b.estimate.iteration_seconds;
+  });
 }
 
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
@@ -108,7 +112,8 @@ void drop_repeated(std::vector<RankedPlan>& plans) {
       return &other != &ranked && other.plan.tasks == ranked.plan.tasks && other.plan.fusion == ranked.plan.fusion &&
              (other.placement != Placement::searched || &other < &ranked);
     };
-    if (ranked.placement != Placement::searched || std::none_of(plans.begin(), plans.end(), is_same)) different.push_back(ranked);
+    if (ranked.placement != Placement::searched || std::none_of(plans.begin(), plans.end(), is_same))
+      different.push_back(ranked);
   }
   plans = std::move(different);
 }
@@ -118,14 +123,16 @@ std::size_t playable(const plan::Job& job, std::size_t most) {
   return most > plans && plans < 2 ? 0 : std::min(most, plans);
 }
 
-void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error, std::uint64_t seed,
-                    int threads) {
+void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error,
+                    std::uint64_t seed, int threads) {
   predict::SimulationOptions options;
   options.seed = seed;
   options.fused = {.iterations = predict::fused_iterations, .brief = true};  // what is played is what was estimated
   const std::size_t allowed = std::min(playable(scenario.job, most), plans.size());
   std::size_t count = 0;
-  while (count < allowed && plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error)) ++count;
+  while (count < allowed &&
+         plans[count].estimate.iteration_seconds <= plans.front().estimate.iteration_seconds * (1 + error))
+    ++count;
   parallel::for_each_index(static_cast<int>(count), threads, [&](int index) {
     RankedPlan& ranked = plans[static_cast<std::size_t>(index)];
     if (const auto played = predict::Simulator(scenario, options).simulate(ranked.plan, ranked.estimate); played.ok())
@@ -134,7 +141,9 @@ void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& 
   if (scenario.is_stopped())
     for (RankedPlan& ranked : plans) ranked.simulated.reset();
   std::stable_sort(plans.begin(), plans.begin() + static_cast<std::ptrdiff_t>(count),
-                   [](const RankedPlan& a, const RankedPlan& b) { return a.simulated && (!b.simulated || *a.simulated < *b.simulated); });
+                   [](const RankedPlan& a, const RankedPlan& b) {
+                     return a.simulated && (!b.simulated || *a.simulated < *b.simulated);
+                   });
 }
 
 }  // namespace dovetail::planner

@@ -19,11 +19,14 @@ struct Input {
 
 const std::vector<Input>& inputs() {
   static const std::vector<Input> all{
-      {"response lengths", [](plan::Job& job, predict::Software&,
-                              double factor) { job.workload.response_length = workflow::scaled(job.workload.response_length, factor); }},
+      {"response lengths",
+       [](plan::Job& job, predict::Software&, double factor) {
+         job.workload.response_length = workflow::scaled(job.workload.response_length, factor);
+       }},
       {"prompts an iteration",
        [](plan::Job& job, predict::Software&, double factor) {
-         job.workload.prompts = std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));
+         job.workload.prompts =
+             std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));
        }},
       {"network bandwidth",
        [](plan::Job& job, predict::Software&, double factor) {
@@ -33,7 +36,8 @@ const std::vector<Input>& inputs() {
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
       {"memory bandwidth in decoding",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
-      {"time between tasks", [](plan::Job&, predict::Software& software, double factor) { software.efficiency.task *= factor; }},
+      {"time between tasks",
+       [](plan::Job&, predict::Software& software, double factor) { software.efficiency.task *= factor; }},
   };
   return all;
 }
@@ -90,7 +94,8 @@ std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& r
   std::vector<Flip> flips;
   for (std::optional<Flip>& flip : nearest)
     if (flip) flips.push_back(std::move(*flip));
-  std::stable_sort(flips.begin(), flips.end(), [](const Flip& a, const Flip& b) { return distance(a.factor) < distance(b.factor); });
+  std::stable_sort(flips.begin(), flips.end(),
+                   [](const Flip& a, const Flip& b) { return distance(a.factor) < distance(b.factor); });
   return flips;
 }
 

@@ -33,7 +33,8 @@ void choose_generation(const SearchSpace& space, Trial& trial, Selection& select
     return threshold ? fused.seconds() : fused.apart;
   };
   double least = seconds_of(selection);
-  const std::size_t count = std::min(generation_choices, choices_at(space, stage->generate, selection[stage->generate]).size());
+  const std::size_t count =
+      std::min(generation_choices, choices_at(space, stage->generate, selection[stage->generate]).size());
   for (std::size_t choice = 0; choice < count; ++choice) {
     if (space.scenario->is_stopped()) return;
     Selection tried = selection;
@@ -61,7 +62,8 @@ struct ScoredSelection {
 };
 
 /// Train layouts by the bound of their fused phase, the least first; `selection` among them where it can be fused.
-std::vector<ScoredSelection> fused_pairs(const SearchSpace& space, Trial& trial, const Selection& selection, plan::TrainPair pair) {
+std::vector<ScoredSelection> fused_pairs(const SearchSpace& space, Trial& trial, const Selection& selection,
+                                         plan::TrainPair pair) {
   const auto [first, second] = pair;
   std::vector<ScoredSelection> found;
   const auto add = [&](const Selection& tried) {
@@ -76,21 +78,26 @@ std::vector<ScoredSelection> fused_pairs(const SearchSpace& space, Trial& trial,
     for (const std::int32_t b : fusible_choices(space, second, selection[second])) {
       if (space.scenario->is_stopped()) break;
       Selection tried = selection;
-      if (!take(space, tried, first, {selection[first].mesh, a}) || !take(space, tried, second, {selection[second].mesh, b})) continue;
+      if (!take(space, tried, first, {selection[first].mesh, a}) ||
+          !take(space, tried, second, {selection[second].mesh, b}))
+        continue;
       // Each has to be trained: what takes longer alone than others do fused is not looked at.
-      const base::Ticks longer = std::max(space.choice(first, tried[first]).duration, space.choice(second, tried[second]).duration);
+      const base::Ticks longer =
+          std::max(space.choice(first, tried[first]).duration, space.choice(second, tried[second]).duration);
       if (least >= 0 && base::seconds_of_ticks(longer) > 1.1 * least) continue;
       add(tried);
       if (!found.empty()) least = least < 0 ? found.back().seconds : std::min(least, found.back().seconds);
     }
-  std::stable_sort(found.begin(), found.end(), [](const ScoredSelection& a, const ScoredSelection& b) { return a.seconds < b.seconds; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const ScoredSelection& a, const ScoredSelection& b) { return a.seconds < b.seconds; });
   if (found.size() > scheduled_pairs) found.resize(scheduled_pairs);
   return found;
 }
 
 }  // namespace
 
-std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser, int threads) {
+std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser,
+                                          int threads) {
   const predict::Scenario& scenario = *space.scenario;
   Trial trial(space);
   Selection selection = start;
@@ -108,7 +115,8 @@ std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Select
   for (const plan::Plan& plan : plans) {
     if (best && scenario.is_stopped()) break;
     auto fused = chooser.choose(plan, predict::estimate(scenario, plan));
-    if (fused && (!best || fused->estimate.iteration_seconds < best->estimate.iteration_seconds)) best = std::move(fused);
+    if (fused && (!best || fused->estimate.iteration_seconds < best->estimate.iteration_seconds))
+      best = std::move(fused);
   }
   return best;
 }

@@ -34,8 +34,8 @@ std::optional<predict::Estimate> FusionChooser::estimate_known(const plan::Plan&
 predict::Estimate FusionChooser::estimate(const plan::Plan& plan) {
   if (auto known = estimate_known(plan)) return std::move(*known);
   const auto [first, second] = *plan.fusion.training;
-  known_.push_back(
-      {plan.tasks[first], plan.tasks[second], predict::activation_room(scenario_, plan), predict::intra_stage(scenario_, plan)});
+  known_.push_back({plan.tasks[first], plan.tasks[second], predict::activation_room(scenario_, plan),
+                    predict::intra_stage(scenario_, plan)});
   return predict::estimate(scenario_, plan, known_.back().training);
 }
 
@@ -78,7 +78,8 @@ bool FusionChooser::may_schedule(const plan::Plan& plan, const plan::TrainPair& 
   return find(fused, predict::activation_room(scenario_, fused)) != nullptr;
 }
 
-std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const predict::Estimate& unfused, bool scheduled) {
+std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const predict::Estimate& unfused,
+                                                   bool scheduled) {
   const plan::FusionPin& pin = scenario_.job.fixed_fusion;
   EvaluatedPlan best{plan, unfused};
   const auto try_with = [&](const plan::Fusion& fusion, bool demanded) {
@@ -98,27 +99,31 @@ std::optional<EvaluatedPlan> FusionChooser::choose(const plan::Plan& plan, const
 
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan) {
   plan::Plan fused = plan;
-  fused.fusion = {.threshold = chosen_threshold(scenario, plan.tasks), .training = fusible_pair(scenario.job, plan.tasks)};
+  fused.fusion = {.threshold = chosen_threshold(scenario, plan.tasks),
+                  .training = fusible_pair(scenario.job, plan.tasks)};
   return predict::estimate_like(scenario, fused, 1.0).iteration_seconds;
 }
 
 namespace {
 
-/// What fusing would do for the iteration, beside what the plan fuses already: nothing, or something that this plan leaves out. `least`: of
-/// the fused steps only a bound is known.
-std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Estimate& fused, std::string_view fuse,
-                      bool least) {
+/// What fusing would do for the iteration, beside what the plan fuses already: nothing, or something that this plan
+/// leaves out. `least`: of the fused steps only a bound is known.
+std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan, const predict::Estimate& fused,
+                      std::string_view fuse, bool least) {
   const double seconds = predict::estimate(scenario, plan).iteration_seconds;
   if (fused.iteration_seconds >= seconds) return "; the iteration would be no shorter";
-  return fmt::format("; {}fused, an iteration would take {}{:.2f} s in place of {:.2f} s (dovetail simulate --fuse {} plays it)",
-                     plan.fusion.any() ? "" : "the placement fuses nothing: ", least ? "at least " : "", fused.iteration_seconds, seconds,
-                     plan.fusion.any() ? "both" : fuse);
+  return fmt::format(
+      "; {}fused, an iteration would take {}{:.2f} s in place of {:.2f} s (dovetail simulate --fuse {} plays it)",
+      plan.fusion.any() ? "" : "the placement fuses nothing: ", least ? "at least " : "", fused.iteration_seconds,
+      seconds, plan.fusion.any() ? "both" : fuse);
 }
 
 std::string why_training_is_not(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
   const auto pair = plan::train_pair(job);
-  if (!pair) return fmt::format("Training is not fused: {} has no second role whose training could fill the bubbles.", job.workflow.name);
+  if (!pair)
+    return fmt::format("Training is not fused: {} has no second role whose training could fill the bubbles.",
+                       job.workflow.name);
   const auto [first, second] = *pair;
   if (!job.fixed_fusion.intra_stage.value_or(true)) return "Training is not fused: the job forbids it.";
   if (const auto fault = plan::find_training_fault(job, *pair, plan.tasks[first], plan.tasks[second]))
@@ -126,16 +131,19 @@ std::string why_training_is_not(const predict::Scenario& scenario, const plan::P
   plan::Plan fused = plan;
   fused.fusion.training = pair;
   const predict::IntraStage training = predict::intra_stage_over_bound(scenario, fused, 1);
-  const std::string seconds = fmt::format("in one schedule both would take {:.2f} s at the least, one after the other they take {:.2f} s",
-                                          training.seconds(), training.apart);
+  const std::string seconds =
+      fmt::format("in one schedule both would take {:.2f} s at the least, one after the other they take {:.2f} s",
+                  training.seconds(), training.apart);
   const predict::Estimate least = predict::estimate(scenario, fused, training);
-  if (!least.keeps_margin()) return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
+  if (!least.keeps_margin())
+    return fmt::format("Training is not fused: what both hold at once does not fit; {}.", seconds);
   return fmt::format("Training is not fused: {}{}.", seconds, gain_text(scenario, plan, least, "intra", true));
 }
 
 std::string why_generation_is_not(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
-  if (!job.fixed_fusion.inter_stage.value_or(true)) return "Generation is not fused with inference: the job forbids it.";
+  if (!job.fixed_fusion.inter_stage.value_or(true))
+    return "Generation is not fused with inference: the job forbids it.";
   if (const auto fault = plan::find_threshold_fault(0.5, job, plan.tasks))
     return fmt::format("Generation is not fused with inference: {}.", plan::as_reason(*fault));
   const predict::InterStage half = predict::inter_stage(scenario, plan.tasks, 0.5);
@@ -145,14 +153,15 @@ std::string why_generation_is_not(const predict::Scenario& scenario, const plan:
     fused.fusion.threshold = threshold;
     const predict::Estimate best = predict::estimate(scenario, fused);
     const std::string seconds =
-        fmt::format("fused at a threshold of {:.0f}% both would take {:.2f} s, one after the other they take {:.2f} s", 100 * *threshold,
-                    best.inter_stage->seconds(), best.inter_stage->apart);
+        fmt::format("fused at a threshold of {:.0f}% both would take {:.2f} s, one after the other they take {:.2f} s",
+                    100 * *threshold, best.inter_stage->seconds(), best.inter_stage->apart);
     if (!best.keeps_margin())
       return fmt::format("Generation is not fused with inference: what devices then hold does not fit; {}.", seconds);
     return fmt::format("Generation is not fused with inference: {} (by the closed form){}.", seconds,
                        gain_text(scenario, plan, best, "inter", false));
   }
-  return "Generation is not fused with inference: at no threshold does the tail hide more than migration and set-up take.";
+  return "Generation is not fused with inference: at no threshold does the tail hide more than migration and set-up "
+         "take.";
 }
 
 }  // namespace

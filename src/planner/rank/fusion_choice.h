@@ -20,7 +20,8 @@ struct EvaluatedPlan {
 /// What a planner may fuse of a plan: the train_pair() where its parts go together and the job lets it; nothing else.
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
-/// The threshold that the job fixes, else the best one; nothing where the job forbids one or none is faster than without.
+/// The threshold that the job fixes, else the best one; nothing where the job forbids one or none is faster than
+/// without.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 /// Chooses fusions for plans of one job, and keeps the schedules of train tasks that it has made.
@@ -34,15 +35,16 @@ class FusionChooser {
   /// The same where no schedule has to be made for it, else nothing.
   std::optional<predict::Estimate> estimate_known(const plan::Plan& plan) const;
 
-  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads. Where it is stopped, some
-  /// stay unknown.
+  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads. Where it
+  /// is stopped, some stay unknown.
   void make_schedules(std::vector<plan::Plan> plans, int threads);
 
-  /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none, generation with inference
-  /// at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the estimate is faster with it, but for what the job
-  /// demands. Nothing where that cannot be had, or does not fit. No trainings are fused unless `scheduled`, as no schedule is made then;
-  /// nor, where it is stopped, those whose schedule is not known, unless the job demands it. REQUIRES: `unfused` is the estimate of `plan`,
-  /// which fuses nothing.
+  /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none,
+  /// generation with inference at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the
+  /// estimate is faster with it, but for what the job demands. Nothing where that cannot be had, or does not fit. No
+  /// trainings are fused unless `scheduled`, as no schedule is made then; nor, where it is stopped, those whose
+  /// schedule is not known, unless the job demands it. REQUIRES: `unfused` is the estimate of `plan`, which fuses
+  /// nothing.
   std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const predict::Estimate& unfused, bool scheduled = true);
 
  private:
@@ -59,11 +61,12 @@ class FusionChooser {
   std::vector<Known> known_;
 };
 
-/// What the fastest fusion of a plan would take at the least: its training as short as its bound. No schedule is made. REQUIRES: the plan
-/// fuses nothing.
+/// What the fastest fusion of a plan would take at the least: its training as short as its bound. No schedule is made.
+/// REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Of each fusion that `plan` does not have, why: nothing to fuse with, what is in its way, or that it gains nothing. Whole sentences.
+/// Of each fusion that `plan` does not have, why: nothing to fuse with, what is in its way, or that it gains nothing.
+/// Whole sentences.
 std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::planner

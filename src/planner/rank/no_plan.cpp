@@ -12,7 +12,9 @@ namespace {
 
 double gibi(std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
-const std::string& name_of(const SearchSpace& space, std::size_t task) { return space.scenario->job.workflow.tasks[task].name; }
+const std::string& name_of(const SearchSpace& space, std::size_t task) {
+  return space.scenario->job.workflow.tasks[task].name;
+}
 
 /// A mesh of each shape that the job lets a task have.
 std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
@@ -32,7 +34,8 @@ std::optional<MinNeed> min_need_on(const SearchSpace& space, std::size_t task, c
   std::optional<MinNeed> least;
   for (const bool on_host : {false, true})
     for (const cluster::Mesh& mesh : meshes)
-      if (auto need = min_need(*space.scenario, task, mesh, {option_set, on_host}); need && (!least || need->bytes < least->bytes))
+      if (auto need = min_need(*space.scenario, task, mesh, {option_set, on_host});
+          need && (!least || need->bytes < least->bytes))
         least = std::move(need);
   return least;
 }
@@ -46,7 +49,8 @@ struct TaskFault {
   std::optional<MinNeed> need;  ///< of these layouts; nothing where host memory is too small for all of them
 };
 
-/// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them elsewhere.
+/// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them
+/// elsewhere.
 TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t task, const cluster::Mesh& mesh,
                      const std::optional<Degrees>& degrees) {
   TaskFault fault{task, mesh, true, false, {}};
@@ -57,8 +61,9 @@ TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t
   };
   const auto on_host = [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; };
   const auto& of_task = space.choices[task];
-  const bool any_on_host = std::any_of(of_task.begin(), of_task.end(),
-                                       [&](const auto& choices) { return std::any_of(choices.begin(), choices.end(), on_host); });
+  const bool any_on_host = std::any_of(of_task.begin(), of_task.end(), [&](const auto& choices) {
+    return std::any_of(choices.begin(), choices.end(), on_host);
+  });
   fault.need = min_need(*space.scenario, task, mesh, {option_set, any_on_host}, may);
   return fault;
 }
@@ -70,9 +75,11 @@ TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const 
     if (space.is_rule(task)) continue;
     const auto mesh = std::find(space.meshes.begin(), space.meshes.end(), meshes[task]);
     if (mesh == space.meshes.end()) return {task, meshes[task], false, false, {}};
-    const std::vector<Choice>& choices = space.choices[task][space.shapes[static_cast<std::size_t>(mesh - space.meshes.begin())]];
+    const std::vector<Choice>& choices =
+        space.choices[task][space.shapes[static_cast<std::size_t>(mesh - space.meshes.begin())]];
     const auto is_possible = [&](const Choice& choice) { return !degrees || degrees->are_of(choice.planned.layout); };
-    if (std::none_of(choices.begin(), choices.end(), is_possible)) return task_fault(space, option_set, task, meshes[task], degrees);
+    if (std::none_of(choices.begin(), choices.end(), is_possible))
+      return task_fault(space, option_set, task, meshes[task], degrees);
   }
   return {};
 }
@@ -85,13 +92,16 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
                        name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
   const std::string with = degrees ? fmt::format(" with tp{} pp{}", degrees->tensor, degrees->pipeline) : "";
   const std::string where = cluster::name_of(cluster, fault.mesh);
-  if (!fault.has_layout) return fmt::format("does not apply: {} has no layout{} on devices {}", name_of(space, fault.task), with, where);
+  if (!fault.has_layout)
+    return fmt::format("does not apply: {} has no layout{} on devices {}", name_of(space, fault.task), with, where);
   if (!fault.need)
-    return fmt::format("does not fit: host memory is too small for what {} offloads on devices {}{}", name_of(space, fault.task), where,
-                       with);
-  return fmt::format("does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}", name_of(space, fault.task),
-                     gibi(fault.need->bytes),
-                     gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where, with);
+    return fmt::format("does not fit: host memory is too small for what {} offloads on devices {}{}",
+                       name_of(space, fault.task), where, with);
+  return fmt::format(
+      "does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}",
+      name_of(space, fault.task), gibi(fault.need->bytes),
+      gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where,
+      with);
 }
 
 /// Of a placement that has no selection: of the way in which the least is missing.
@@ -109,15 +119,17 @@ std::string why_impossible(const SearchSpace& space, OptionSet option_set, Place
 /// Of a selection of which there is no plan: what is missing where it does not fit.
 std::string why_too_large(const SearchSpace& space, const Selection& selection) {
   const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
-  const auto worst = std::min_element(memory.begin(), memory.end(),
-                                      [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
+  const auto worst =
+      std::min_element(memory.begin(), memory.end(),
+                       [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
   if (worst->room() < 0)
     return fmt::format("does not fit: the fullest device needs {:.2f} GiB of {:.2f} GiB in {}", gibi(worst->needed()),
-                       gibi(worst->usable - worst->min_margin), name_of(space, static_cast<std::size_t>(worst - memory.begin())));
+                       gibi(worst->usable - worst->min_margin),
+                       name_of(space, static_cast<std::size_t>(worst - memory.begin())));
   for (const predict::TaskMemory& task : memory)
     if (task.host > task.host_memory)
-      return fmt::format("does not fit: {:.2f} GiB are offloaded to a node's host memory of {:.2f} GiB", gibi(task.host),
-                         gibi(task.host_memory));
+      return fmt::format("does not fit: {:.2f} GiB are offloaded to a node's host memory of {:.2f} GiB",
+                         gibi(task.host), gibi(task.host_memory));
   return "does not apply: the fusion that the job demands cannot be had, or does not fit";
 }
 
@@ -130,7 +142,8 @@ std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const Tr
   const bool fits = co_located.selection && Trial(space).score(*co_located.selection).excess == 0;
   if (!fits) return why_named(space, option_set, co_located);
   const plan::FusionPin& pin = space.scenario->job.fixed_fusion;
-  if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false)) return why_too_large(space, *co_located.selection);
+  if (pin.inter_stage.value_or(false) || pin.intra_stage.value_or(false))
+    return why_too_large(space, *co_located.selection);
   return "does not apply: no fusion that the job allows makes the co-located plan faster";
 }
 
@@ -142,7 +155,8 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   base::Error error;
   if (!least) {
     error.message = fmt::format(
-        "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide its heads and "
+        "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide "
+        "its heads and "
         "layers, and make up a mesh",
         name);
     return error;
@@ -150,18 +164,22 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   const std::int64_t usable = min_memory(space);
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
-      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, {:.2f} GiB more than the "
+      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, "
+      "{:.2f} GiB more than the "
       "{:.2f} GiB that can be used",
       name, llm::to_text(least->planned.layout), least->planned.mesh.count,
-      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes), gibi(least->bytes - usable),
-      gibi(usable));
+      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes),
+      gibi(least->bytes - usable), gibi(usable));
   return error;
 }
 
-std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set, const std::vector<Placement>& asked,
-                                               const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans) {
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set,
+                                               const std::vector<Placement>& asked,
+                                               const std::vector<TriedPlacement>& tried,
+                                               const std::vector<RankedPlan>& plans) {
   const auto tried_as = [&](Placement placement) -> const TriedPlacement& {
-    return *std::find_if(tried.begin(), tried.end(), [&](const TriedPlacement& one) { return one.placement == placement; });
+    return *std::find_if(tried.begin(), tried.end(),
+                         [&](const TriedPlacement& one) { return one.placement == placement; });
   };
   std::vector<AbsentPlacement> absent;
   for (const Placement placement : all_placements) {
@@ -169,8 +187,8 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionS
     const bool is_asked = std::find(asked.begin(), asked.end(), placement) != asked.end();
     if (!is_asked || std::any_of(plans.begin(), plans.end(), is_of)) continue;
     if (placement == Placement::searched)
-      absent.push_back(
-          {placement, plans.empty() ? "does not fit: no plan that was met does" : "found no faster plan than the first of these"});
+      absent.push_back({placement, plans.empty() ? "does not fit: no plan that was met does"
+                                                 : "found no faster plan than the first of these"});
     else if (placement == Placement::rlhfuse)
       absent.push_back({placement, why_rlhfuse(space, option_set, tried_as(Placement::co_located))});
     else

@@ -12,11 +12,12 @@
 
 namespace dovetail::planner {
 
-/// What rank_plans says of a job of which task `task` has no choice on any mesh: infeasible with what the task needs at least where
-/// layouts are only too large, bad input where what is fixed leaves it none.
+/// What rank_plans says of a job of which task `task` has no choice on any mesh: infeasible with what the task needs at
+/// least where layouts are only too large, bad input where what is fixed leaves it none.
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
-/// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it cannot be had.
+/// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it
+/// cannot be had.
 struct TriedPlacement {
   Placement placement = Placement::co_located;
   std::optional<Selection> selection;
@@ -28,9 +29,11 @@ struct AbsentPlacement {
   std::string why;  ///< "does not fit: ...", "does not apply: ...", of the search that it found nothing faster
 };
 
-/// Of the placements that were asked for those that none of `plans` is of, in the order of all_placements. REQUIRES: each named placement
-/// that was asked for was tried, and co_located where rlhfuse was.
-std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set, const std::vector<Placement>& asked,
-                                               const std::vector<TriedPlacement>& tried, const std::vector<RankedPlan>& plans);
+/// Of the placements that were asked for those that none of `plans` is of, in the order of all_placements. REQUIRES:
+/// each named placement that was asked for was tried, and co_located where rlhfuse was.
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set,
+                                               const std::vector<Placement>& asked,
+                                               const std::vector<TriedPlacement>& tried,
+                                               const std::vector<RankedPlan>& plans);
 
 }  // namespace dovetail::planner

@@ -30,13 +30,16 @@ bool may(const RankOptions& options, Placement placement) {
   return std::find(asked.begin(), asked.end(), placement) != asked.end();
 }
 
-bool shares_search(const RankOptions& options) { return options.search.exchange != nullptr && options.search.exchange->ranks > 1; }
+bool shares_search(const RankOptions& options) {
+  return options.search.exchange != nullptr && options.search.exchange->ranks > 1;
+}
 
 /// What is known before the search.
 struct Starts {
-  std::vector<Selection> all;            ///< of the named placements
-  std::vector<TriedPlacement> tried;     ///< what came of each of these
-  std::optional<Selection> for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
+  std::vector<Selection> all;         ///< of the named placements
+  std::vector<TriedPlacement> tried;  ///< what came of each of these
+  std::optional<Selection>
+      for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
 };
 
 /// The fastest that fits; where none does the one that comes nearest.
@@ -69,7 +72,8 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
     const std::vector<Selection> found = selection_of(space, placement);
     BestSelections best = best_of(*space.scenario, trial, found);
     // What descent to the least cost left may not fit where others would.
-    if (best.selection && !best.fits) best = best_of(*space.scenario, trial, selection_of(space, placement, Aim::excess));
+    if (best.selection && !best.fits)
+      best = best_of(*space.scenario, trial, selection_of(space, placement, Aim::excess));
     if (best.fits && may(options, placement)) candidates.push_back({placement, *best.selection});
     if (best.fits && for_rlhfuse) starts.for_rlhfuse = *best.selection;
     starts.tried.push_back({placement, std::move(best.selection)});
@@ -81,19 +85,23 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
 /// An engine that gives its weights back for nothing keeps them.
 void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
-    if (scenario.job.workflow.tasks[task].kind != workflow::TaskKind::generate || !ranked.plan.tasks[task].offload.weights) continue;
+    if (scenario.job.workflow.tasks[task].kind != workflow::TaskKind::generate ||
+        !ranked.plan.tasks[task].offload.weights)
+      continue;
     if (!scenario.job.fixed.empty() && scenario.job.fixed[task].offload) continue;
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
     // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
     std::optional<predict::Estimate> estimate = chooser.estimate_known(plan);
-    if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds) continue;
+    if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds)
+      continue;
     ranked.plan = std::move(plan);
     ranked.estimate = std::move(*estimate);
   }
 }
 
-/// The plan of the placement "rlhfuse"; without any fusion only where co-located plans, one of which it is then, are not looked at.
+/// The plan of the placement "rlhfuse"; without any fusion only where co-located plans, one of which it is then, are
+/// not looked at.
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
@@ -127,9 +135,11 @@ NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& spa
   return nearest;
 }
 
-/// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of each what it does of
-/// the first candidate, which is measured; as much again for what is tried of the best ones; and a little for a search that ends late.
-double seconds_after_search(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates) {
+/// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of
+/// each what it does of the first candidate, which is measured; as much again for what is tried of the best ones; and a
+/// little for a search that ends late.
+double seconds_after_search(const SearchSpace& space, const RankOptions& options,
+                            const std::vector<Finalist>& candidates) {
   const predict::Scenario& scenario = *space.scenario;
   double seconds = 0;
   const auto add = [&](std::size_t times, const auto& work) {
@@ -147,9 +157,10 @@ double seconds_after_search(const SearchSpace& space, const RankOptions& options
   return 2 * seconds + late_share * *options.search.time_limit_seconds;
 }
 
-/// The search's part of the options: with the bound in seconds, and the time that is left for it and not needed for what it finds; that is
-/// cut short rather than to leave the search less than half.
-SearchOptions search_options(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates, double bound) {
+/// The search's part of the options: with the bound in seconds, and the time that is left for it and not needed for
+/// what it finds; that is cut short rather than to leave the search less than half.
+SearchOptions search_options(const SearchSpace& space, const RankOptions& options,
+                             const std::vector<Finalist>& candidates, double bound) {
   SearchOptions within = options.search;
   within.bound = base::ticks_within_seconds(bound);
   if (options.on_better)
@@ -165,13 +176,14 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   return within;
 }
 
-/// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what an iteration has
-/// beside its steps. Nothing is known, and it is 0, where the space is not whole.
+/// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what
+/// an iteration has beside its steps. Nothing is known, and it is 0, where the space is not whole.
 double find_bounds(const SearchSpace& space, FusionSelection fusion, int threads, Ranking& ranking) {
   if (space.scenario->is_stopped()) return 0;
   double bounds[2];  // of plans that fuse nothing, and of others
-  parallel::for_each_index(fusion.any() ? 2 : 1, threads,
-                           [&](int fuses) { bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionSelection{}); });
+  parallel::for_each_index(fusion.any() ? 2 : 1, threads, [&](int fuses) {
+    bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionSelection{});
+  });
   if (bounds[0] > 0) ranking.bound = predict::iteration_seconds(*space.scenario, bounds[0]);
   if (!fusion.any()) return bounds[0];
   const double bound = std::min(bounds[0], bounds[1]);
@@ -180,8 +192,8 @@ double find_bounds(const SearchSpace& space, FusionSelection fusion, int threads
 }
 
 /// The plans of the answer, in its order.
-std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options, const std::vector<Finalist>& candidates,
-                                     const Starts& starts) {
+std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options,
+                                     const std::vector<Finalist>& candidates, const Starts& starts) {
   const predict::Scenario& scenario = *space.scenario;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
   FusionChooser chooser(scenario);
@@ -193,11 +205,13 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
     if (!scenario.is_stopped()) tidy(scenario, chooser, ranked);
   drop_repeated(plans);
   sort(plans);
-  simulate_first(scenario, plans, options.simulated, scenario.software.efficiency.error, options.search.seed, options.search.threads);
+  simulate_first(scenario, plans, options.simulated, scenario.software.efficiency.error, options.search.seed,
+                 options.search.threads);
   return plans;
 }
 
-/// What is not in the plans: a plan that fits, fusions of the first, placements. Reasons are known of what was looked at to the end.
+/// What is not in the plans: a plan that fits, fusions of the first, placements. Reasons are known of what was looked
+/// at to the end.
 void say_why_not(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
   const predict::Scenario& scenario = *space.scenario;
   if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(scenario, space, starts.all);
@@ -218,7 +232,8 @@ void count_ties(const predict::Scenario& scenario, Ranking& ranking) {
 
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts) {
   if (scenario.cancellation == nullptr) return options;
-  if (const auto left = scenario.cancellation->seconds_left()) options.search.time_limit_seconds = *left / static_cast<double>(parts);
+  if (const auto left = scenario.cancellation->seconds_left())
+    options.search.time_limit_seconds = *left / static_cast<double>(parts);
   return options;
 }
 

@@ -17,10 +17,12 @@ namespace dovetail::planner {
 struct RankOptions {
   SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound and its fusion are found here
   OptionSet option_set = OptionSet::all;
-  std::vector<Placement> placements;  ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
-  std::size_t shown = 8;              ///< plans in the answer at most
-  std::size_t simulated = 0;          ///< of the first plans that are ties, so many at most are played and ordered by that
-  std::function<void(const plan::Plan&)> on_better;  ///< called with the best plan that the search has met, each time there is a better one
+  std::vector<Placement>
+      placements;             ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
+  std::size_t shown = 8;      ///< plans in the answer at most
+  std::size_t simulated = 0;  ///< of the first plans that are ties, so many at most are played and ordered by that
+  std::function<void(const plan::Plan&)>
+      on_better;  ///< called with the best plan that the search has met, each time there is a better one
 };
 
 /// A plan that does not fit, or is tight, with what is missing, where none fits.
@@ -32,16 +34,20 @@ struct NearestPlan {
 };
 
 struct Ranking {
-  std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the closed form); of each
-                                  ///< placement the best, and others found, in their best fusion
-  std::vector<std::string> not_fused;   ///< why_not_fused of the first
-  std::vector<AbsentPlacement> absent;  ///< that were asked for (all, where none was named) and have no plan among these
-  std::optional<NearestPlan> nearest;   ///< where no plan fits
-  double bound = 0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
-  std::optional<double> fused_bound;           ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
-  std::optional<SearchRun> search;             ///< how the search went; nothing where nothing was searched
-  std::optional<parallel::EndedBy> cut_short;  ///< what ended the work before all of it was done: another run may find better plans
-  std::size_t ties = 0;                        ///< plans from the second on that are within the model's error of the best
+  std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the
+                                  ///< closed form); of each placement the best, and others found, in their best fusion
+  std::vector<std::string> not_fused;  ///< why_not_fused of the first
+  std::vector<AbsentPlacement>
+      absent;                          ///< that were asked for (all, where none was named) and have no plan among these
+  std::optional<NearestPlan> nearest;  ///< where no plan fits
+  double bound =
+      0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
+  std::optional<double>
+      fused_bound;                  ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
+  std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
+  std::optional<parallel::EndedBy>
+      cut_short;         ///< what ended the work before all of it was done: another run may find better plans
+  std::size_t ties = 0;  ///< plans from the second on that are within the model's error of the best
 
   /// How far a plan is, by the closed form, above the bound that holds for it; nothing where none is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
@@ -52,13 +58,14 @@ struct Ranking {
   }
 };
 
-/// Searches, and evaluates with predict::estimate whatever may be the best. Where it is stopped, or its time is over, whatever it is at
-/// ends with the best so far, and what comes then is left out, but for evaluating what was found. An Error where the job's pins leave a
-/// task nothing to choose, it names no software, or it is stopped before any plan was looked at (parallel::stopped_before).
+/// Searches, and evaluates with predict::estimate whatever may be the best. Where it is stopped, or its time is over,
+/// whatever it is at ends with the best so far, and what comes then is left out, but for evaluating what was found. An
+/// Error where the job's pins leave a task nothing to choose, it names no software, or it is stopped before any plan
+/// was looked at (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// `options` for a part of what `scenario` is to do within its time, if that is limited: with an equal share of what is left of it, where
-/// as many `parts` follow one another.
+/// `options` for a part of what `scenario` is to do within its time, if that is limited: with an equal share of what is
+/// left of it, where as many `parts` follow one another.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
 /// An input that decides which plan is best.
@@ -69,9 +76,9 @@ struct Flip {
   double gain = 0;       ///< by what part of the first plan's time it is faster
 };
 
-/// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster than the first by
-/// more than a hundredth. Inputs in the order of how little they have to change; fewer where it is stopped. `threads` never change the
-/// answer.
+/// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster
+/// than the first by more than a hundredth. Inputs in the order of how little they have to change; fewer where it is
+/// stopped. `threads` never change the answer.
 std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::planner

@@ -20,7 +20,8 @@ constexpr std::int64_t slice = 1024;
 
 }  // namespace
 
-Chain::Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number, std::size_t kept)
+Chain::Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
+             std::size_t kept)
     : space_(tables.space()),
       random_(seed, static_cast<std::uint64_t>(number)),
       trial_(space_, tables),
@@ -28,7 +29,8 @@ Chain::Chain(FusionTables& tables, const Selection* start, FusionSelection fusio
       usable_(min_memory(space_)) {
   for (std::size_t task = 0; task < space_.choices.size(); ++task)
     if (!space_.is_rule(task)) tasks_.push_back(task);
-  for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh) numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
+  for (std::size_t mesh = 0; mesh < space_.meshes.size(); ++mesh)
+    numbers_.emplace(space_.meshes[mesh], static_cast<std::int32_t>(mesh));
   demanded_ = demanded_fusion(space_.scenario->job, fusion);
   open_ = {fusion.generation && !demanded_.generation, fusion.training && !demanded_.training};
   now_ = {start != nullptr ? *start : anywhere(), demanded_};
@@ -43,7 +45,9 @@ Score Chain::score(const State& state) {
   return trial_.score(state.selection, state.fusion);
 }
 
-double Chain::cost_of(const Score& score) const { return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking); }
+double Chain::cost_of(const Score& score) const {
+  return score.cost(usable_) * (has(score.fused, demanded_) ? 1 : lacking);
+}
 
 void Chain::remember() {
   if (has(score_.fused, demanded_)) pool_.add(now_.selection, score_);
@@ -139,8 +143,8 @@ std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
 /// On another mesh with the same layout where there is one, else with any.
 void Chain::place(std::size_t task, std::int32_t mesh) {
   if (!space_.is_open(task, mesh)) return;
-  const bool same_shape =
-      space_.shapes[static_cast<std::size_t>(mesh)] == space_.shapes[static_cast<std::size_t>(now_.selection[task].mesh)];
+  const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] ==
+                          space_.shapes[static_cast<std::size_t>(now_.selection[task].mesh)];
   next_.selection[task] = {mesh, same_shape ? now_.selection[task].choice : any_choice(task, mesh)};
 }
 

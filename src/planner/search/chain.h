@@ -12,20 +12,23 @@
 
 namespace dovetail::planner {
 
-/// Draws from stream (seed, number) alone. A step changes the choice of a task, its mesh, both, the meshes of several tasks at once, or
-/// what is fused; it is taken as Metropolis does it, at a temperature that falls geometrically from a twentieth of the cost to a thousandth
-/// of that. Plans that do not fit cost more the more is missing (Score::cost), so that a chain can pass through them, and so do those that
-/// lack a fusion which the job demands.
+/// Draws from stream (seed, number) alone. A step changes the choice of a task, its mesh, both, the meshes of several
+/// tasks at once, or what is fused; it is taken as Metropolis does it, at a temperature that falls geometrically from a
+/// twentieth of the cost to a thousandth of that. Plans that do not fit cost more the more is missing (Score::cost), so
+/// that a chain can pass through them, and so do those that lack a fusion which the job demands.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
 
-  /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands; of `fusion` it tries
-  /// the others as well. Remembers the `kept` best plans. `tables`, which chains share, outlive it.
-  Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number, std::size_t kept);
+  /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands;
+  /// of `fusion` it tries the others as well. Remembers the `kept` best plans. `tables`, which chains share, outlive
+  /// it.
+  Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
+        std::size_t kept);
 
-  /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as what is left of these.
-  /// Fewer where it is cancelled. Two chains that are told the same go the same way, however their steps are shared out over calls.
+  /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as
+  /// what is left of these. Fewer where it is cancelled. Two chains that are told the same go the same way, however
+  /// their steps are shared out over calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }

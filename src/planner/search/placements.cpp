@@ -89,20 +89,25 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& s
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
     const auto& choices = space.choices[task][space.shapes[static_cast<std::size_t>(selection[task].mesh)]];
-    const auto choice =
-        std::find_if(choices.begin(), choices.end(), [&](const Choice& candidate) { return degrees.are_of(candidate.planned.layout); });
+    const auto choice = std::find_if(choices.begin(), choices.end(),
+                                     [&](const Choice& candidate) { return degrees.are_of(candidate.planned.layout); });
     if (choice == choices.end()) return false;
     selection[task].choice = static_cast<std::int32_t>(choice - choices.begin());
   }
   return settle(space, selection);
 }
 
-/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one does are tried with
-/// the same choice, too: what one engine gives away is of no use while another one has too much.
+/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one
+/// does are tried with the same choice, too: what one engine gives away is of no use while another one has too much.
 class Descent {
  public:
   Descent(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim, bool same_degrees)
-      : space_(space), trial_(trial), selection_(selection), aim_(aim), same_degrees_(same_degrees), usable_(min_memory(space)) {}
+      : space_(space),
+        trial_(trial),
+        selection_(selection),
+        aim_(aim),
+        same_degrees_(same_degrees),
+        usable_(min_memory(space)) {}
 
   Score run() {
     score_ = trial_.score(selection_);
@@ -150,7 +155,8 @@ class Descent {
     const Selection before = selection_;
     Selection best = selection_;
     bool gained = false;
-    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.scenario->is_stopped(); ++choice) {
+    for (std::size_t choice = 0; choice < choices_of(tasks.front()).size() && !space_.scenario->is_stopped();
+         ++choice) {
       const auto changes = [&](std::size_t task) { return changes_degrees(task, before[task], choice); };
       if (same_degrees_ && std::any_of(tasks.begin(), tasks.end(), changes)) continue;
       selection_ = before;
@@ -230,7 +236,8 @@ std::vector<Selection> selection_of(const SearchSpace& space, Placement placemen
   const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::vector<Selection> starts;
   for (const Meshes& meshes : meshes_of(space, placement))
-    if (auto selection = selection_on(space, meshes); selection && (!degrees || take_degrees(space, *degrees, *selection)))
+    if (auto selection = selection_on(space, meshes);
+        selection && (!degrees || take_degrees(space, *degrees, *selection)))
       starts.push_back(*selection);
   Trial trial(space);
   for (Selection& selection : starts) Descent(space, trial, selection, aim, degrees.has_value()).run();

@@ -22,15 +22,17 @@ void Pool::add(const Selection& selection, const Score& score) {
     if (same->score.period <= score.period) return;
     found_.erase(same);
   }
-  const auto place = std::upper_bound(found_.begin(), found_.end(), score.period,
-                                      [](base::Ticks period, const Found& known) { return period < known.score.period; });
+  const auto place =
+      std::upper_bound(found_.begin(), found_.end(), score.period,
+                       [](base::Ticks period, const Found& known) { return period < known.score.period; });
   found_.insert(place, {selection, score});
   if (found_.size() > most_) found_.pop_back();
 }
 
 std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found) {
   for (Found& one : found) one.score = trial.exact_score(one.selection, one.score.fused);
-  std::stable_sort(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score.period < b.score.period; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.score.period < b.score.period; });
   return found;
 }
 

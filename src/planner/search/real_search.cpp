@@ -13,10 +13,12 @@ std::vector<Found> real_search(const SearchSpace& space, const RealOptions& opti
   std::vector<std::pair<std::size_t, std::size_t>> all;  // task, option
   for (std::size_t task = 0; task < lists.size(); ++task) {
     for (const std::int32_t mesh : space.open[task])
-      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
+      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
+           ++choice)
         lists[task].push_back({mesh, static_cast<std::int32_t>(choice)});
-    std::stable_sort(lists[task].begin(), lists[task].end(),
-                     [&](SelectedChoice a, SelectedChoice b) { return space.choice(task, a).duration < space.choice(task, b).duration; });
+    std::stable_sort(lists[task].begin(), lists[task].end(), [&](SelectedChoice a, SelectedChoice b) {
+      return space.choice(task, a).duration < space.choice(task, b).duration;
+    });
     for (std::size_t option = 0; option < lists[task].size(); ++option) all.emplace_back(task, option);
   }
   Selection now(lists.size());

@@ -31,13 +31,15 @@ class Search {
         shared_({options.chains, options.threads, options.time_limit_seconds, &stop_, options.exchange}),
         best_of_starts_(options.kept),
         of_chains_(static_cast<std::size_t>(options.chains)),
-        planned_(options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
+        planned_(
+            options.iterations.value_or(is_chosen_by_time() ? Chain::cooling : SearchOptions::default_iterations)) {
     Trial trial(space, tables_);
     const FusionSelection demanded = demanded_fusion(space.scenario->job, options.fusion);
     for (const Selection& selection : starts)
       for (const FusionSelection fusion : {demanded, options.fusion})
         if (best_of_starts_.found().empty() || !stop_.requested())
-          if (const Score score = trial.score(selection, fusion); has(score.fused, demanded)) best_of_starts_.add(selection, score);
+          if (const Score score = trial.score(selection, fusion); has(score.fused, demanded))
+            best_of_starts_.add(selection, score);
     for (const int number : shared_.numbers()) {
       const Selection* start = starts.empty() ? nullptr : &starts[static_cast<std::size_t>(number) % starts.size()];
       chains_.push_back(std::make_unique<Chain>(tables_, start, options.fusion, options.seed, number, options.kept));
@@ -48,8 +50,8 @@ class Search {
     const std::int64_t length = round_of(options_.chains);
     while (done_ < planned_ && !shared_.ended() && !is_bound_met()) {
       const std::int64_t count = std::min(length, planned_ - done_);
-      const auto messages =
-          shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, stop_); }, [&] { return message(done_ + count); });
+      const auto messages = shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, stop_); },
+                                        [&] { return message(done_ + count); });
       done_ += count;
       for (const std::string_view told : messages) take(told);
       planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
@@ -57,7 +59,8 @@ class Search {
     }
     Trial trial(tables_.space(), tables_);
     SearchResult result{scored_exactly(trial, merged().found()), {}};
-    result.run = {options_.chains, options_.seed, done_, stopped_by(), shared_.seconds(), evaluations_per_second(), shared_.lost()};
+    result.run = {options_.chains,          options_.seed, done_, stopped_by(), shared_.seconds(),
+                  evaluations_per_second(), shared_.lost()};
     return result;
   }
 
@@ -65,7 +68,8 @@ class Search {
   bool is_chosen_by_time() const { return options_.time_limit_seconds && !options_.iterations; }
   bool is_bound_met() const { return best_ && best_->score.period <= options_.bound; }
 
-  /// How many iterations there is time for, when `done` are done: whole coolings, so that a run of as many goes the same way.
+  /// How many iterations there is time for, when `done` are done: whole coolings, so that a run of as many goes the
+  /// same way.
   std::int64_t plan_by_speed(std::int64_t done) const {
     const double seconds_left = std::max(0.0, *options_.time_limit_seconds - shared_.seconds());
     const double left = margin * seconds_left / shared_.seconds() * static_cast<double>(done);
@@ -114,8 +118,8 @@ class Search {
     }
     if (!options_.on_progress) return;
     const double left_by_speed = shared_.seconds() / static_cast<double>(done_) * static_cast<double>(planned_ - done_);
-    options_.on_progress(
-        {best_ ? &*best_ : nullptr, options_.bound, done_, planned_, evaluations_per_second(), std::max(0.0, left_by_speed)});
+    options_.on_progress({best_ ? &*best_ : nullptr, options_.bound, done_, planned_, evaluations_per_second(),
+                          std::max(0.0, left_by_speed)});
   }
 
   double evaluations_per_second() const {

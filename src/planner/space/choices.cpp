@@ -31,7 +31,8 @@ const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSe
   return option_set == OptionSet::real ? real : cost::trainer_limits(scenario.software.conventions.name);
 }
 
-/// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in all ways.
+/// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in
+/// all ways.
 class Maker {
  public:
   Maker(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
@@ -67,7 +68,8 @@ class Maker {
       plan::apply(pin_, planned);
       planned.engine = plan::with_room(pin_.engine, planned.engine);
     }
-    std::erase_if(plans_, [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
+    std::erase_if(plans_,
+                  [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
     return std::move(plans_);
   }
 
@@ -77,12 +79,14 @@ class Maker {
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
     const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
-    return ability == cost::Ability::pinned && (asks(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), asks));
+    return ability == cost::Ability::pinned &&
+           (asks(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), asks));
   }
   /// Whether this task and those with the same model may have the layout.
   bool admitted(const llm::Layout& layout) const {
     return plan::admits(pin_, layout) &&
-           std::all_of(linked_pins_.begin(), linked_pins_.end(), [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
+           std::all_of(linked_pins_.begin(), linked_pins_.end(),
+                       [&](const plan::TaskPin& pin) { return plan::admits(pin, layout); });
   }
   double sequences() const {
     return static_cast<double>(workflow::sequences_of(scenario_.job.workflow.tasks[task_], scenario_.job.workload));
@@ -109,8 +113,8 @@ class Maker {
   std::vector<llm::Layout> cut_further(const llm::Layout& plain) const {
     std::vector<llm::Layout> layouts{plain};
     if (real()) return layouts;
-    const bool cuts_sequences =
-        kind_ != TaskKind::generate && (scenario_.lengths.longest() >= long_sequence || pin_.layout.has(&llm::Layout::context));
+    const bool cuts_sequences = kind_ != TaskKind::generate && (scenario_.lengths.longest() >= long_sequence ||
+                                                                pin_.layout.has(&llm::Layout::context));
     for (int context = 2; cuts_sequences && context <= 8 && plain.data % context == 0; context *= 2) {
       llm::Layout layout = plain;
       layout.context = context;
@@ -148,10 +152,13 @@ class Maker {
 
   void add_engines() {
     if (real()) {
-      vary<int>({0}, [](TaskPlan& planned, int) { planned.engine = {.max_num_seqs = 512, .cuda_graphs = false, .own_weights = false}; });
+      vary<int>({0}, [](TaskPlan& planned, int) {
+        planned.engine = {.max_num_seqs = 512, .cuda_graphs = false, .own_weights = false};
+      });
       return;
     }
-    vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3}, [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
+    vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3},
+                 [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
     vary<std::int64_t>({256, 1024}, [](TaskPlan& planned, std::int64_t most) { planned.engine.max_num_seqs = most; });
     // What an idle engine keeps is overwritten with the next weights anyway.
     for (TaskPlan& planned : plans_) planned.offload.weights = true;
@@ -180,7 +187,8 @@ class Maker {
     vary<bool>({false, true}, [](TaskPlan& planned, bool full) {
       if (full) planned.layout.recomputation = llm::Recomputation::full;
     });
-    vary<bool>({false, true}, [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
+    vary<bool>({false, true},
+               [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
   }
 
   /// Weights of a model that is trained as well lie as training has them.
@@ -195,16 +203,18 @@ class Maker {
   void add_micro_batches() {
     std::vector<cost::MicroBatching> cuts;
     if (scenario_.job.workload.packing) {
-      // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single sequences, of which a
-      // pipeline gets the most to fill itself with.
+      // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single
+      // sequences, of which a pipeline gets the most to fill itself with.
       const auto longest = static_cast<double>(std::max<std::int64_t>(scenario_.lengths.longest(), 1));
-      for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2) cuts.push_back({.tokens = tokens});
+      for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2)
+        cuts.push_back({.tokens = tokens});
       for (double sequences = 1; 2 * sequences * scenario_.lengths.mean() <= longest; sequences *= 2)
         cuts.push_back({.sequences = sequences});
     } else {
       for (const double sequences : {1, 2, 4, 8, 16}) cuts.push_back({.sequences = sequences});
     }
-    vary<cost::MicroBatching>(cuts, [](TaskPlan& planned, const cost::MicroBatching& cut) { planned.micro_batching = cut; });
+    vary<cost::MicroBatching>(cuts,
+                              [](TaskPlan& planned, const cost::MicroBatching& cut) { planned.micro_batching = cut; });
   }
 
   void add_virtual_stages() {
@@ -277,8 +287,8 @@ bool fits_alone(const predict::Scenario& scenario, std::size_t task, const Choic
 
 /// Whether nobody who may take `a` would take `b`.
 bool dominates(const Choice& a, const Choice& b) {
-  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working && a.kept <= b.kept &&
-         a.away <= b.away;
+  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working &&
+         a.kept <= b.kept && a.away <= b.away;
 }
 
 }  // namespace
@@ -292,7 +302,8 @@ Choice choice_of(const predict::Scenario& scenario, std::size_t task, const Task
 
 namespace {
 
-std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
+                               const ChoiceRules& rules) {
   if (!rules.optimizer_on_host) return Maker(scenario, task, mesh, rules).make();
   const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
@@ -305,7 +316,8 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
 
 }  // namespace
 
-std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules) {
+std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
+                               const ChoiceRules& rules) {
   std::vector<Choice> all;
   for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
     if (scenario.is_stopped()) return {};
@@ -319,13 +331,14 @@ std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t ta
   std::vector<Choice> front;
   for (const Choice& choice : all) {
     if (scenario.is_stopped()) return {};
-    if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); })) front.push_back(choice);
+    if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); }))
+      front.push_back(choice);
   }
   return front;
 }
 
-std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules,
-                                const std::function<bool(const llm::Layout&)>& may) {
+std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
+                                const ChoiceRules& rules, const std::function<bool(const llm::Layout&)>& may) {
   std::optional<MinNeed> least;
   for (const TaskPlan& planned : plans_of(scenario, task, mesh, rules)) {
     if (may && !may(planned.layout)) continue;

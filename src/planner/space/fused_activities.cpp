@@ -19,10 +19,13 @@ constexpr std::size_t remembered = std::size_t{1} << remembered_bits;
 
 /// A key for three numbers, none of which reaches 2^21.
 std::uint64_t key_of(std::size_t a, std::size_t b, std::size_t c) {
-  return (static_cast<std::uint64_t>(a) << 42U) | (static_cast<std::uint64_t>(b) << 21U) | static_cast<std::uint64_t>(c);
+  return (static_cast<std::uint64_t>(a) << 42U) | (static_cast<std::uint64_t>(b) << 21U) |
+         static_cast<std::uint64_t>(c);
 }
 
-std::size_t shape_of(const SearchSpace& space, SelectedChoice selected) { return space.shapes[static_cast<std::size_t>(selected.mesh)]; }
+std::size_t shape_of(const SearchSpace& space, SelectedChoice selected) {
+  return space.shapes[static_cast<std::size_t>(selected.mesh)];
+}
 
 std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, const Selection& selection) {
   const auto [first, second] = pair;
@@ -30,7 +33,8 @@ std::uint64_t pair_key(const SearchSpace& space, const plan::TrainPair& pair, co
                 static_cast<std::size_t>(selection[second].choice));
 }
 
-std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair, const Selection& selection) {
+std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, const plan::TrainPair& pair,
+                                                     const Selection& selection) {
   const predict::Scenario& scenario = *space.scenario;
   plan::Plan plan;
   plan.tasks.resize(space.choices.size());
@@ -40,10 +44,11 @@ std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, c
   if (!fused) return std::nullopt;
   std::int64_t activations = 0;
   for (const std::size_t task : pair)
-    activations = std::max(activations,
-                           predict::bytes_of(predict::working_memory(scenario, task, plan.tasks[task]), predict::MemoryKind::activations));
+    activations = std::max(activations, predict::bytes_of(predict::working_memory(scenario, task, plan.tasks[task]),
+                                                          predict::MemoryKind::activations));
   fused->activations = activations;
-  const base::Ticks duration = base::ticks_of_seconds(predict::fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
+  const base::Ticks duration =
+      base::ticks_of_seconds(predict::fused_training_seconds(fused->schedule_seconds, fused->overhead).seconds);
   return FusionTables::Training{std::move(*fused), duration,
                                 predict::bytes_of(predict::fused_working_memory(scenario, plan, pair, activations))};
 }
@@ -97,7 +102,8 @@ const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate,
 }
 
 const FusionTables::Training* FusionTables::training(const plan::TrainPair& pair, const Selection& selection) {
-  const auto& training = known(trainings_, pair_key(space_, pair, selection), [&] { return fuse_trainings(space_, pair, selection); });
+  const auto& training =
+      known(trainings_, pair_key(space_, pair, selection), [&] { return fuse_trainings(space_, pair, selection); });
   return training ? &*training : nullptr;
 }
 
@@ -113,7 +119,8 @@ FusedActivities::FusedActivities(FusionTables& tables)
 const plan::GenerationStage* FusedActivities::stage_of(const Selection& selection, std::size_t& number) {
   together_.clear();
   for (const std::size_t generate : generating_)
-    for (const std::size_t infer : inferring_) together_.push_back(selection[generate].mesh == selection[infer].mesh ? 1 : 0);
+    for (const std::size_t infer : inferring_)
+      together_.push_back(selection[generate].mesh == selection[infer].mesh ? 1 : 0);
   for (number = 0; number < stages_.size(); ++number)
     if (stages_[number].together == together_) break;
   if (number == stages_.size())
@@ -139,8 +146,8 @@ const predict::InferenceTask& FusedActivities::inference_of(std::size_t task, Se
 /// Where what a generation takes with the selection is remembered, if its key is key_; else another one.
 FusedActivities::Remembered& FusedActivities::remembered_of(const Generation& generation, const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
-  key_ = {static_cast<std::int32_t>(generation.number), static_cast<std::int32_t>(shape_of(space_, selection[generate])),
-          selection[generate].choice};
+  key_ = {static_cast<std::int32_t>(generation.number),
+          static_cast<std::int32_t>(shape_of(space_, selection[generate])), selection[generate].choice};
   for (const std::size_t task : generation.stage->infer) key_.push_back(selection[task].choice);
   std::uint64_t hash = 0;
   for (const std::int32_t number : key_) hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9E3779B97F4A7C15U;
@@ -183,7 +190,8 @@ std::optional<FusedActivities::Generation> FusedActivities::generation(const Sel
 }
 
 /// With the load of the stage's inference.
-const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::GenerationStage& stage, const Selection& selection) {
+const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::GenerationStage& stage,
+                                                                 const Selection& selection) {
   load_.clear();
   for (const std::size_t task : stage.infer) load_.add(inference_of(task, selection[task]));
   return tables_.tails(stage.generate, selection[stage.generate]);
@@ -199,7 +207,8 @@ std::optional<base::Ticks> FusedActivities::min_length(const plan::GenerationSta
 }
 
 /// Nothing where no threshold gains.
-std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan::GenerationStage& stage, const Selection& selection) {
+std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan::GenerationStage& stage,
+                                                                     const Selection& selection) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
   const bool fixed = space_.scenario->job.fixed_fusion.threshold.has_value();
@@ -210,15 +219,17 @@ std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan:
   const auto try_tail = [&](const FusionTables::Tail& tail) {
     if (tail.least(load_.work) >= least) return;
     const double generation = tail.before + tail.at.generation.tail;
-    const double seconds = generation + predict::inference_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
+    const double seconds =
+        generation + predict::inference_end(tail.at.devices, tail.at.slices, load_, least - generation).rest;
     if (seconds >= least) return;
     least = seconds;
     ends = generation;
     threshold = tail.at.generation.threshold;
   };
   // The one that promises most leaves few others to look at.
-  const auto first =
-      std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) { return a.least(load_.work) < b.least(load_.work); });
+  const auto first = std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) {
+    return a.least(load_.work) < b.least(load_.work);
+  });
   try_tail(*first);
   for (auto tail = tails.begin(); tail != tails.end(); ++tail)
     if (tail != first) try_tail(*tail);

@@ -31,15 +31,16 @@ FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
 /// Whether `fusion` has all that is `demanded`.
 bool has(FusionSelection fusion, FusionSelection demanded);
 
-/// What fused activities of selections of one space take, worked out when it is first asked for. Threads may ask at the same time.
+/// What fused activities of selections of one space take, worked out when it is first asked for. Threads may ask at the
+/// same time.
 class FusionTables {
  public:
   /// `space` outlives it.
   explicit FusionTables(const SearchSpace& space) : space_(space) {}
 
   struct Training {
-    predict::IntraStage at_least;  ///< intra_stage_floor, with the activations of the task that holds more: as many as a schedule of both
-                                   ///< needs that runs one after the other
+    predict::IntraStage at_least;  ///< intra_stage_floor, with the activations of the task that holds more: as many as
+                                   ///< a schedule of both needs that runs one after the other
     base::Ticks duration;          ///< of it
     std::int64_t working = 0;      ///< bytes of fused_working_memory
   };
@@ -79,14 +80,17 @@ class FusedActivities {
   struct Generation {
     std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
-    base::Ticks duration;  ///< of InterStage::seconds() at the best of simulate::usual_thresholds(), or at the one that the job fixes
+    base::Ticks duration;  ///< of InterStage::seconds() at the best of simulate::usual_thresholds(), or at the one that
+                           ///< the job fixes
     base::Ticks rest;      ///< InterStage::early()
     double threshold = 0;
   };
-  /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes none).
+  /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes
+  /// none).
   std::optional<Generation> generation(const Selection& selection);
 
-  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has neither rest nor threshold.
+  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has neither rest
+  /// nor threshold.
   struct MinGeneration {
     std::optional<Generation> generation;
     bool exact = true;
@@ -135,7 +139,7 @@ class FusedActivities {
   std::vector<Stage> stages_;
   std::vector<char> together_;
   std::vector<std::vector<std::vector<std::optional<predict::InferenceTask>>>> inferences_;  // [task][shape][choice]
-  std::unordered_map<std::uint64_t, const Training*> trainings_;                             // those of the tables that were asked for
+  std::unordered_map<std::uint64_t, const Training*> trainings_;  // those of the tables that were asked for
   predict::InferenceLoad load_;
   std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
   std::vector<std::int32_t> key_;

@@ -26,7 +26,8 @@ std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const Lay
   if (devices < rules.min_devices) return layouts;
   const int largest = std::min({rules.max_tensor, devices_per_node, devices});
   for (int tensor = 1; tensor <= largest; ++tensor) {
-    if (devices % tensor != 0 || devices_per_node % tensor != 0 || (rules.powers_of_two && !is_power_of_two(tensor))) continue;
+    if (devices % tensor != 0 || devices_per_node % tensor != 0 || (rules.powers_of_two && !is_power_of_two(tensor)))
+      continue;
     for (int pipeline = 1; pipeline <= devices / tensor; ++pipeline) {
       if (devices / tensor % pipeline != 0 || (rules.max_stages > 0 && pipeline > rules.max_stages)) continue;
       const int stage = devices / pipeline;

@@ -17,7 +17,8 @@ class ReallocationTable {
   /// `space` outlives it.
   explicit ReallocationTable(const SearchSpace& space) : space_(space) {}
 
-  /// REQUIRES: the activity is a reallocation of an iteration with this selection, and not into an engine's own weights.
+  /// REQUIRES: the activity is a reallocation of an iteration with this selection, and not into an engine's own
+  /// weights.
   base::Ticks ticks(const Selection& selection, const plan::Activity& activity);
 
  private:

@@ -29,7 +29,8 @@ bool is_usual_run(int first, int count) {
 void number_shapes(SearchSpace& space) {
   std::map<cluster::MeshShape, std::size_t> numbers;
   for (const cluster::Mesh& mesh : space.meshes) {
-    const auto [entry, is_new] = numbers.emplace(cluster::shape_of(space.scenario->job.cluster, mesh), space.examples.size());
+    const auto [entry, is_new] =
+        numbers.emplace(cluster::shape_of(space.scenario->job.cluster, mesh), space.examples.size());
     if (is_new) space.examples.push_back(mesh);
     space.shapes.push_back(entry->second);
   }
@@ -41,8 +42,8 @@ std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::
   for (const Choice& choice : choices) {
     plan::TaskPlan planned = choice.planned;
     planned.mesh = {};
-    const auto same =
-        std::find_if(known.begin(), known.end(), [&](const plan::TaskPlan& other) { return plan::share_weights(other, planned); });
+    const auto same = std::find_if(known.begin(), known.end(),
+                                   [&](const plan::TaskPlan& other) { return plan::share_weights(other, planned); });
     forms.push_back(static_cast<int>(same - known.begin()));
     if (same == known.end()) known.push_back(planned);
   }
@@ -53,7 +54,8 @@ WeightSyncTicks weight_sync_ticks(const predict::Scenario& scenario, std::size_t
   const cost::ModelFacts& facts = scenario.models[scenario.job.workflow.role_of[task]->index()];
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, mesh, scenario.software.efficiency);
   const auto ticks = [&](bool apart) {
-    return base::ticks_of_seconds(cost::weight_sync_seconds(facts, mesh.count, apart, machine, scenario.software.efficiency));
+    return base::ticks_of_seconds(
+        cost::weight_sync_seconds(facts, mesh.count, apart, machine, scenario.software.efficiency));
   };
   return {ticks(false), ticks(true)};
 }
@@ -75,10 +77,12 @@ void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   });
   std::vector<char> impossible;
   for (const auto& of_task : space.choices)
-    impossible.push_back(std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
+    impossible.push_back(
+        std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
   rules.optimizer_on_host = true;
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
-    if (impossible[task] != 0) space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
+    if (impossible[task] != 0)
+      space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
   });
 }
 
@@ -106,7 +110,8 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
   return meshes;
 }
 
-SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads) {
+SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
+                              const ChoiceRules& rules, int threads) {
   SearchSpace space;
   space.scenario = &scenario;
   space.meshes = std::move(meshes);
@@ -119,7 +124,8 @@ SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<clu
   space.open.resize(tasks);
   space.rules.resize(tasks);
   space.linked.resize(tasks);
-  if (rules.option_set == OptionSet::all) space.linked = predict::linked_tasks(scenario.job, scenario.software.conventions);
+  if (rules.option_set == OptionSet::all)
+    space.linked = predict::linked_tasks(scenario.job, scenario.software.conventions);
   fill_choices(space, rules, threads);
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
@@ -132,9 +138,11 @@ SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<clu
       continue;
     }
     auto& of_role = known[scenario.job.workflow.role_of[task]->index()];
-    for (std::size_t shape = 0; shape < shapes; ++shape) space.weight_forms[task][shape] = forms_of(space.choices[task][shape], of_role);
+    for (std::size_t shape = 0; shape < shapes; ++shape)
+      space.weight_forms[task][shape] = forms_of(space.choices[task][shape], of_role);
     for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
-      if (space.is_open(task, static_cast<std::int32_t>(mesh))) space.open[task].push_back(static_cast<std::int32_t>(mesh));
+      if (space.is_open(task, static_cast<std::int32_t>(mesh)))
+        space.open[task].push_back(static_cast<std::int32_t>(mesh));
   }
   return space;
 }
@@ -169,7 +177,8 @@ bool settle(const SearchSpace& space, Selection& selection) {
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.linked[task].empty()) continue;
     SelectedChoice selected = selection[task];
-    const auto choices = static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(selected.mesh)]].size());
+    const auto choices =
+        static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(selected.mesh)]].size());
     while (selected.choice < choices && !take(space, selection, task, selected)) ++selected.choice;
     if (selected.choice >= choices) return false;
   }

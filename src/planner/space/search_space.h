@@ -27,18 +27,21 @@ struct WeightSyncTicks {
   base::Ticks apart;  ///< from others
 };
 
-/// What runs on one mesh takes the same time and memory on all others of its shape (cluster::MeshShape), so that choices are by shape.
+/// What runs on one mesh takes the same time and memory on all others of its shape (cluster::MeshShape), so that
+/// choices are by shape.
 struct SearchSpace {
   const predict::Scenario* scenario = nullptr;
   std::vector<cluster::Mesh> meshes;
-  std::vector<std::size_t> shapes;                          ///< [mesh] its shape
-  std::vector<cluster::Mesh> examples;                      ///< [shape] a mesh of it
-  std::vector<std::vector<std::vector<Choice>>> choices;    ///< [task][shape], the fastest first; empty for rules
-  std::vector<std::vector<std::vector<int>>> weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
-  std::vector<std::vector<WeightSyncTicks>> weight_syncs;   ///< [task][shape], of generation
-  std::vector<base::Ticks> rules;                           ///< [task] how long a rule takes
-  std::vector<std::vector<std::size_t>> linked;             ///< [task] others that have its mesh and form of weights (linked_tasks)
-  std::vector<std::vector<std::int32_t>> open;              ///< [task] meshes on which it may be, and has a choice
+  std::vector<std::size_t> shapes;                        ///< [mesh] its shape
+  std::vector<cluster::Mesh> examples;                    ///< [shape] a mesh of it
+  std::vector<std::vector<std::vector<Choice>>> choices;  ///< [task][shape], the fastest first; empty for rules
+  std::vector<std::vector<std::vector<int>>>
+      weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
+  std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape], of generation
+  std::vector<base::Ticks> rules;                          ///< [task] how long a rule takes
+  std::vector<std::vector<std::size_t>>
+      linked;                                   ///< [task] others that have its mesh and form of weights (linked_tasks)
+  std::vector<std::vector<std::int32_t>> open;  ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Whether the task may be on the mesh, and has a choice there.
@@ -47,17 +50,20 @@ struct SearchSpace {
     return choices[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
   }
   int weight_form(std::size_t task, SelectedChoice selected) const {
-    return weight_forms[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
+    return weight_forms[task][shapes[static_cast<std::size_t>(selected.mesh)]]
+                       [static_cast<std::size_t>(selected.choice)];
   }
 };
 
-/// The meshes of a cluster that a search looks at: all of cluster::meshes_of on up to 16 nodes. On more, of the runs of whole nodes those
-/// with up to three significant binary digits of nodes, which start at a multiple of the last of these, and all that pins ask for.
+/// The meshes of a cluster that a search looks at: all of cluster::meshes_of on up to 16 nodes. On more, of the runs of
+/// whole nodes those with up to three significant binary digits of nodes, which start at a multiple of the last of
+/// these, and all that pins ask for.
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
-/// On up to `threads` threads; the answer does not depend on how many. `scenario` must outlive it. Where it is stopped, shapes have no
-/// choices yet; the last, mostly the whole cluster, has them first.
-SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes, const ChoiceRules& rules, int threads);
+/// On up to `threads` threads; the answer does not depend on how many. `scenario` must outlive it. Where it is stopped,
+/// shapes have no choices yet; the last, mostly the whole cluster, has them first.
+SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
+                              const ChoiceRules& rules, int threads);
 
 /// The first task that has no choice on any mesh; nothing where all have one.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
@@ -65,11 +71,12 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space);
 /// What a task of a plan gets by a selected choice. REQUIRES: the task is no rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Selects a choice for a task, and for the tasks linked to it the same mesh and form of weights: where a linked task has another form, its
-/// fastest choice of that one. False, with a selection of no use, where a linked task has none.
+/// Selects a choice for a task, and for the tasks linked to it the same mesh and form of weights: where a linked task
+/// has another form, its fastest choice of that one. False, with a selection of no use, where a linked task has none.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where there is none.
+/// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where
+/// there is none.
 bool settle(const SearchSpace& space, Selection& selection);
 
 /// The plan of a selection, of that placement's name.

@@ -33,7 +33,8 @@ std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
 
 /// Which tasks of a role share weights, and what is fused; all plans that agree in it have the same graph.
 struct Trial::Sharing {
-  std::vector<int> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two trainings are fused
+  std::vector<int> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two
+                           ///< trainings are fused
   plan::IterationGraph graph;
   plan::IterationTimer timer;
   std::vector<predict::WeightCopy> copies;
@@ -59,17 +60,23 @@ Trial::Trial(const SearchSpace& space)
       links_(remembered_links),
       reallocations_(space) {}
 Trial::Trial(const SearchSpace& space, FusionTables& tables)
-    : space_(space), limits_(limits_of(*space.scenario)), fused_(tables), links_(remembered_links), reallocations_(space) {}
+    : space_(space),
+      limits_(limits_of(*space.scenario)),
+      fused_(tables),
+      links_(remembered_links),
+      reallocations_(space) {}
 Trial::~Trial() = default;
 
 namespace {
 
 bool has_own_weights(const SearchSpace& space, std::size_t task, SelectedChoice selected) {
-  return space.scenario->job.workflow.tasks[task].kind == TaskKind::generate && space.choice(task, selected).planned.engine.own_weights;
+  return space.scenario->job.workflow.tasks[task].kind == TaskKind::generate &&
+         space.choice(task, selected).planned.engine.own_weights;
 }
 
 bool are_alike(const SearchSpace& space, const Selection& selection, std::size_t a, std::size_t b) {
-  return selection[a].mesh == selection[b].mesh && space.weight_form(a, selection[a]) == space.weight_form(b, selection[b]) &&
+  return selection[a].mesh == selection[b].mesh &&
+         space.weight_form(a, selection[a]) == space.weight_form(b, selection[b]) &&
          has_own_weights(space, a, selection[a]) == has_own_weights(space, b, selection[b]);
 }
 
@@ -97,8 +104,9 @@ Trial::Sharing& Trial::sharing_of(const Selection& selection) {
   if (generation_) plan::put_within(graph, generation_->stage->generate, generation_->stage->infer);
   if (training_ != nullptr) plan::put_within(graph, (*fused_.pair())[0], {(*fused_.pair())[1]});
   plan::IterationTimer timer(graph);
-  sharings_.push_back(std::make_unique<Sharing>(
-      Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, selection), std::vector<std::size_t>(selection.size())}));
+  sharings_.push_back(
+      std::make_unique<Sharing>(Sharing{alike_, std::move(graph), std::move(timer), copies_of(space_, selection),
+                                        std::vector<std::size_t>(selection.size())}));
   Sharing& made = *sharings_.back();
   for (std::size_t copy = 0; copy < made.copies.size(); ++copy)
     for (const std::size_t task : made.copies[copy].tasks) made.copy_of[task] = copy;
@@ -122,9 +130,11 @@ base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Ac
   const SelectedChoice to = selection[activity.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
   const Choice& choice = space_.choice(activity.task, to);
-  if (choice.planned.engine.own_weights && space_.scenario->job.workflow.tasks[activity.task].kind == TaskKind::generate) {
+  if (choice.planned.engine.own_weights &&
+      space_.scenario->job.workflow.tasks[activity.task].kind == TaskKind::generate) {
     const WeightSyncTicks& sync = space_.weight_syncs[activity.task][space_.shapes[static_cast<std::size_t>(to.mesh)]];
-    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)]) ? sync.same : sync.apart;
+    return cluster::overlap(mesh, space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)]) ? sync.same
+                                                                                                           : sync.apart;
   }
   if (exact_reallocations_) return reallocations_.ticks(selection, activity);
   const cluster::Mesh& from = space_.meshes[static_cast<std::size_t>(selection[activity.train].mesh)];
@@ -154,12 +164,14 @@ void Trial::prepare(const Selection& selection, const Sharing& sharing) {
       durations_[index] = reallocation_ticks(selection, activity);
     } else {
       durations_[index] = task_ticks(selection, activity.task);
-      if (!space_.is_rule(activity.task)) meshes_[index][0] = space_.meshes[static_cast<std::size_t>(selection[activity.task].mesh)];
+      if (!space_.is_rule(activity.task))
+        meshes_[index][0] = space_.meshes[static_cast<std::size_t>(selection[activity.task].mesh)];
     }
   }
 }
 
-/// What the busiest device has to do in an iteration: the first of some mesh, as what runs on a device ends only at another's border.
+/// What the busiest device has to do in an iteration: the first of some mesh, as what runs on a device ends only at
+/// another's border.
 base::Ticks Trial::busiest() const {
   base::Ticks most;
   int last = -1;
@@ -168,7 +180,9 @@ base::Ticks Trial::busiest() const {
       if (candidate.count == 0 || candidate.first == last) continue;
       last = candidate.first;
       base::Ticks work;
-      const auto is_there = [last](const cluster::Mesh& mesh) { return mesh.first <= last && last < mesh.first + mesh.count; };
+      const auto is_there = [last](const cluster::Mesh& mesh) {
+        return mesh.first <= last && last < mesh.first + mesh.count;
+      };
       for (std::size_t activity = 0; activity < meshes_.size(); ++activity)
         if (is_there(meshes_[activity][0]) || is_there(meshes_[activity][1])) work += durations_[activity];
       most = std::max(most, work);
@@ -186,8 +200,8 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
   copies_.clear();
   for (const predict::WeightCopy& copy : sharing.copies) {
     predict::HeldBytes held = space_.choice(copy.owner, selection[copy.owner]).held;
-    held.offload.weights =
-        predict::weights_leave(copy, [&](std::size_t task) { return space_.choice(task, selection[task]).planned.offload.weights; });
+    held.offload.weights = predict::weights_leave(
+        copy, [&](std::size_t task) { return space_.choice(task, selection[task]).planned.offload.weights; });
     CopyBytes& bytes = copies_.emplace_back();
     bytes.idle = predict::on_device(held, predict::CopyUse::idle).sum();
     bytes.inference = predict::on_device(held, predict::CopyUse::inference).sum();
@@ -200,13 +214,14 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
 }
 
 /// What arrives for a task that uses newly trained weights, and sends them back where they have left.
-std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block) const {
+std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task,
+                                 std::size_t block) const {
   const plan::Job& job = space_.scenario->job;
   const predict::WeightCopy& to = sharing.copies[sharing.copy_of[task]];
   const std::size_t role = job.workflow.role_of[task]->index();
   if (!predict::receives(to, job.workflow)) return 0;
-  std::int64_t bytes =
-      space_.choice(to.owner, selection[to.owner]).held.stored.weights + predict::bytes_on_their_way(*space_.scenario, role, to.engine);
+  std::int64_t bytes = space_.choice(to.owner, selection[to.owner]).held.stored.weights +
+                       predict::bytes_on_their_way(*space_.scenario, role, to.engine);
   for (std::size_t copy = 0; copy < sharing.copies.size(); ++copy)
     if (sharing.copies[copy].trained && job.workflow.role_of[sharing.copies[copy].owner]->index() == role &&
         is_on(selection, sharing.copies[copy].owner, block))
@@ -235,7 +250,8 @@ std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing
 }
 
 /// What is missing of a node's host memory while tasks of the block run.
-std::int64_t Trial::host_excess(const Selection& selection, const Sharing& sharing, std::size_t block, cluster::NodeId node) const {
+std::int64_t Trial::host_excess(const Selection& selection, const Sharing& sharing, std::size_t block,
+                                cluster::NodeId node) const {
   const cluster::Cluster& cluster = space_.scenario->job.cluster;
   const int begin = cluster::first_device(cluster, node).value;
   const int end = begin + cluster::devices_of(cluster, node);
@@ -244,14 +260,16 @@ std::int64_t Trial::host_excess(const Selection& selection, const Sharing& shari
     return std::max(0, std::min(mesh.first + mesh.count, end) - std::max(mesh.first, begin));
   };
   std::int64_t idle = 0;
-  for (std::size_t copy = 0; copy < copies_.size(); ++copy) idle += copies_[copy].host_idle * on_node(sharing.copies[copy]);
+  for (std::size_t copy = 0; copy < copies_.size(); ++copy)
+    idle += copies_[copy].host_idle * on_node(sharing.copies[copy]);
   std::int64_t most = 0;
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space_.is_rule(task) || !is_on(selection, task, block)) continue;
     const bool trains = space_.scenario->job.workflow.tasks[task].kind == TaskKind::train;
     const auto changed = [&](std::size_t used) {
       const CopyBytes& own = copies_[sharing.copy_of[used]];
-      return ((trains ? own.host_trained : own.host_used) - own.host_idle) * on_node(sharing.copies[sharing.copy_of[used]]);
+      return ((trains ? own.host_trained : own.host_used) - own.host_idle) *
+             on_node(sharing.copies[sharing.copy_of[used]]);
     };
     const auto partner = partner_of(task);
     most = std::max(most, idle + changed(task) + (partner ? changed(*partner) : 0));
@@ -269,7 +287,8 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   }
   std::int64_t most = 0;
   for (std::size_t task = 0; task < selection.size(); ++task)
-    if (!space_.is_rule(task) && is_on(selection, task, block)) most = std::max(most, needed_by(selection, sharing, task, block, there));
+    if (!space_.is_rule(task) && is_on(selection, task, block))
+      most = std::max(most, needed_by(selection, sharing, task, block, there));
   // Nodes of a kind inside a block are alike, and so are their devices.
   std::int64_t excess = 0;
   for (const GroupLimit& limit : limits_) {
@@ -288,7 +307,8 @@ Score Trial::work_score(const Selection& selection) {
 }
 
 Score Trial::min_score(const Selection& selection, FusionSelection fusion) {
-  const FusedActivities::MinGeneration least = fusion.generation ? fused_.min_generation(selection) : FusedActivities::MinGeneration{};
+  const FusedActivities::MinGeneration least =
+      fusion.generation ? fused_.min_generation(selection) : FusedActivities::MinGeneration{};
   generation_ = least.generation;
   exact_ = least.exact;
   training_ = fusion.training ? fused_.training(selection) : nullptr;
@@ -305,7 +325,8 @@ std::int64_t Trial::excess(const Selection& selection) {
   plan::find_blocks(meshes_, blocks_);
   weigh_copies(selection, *last_);
   std::int64_t most = 0;
-  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block) most = std::max(most, excess_of_block(selection, *last_, block));
+  for (std::size_t block = 0; block + 1 < blocks_.borders.size(); ++block)
+    most = std::max(most, excess_of_block(selection, *last_, block));
   return most;
 }
 

@@ -1,11 +1,12 @@
 // What a selection costs, as a search asks it hundreds of thousands of times a second.
 //
-// Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and blocks of devices in
-// place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from tables. The period of exact_score() is
-// that of timed_iteration(), to the ns, of the plan with the same fusions and, where it fuses two trainings, given
-// FusionTables::Training::at_least: how long their real schedule is, predict::estimate says. score() takes two things simpler, as what is
-// exact of them takes a thousand times as long: a reallocation between meshes takes what a device of the destination receives over its
-// slowest link, and nothing is prefetched.
+// Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and
+// blocks of devices in place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from
+// tables. The period of exact_score() is that of timed_iteration(), to the ns, of the plan with the same fusions and,
+// where it fuses two trainings, given FusionTables::Training::at_least: how long their real schedule is,
+// predict::estimate says. score() takes two things simpler, as what is exact of them takes a thousand times as long: a
+// reallocation between meshes takes what a device of the destination receives over its slowest link, and nothing is
+// prefetched.
 #pragma once
 
 #include <array>
@@ -22,11 +23,13 @@ namespace dovetail::planner {
 
 /// What a search compares.
 struct Score {
-  base::Ticks period;          ///< ns
-  std::int64_t excess = 0;     ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
+  base::Ticks period;  ///< ns
+  std::int64_t excess =
+      0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
   FusionSelection fused = {};  ///< what is fused in it
 
-  /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what fits.
+  /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what
+  /// fits.
   double cost(std::int64_t usable) const;
 
   friend bool operator==(const Score&, const Score&) = default;
@@ -49,7 +52,8 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// With as much of `fusion` as the selection can have and gain by (FusedActivities). REQUIRES: every choice is one of the space.
+  /// With as much of `fusion` as the selection can have and gain by (FusedActivities). REQUIRES: every choice is one of
+  /// the space.
   Score score(const Selection& selection, FusionSelection fusion = {}) {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
@@ -57,9 +61,9 @@ class Trial {
   /// The same, with the period that timed_iteration() says. For what a search answers with.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the work of the busiest
-  /// device (with a generation that may take less), the excess that of the selection or none. What a search refuses is mostly so bad that
-  /// no iteration has to be played.
+  /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the
+  /// work of the busiest device (with a generation that may take less), the excess that of the selection or none. What
+  /// a search refuses is mostly so bad that no iteration has to be played.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
     Score score = min_score(selection, fusion);
@@ -102,10 +106,12 @@ class Trial {
   base::Ticks reallocation_ticks(const Selection& selection, const plan::Activity& activity);
   std::int64_t excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const;
   struct BlockBytes;
-  std::int64_t host_excess(const Selection& selection, const Sharing& sharing, std::size_t block, cluster::NodeId node) const;
+  std::int64_t host_excess(const Selection& selection, const Sharing& sharing, std::size_t block,
+                           cluster::NodeId node) const;
   std::int64_t needed_by(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block,
                          const BlockBytes& there) const;
-  std::int64_t arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block) const;
+  std::int64_t arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task,
+                            std::size_t block) const;
   bool is_on(const Selection& selection, std::size_t task, std::size_t block) const;
 
   /// The link between all devices of a mesh that is the slowest.

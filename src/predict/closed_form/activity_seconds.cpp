@@ -46,7 +46,8 @@ cost::GenerationSeconds generation_of(const TaskScenario& task) {
   const cost::EngineLimits limits{static_cast<double>(engine.max_num_seqs),
                                   std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu)),
                                   static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
-  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine, task.scenario.software.efficiency);
+  return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine,
+                                  task.scenario.software.efficiency);
 }
 
 std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
@@ -60,7 +61,8 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
 std::int64_t loaded_bytes_of(const TaskScenario& task) {
   const bool trains = task.task.kind == TaskKind::train;
   if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
-  const cost::MemoryParts most = cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
+  const cost::MemoryParts most =
+      cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
   const bool optimizer = task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host;
   return (task.plan.offload.weights ? most.weights : 0) + (optimizer ? most.optimizer : 0);
 }
@@ -86,8 +88,8 @@ void add_overhead(const TaskScenario& task, std::vector<SecondsPart>& parts) {
 
 ActivitySeconds inference_of(const TaskScenario& task, std::size_t index) {
   const cost::Batch batch = batch_of(task.scenario, index);
-  std::vector<SecondsPart> parts = parts_of(cost::inference_seconds(task.facts, task.plan.layout, batch, task.plan.micro_batching,
-                                                                    task.machine, task.scenario.software.efficiency));
+  std::vector<SecondsPart> parts = parts_of(cost::inference_seconds(
+      task.facts, task.plan.layout, batch, task.plan.micro_batching, task.machine, task.scenario.software.efficiency));
   add_overhead(task, parts);
   return sum_of(std::move(parts));
 }
@@ -104,8 +106,8 @@ ActivitySeconds training_of(const TaskScenario& task, std::size_t index) {
 /// New weights from where `train` has them into an engine.
 ActivitySeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
   const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
-  return sum_of(
-      {{"refit", cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart, task.machine, task.scenario.software.efficiency)}});
+  return sum_of({{"refit", cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart, task.machine,
+                                                     task.scenario.software.efficiency)}});
 }
 
 ActivitySeconds reallocation_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
@@ -121,8 +123,10 @@ Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, cons
   const plan::TaskPlan& to = plan.tasks[activity.task];
   realloc::PlanOptions options;
   options.trained_only = model.adapter_rank > 0;
-  return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh}, options),
-          cluster::links_of(scenario.job.cluster, cluster::hull_of(from.mesh, to.mesh), scenario.software.efficiency.links)};
+  return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh},
+                                     options),
+          cluster::links_of(scenario.job.cluster, cluster::hull_of(from.mesh, to.mesh),
+                            scenario.software.efficiency.links)};
 }
 
 ActivitySeconds sum_of(std::vector<SecondsPart> parts) {

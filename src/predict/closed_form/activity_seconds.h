@@ -26,7 +26,8 @@ struct ActivitySeconds {
   std::vector<SecondsPart> parts;  ///< they add up to it
 };
 
-/// The name of the part of an infer or train task's seconds in which its devices wait for what comes from host memory and goes back.
+/// The name of the part of an infer or train task's seconds in which its devices wait for what comes from host memory
+/// and goes back.
 inline constexpr std::string_view host_transfers = "host transfers";
 
 /// Of these parts.
@@ -35,28 +36,29 @@ ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 /// [activity] in whole ns.
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like all else, over its
-/// tensor-parallel ranks (vLLM).
+/// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like
+/// all else, over its tensor-parallel ranks (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
-/// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less 4 GB for activations,
-/// graphs and buffers (docs/facts.md#room-for-keys-and-values: 2 to 5 GB). Negative where there is no room; without
-/// limit for an engine without weights of its own, whose cache is as large as its batch needs.
+/// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less 4 GB
+/// for activations, graphs and buffers (docs/facts.md#room-for-keys-and-values: 2 to 5 GB). Negative where there is no
+/// room; without limit for an engine without weights of its own, whose cache is as large as its batch needs.
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu);
 
-/// The engine's settings as they count. One without weights of its own is the trainer (ReaL), which computes all prompts in one pass.
+/// The engine's settings as they count. One without weights of its own is the trainer (ReaL), which computes all
+/// prompts in one pass.
 plan::Engine engine_in_use(const plan::Engine& engine);
 
-/// Seconds of a generate task with what its batch is like. An engine without room for keys and values decodes one sequence at a time; that
-/// it does not fit is for the memory to say.
+/// Seconds of a generate task with what its batch is like. An engine without room for keys and values decodes one
+/// sequence at a time; that it does not fit is for the memory to say.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Bytes that come from host memory to the device with the most before a task, of what its offload keeps there; a train task gives as many
-/// back. 0 of a task that is neither infer nor train.
+/// Bytes that come from host memory to the device with the most before a task, of what its offload keeps there; a train
+/// task gives as many back. 0 of a task that is neither infer nor train.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes back (weights
-/// that do not change only come), and the hand-over to the next task.
+/// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes
+/// back (weights that do not change only come), and the hand-over to the next task.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;
@@ -65,13 +67,13 @@ struct OverheadSeconds {
 };
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Seconds until a device that scores in a fused stage has its slice of the task's weights from another one that holds it: devices that
-/// work together there stand side by side, those of a replica's pipeline stages apart. 0 where a replica has one stage, and where its
-/// weights come from host memory anyway. REQUIRES: the task infers.
+/// Seconds until a device that scores in a fused stage has its slice of the task's weights from another one that holds
+/// it: devices that work together there stand side by side, those of a replica's pipeline stages apart. 0 where a
+/// replica has one stage, and where its weights come from host memory anyway. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for each sequence one
-/// after the other; of infer and train tasks with their overhead.
+/// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for
+/// each sequence one after the other; of infer and train tasks with their overhead.
 ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 /// Weights that go from where a role is trained to where another task of it uses them.
@@ -82,8 +84,9 @@ struct Reallocation {
 /// REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// The seconds of activity `activity` of the plan's graph, whatever is fused: a task's with all its host transfers; a load's or an
-/// unload's; or a reallocation's: into an engine at the speed and with the overhead that efficiencies say, else by realloc's plan.
+/// The seconds of activity `activity` of the plan's graph, whatever is fused: a task's with all its host transfers; a
+/// load's or an unload's; or a reallocation's: into an engine at the speed and with the overhead that efficiencies say,
+/// else by realloc's plan.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

@@ -42,7 +42,8 @@ std::string_view name_of(EfficiencyReason reason) {
 }
 
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions) {
-  EfficiencyChoice choice{job.software.efficiency, EfficiencyReason::named, gpu_names(job.cluster), std::string(conventions)};
+  EfficiencyChoice choice{job.software.efficiency, EfficiencyReason::named, gpu_names(job.cluster),
+                          std::string(conventions)};
   if (!choice.efficiency.empty()) return choice;
   choice.efficiency = cost::Efficiency{}.name;
   choice.reason = EfficiencyReason::unmeasured;
@@ -51,8 +52,9 @@ EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conven
   } else if (const cost::FittedTo* fitted = cost::fitted_to(choice.gpus.front())) {
     const auto& training = fitted->training;
     choice.efficiency = fitted->efficiency;
-    choice.reason = std::find(training.begin(), training.end(), conventions) != training.end() ? EfficiencyReason::fitted
-                                                                                               : EfficiencyReason::gpu_fitted;
+    choice.reason = std::find(training.begin(), training.end(), conventions) != training.end()
+                        ? EfficiencyReason::fitted
+                        : EfficiencyReason::gpu_fitted;
   } else if (std::any_of(job.cluster.groups.begin(), job.cluster.groups.end(), is_custom)) {
     choice.reason = EfficiencyReason::custom_gpu;
   }

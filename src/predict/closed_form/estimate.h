@@ -21,14 +21,15 @@ struct Estimate : TimedIteration {
   bool keeps_margin() const { return fit() == Fit::fits; }
 };
 
-/// The one evaluator of plans: whatever prints a plan's time or memory has it from here. It is the timed_iteration() with its
-/// task_memory(). `training`: what two fused train tasks come to, where that is known already or need not be exact. REQUIRES: as
-/// timed_iteration.
-Estimate estimate(const Scenario& scenario, const plan::Plan& plan, const std::optional<IntraStage>& training = std::nullopt,
-                  const plan::IterationOrder& order = {});
+/// The one evaluator of plans: whatever prints a plan's time or memory has it from here. It is the timed_iteration()
+/// with its task_memory(). `training`: what two fused train tasks come to, where that is known already or need not be
+/// exact. REQUIRES: as timed_iteration.
+Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
+                  const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 
-/// The estimate of a plan that is like another one, whose fused training was `over_bound` times its bound (intra_stage_over_bound): no
-/// schedule is made. Where nothing is given, or no train tasks are fused, it is the estimate itself.
+/// The estimate of a plan that is like another one, whose fused training was `over_bound` times its bound
+/// (intra_stage_over_bound): no schedule is made. Where nothing is given, or no train tasks are fused, it is the
+/// estimate itself.
 Estimate estimate_like(const Scenario& scenario, const plan::Plan& plan, std::optional<double> over_bound);
 
 }  // namespace dovetail::predict

@@ -28,7 +28,8 @@ int keepers_of(const GenerationScenario& of, double left) {
   const plan::TaskPlan& planned = of.planned;
   double most = std::ceil(left / of.generation.flat_batch);
   most = std::max(most, std::ceil(left / static_cast<double>(planned.engine.max_num_seqs)));
-  const double longest = static_cast<double>(of.scenario.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
+  const double longest =
+      static_cast<double>(of.scenario.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
   const double room = std::max(longest, key_value_room(of.facts, planned, of.machine.gpu));
   most = std::max(most, std::ceil(left * longest / room));
   return static_cast<int>(std::clamp(most, 1.0, static_cast<double>(planned.layout.data)));
@@ -44,7 +45,8 @@ void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterSt
   const double bytes = received * slice.context * cost::key_value_bytes(of.facts, planned.layout);
   const double sending = cluster::send_seconds(link, bytes);
   const llm::Tokens tokens{received * slice.context, received * slice.context * slice.context};
-  const double prefilling = cost::prefill_seconds(of.facts, planned.layout, tokens, of.machine, of.scenario.software.efficiency);
+  const double prefilling =
+      cost::prefill_seconds(of.facts, planned.layout, tokens, of.machine, of.scenario.software.efficiency);
   fused.prefills = prefilling < sending;
   fused.migration = std::min(sending, prefilling);
 }
@@ -56,8 +58,8 @@ const std::vector<double>& seconds_on(const GenerationScenario& of, int instance
   const auto [entry, is_new] = known.try_emplace(instances);
   if (is_new)
     for (const cost::TailSlice& slice : of.generation.slices)
-      entry->second.push_back(
-          cost::slice_seconds(of.facts, of.planned.layout, slice, instances, of.machine, of.scenario.software.efficiency));
+      entry->second.push_back(cost::slice_seconds(of.facts, of.planned.layout, slice, instances, of.machine,
+                                                  of.scenario.software.efficiency));
   return entry->second;
 }
 
@@ -78,8 +80,9 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
   fused.apart = generation.sum();
   tail.devices = {of.planned.mesh.count, fused.instances, fused.instances};
   const double left = std::min(threshold * of.samples, generation.concurrency * fused.instances);
-  const auto reached = std::find_if(generation.slices.begin(), generation.slices.end(),
-                                    [&](const cost::TailSlice& slice) { return slice.batch * fused.instances <= left; });
+  const auto reached =
+      std::find_if(generation.slices.begin(), generation.slices.end(),
+                   [&](const cost::TailSlice& slice) { return slice.batch * fused.instances <= left; });
   const auto first = static_cast<std::size_t>(reached - generation.slices.begin());
   const std::vector<double>& on_all = seconds_on(of, fused.instances, known);
   const double rest = std::accumulate(on_all.begin() + static_cast<std::ptrdiff_t>(first), on_all.end(), 0.0);
@@ -99,8 +102,8 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
     const double goes_on = of_all.steps / reached->steps;
     if (goes_on <= 0) break;
     const double beyond = slice + 1 < on_keepers.size() ? generation.slices[slice + 1].steps / reached->steps : 0;
-    tail.slices.push_back({on_keepers[slice] / goes_on, std::max(0.0, 1 - unfinished / of.samples), idle_keepers(fused.keepers, unfinished),
-                           std::max(0.0, goes_on - beyond)});
+    tail.slices.push_back({on_keepers[slice] / goes_on, std::max(0.0, 1 - unfinished / of.samples),
+                           idle_keepers(fused.keepers, unfinished), std::max(0.0, goes_on - beyond)});
   }
   return tail;
 }
@@ -115,7 +118,8 @@ InterStage fuse(const GenerationTail& tail, const plan::GenerationStage& stage, 
   return fused;
 }
 
-InferenceLoad inference_of(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, const std::vector<std::size_t>& infer) {
+InferenceLoad inference_of(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks,
+                           const std::vector<std::size_t>& infer) {
   InferenceLoad inference;
   for (const std::size_t task : infer)
     inference.add(inference_task(scenario, task, tasks[task], task_seconds(scenario, task, tasks[task]).seconds));
@@ -131,8 +135,8 @@ ActivitySeconds activity_seconds(const InterStage& fused) {
                  {"scoring of the rest", fused.rest}});
 }
 
-std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate, const plan::TaskPlan& planned,
-                                             const std::vector<double>& thresholds) {
+std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,
+                                             const plan::TaskPlan& planned, const std::vector<double>& thresholds) {
   const auto samples = workflow::sequences_of(scenario.job.workflow.tasks[generate], scenario.job.workload);
   const GenerationScenario of{scenario,
                               planned,
@@ -149,7 +153,8 @@ std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold) {
   const auto stage = plan::generation_stage(scenario.job, tasks);
   DOVETAIL_ASSERT(stage.has_value() && threshold > 0 && threshold < 1);
-  const std::vector<GenerationTail> tails = generation_tails(scenario, stage->generate, tasks[stage->generate], {threshold});
+  const std::vector<GenerationTail> tails =
+      generation_tails(scenario, stage->generate, tasks[stage->generate], {threshold});
   return fuse(tails.front(), *stage, inference_of(scenario, tasks, stage->infer));
 }
 
@@ -159,7 +164,8 @@ std::optional<double> best_threshold(const Scenario& scenario, const std::vector
   const InferenceLoad inference = inference_of(scenario, tasks, stage->infer);
   std::optional<double> best;
   double least = 0;
-  for (const GenerationTail& tail : generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
+  for (const GenerationTail& tail :
+       generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
     // Where nothing moves nothing is gained.
     if (tail.slices.empty()) continue;
     const InterStage fused = fuse(tail, *stage, inference);

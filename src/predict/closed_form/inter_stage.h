@@ -1,19 +1,22 @@
-// Inter-stage fusion in closed form: what it takes to score finished samples while the longest ones are still generated (RLHFuse, NSDI
-// 2025, section 4).
+// Inter-stage fusion in closed form: what it takes to score finished samples while the longest ones are still generated
+// (RLHFuse, NSDI 2025, section 4).
 //
-// The places of all n instances empty as cost::generation_seconds says. As soon as no sample waits for a place and no more than the
-// threshold R of all B samples is left, m instances keep the tail, and the samples of the others move to them:
+// The places of all n instances empty as cost::generation_seconds says. As soon as no sample waits for a place and no
+// more than the threshold R of all B samples is left, m instances keep the tail, and the samples of the others move to
+// them:
 //
 //   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / most sequences of the engine) )
 //
-// with M the keys and values of the longest sample and C what an instance has room for. They move as keys and values over the links, each
-// device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m freed instances drop the actor and score
-// what has finished (tail_inference.h). With m = n nothing moves, and the tasks follow one another. The k samples that a keeper still has
-// on average are taken as drawn by chance (Poisson): it has none with probability p = e^-k, and of m keepers, one of which at least has
-// some, m p (1 - p^(m-1)) / (1 - p^m) have none on average.
+// with M the keys and values of the longest sample and C what an instance has room for. They move as keys and values
+// over the links, each device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m
+// freed instances drop the actor and score what has finished (tail_inference.h). With m = n nothing moves, and the
+// tasks follow one another. The k samples that a keeper still has on average are taken as drawn by chance (Poisson): it
+// has none with probability p = e^-k, and of m keepers, one of which at least has some, m p (1 - p^(m-1)) / (1 - p^m)
+// have none on average.
 //
-// What the slowest instance takes beyond the average one counts in full before the threshold, so that generation does not end sooner fused
-// than alone. Not in it: that instances differ in how many long samples they have when they move (the mean is taken).
+// What the slowest instance takes beyond the average one counts in full before the threshold, so that generation does
+// not end sooner fused than alone. Not in it: that instances differ in how many long samples they have when they move
+// (the mean is taken).
 #pragma once
 
 #include <optional>
@@ -58,14 +61,14 @@ struct GenerationTail {
   std::vector<TailSlice> slices;  ///< none where nothing moves
 };
 /// For each of the thresholds. REQUIRES: the task generates, and `planned` has no fault.
-std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate, const plan::TaskPlan& planned,
-                                             const std::vector<double>& thresholds);
+std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,
+                                             const plan::TaskPlan& planned, const std::vector<double>& thresholds);
 
 /// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without fusion, or there is
-/// no generation_stage().
+/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without
+/// fusion, or there is no generation_stage().
 std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 }  // namespace dovetail::predict

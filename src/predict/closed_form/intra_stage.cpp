@@ -44,14 +44,17 @@ IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
 }  // namespace
 
 ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead) {
-  return sum_of({{"fused schedule", schedule_seconds}, {host_transfers, overhead.host_transfers}, {"hand-over", overhead.hand_over}});
+  return sum_of({{"fused schedule", schedule_seconds},
+                 {host_transfers, overhead.host_transfers},
+                 {"hand-over", overhead.hand_over}});
 }
 
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
   const TaskMemory memory = task_memory(scenario, plan, 0)[(*plan.fusion.training)[0]];
   // Where the margin leaves nothing, what a device has.
   const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
-  return static_cast<std::int64_t>(static_cast<double>(left) / std::max(1.0, scenario.software.conventions.reserved_factor));
+  return static_cast<std::int64_t>(static_cast<double>(left) /
+                                   std::max(1.0, scenario.software.conventions.reserved_factor));
 }
 
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan) {
@@ -89,7 +92,8 @@ IntraStage intra_stage_over_bound(const Scenario& scenario, const plan::Plan& pl
 
 std::optional<IntraStage> intra_stage_floor(const Scenario& scenario, const plan::Plan& plan) {
   const auto [first, second] = plan.fusion.training.value();
-  const base::Result<double> floor = fused_training_floor(scenario, {first, plan.tasks[first]}, {second, plan.tasks[second]});
+  const base::Result<double> floor =
+      fused_training_floor(scenario, {first, plan.tasks[first]}, {second, plan.tasks[second]});
   if (!floor.ok()) return std::nullopt;
   IntraStage fused;
   fused.pair = {first, second};

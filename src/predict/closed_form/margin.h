@@ -1,4 +1,5 @@
-// The memory margin that plans keep: what is left of a device's usable memory for what the account of memory does not foresee.
+// The memory margin that plans keep: what is left of a device's usable memory for what the account of memory does not
+// foresee.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,12 @@
 
 namespace dovetail::predict {
 
-/// The least share of a device's usable memory that plans leave where the job says nothing: predictions are off by that much anywhere.
+/// The least share of a device's usable memory that plans leave where the job says nothing: predictions are off by that
+/// much anywhere.
 inline constexpr double min_margin_share = 0.04;
 
-/// The margin that the job's plans leave at least: as its `limits` say, else min_margin_share, or what its conventions are known to be off
-/// by where that is more (cost::Conventions::memory_error).
+/// The margin that the job's plans leave at least: as its `limits` say, else min_margin_share, or what its conventions
+/// are known to be off by where that is more (cost::Conventions::memory_error).
 plan::MinMargin min_margin(const Scenario& scenario);
 
 /// Bytes of a device that plans of the job may use: what is usable less the margin.

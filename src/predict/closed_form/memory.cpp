@@ -19,24 +19,29 @@ struct Copy {
   HeldBytes held;
 };
 
-bool uses(const Copy& copy, std::size_t task) { return std::find(copy.of.tasks.begin(), copy.of.tasks.end(), task) != copy.of.tasks.end(); }
+bool uses(const Copy& copy, std::size_t task) {
+  return std::find(copy.of.tasks.begin(), copy.of.tasks.end(), task) != copy.of.tasks.end();
+}
 
 class MemoryAccount {
  public:
   MemoryAccount(const Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> fused_activations)
       : scenario_(scenario), plan_(plan), fused_activations_(fused_activations) {
-    const auto alike = [&](std::size_t one, std::size_t other) { return plan::share_weights(plan.tasks[one], plan.tasks[other]); };
+    const auto alike = [&](std::size_t one, std::size_t other) {
+      return plan::share_weights(plan.tasks[one], plan.tasks[other]);
+    };
     const auto engine = [&](std::size_t task) { return plan::has_own_weights(scenario.job, plan, task); };
-    for (WeightCopy& copy : weight_copies(scenario.job.workflow, alike, engine)) copies_.push_back(copy_of(std::move(copy)));
+    for (WeightCopy& copy : weight_copies(scenario.job.workflow, alike, engine))
+      copies_.push_back(copy_of(std::move(copy)));
   }
 
   TaskMemory memory_of(std::size_t task) const {
     TaskMemory worst;
     if (kind_of(task) == TaskKind::rule) return worst;
     const cluster::Mesh mesh = plan_.tasks[task].mesh;
-    const std::vector<MemoryPart> own = partner_of(task)
-                                            ? fused_working_memory(scenario_, plan_, *plan_.fusion.training, fused_activations_)
-                                            : working_memory(scenario_, task, plan_.tasks[task]);
+    const std::vector<MemoryPart> own =
+        partner_of(task) ? fused_working_memory(scenario_, plan_, *plan_.fusion.training, fused_activations_)
+                         : working_memory(scenario_, task, plan_.tasks[task]);
     for (int device = mesh.first; device < mesh.first + mesh.count; ++device) {
       TaskMemory here;
       here.parts = own;
@@ -49,7 +54,8 @@ class MemoryAccount {
       here.min_margin = min_margin(scenario_).of(here.usable);
       if (device == mesh.first || here.room() < worst.room()) worst = std::move(here);
     }
-    std::stable_sort(worst.parts.begin(), worst.parts.end(), [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
+    std::stable_sort(worst.parts.begin(), worst.parts.end(),
+                     [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
     add_host(task, worst);
     return worst;
   }
@@ -85,13 +91,15 @@ class MemoryAccount {
     return {std::move(of), role, owner.mesh, held};
   }
 
-  /// What is on `device` while `task` gets newly trained weights: it has its own already, but nothing else yet (engines wake up weights
-  /// first), those that were trained are back where they had left, and a tensor or two messages are on their way.
+  /// What is on `device` while `task` gets newly trained weights: it has its own already, but nothing else yet (engines
+  /// wake up weights first), those that were trained are back where they had left, and a tensor or two messages are on
+  /// their way.
   std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
     const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
     if (!receives(to->of, scenario_.job.workflow)) return {};
-    std::vector<MemoryPart> parts{{MemoryKind::new_weights, to->role, to->held.stored.weights},
-                                  {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(scenario_, to->role, to->of.engine)}};
+    std::vector<MemoryPart> parts{
+        {MemoryKind::new_weights, to->role, to->held.stored.weights},
+        {MemoryKind::weights_on_their_way, {}, bytes_on_their_way(scenario_, to->role, to->of.engine)}};
     for (const Copy& copy : copies_) {
       if (&copy == &*to) continue;
       Copy there = copy;
@@ -115,7 +123,8 @@ class MemoryAccount {
   }
 
   /// What `copy` has on `device` while `task` runs, or between tasks (nothing), without what working_memory counts.
-  void add_resident(const Copy& copy, std::optional<std::size_t> task, int device, std::vector<MemoryPart>& parts) const {
+  void add_resident(const Copy& copy, std::optional<std::size_t> task, int device,
+                    std::vector<MemoryPart>& parts) const {
     if (device < copy.mesh.first || device >= copy.mesh.first + copy.mesh.count) return;
     const StoredBytes bytes = on_device(copy.held, use_of(copy, task));
     const auto add = [&](MemoryKind kind, std::int64_t of_kind) {
@@ -170,17 +179,20 @@ Fit TaskMemory::fit() const {
   return margin() < min_margin ? Fit::tight : Fit::fits;
 }
 
-std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> fused_activations) {
+std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
+                                    std::optional<std::int64_t> fused_activations) {
   const MemoryAccount account(scenario, plan, fused_activations);
   std::vector<TaskMemory> memory;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task) memory.push_back(account.memory_of(task));
   return memory;
 }
 
-std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan, std::optional<std::size_t> task) {
+std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan,
+                                          std::optional<std::size_t> task) {
   const MemoryAccount account(scenario, plan, std::nullopt);
   std::vector<std::int64_t> bytes;
-  for (int device = 0; device < cluster::device_count(scenario.job.cluster); ++device) bytes.push_back(account.resident(task, device));
+  for (int device = 0; device < cluster::device_count(scenario.job.cluster); ++device)
+    bytes.push_back(account.resident(task, device));
   return bytes;
 }
 

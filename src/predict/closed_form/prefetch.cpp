@@ -26,7 +26,8 @@ bool is_fused(const plan::IterationGraph& graph, std::size_t task) {
 }
 
 /// [task] bytes that may come from host memory beside other tasks, and go there.
-std::vector<std::int64_t> moving_bytes(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph) {
+std::vector<std::int64_t> moving_bytes(const Scenario& scenario, const plan::Plan& plan,
+                                       const plan::IterationGraph& graph) {
   std::vector<std::int64_t> bytes;
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     bytes.push_back(is_fused(graph, task) ? 0 : loaded_bytes(scenario, task, plan.tasks[task]));
@@ -43,14 +44,18 @@ void subtract(double seconds, ActivitySeconds& from) {
 class Variants {
  public:
   Variants(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, Variant inside)
-      : scenario_(scenario), plan_(plan), conflicts_(transfer_conflicts(scenario, plan, inside.graph, memory)), inside_(std::move(inside)) {
+      : scenario_(scenario),
+        plan_(plan),
+        conflicts_(transfer_conflicts(scenario, plan, inside.graph, memory)),
+        inside_(std::move(inside)) {
     inside_.period = period_of(inside_);
   }
 
   const Variant& inside() const { return inside_; }
 
   Variant with(const std::vector<HostTransfer>& transfers) const {
-    Variant variant{plan::with_host_transfers(inside_.graph, scenario_.job, plan_, transfers, conflicts_), inside_.activities, {}};
+    Variant variant{
+        plan::with_host_transfers(inside_.graph, scenario_.job, plan_, transfers, conflicts_), inside_.activities, {}};
     for (std::size_t activity = inside_.activities.size(); activity < variant.graph.activities.size(); ++activity) {
       variant.activities.push_back(activity_seconds(scenario_, plan_, variant.graph.activities[activity]));
       subtract(variant.activities.back().seconds, variant.activities[variant.graph.activities[activity].task]);
@@ -71,13 +76,15 @@ class Variants {
 };
 
 /// All that might be activities of their own.
-std::vector<HostTransfer> transfers_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph) {
+std::vector<HostTransfer> transfers_of(const Scenario& scenario, const plan::Plan& plan,
+                                       const plan::IterationGraph& graph) {
   const std::vector<std::int64_t> bytes = moving_bytes(scenario, plan, graph);
   std::vector<HostTransfer> transfers;
   for (std::size_t task = 0; task < bytes.size(); ++task) {
     if (bytes[task] == 0) continue;
     transfers.push_back({Activity::Kind::load, task});
-    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train) transfers.push_back({Activity::Kind::unload, task});
+    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train)
+      transfers.push_back({Activity::Kind::unload, task});
   }
   return transfers;
 }
@@ -106,8 +113,8 @@ plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& p
   return conflicts;
 }
 
-void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory, plan::IterationGraph& graph,
-              std::vector<ActivitySeconds>& activities) {
+void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
+              plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities) {
   const std::vector<HostTransfer> transfers = transfers_of(scenario, plan, graph);
   if (transfers.empty()) return;
   const Variants variants(scenario, plan, memory, {graph, activities, {}});

@@ -17,19 +17,22 @@ SecondsFrom from_table(const cost::ProfileTable& table, double amount, double le
 
 /// Of one kind of layers; `both` says whether a backward is asked for as well.
 SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tokens, double length) {
-  if (profile == nullptr || profile->forward.empty() || (both && profile->backward.empty())) return SecondsFrom::roofline;
+  if (profile == nullptr || profile->forward.empty() || (both && profile->backward.empty()))
+    return SecondsFrom::roofline;
   const SecondsFrom forward = from_table(profile->forward, tokens, length);
   return both ? std::max(forward, from_table(profile->backward, tokens, length)) : forward;
 }
 
 /// Tokens of the average micro-batch of a data-parallel rank.
 double micro_batch_tokens(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
-  if (scenario.job.workflow.tasks[task].kind == TaskKind::train) return training_passes(scenario, {task, planned}).micro_batch.count;
+  if (scenario.job.workflow.tasks[task].kind == TaskKind::train)
+    return training_passes(scenario, {task, planned}).micro_batch.count;
   return cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
 }
 
 /// A task's layers of either kind that its model has: the worse of the two counts.
-SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double tokens, double length) {
+SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double tokens,
+                        double length) {
   const cost::ModelFacts& facts = facts_of(scenario, task);
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
   const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
@@ -39,7 +42,8 @@ SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::
     const bool has = with_experts ? model.experts.has_value() : !model.experts || model.experts->dense_layers > 0;
     if (!has) continue;
     const SecondsFrom here =
-        from_layers(cost::find_layer_profile(facts.profiles, machine.gpu.name, planned.layout, with_experts), trains, tokens, length);
+        from_layers(cost::find_layer_profile(facts.profiles, machine.gpu.name, planned.layout, with_experts), trains,
+                    tokens, length);
     if (here == SecondsFrom::roofline) return here;
     from = std::max(from, here);
   }
@@ -52,7 +56,8 @@ SecondsFrom decode_from(const Scenario& scenario, std::size_t task, const plan::
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
   const cost::ProfileTable* table = cost::find_decode_profile(facts.profiles, machine.gpu.name, planned.layout);
   if (table == nullptr) return SecondsFrom::roofline;
-  const double share = static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], workload)) / planned.layout.data;
+  const double share =
+      static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], workload)) / planned.layout.data;
   return from_table(*table, std::min(share, static_cast<double>(planned.engine.max_num_seqs)),
                     workload.prompt_length.mean() + workload.response_length.mean() / 2);
 }
@@ -80,13 +85,15 @@ std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan&
     if (kind == TaskKind::rule) continue;
     if (kind != TaskKind::generate) {
       const double length = scenario.rows.second_moment() / scenario.rows.mean();
-      uses.push_back({task, false, layers_from(scenario, task, planned, micro_batch_tokens(scenario, task, planned), length)});
+      uses.push_back(
+          {task, false, layers_from(scenario, task, planned, micro_batch_tokens(scenario, task, planned), length)});
       continue;
     }
     const workflow::LengthDistribution& prompts = scenario.job.workload.prompt_length;
-    const double prefilled =
-        static_cast<double>(scenario.job.workload.prompts) * prompts.mean() / planned.layout.data / planned.layout.pipeline;
-    uses.push_back({task, false, layers_from(scenario, task, planned, prefilled, prompts.second_moment() / prompts.mean())});
+    const double prefilled = static_cast<double>(scenario.job.workload.prompts) * prompts.mean() / planned.layout.data /
+                             planned.layout.pipeline;
+    uses.push_back(
+        {task, false, layers_from(scenario, task, planned, prefilled, prompts.second_moment() / prompts.mean())});
     uses.push_back({task, true, decode_from(scenario, task, planned)});
   }
   return uses;

@@ -25,8 +25,8 @@ struct ProfileUse {
   SecondsFrom from = SecondsFrom::roofline;
 };
 
-/// Of each task with a model; of generation twice. A table is entered at the average micro-batch, in decoding at the largest batch that the
-/// engine takes and at half of the average response. Nothing where the job has no profile.
+/// Of each task with a model; of generation twice. A table is entered at the average micro-batch, in decoding at the
+/// largest batch that the engine takes and at half of the average response. Nothing where the job has no profile.
 std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

@@ -8,7 +8,8 @@ namespace dovetail::predict {
 
 Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
   workflow::LengthDistribution lengths = cost::whole_lengths(job.workload.prompt_length, job.workload.response_length);
-  workflow::LengthDistribution rows = job.workload.packing ? lengths : workflow::LengthDistribution::fixed(lengths.longest());
+  workflow::LengthDistribution rows =
+      job.workload.packing ? lengths : workflow::LengthDistribution::fixed(lengths.longest());
   Scenario scenario{job, software, {}, std::move(lengths), std::move(rows), cancellation};
   for (const llm::Transformer& model : job.models) {
     scenario.models.push_back(cost::facts_of(model));
@@ -38,7 +39,9 @@ cost::Batch batch_of(const Scenario& scenario, std::size_t index) {
   const workflow::Task& task = scenario.job.workflow.tasks[index];
   const bool trains = task.kind == workflow::TaskKind::train;
   double sequences = static_cast<double>(workflow::sequences_of(task, scenario.job.workload));
-  if (trains) sequences = (sequences + static_cast<double>(task.extra_tokens) / scenario.rows.mean()) * scenario.job.workload.epochs;
+  if (trains)
+    sequences =
+        (sequences + static_cast<double>(task.extra_tokens) / scenario.rows.mean()) * scenario.job.workload.epochs;
   cost::Batch batch = cost::batch_of(sequences, scenario.rows);
   batch.balanced = scenario.software.conventions.balances_ranks;
   batch.together = workflow::sequences_together(task);

@@ -12,7 +12,8 @@ base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
 }
 
 base::Result<cost::Efficiency> efficiency_of(const std::string& name) {
-  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml")) return cost::find_efficiency(name);
+  if (!name.ends_with(".json") && !name.ends_with(".yaml") && !name.ends_with(".yml"))
+    return cost::find_efficiency(name);
   DOVETAIL_TRY(const std::string content, base::read_file(name));
   return cost::parse_efficiency(content, name);
 }

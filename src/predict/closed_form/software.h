@@ -19,9 +19,9 @@ struct Software {
   cost::Profile profile = {};    ///< measured layers; without any where the job names no file
 };
 
-/// What the job's `software` names. Where it does not: the conventions of Megatron-LM, and choose_efficiency. Efficiencies may also be the
-/// path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@1 file. An Error with a message
-/// only for a name that is not known, with its place for what is wrong in a file.
+/// What the job's `software` names. Where it does not: the conventions of Megatron-LM, and choose_efficiency.
+/// Efficiencies may also be the path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@1
+/// file. An Error with a message only for a name that is not known, with its place for what is wrong in a file.
 base::Result<Software> software_of(const plan::Job& job);
 
 /// The conventions of that name; Megatron-LM's where it is empty.

@@ -68,7 +68,8 @@ std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& i
   return split;
 }
 
-/// As many workers for each group as its work has part of the devices, at least one; what that leaves goes to who needs it most.
+/// As many workers for each group as its work has part of the devices, at least one; what that leaves goes to who needs
+/// it most.
 void hand_out(int freed, std::vector<Group>& groups) {
   int left = freed;
   double work = 0;  // of those that may have more than one, in seconds times devices
@@ -136,7 +137,8 @@ class TailInference {
     const double working = std::max(0.0, slice.seconds - setting_up_);
     setting_up_ = std::max(0.0, setting_up_ - slice.seconds);
     done_ = std::min(slice.finished, done_ + working * speed_ / pace_.seconds);
-    if (!keepers_help_ || slice.idle <= joined_ || (slice.finished - done_) * pace_.seconds <= pace_.joining * speed_) return;
+    if (!keepers_help_ || slice.idle <= joined_ || (slice.finished - done_) * pace_.seconds <= pace_.joining * speed_)
+      return;
     // What they do not do while they are set up is taken off at once.
     done_ -= (slice.idle - joined_) * keeper_ * pace_.joining / pace_.seconds;
     joined_ = slice.idle;
@@ -165,7 +167,8 @@ class TailInference {
 
 }  // namespace
 
-InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds) {
+InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
+                             double seconds) {
   const OverheadSeconds overhead = overhead_seconds(scenario, task, planned);
   const auto longest = static_cast<double>(scenario.lengths.longest());
   const cost::InferencePasses passes = cost::inference_passes(
@@ -181,7 +184,8 @@ InferenceTask inference_task(const Scenario& scenario, std::size_t task, const p
 void InferenceLoad::add(const InferenceTask& task) {
   work += task.passes;
   overheads += task.overhead();
-  const auto after = std::find_if(tasks.begin(), tasks.end(), [&](const InferenceTask& known) { return known.replicas > task.replicas; });
+  const auto after = std::find_if(tasks.begin(), tasks.end(),
+                                  [&](const InferenceTask& known) { return known.replicas > task.replicas; });
   tasks.insert(after, task);
 }
 
@@ -190,8 +194,8 @@ void InferenceLoad::clear() {
   tasks.clear();
 }
 
-InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const InferenceLoad& inference,
-                           double enough) {
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
+                           const InferenceLoad& inference, double enough) {
   const InferenceEnd one_by_one{0, inference.overheads + inference.work};
   if (devices.keepers == devices.instances) return one_by_one;
   std::optional<Split> split = split_of(devices, inference);

@@ -62,19 +62,21 @@ struct InferenceEnd {
   double rest = 0;  ///< in the mean of all ends that the tail may have
 };
 
-/// With everything kept, all tasks follow one another. Else the freed devices are shared among the tasks as simulate::infer_best begins by
-/// work: a worker of a replica's size for each, the largest first; a task that has no room beside them shares the worker with the least
-/// work that it fits on; then one worker after the other to where the most work for each is. All of these go at the pace of the slowest,
-/// from the longest set-up on (of shared workers: of all models), and are never through with more than has finished. A keeper without
-/// samples becomes a worker where what is ready takes the others longer than its set-up, and all of them do when the tail has ended. At
-/// least the last sample has to be scored: by tasks that share a worker one after the other, with what loading them again takes. A task
-/// that fits on the keepers' devices alone follows behind. Where nothing fits on the freed ones, or something on neither, all tasks follow
-/// the tail one after the other. A `rest` of `enough` seconds or more may be less than it is, but no less than `enough`.
-InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices, const InferenceLoad& inference,
-                           double enough = std::numeric_limits<double>::infinity());
+/// With everything kept, all tasks follow one another. Else the freed devices are shared among the tasks as
+/// simulate::infer_best begins by work: a worker of a replica's size for each, the largest first; a task that has no
+/// room beside them shares the worker with the least work that it fits on; then one worker after the other to where the
+/// most work for each is. All of these go at the pace of the slowest, from the longest set-up on (of shared workers: of
+/// all models), and are never through with more than has finished. A keeper without samples becomes a worker where what
+/// is ready takes the others longer than its set-up, and all of them do when the tail has ended. At least the last
+/// sample has to be scored: by tasks that share a worker one after the other, with what loading them again takes. A
+/// task that fits on the keepers' devices alone follows behind. Where nothing fits on the freed ones, or something on
+/// neither, all tasks follow the tail one after the other. A `rest` of `enough` seconds or more may be less than it is,
+/// but no less than `enough`.
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
+                           const InferenceLoad& inference, double enough = std::numeric_limits<double>::infinity());
 
-/// Seconds of inference on all devices that are done before the tail ends, at the most and in the mean of all its ends: all freed devices
-/// and keepers without samples work from the beginning on.
+/// Seconds of inference on all devices that are done before the tail ends, at the most and in the mean of all its ends:
+/// all freed devices and keepers without samples work from the beginning on.
 double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
 
 }  // namespace dovetail::predict

@@ -9,7 +9,8 @@ namespace dovetail::predict {
 namespace {
 
 /// Makes one activity of `leader` and `members`.
-void make_one(TimedIteration& result, std::size_t leader, const std::vector<std::size_t>& members, ActivitySeconds seconds) {
+void make_one(TimedIteration& result, std::size_t leader, const std::vector<std::size_t>& members,
+              ActivitySeconds seconds) {
   plan::put_within(result.graph, leader, members);
   result.activities[leader] = std::move(seconds);
   for (const std::size_t member : members) result.activities[member] = sum_of({{"within another step", 0}});
@@ -25,7 +26,8 @@ void fuse_generation(const Scenario& scenario, const plan::Plan& plan, TimedIter
 void fuse_training(const Scenario& scenario, const plan::Plan& plan, const IntraStage* known, TimedIteration& result) {
   result.intra_stage = known != nullptr ? *known : intra_stage(scenario, plan);
   const auto [first, second] = result.intra_stage->pair;
-  make_one(result, first, {second}, fused_training_seconds(result.intra_stage->schedule_seconds, result.intra_stage->overhead));
+  make_one(result, first, {second},
+           fused_training_seconds(result.intra_stage->schedule_seconds, result.intra_stage->overhead));
 }
 
 /// Gives what is within another activity its part of that one's time.
@@ -40,9 +42,11 @@ void place_members(TimedIteration& result) {
   }
 }
 
-void prefetch_transfers(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>* memory, TimedIteration& result) {
+void prefetch_transfers(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>* memory,
+                        TimedIteration& result) {
   std::vector<TaskMemory> own;
-  if (memory == nullptr) own = task_memory(scenario, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
+  if (memory == nullptr)
+    own = task_memory(scenario, plan, result.intra_stage ? result.intra_stage->activations : std::nullopt);
   prefetch(scenario, plan, memory != nullptr ? *memory : own, result.graph, result.activities);
 }
 
@@ -53,7 +57,8 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
   TimedIteration result;
   result.graph = plan::iteration_graph(scenario.job, plan);
   plan::add_order(result.graph, order);
-  for (const plan::Activity& activity : result.graph.activities) result.activities.push_back(activity_seconds(scenario, plan, activity));
+  for (const plan::Activity& activity : result.graph.activities)
+    result.activities.push_back(activity_seconds(scenario, plan, activity));
   if (plan.fusion.threshold) fuse_generation(scenario, plan, result);
   if (plan.fusion.training) fuse_training(scenario, plan, known.training, result);
   DOVETAIL_ASSERT(order.empty() || !plan::has_circle(result.graph));
@@ -64,6 +69,8 @@ TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan,
   return result;
 }
 
-double iteration_seconds(const Scenario& scenario, double period) { return period + scenario.software.efficiency.iteration; }
+double iteration_seconds(const Scenario& scenario, double period) {
+  return period + scenario.software.efficiency.iteration;
+}
 
 }  // namespace dovetail::predict

@@ -25,33 +25,43 @@ std::vector<bool> trainer_tasks(const plan::Job& job, const cost::TrainerLimits&
   return tasks;
 }
 
-std::string one_degree(const std::string& task, const cost::Conventions& conventions, std::string_view key, std::string_view kind,
-                       int degree) {
-  return fmt::format("{}: `{}` is {}, and {} has no {} parallelism; accepted: 1", task, key, degree, conventions.name, kind);
+std::string one_degree(const std::string& task, const cost::Conventions& conventions, std::string_view key,
+                       std::string_view kind, int degree) {
+  return fmt::format("{}: `{}` is {}, and {} has no {} parallelism; accepted: 1", task, key, degree, conventions.name,
+                     kind);
 }
 
-std::string no_zero(const std::string& task, const cost::Conventions& conventions, int zero, const std::vector<int>& stages) {
-  return fmt::format("{}: `zero` is {}, which {} does not have; accepted: {}", task, zero, conventions.name, fmt::join(stages, ", "));
+std::string no_zero(const std::string& task, const cost::Conventions& conventions, int zero,
+                    const std::vector<int>& stages) {
+  return fmt::format("{}: `zero` is {}, which {} does not have; accepted: {}", task, zero, conventions.name,
+                     fmt::join(stages, ", "));
 }
 
-std::string two_layouts(const plan::Job& job, const cost::Conventions& conventions, std::size_t task, std::size_t other) {
-  return fmt::format("{}: {} trains and infers with one model; accepted: the devices and the layout of {}", job.workflow.tasks[task].name,
-                     conventions.name, job.workflow.tasks[other].name);
+std::string two_layouts(const plan::Job& job, const cost::Conventions& conventions, std::size_t task,
+                        std::size_t other) {
+  return fmt::format("{}: {} trains and infers with one model; accepted: the devices and the layout of {}",
+                     job.workflow.tasks[task].name, conventions.name, job.workflow.tasks[other].name);
 }
 
-bool has(const std::vector<int>& stages, int zero) { return std::find(stages.begin(), stages.end(), zero) != stages.end(); }
+bool has(const std::vector<int>& stages, int zero) {
+  return std::find(stages.begin(), stages.end(), zero) != stages.end();
+}
 
 /// Whether no mesh and layout can be as both ask.
 bool contradict(const plan::TaskPin& a, const plan::TaskPin& b) {
   const auto differ = [](const auto& one, const auto& other) { return one && other && *one != *other; };
-  const auto differ_in = [&](int llm::Layout::* member) { return differ(a.layout.find(member), b.layout.find(member)); };
+  const auto differ_in = [&](int llm::Layout::* member) {
+    return differ(a.layout.find(member), b.layout.find(member));
+  };
   const auto ask_for_zero_3 = [](const plan::TaskPin& pin) { return pin.layout.find(&llm::Layout::zero) == 3; };
   bool degrees = false;
   llm::for_each_degree([&](const auto& degree) { degrees = degrees || differ_in(degree.member); });
-  return degrees || differ(a.mesh, b.mesh) || (differ_in(&llm::Layout::zero) && (ask_for_zero_3(a) || ask_for_zero_3(b)));
+  return degrees || differ(a.mesh, b.mesh) ||
+         (differ_in(&llm::Layout::zero) && (ask_for_zero_3(a) || ask_for_zero_3(b)));
 }
 
-std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Conventions& conventions, std::size_t task) {
+std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Conventions& conventions,
+                                           std::size_t task) {
   const cost::TrainerLimits& limits = cost::trainer_limits(conventions.name);
   const plan::TaskPin& pin = job.fixed[task];
   const plan::PinPlaces places = task < job.fixed_places.size() ? job.fixed_places[task] : plan::PinPlaces{};
@@ -66,7 +76,8 @@ std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Con
     return TrainerFault{task, places.pipeline, one_degree(name, conventions, "pp", "pipeline", *pipeline)};
   // One rank shards nothing.
   const bool alone = zero == 0 && asked(&llm::Layout::data) == 1 && asked(&llm::Layout::context).value_or(1) == 1;
-  if (zero && !alone && !has(limits.zero, *zero)) return TrainerFault{task, places.zero, no_zero(name, conventions, *zero, limits.zero)};
+  if (zero && !alone && !has(limits.zero, *zero))
+    return TrainerFault{task, places.zero, no_zero(name, conventions, *zero, limits.zero)};
   return std::nullopt;
 }
 
@@ -79,7 +90,8 @@ std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const c
   if (!limits.one_layout) return linked;
   for (std::size_t task = 0; task < linked.size(); ++task)
     for (std::size_t other = 0; other < linked.size(); ++other)
-      if (task != other && of_trainer[task] && of_trainer[other] && job.workflow.role_of[task] == job.workflow.role_of[other])
+      if (task != other && of_trainer[task] && of_trainer[other] &&
+          job.workflow.role_of[task] == job.workflow.role_of[other])
         linked[task].push_back(other);
   return linked;
 }
@@ -100,7 +112,8 @@ std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost:
   return std::nullopt;
 }
 
-std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions, const plan::Plan& plan) {
+std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions,
+                                         const plan::Plan& plan) {
   const cost::TrainerLimits& limits = cost::trainer_limits(conventions.name);
   const std::vector<bool> of_trainer = trainer_tasks(job, limits);
   const auto linked = linked_tasks(job, conventions);
@@ -113,9 +126,12 @@ std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conve
       faults.push_back({task, {}, one_degree(name, conventions, "tp", "tensor", layout.tensor)});
     if (limits.pipeline == Ability::absent && layout.pipeline > 1)
       faults.push_back({task, {}, one_degree(name, conventions, "pp", "pipeline", layout.pipeline)});
-    if (job.workflow.tasks[task].kind == TaskKind::train && layout.data * layout.context > 1 && !has(limits.zero, layout.zero))
+    if (job.workflow.tasks[task].kind == TaskKind::train && layout.data * layout.context > 1 &&
+        !has(limits.zero, layout.zero))
       faults.push_back({task, {}, no_zero(name, conventions, layout.zero, limits.zero)});
-    const auto apart = [&](std::size_t other) { return other < task && !plan::share_weights(plan.tasks[task], plan.tasks[other]); };
+    const auto apart = [&](std::size_t other) {
+      return other < task && !plan::share_weights(plan.tasks[task], plan.tasks[other]);
+    };
     if (const auto other = std::find_if(linked[task].begin(), linked[task].end(), apart); other != linked[task].end())
       faults.push_back({task, {}, two_layouts(job, conventions, task, *other)});
   }

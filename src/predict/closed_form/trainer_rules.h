@@ -25,6 +25,7 @@ struct TrainerFault {
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions);
 
 /// All of a plan's tasks that the trainer cannot run as planned. The plan is predicted all the same.
-std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions, const plan::Plan& plan);
+std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions,
+                                         const plan::Plan& plan);
 
 }  // namespace dovetail::predict

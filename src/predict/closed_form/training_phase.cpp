@@ -30,7 +30,9 @@ using pipeline::Problem;
 /// At least one; what is longer than a problem accepts is for find_fault to see.
 Ticks ticks_of_op(double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); }
 
-const std::string& name_of(const Scenario& scenario, const TrainTask& train) { return scenario.job.workflow.tasks[train.task].name; }
+const std::string& name_of(const Scenario& scenario, const TrainTask& train) {
+  return scenario.job.workflow.tasks[train.task].name;
+}
 
 /// What cost's functions take of a train task.
 struct Arguments {
@@ -47,8 +49,8 @@ Arguments arguments_of(const Scenario& scenario, const TrainTask& train) {
   return {facts_of(scenario, train.task),
           train.planned.layout,
           batch_of(scenario, train.task),
-          {static_cast<int>(scenario.job.workload.optimizer_steps()), train.planned.micro_batching, train.planned.offload.optimizer_on_host,
-           scenario.software.conventions.gradients_follow},
+          {static_cast<int>(scenario.job.workload.optimizer_steps()), train.planned.micro_batching,
+           train.planned.offload.optimizer_on_host, scenario.software.conventions.gradients_follow},
           cost::machine_of(scenario.job.cluster, train.planned.mesh, scenario.software.efficiency),
           scenario.software.efficiency};
 }
@@ -68,7 +70,8 @@ std::vector<double> stage_activations(const Scenario& scenario, const Arguments&
   shape.packed_tokens = std::max<std::int64_t>(1, std::llround(micro_batch.count));
   shape.in_flight.assign(static_cast<std::size_t>(of.layout.pipeline), 1.0);
   std::vector<double> bytes;
-  for (const cost::StageMemory& stage : cost::training_memory(of.facts.model, of.layout, shape, scenario.software.conventions).stages)
+  for (const cost::StageMemory& stage :
+       cost::training_memory(of.facts.model, of.layout, shape, scenario.software.conventions).stages)
     bytes.push_back(static_cast<double>(stage.parts.activations));
   return bytes;
 }
@@ -153,7 +156,8 @@ Ticks work_of(const Model& model, const std::vector<StageSpan>& spans, std::size
   return (spans[stage].minibatch + model.step[stage]) * model.minibatches;
 }
 
-/// No schedule of the problem is shorter. A mini-batch comes back to the first stage, which steps, before the next one begins there.
+/// No schedule of the problem is shorter. A mini-batch comes back to the first stage, which steps, before the next one
+/// begins there.
 Ticks floor_of(const Problem& problem) {
   struct OnDevice {
     Ticks head = Ticks::max();
@@ -179,7 +183,9 @@ Ticks floor_of(const Problem& problem) {
 
 }  // namespace
 
-cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train) { return passes_of(arguments_of(scenario, train)); }
+cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train) {
+  return passes_of(arguments_of(scenario, train));
+}
 
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train) {
   return closed_form(arguments_of(scenario, train));
@@ -199,14 +205,19 @@ base::Result<Problem> training_problem(const Scenario& scenario, const TrainTask
   return problem;
 }
 
-base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first, const TrainTask& second) {
-  if (const auto fault = plan::find_training_fault(scenario.job, {first.task, second.task}, first.planned, second.planned))
-    return base::bad_input(fmt::format("{} and {} cannot be fused: {}", name_of(scenario, first), name_of(scenario, second), *fault));
+base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
+                                                  const TrainTask& second) {
+  if (const auto fault =
+          plan::find_training_fault(scenario.job, {first.task, second.task}, first.planned, second.planned))
+    return base::bad_input(
+        fmt::format("{} and {} cannot be fused: {}", name_of(scenario, first), name_of(scenario, second), *fault));
   const Model own[2] = {model_of(scenario, first), model_of(scenario, second)};
   FusedLayouts fused;
-  DOVETAIL_TRY(fused, pipeline::fuse_layouts(layout_of(first, own[0]), layout_of(second, own[1]), pipeline::TimeUnit::ns));
+  DOVETAIL_TRY(fused,
+               pipeline::fuse_layouts(layout_of(first, own[0]), layout_of(second, own[1]), pipeline::TimeUnit::ns));
   for (int index = 0; index < 2; ++index)
-    complete(fused.problem.models[static_cast<std::size_t>(index)], own[index], index == fused.merged_model ? fused.merged_stages : 1);
+    complete(fused.problem.models[static_cast<std::size_t>(index)], own[index],
+             index == fused.merged_model ? fused.merged_stages : 1);
   if (const auto fault = pipeline::find_fault(fused.problem))
     return base::bad_input(fmt::format("{} and {} fused are no sound pipelines: {}", own[0].name, own[1].name, *fault));
   return fused;
@@ -267,8 +278,9 @@ base::Result<FusedSchedule> fused_schedule(const Scenario& scenario, const Train
   if (max_activations) options.memory_cap = Memory(*max_activations);
   DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
   const pipeline::Evaluation& evaluation = solved.solution.evaluation;
-  return FusedSchedule{std::make_shared<const pipeline::Schedule>(std::move(solved.schedule)), base::seconds_of_ticks(evaluation.makespan),
-                       base::seconds_of_ticks(solved.bounds.makespan), evaluation.peak_activation.count()};
+  return FusedSchedule{std::make_shared<const pipeline::Schedule>(std::move(solved.schedule)),
+                       base::seconds_of_ticks(evaluation.makespan), base::seconds_of_ticks(solved.bounds.makespan),
+                       evaluation.peak_activation.count()};
 }
 
 }  // namespace dovetail::predict

@@ -1,10 +1,11 @@
-// The training phase as a pipeline schedule: of one task, to check the closed form of cost::training_seconds; of two tasks on the same
-// devices, fused (RLHFuse, NSDI 2025, section 5), which has no closed form.
+// The training phase as a pipeline schedule: of one task, to check the closed form of cost::training_seconds; of two
+// tasks on the same devices, fused (RLHFuse, NSDI 2025, section 5), which has no closed form.
 //
-// Ops last what cost::training_passes says, in whole ns; a device is the ranks of a stage in one data-parallel rank. Each mini-batch ends
-// with a step on every stage, as long as cost::training_seconds' gradients and optimizer: the norm of the gradients is of all stages, so
-// that none steps before the slowest has reduced them. Activations are in bytes (the problem's unit is 10^6 bytes), of the average
-// micro-batch, by cost::training_memory. What a task has beside its passes and steps (host transfers, hand-over) is in none of these.
+// Ops last what cost::training_passes says, in whole ns; a device is the ranks of a stage in one data-parallel rank.
+// Each mini-batch ends with a step on every stage, as long as cost::training_seconds' gradients and optimizer: the norm
+// of the gradients is of all stages, so that none steps before the slowest has reduced them. Activations are in bytes
+// (the problem's unit is 10^6 bytes), of the average micro-batch, by cost::training_memory. What a task has beside its
+// passes and steps (host transfers, hand-over) is in none of these.
 #pragma once
 
 #include <cstddef>
@@ -35,14 +36,15 @@ cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& 
 /// What the closed form says of the task: all its mini-batches and epochs, pretraining tokens among them.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// One data-parallel rank's pipeline, all of them being alike: stage s of p on device s; with v chunks on each, chunk k on device k % p. An
-/// Error where a problem cannot be as large or as long.
+/// One data-parallel rank's pipeline, all of them being alike: stage s of p on device s; with v chunks on each, chunk k
+/// on device k % p. An Error where a problem cannot be as large or as long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
-/// One group of the pipelines of both tasks by pipeline::fuse_layouts, with their messages and steps; a message within merged stages is
-/// part of the merged op. An Error says why they cannot be fused: not the same devices, one role, virtual stages, or degrees that do not go
-/// together.
-base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
+/// One group of the pipelines of both tasks by pipeline::fuse_layouts, with their messages and steps; a message within
+/// merged stages is part of the merged op. An Error says why they cannot be fused: not the same devices, one role,
+/// virtual stages, or degrees that do not go together.
+base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
+                                                            const TrainTask& second);
 
 // All seconds, of what the two closed forms' sums are of.
 
@@ -52,9 +54,9 @@ base::Result<double> scheduled_training_seconds(const Scenario& scenario, const 
 /// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// A part of that bound which takes no graph of ops, so that a search may ask for thousands: over devices the work of both tasks' stages
-/// there behind the least head of any, and of each task by itself head, work and tail of every stage in each mini-batch, with its step.
-/// Errors as fused_training_problem.
+/// A part of that bound which takes no graph of ops, so that a search may ask for thousands: over devices the work of
+/// both tasks' stages there behind the least head of any, and of each task by itself head, work and tail of every stage
+/// in each mini-batch, with its step. Errors as fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
 /// What the passes and steps of a task keep its stages busy, in whichever schedule.
@@ -64,11 +66,12 @@ struct StageWork {
 };
 StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
-/// The search that estimates have for a fused schedule: one chain of `iterations`, and so little beside it that a schedule takes tenths of
-/// a second (SolveOptions::brief).
+/// The search that estimates have for a fused schedule: one chain of `iterations`, and so little beside it that a
+/// schedule takes tenths of a second (SolveOptions::brief).
 fuse::SolveOptions brief_search(std::int64_t iterations);
 
-/// A schedule that a prediction was made from, for whoever executes or draws it: copies of the prediction share it. Null: none was made.
+/// A schedule that a prediction was made from, for whoever executes or draws it: copies of the prediction share it.
+/// Null: none was made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
 /// Both tasks in one schedule.
@@ -79,10 +82,12 @@ struct FusedSchedule {
   std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches
 };
 
-/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most `max_activations` bytes on
-/// each device where that is given; without it never longer than both one after the other under 1F1B in the fused problem's stages. The
-/// same on every machine. Errors as fused_training_problem, and infeasible where none was found that holds so little.
+/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most
+/// `max_activations` bytes on each device where that is given; without it never longer than both one after the other
+/// under 1F1B in the fused problem's stages. The same on every machine. Errors as fused_training_problem, and
+/// infeasible where none was found that holds so little.
 base::Result<FusedSchedule> fused_schedule(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
-                                           std::int64_t iterations, std::optional<std::int64_t> max_activations = std::nullopt);
+                                           std::int64_t iterations,
+                                           std::optional<std::int64_t> max_activations = std::nullopt);
 
 }  // namespace dovetail::predict

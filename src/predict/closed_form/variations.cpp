@@ -22,7 +22,8 @@ class Variations {
   void add(const Change& change) {
     TaskPlan varied = planned_;
     change(varied);
-    if (varied != planned_ && std::find(all_.begin(), all_.end(), varied) == all_.end()) all_.push_back(std::move(varied));
+    if (varied != planned_ && std::find(all_.begin(), all_.end(), varied) == all_.end())
+      all_.push_back(std::move(varied));
   }
 
   std::vector<TaskPlan> take() { return std::move(all_); }
@@ -68,7 +69,8 @@ void vary_engine(Variations& variations) {
         const double twentieths = std::round(planned.engine.memory_utilization * 20) + way * step;
         if (twentieths >= 4 && twentieths <= 19) planned.engine.memory_utilization = twentieths / 20;
       });
-  for (const std::int64_t most : {128, 256, 512, 1024}) variations.add([&](TaskPlan& planned) { planned.engine.max_num_seqs = most; });
+  for (const std::int64_t most : {128, 256, 512, 1024})
+    variations.add([&](TaskPlan& planned) { planned.engine.max_num_seqs = most; });
 }
 
 }  // namespace
@@ -86,7 +88,8 @@ std::vector<TaskPlan> variations_of(const Scenario& scenario, std::size_t task, 
   const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(task));
   std::erase_if(all, [&](const TaskPlan& varied) {
     if (llm::find_fault(varied.layout, model)) return true;
-    if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value() : plan::find_fault(varied.micro_batching).has_value())
+    if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value()
+                                   : plan::find_fault(varied.micro_batching).has_value())
       return true;
     return !scenario.job.fixed.empty() && !plan::agrees(scenario.job.fixed[task], varied);
   });

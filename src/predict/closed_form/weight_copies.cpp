@@ -7,7 +7,8 @@ namespace dovetail::predict {
 
 using workflow::TaskKind;
 
-std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow, const std::function<bool(std::size_t, std::size_t)>& alike,
+std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
+                                      const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine) {
   std::vector<WeightCopy> copies;
   for (std::size_t task = 0; task < workflow.tasks.size(); ++task) {
@@ -55,7 +56,8 @@ CopyUse use_by(TaskKind kind) {
 }
 
 std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine) {
-  return to_engine ? 2 * scenario.job.models[role].vocabulary * scenario.job.models[role].hidden : 2 * realloc::PlanOptions{}.bucket;
+  return to_engine ? 2 * scenario.job.models[role].vocabulary * scenario.job.models[role].hidden
+                   : 2 * realloc::PlanOptions{}.bucket;
 }
 
 }  // namespace dovetail::predict

@@ -1,5 +1,6 @@
-// The copies of a role's weights that a plan has, and what each of them takes of a device and of its node's host memory: the rules that
-// task_memory, which prints them part by part, and the search's Trial, which adds them up from tables, have in common.
+// The copies of a role's weights that a plan has, and what each of them takes of a device and of its node's host
+// memory: the rules that task_memory, which prints them part by part, and the search's Trial, which adds them up from
+// tables, have in common.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +17,16 @@ namespace dovetail::predict {
 /// Weights of a role that lie alike in some tasks.
 struct WeightCopy {
   std::vector<std::size_t> tasks;
-  std::size_t owner = 0;  ///< whose settings say what is stored and what leaves the devices: the task that trains, else the first
+  std::size_t owner =
+      0;  ///< whose settings say what is stored and what leaves the devices: the task that trains, else the first
   bool trained = false;
   bool engine = false;  ///< in a form of an engine's own
 };
 
-/// `alike(a, b)`: whether two tasks of one role use one copy; `engine(task)`: whether it has an engine's own form. Rules have none.
-std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow, const std::function<bool(std::size_t, std::size_t)>& alike,
+/// `alike(a, b)`: whether two tasks of one role use one copy; `engine(task)`: whether it has an engine's own form.
+/// Rules have none.
+std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
+                                      const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);
 
 /// What a device has of a copy, wherever that lies.
@@ -35,8 +39,8 @@ struct HeldBytes {
 /// Of weights in that form, as `planned` lays them out and offloads them.
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
-/// Whether a copy's weights leave while idle: where it is trained as its training says, else where all of its tasks let them.
-/// `offloads(task)`: Offload::weights of the task.
+/// Whether a copy's weights leave while idle: where it is trained as its training says, else where all of its tasks let
+/// them. `offloads(task)`: Offload::weights of the task.
 template <class Offloads>
 bool weights_leave(const WeightCopy& copy, const Offloads& offloads) {
   return copy.trained ? offloads(copy.owner) : std::all_of(copy.tasks.begin(), copy.tasks.end(), offloads);

@@ -18,9 +18,11 @@
 namespace dovetail::predict {
 namespace {
 
-/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB with its context,
-/// which the usable memory leaves out (issue 864 of NVIDIA/nccl).
-std::int64_t collective_buffers(const plan::TaskPlan& planned) { return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0; }
+/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB
+/// with its context, which the usable memory leaves out (issue 864 of NVIDIA/nccl).
+std::int64_t collective_buffers(const plan::TaskPlan& planned) {
+  return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0;
+}
 
 std::vector<MemoryPart> without_empty(std::vector<MemoryPart> parts) {
   std::erase_if(parts, [](const MemoryPart& part) { return part.bytes == 0; });
@@ -83,7 +85,8 @@ std::int64_t max_tokens(const workflow::LengthDistribution& lengths, double sequ
   return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
 }
 
-/// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round them up to.
+/// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round
+/// them up to.
 struct Cut {
   double asked = 1;
   double whole = 1;
@@ -94,12 +97,13 @@ Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::Tas
   const int together = workflow::sequences_together(task);
   const double asked = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
   if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
-  return {asked,
-          static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences, planned.micro_batching, together))};
+  return {asked, static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences,
+                                                               planned.micro_batching, together))};
 }
 
-/// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of them than it asks for
-/// are that much smaller, unless packs are filled before they are dealt out; in some iterations it asks for as many as there are.
+/// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of
+/// them than it asks for are that much smaller, unless packs are filled before they are dealt out; in some iterations
+/// it asks for as many as there are.
 void pack(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences,
           cost::TrainingShape& shape) {
   // The longest of sequences that stay together decide: one that is longer than the limit is a micro-batch of its own.
@@ -121,7 +125,8 @@ cost::TrainingShape shape_of(const Scenario& scenario, const workflow::Task& tas
   const workflow::Workload& workload = scenario.job.workload;
   const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
   const double extra = static_cast<double>(task.extra_tokens) / scenario.rows.mean();
-  const double share = (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
+  const double share =
+      (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
   cost::TrainingShape shape;
   shape.sequence_length = scenario.rows.longest();
   if (planned.micro_batching.tokens > 0) {
@@ -167,11 +172,14 @@ cost::StageMemory training_peak(const Scenario& scenario, std::size_t task, cons
 std::vector<MemoryPart> training(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const cost::StageMemory peak = training_peak(scenario, task, planned);
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
-  std::vector<MemoryPart> parts{
-      {MemoryKind::weights, role, peak.parts.weights},     {MemoryKind::gradients, role, peak.parts.gradients},
-      {MemoryKind::optimizer, role, peak.parts.optimizer}, {MemoryKind::activations, {}, peak.parts.activations},
-      {MemoryKind::logits, {}, peak.parts.logits},         {MemoryKind::gathered_weights, {}, peak.parts.gathered},
-      {MemoryKind::workspace, {}, peak.parts.workspace},   {MemoryKind::collective_buffers, {}, collective_buffers(planned)}};
+  std::vector<MemoryPart> parts{{MemoryKind::weights, role, peak.parts.weights},
+                                {MemoryKind::gradients, role, peak.parts.gradients},
+                                {MemoryKind::optimizer, role, peak.parts.optimizer},
+                                {MemoryKind::activations, {}, peak.parts.activations},
+                                {MemoryKind::logits, {}, peak.parts.logits},
+                                {MemoryKind::gathered_weights, {}, peak.parts.gathered},
+                                {MemoryKind::workspace, {}, peak.parts.workspace},
+                                {MemoryKind::collective_buffers, {}, collective_buffers(planned)}};
   if (peak.reserved > peak.allocated()) parts.push_back({MemoryKind::reserved, {}, peak.reserved - peak.allocated()});
   return without_empty(std::move(parts));
 }
@@ -180,10 +188,11 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const cluster::Gpu& gpu = cluster::gpu_of(scenario.job.cluster, base::DeviceId(planned.mesh.first));
   const std::int64_t weights = engine_weight_bytes(scenario.models[role], planned.layout);
-  // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode together have.
+  // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode
+  // together have.
   const std::int64_t blocks = (scenario.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
-  const auto of_longest =
-      static_cast<std::int64_t>(cost::key_value_bytes(scenario.models[role], planned.layout)) * blocks * cost::cache_block;
+  const auto of_longest = static_cast<std::int64_t>(cost::key_value_bytes(scenario.models[role], planned.layout)) *
+                          blocks * cost::cache_block;
   if (!planned.engine.own_weights) {
     const auto share = static_cast<std::int64_t>(std::ceil(sequences_of(scenario, task) / planned.layout.data));
     return {{MemoryKind::weights, role, weights},
@@ -194,27 +203,33 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
                                 {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
-  // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it would need a device of
-  // which this is the share. What it keeps for graphs and buffers is assumed, so that it is left out here.
+  // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it
+  // would need a device of which this is the share. What it keeps for graphs and buffers is assumed, so that it is left
+  // out here.
   if (share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
-    parts.push_back({MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});
+    parts.push_back(
+        {MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});
   }
   return parts;
 }
 
-/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made at the end.
+/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made
+/// at the end.
 std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const llm::Transformer& model = scenario.job.models[role];
   const cost::Conventions& conventions = scenario.software.conventions;
   const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
   const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
-  const std::int64_t rows = model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
-  const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor * static_cast<double>(tokens);
+  const std::int64_t rows =
+      model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
+  const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor *
+                        static_cast<double>(tokens);
   llm::Layout forward = planned.layout;
   forward.recomputation = llm::Recomputation::none;
-  const std::int64_t layer = cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
+  const std::int64_t layer =
+      cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
   const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
   return without_empty({{MemoryKind::logits, {}, static_cast<std::int64_t>(std::ceil(logits))},
                         {MemoryKind::activations, {}, layer},
@@ -240,10 +255,12 @@ std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t tas
   }
 }
 
-std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
+                                                   const plan::TaskPlan& planned) {
   std::vector<std::int64_t> bytes;
   for (const cost::StageMemory& stage : training_memory_of(scenario, task, planned).stages) {
-    const cost::StageMemory peak = peak_of(stage, facts_of(scenario, task).model, planned, scenario.software.conventions);
+    const cost::StageMemory peak =
+        peak_of(stage, facts_of(scenario, task).model, planned, scenario.software.conventions);
     bytes.push_back(std::max(peak.allocated(), peak.reserved) - peak.parts.activations + collective_buffers(planned));
   }
   return bytes;
@@ -279,20 +296,24 @@ std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const pla
 double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const cost::TrainingShape fullest = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
   cost::TrainingShape average = fullest;
-  average.packed_tokens = std::max<std::int64_t>(1, std::llround(training_passes(scenario, {task, planned}).micro_batch.count));
+  average.packed_tokens =
+      std::max<std::int64_t>(1, std::llround(training_passes(scenario, {task, planned}).micro_batch.count));
   return static_cast<double>(cost::tokens_of_rank(planned.layout, fullest)) /
          static_cast<double>(cost::tokens_of_rank(planned.layout, average));
 }
 
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan) {
   double fullest = 1;
-  for (const std::size_t task : pair) fullest = std::max(fullest, fullest_over_average(scenario, task, plan.tasks[task]));
+  for (const std::size_t task : pair)
+    fullest = std::max(fullest, fullest_over_average(scenario, task, plan.tasks[task]));
   return fullest;
 }
 
-std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions) {
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
+                                   const cost::Conventions& conventions) {
   if (layout.zero >= 3) return 0;
-  return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) * model.hidden;
+  return conventions.gradient_bytes * (cost::padded_vocabulary(model, layout, conventions) / layout.tensor) *
+         model.hidden;
 }
 
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident) {
@@ -305,14 +326,16 @@ std::int64_t bytes_of(const std::vector<MemoryPart>& parts) {
 }
 
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind) {
-  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0},
-                         [kind](std::int64_t sum, const MemoryPart& part) { return part.kind == kind ? sum + part.bytes : sum; });
+  return std::accumulate(parts.begin(), parts.end(), std::int64_t{0}, [kind](std::int64_t sum, const MemoryPart& part) {
+    return part.kind == kind ? sum + part.bytes : sum;
+  });
 }
 
 StoredBytes stored_bytes(const Scenario& scenario, std::size_t role, const llm::Layout& layout, Stored stored) {
   if (stored == Stored::engine) return {engine_weight_bytes(scenario.models[role], layout), 0, 0};
   if (stored == Stored::frozen) return {cost::weight_bytes(scenario.models[role], layout), 0, 0};
-  const cost::MemoryParts parts = cost::max_static_memory(scenario.job.models[role], layout, scenario.software.conventions);
+  const cost::MemoryParts parts =
+      cost::max_static_memory(scenario.job.models[role], layout, scenario.software.conventions);
   return {parts.weights, parts.gradients, parts.optimizer};
 }
 

@@ -46,21 +46,23 @@ struct MemoryPart {
 /// "actor's optimizer", "keys and values", ...
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
-/// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer included, but for what
-/// Adam on the host keeps away; inference the logits of a micro-batch, what one layer makes on the way, and what ZeRO 3 gathers, without
-/// the weights; of both the buffers of NCCL; an engine its whole share of the memory, as it takes it when it starts, with its weights; one
-/// that generates with the trained weights these and the cache of its batch. Micro-batches are the fullest of many: where lengths vary,
-/// three standard deviations above the mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES:
-/// the task is no rule, and `planned` has no fault.
+/// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer
+/// included, but for what Adam on the host keeps away; inference the logits of a micro-batch, what one layer makes on
+/// the way, and what ZeRO 3 gathers, without the weights; of both the buffers of NCCL; an engine its whole share of the
+/// memory, as it takes it when it starts, with its weights; one that generates with the trained weights these and the
+/// cache of its batch. Micro-batches are the fullest of many: where lengths vary, three standard deviations above the
+/// mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the task is no
+/// rule, and `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is reserved beyond them.
-/// REQUIRES: as working_memory.
-std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
+/// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is
+/// reserved beyond them. REQUIRES: as working_memory.
+std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
+                                                   const plan::TaskPlan& planned);
 
-/// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device (absent: as much as
-/// both do by themselves): what stays of both, and what one micro-batch at a time needs of the one that needs more. REQUIRES: as
-/// working_memory.
+/// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device
+/// (absent: as much as both do by themselves): what stays of both, and what one micro-batch at a time needs of the one
+/// that needs more. REQUIRES: as working_memory.
 std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
 
@@ -69,11 +71,13 @@ double fullest_over_average(const Scenario& scenario, std::size_t task, const pl
 /// The larger of two train tasks', at least 1: schedules of both are of average micro-batches.
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
-/// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which is the embedding.
-std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout, const cost::Conventions& conventions);
+/// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which
+/// is the embedding.
+std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
+                                   const cost::Conventions& conventions);
 
-/// What the allocator of a training process reserves beyond `resident` bytes of other models in it, while it trains: their part of the
-/// framework's reserved factor, as working_memory has it of the trained model.
+/// What the allocator of a training process reserves beyond `resident` bytes of other models in it, while it trains:
+/// their part of the framework's reserved factor, as working_memory has it of the trained model.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
 /// The sum of the parts; of those of one kind.
@@ -87,7 +91,8 @@ enum class Stored {
   trained,  ///< with their gradients and optimizer
 };
 
-/// What the device with the most holds of a role between tasks. Gradients of 0 bytes are those that the framework gives back.
+/// What the device with the most holds of a role between tasks. Gradients of 0 bytes are those that the framework gives
+/// back.
 struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;

@@ -59,13 +59,15 @@ simulate::Trace preparation(Ticks length, const simulate::Activity& activity) {
 }
 
 /// Each device of the engine has the whole model over its own link: of its node where that is all it needs.
-void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from, simulate::Activity& activity) {
+void add_weight_sync(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from,
+                     simulate::Activity& activity) {
   const cost::ModelFacts& facts = facts_of(scenario, from.task);
   const cluster::Mesh engine = plan.tasks[from.task].mesh;
   const cluster::Mesh trained = plan.tasks[from.train].mesh;
   const cost::Efficiency& efficiency = scenario.software.efficiency;
   const Ticks all = base::ticks_of_seconds(activity_seconds(scenario, plan, from).seconds);
-  const Ticks waking = std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
+  const Ticks waking =
+      std::min(all, base::ticks_of_seconds(efficiency.refit + facts.tensors * efficiency.refit_tensor));
   activity.trace = preparation(waking, activity);
   const bool between = cluster::nodes_of(scenario.job.cluster, engine) > 1;
   constexpr std::int64_t bytes_an_element = 2;
@@ -85,17 +87,19 @@ std::map<std::pair<int, int>, std::int64_t> pairs_of(const realloc::Plan& moves)
   return pairs;
 }
 
-void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from, simulate::Activity& activity) {
+void add_moves(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& from,
+               simulate::Activity& activity) {
   const auto [moves, links] = reallocation(scenario, plan, from);
   std::map<std::pair<int, bool>, Ticks> busy;  // of sending (-device - 1) and receiving (device), by level
   Ticks busiest;
   for (const auto& [pair, bytes] : pairs_of(moves)) {
-    const bool between = moves.node_of[static_cast<std::size_t>(pair.first)] != moves.node_of[static_cast<std::size_t>(pair.second)];
+    const bool between =
+        moves.node_of[static_cast<std::size_t>(pair.first)] != moves.node_of[static_cast<std::size_t>(pair.second)];
     const cluster::Link& link = between ? links.between : links.inside;
     const std::int64_t messages = (bytes + moves.options.bucket - 1) / moves.options.bucket;
     const auto count = static_cast<double>(messages);
-    const Ticks alone =
-        base::ticks_of_seconds(count * link.latency + (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
+    const Ticks alone = base::ticks_of_seconds(count * link.latency +
+                                               (static_cast<double>(bytes) + count * link.half_size) / link.bandwidth);
     activity.transfers.push_back({pair.first, pair.second, between, alone, bytes});
     busiest = std::max({busiest, busy[{-pair.first - 1, between}] += alone, busy[{pair.second, between}] += alone});
   }
@@ -118,7 +122,8 @@ Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
 }
 
 /// Without what is an activity of its own in `graph`.
-Overhead overhead_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph, std::size_t task) {
+Overhead overhead_of(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
+                     std::size_t task) {
   const bool trains = scenario.job.workflow.tasks[task].kind == TaskKind::train;
   Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), trains);
   for (const plan::Activity& activity : graph.activities) {
@@ -135,7 +140,8 @@ simulate::Trace after(const simulate::Trace& first, const simulate::Trace& secon
   for (const simulate::Lane& one : first.lanes)
     for (const simulate::Lane& two : second.lanes)
       for (const int device : one.devices)
-        if (std::find(two.devices.begin(), two.devices.end(), device) != two.devices.end()) parts[{&one, &two}].push_back(device);
+        if (std::find(two.devices.begin(), two.devices.end(), device) != two.devices.end())
+          parts[{&one, &two}].push_back(device);
   simulate::Trace both;
   both.end = first.end + second.end;
   for (auto& [lanes, devices] : parts) {
@@ -159,8 +165,8 @@ simulate::Trace with_overhead(const Overhead& overhead, std::size_t task, simula
 }
 
 /// Generation, and behind it what infers: the stage where nothing migrates. Lanes hold what stage_memory says.
-simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage,
-                                    const Draw& draw) {
+simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& plan,
+                                    const plan::GenerationStage& stage, const Draw& draw) {
   const StageMemory memory = stage_memory(scenario, plan, stage);
   simulate::Trace trace = generation_of(scenario, stage.generate, plan.tasks[stage.generate], draw).trace;
   for (simulate::Lane& lane : trace.lanes)
@@ -177,8 +183,8 @@ simulate::Trace one_after_the_other(const Scenario& scenario, const plan::Plan& 
 
 }  // namespace
 
-base::Result<simulate::Activity> task_activity(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
-                                               std::size_t task) {
+base::Result<simulate::Activity> task_activity(const Scenario& scenario, const plan::Plan& plan,
+                                               const plan::IterationGraph& graph, std::size_t task) {
   const plan::TaskPlan& planned = plan.tasks[task];
   simulate::Activity activity;
   activity.task = number_of(task);
@@ -189,7 +195,8 @@ base::Result<simulate::Activity> task_activity(const Scenario& scenario, const p
     case TaskKind::generate:
       DOVETAIL_ASSERT(false);
     case TaskKind::infer:
-      activity.trace = with_overhead(overhead_of(scenario, plan, graph, task), task, inference_trace(scenario, task, planned));
+      activity.trace =
+          with_overhead(overhead_of(scenario, plan, graph, task), task, inference_trace(scenario, task, planned));
       break;
     case TaskKind::train: {
       DOVETAIL_TRY(simulate::Trace trace, training_trace(scenario, {task, planned}));
@@ -201,7 +208,8 @@ base::Result<simulate::Activity> task_activity(const Scenario& scenario, const p
   return activity;
 }
 
-GenerationActivity generation_activity(const Scenario& scenario, const plan::Plan& plan, std::size_t task, const Draw& draw) {
+GenerationActivity generation_activity(const Scenario& scenario, const plan::Plan& plan, std::size_t task,
+                                       const Draw& draw) {
   GenerationActivity made;
   made.activity.task = number_of(task);
   made.activity.devices[0] = plan.tasks[task].mesh;
@@ -217,7 +225,8 @@ GenerationActivity generation_activity(const Scenario& scenario, const plan::Pla
   return made;
 }
 
-simulate::Activity fused_training_activity(const plan::Plan& plan, const FusedTraining& training, const OverheadSeconds& overhead) {
+simulate::Activity fused_training_activity(const plan::Plan& plan, const FusedTraining& training,
+                                           const OverheadSeconds& overhead) {
   const std::size_t first = plan.fusion.training.value()[0];
   simulate::Activity activity;
   activity.task = number_of(first);
@@ -226,7 +235,8 @@ simulate::Activity fused_training_activity(const plan::Plan& plan, const FusedTr
   return activity;
 }
 
-simulate::Activity host_transfer_activity(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
+simulate::Activity host_transfer_activity(const Scenario& scenario, const plan::Plan& plan,
+                                          const plan::Activity& activity) {
   simulate::Activity made;
   made.task = number_of(activity.task);
   made.trace.end = base::ticks_of_seconds(activity_seconds(scenario, plan, activity).seconds);

@@ -21,10 +21,12 @@ simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t t
           .task = static_cast<std::int32_t>(task)};
 }
 
-simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, const Draw& draw) {
+simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
+                                   const Draw& draw) {
   const workflow::SequenceCount& sequences = scenario.job.workflow.tasks[task].sequences;
-  return simulate::simulate_generation(generation_task(scenario, task, planned),
-                                       simulate::draw_samples(scenario.job.workload, sequences, draw.seed, draw.number));
+  return simulate::simulate_generation(
+      generation_task(scenario, task, planned),
+      simulate::draw_samples(scenario.job.workload, sequences, draw.seed, draw.number));
 }
 
 }  // namespace dovetail::predict

@@ -17,21 +17,25 @@ namespace dovetail::predict {
 namespace {
 
 /// The stage's infer tasks whose answers `task` reads, by their place in it.
-std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const plan::GenerationStage& stage, std::size_t task) {
+std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const plan::GenerationStage& stage,
+                                     std::size_t task) {
   std::vector<std::size_t> after;
   for (const workflow::TaskId before : workflow::predecessors(workflow, workflow::TaskId(task)))
-    if (const auto known = std::find(stage.infer.begin(), stage.infer.end(), before.index()); known != stage.infer.end())
+    if (const auto known = std::find(stage.infer.begin(), stage.infer.end(), before.index());
+        known != stage.infer.end())
       after.push_back(static_cast<std::size_t>(known - stage.infer.begin()));
   return after;
 }
 
 std::vector<simulate::Sample> samples_of(const Scenario& scenario, std::size_t task, const Draw& draw) {
-  return simulate::draw_samples(scenario.job.workload, scenario.job.workflow.tasks[task].sequences, draw.seed, draw.number);
+  return simulate::draw_samples(scenario.job.workload, scenario.job.workflow.tasks[task].sequences, draw.seed,
+                                draw.number);
 }
 
 }  // namespace
 
-simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage) {
+simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::Plan& plan,
+                                          const plan::GenerationStage& stage) {
   const StageMemory memory = stage_memory(scenario, plan, stage);
   simulate::InterStageTask task{.generation = generation_task(scenario, stage.generate, plan.tasks[stage.generate]),
                                 .infer = {},
@@ -62,12 +66,12 @@ simulate::InterStageTask inter_stage_task(const Scenario& scenario, const plan::
 simulate::InterStage inter_stage_of(const Scenario& scenario, const plan::Plan& plan, const Draw& draw) {
   const std::optional<plan::GenerationStage> stage = plan::fused_stage(scenario.job, plan);
   DOVETAIL_ASSERT(stage.has_value());
-  return simulate::simulate_inter_stage(inter_stage_task(scenario, plan, *stage), samples_of(scenario, stage->generate, draw),
-                                        plan.fusion.threshold);
+  return simulate::simulate_inter_stage(inter_stage_task(scenario, plan, *stage),
+                                        samples_of(scenario, stage->generate, draw), plan.fusion.threshold);
 }
 
-std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan, std::uint64_t seed,
-                                                              int draws) {
+std::optional<simulate::ThresholdChoice> simulated_thresholds(const Scenario& scenario, const plan::Plan& plan,
+                                                              std::uint64_t seed, int draws) {
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(scenario.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   std::vector<std::vector<simulate::Sample>> samples;
@@ -83,19 +87,25 @@ std::string why_nothing_migrates(const Scenario& scenario, const plan::Plan& pla
   DOVETAIL_ASSERT(stage.has_value());
   const plan::TaskPlan& generate = plan.tasks[stage->generate];
   if (generate.layout.data == 1) return "one instance generates, and none can be freed for inference";
-  const auto replica_of = [&](std::size_t task) { return plan.tasks[task].layout.devices() / plan.tasks[task].layout.data; };
-  const std::size_t largest = *std::max_element(stage->infer.begin(), stage->infer.end(),
-                                                [&](std::size_t a, std::size_t b) { return replica_of(a) < replica_of(b); });
+  const auto replica_of = [&](std::size_t task) {
+    return plan.tasks[task].layout.devices() / plan.tasks[task].layout.data;
+  };
+  const std::size_t largest =
+      *std::max_element(stage->infer.begin(), stage->infer.end(),
+                        [&](std::size_t a, std::size_t b) { return replica_of(a) < replica_of(b); });
   const int all_but_one = generate.mesh.count - generate.mesh.count / generate.layout.data;
   if (replica_of(largest) > all_but_one)
-    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed", scenario.job.workflow.tasks[largest].name,
-                       replica_of(largest), all_but_one);
-  return "at each threshold what is left needs all instances, comes within the last hundredth of generation, or leaves devices that no "
+    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed",
+                       scenario.job.workflow.tasks[largest].name, replica_of(largest), all_but_one);
+  return "at each threshold what is left needs all instances, comes within the last hundredth of generation, or leaves "
+         "devices that no "
          "replica fits on";
 }
 
-std::optional<std::string> find_migration_fault(const Scenario& scenario, const plan::Plan& plan, const simulate::ThresholdChoice& choice) {
-  if (std::any_of(choice.points.begin(), choice.points.end(), [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
+std::optional<std::string> find_migration_fault(const Scenario& scenario, const plan::Plan& plan,
+                                                const simulate::ThresholdChoice& choice) {
+  if (std::any_of(choice.points.begin(), choice.points.end(),
+                  [](const simulate::ThresholdPoint& point) { return point.migrated > 0; }))
     return std::nullopt;
   return why_nothing_migrates(scenario, plan);
 }

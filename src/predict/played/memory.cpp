@@ -11,10 +11,14 @@ namespace {
 using workflow::TaskKind;
 
 /// Of all parts but those of the kind that a trace tells moment by moment.
-std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind told) { return bytes_of(parts) - bytes_of(parts, told); }
+std::int64_t bytes_beside(const std::vector<MemoryPart>& parts, MemoryKind told) {
+  return bytes_of(parts) - bytes_of(parts, told);
+}
 
-/// Bytes that the activity's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices each].
-std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& plan, const Estimate& closed, std::size_t task) {
+/// Bytes that the activity's task needs on a device, beside what its trace tells: [part of the mesh, of as many devices
+/// each].
+std::vector<std::int64_t> own_bytes(const Scenario& scenario, const plan::Plan& plan, const Estimate& closed,
+                                    std::size_t task) {
   if (const auto stage = plan::fused_stage(scenario.job, plan); stage && stage->generate == task) return {0};
   const TaskKind kind = scenario.job.workflow.tasks[task].kind;
   const auto& pair = plan.fusion.training;
@@ -33,18 +37,21 @@ StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const
   const auto device = static_cast<std::size_t>(plan.tasks[stage.generate].mesh.first);  // all of its devices alike
   const std::int64_t resident = resident_memory(scenario, plan, stage.generate)[device];
   StageMemory memory;
-  memory.engine = bytes_beside(working_memory(scenario, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
+  memory.engine =
+      bytes_beside(working_memory(scenario, stage.generate, plan.tasks[stage.generate]), MemoryKind::keys_and_values);
   for (const std::size_t task : stage.infer)
-    memory.inference.push_back(resident_memory(scenario, plan, task)[device] + bytes_of(working_memory(scenario, task, plan.tasks[task])) -
-                               resident);
+    memory.inference.push_back(resident_memory(scenario, plan, task)[device] +
+                               bytes_of(working_memory(scenario, task, plan.tasks[task])) - resident);
   return memory;
 }
 
-std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario, const plan::Plan& plan,
+std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident_of(const Scenario& scenario,
+                                                                                         const plan::Plan& plan,
                                                                                          const Estimate& closed) {
   std::vector<std::vector<std::int64_t>> bytes;  // [activity, and behind them between activities][device]
   for (const plan::Activity& activity : closed.graph.activities) {
-    const bool works = activity.kind == plan::Activity::Kind::task && !activity.within && plan.tasks[activity.task].mesh.count > 0;
+    const bool works =
+        activity.kind == plan::Activity::Kind::task && !activity.within && plan.tasks[activity.task].mesh.count > 0;
     bytes.push_back(resident_memory(scenario, plan, works ? std::optional(activity.task) : std::nullopt));
     if (!works) continue;
     const std::vector<std::int64_t> own = own_bytes(scenario, plan, closed, activity.task);

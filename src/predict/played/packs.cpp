@@ -15,7 +15,8 @@ namespace {
 constexpr double max_sequences = 1 << 20;
 
 /// The sequences of a batch, each padded to a multiple of `multiple`.
-std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& lengths, std::int64_t sequences, std::int64_t multiple) {
+std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& lengths, std::int64_t sequences,
+                                         std::int64_t multiple) {
   std::vector<std::int64_t> padded;
   for (std::int64_t index = 0; index < sequences; ++index) {
     const std::int64_t length = lengths.quantile((static_cast<double>(index) + 0.5) / static_cast<double>(sequences));
@@ -25,7 +26,8 @@ std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& len
 }
 
 /// What a rank does with these packs.
-DealtPacks packs_of_rank(const std::vector<batching::PartSums>& packs, const std::vector<std::size_t>& own, bool padded) {
+DealtPacks packs_of_rank(const std::vector<batching::PartSums>& packs, const std::vector<std::size_t>& own,
+                         bool padded) {
   DealtPacks dealt;
   std::int64_t longest = 0;
   for (const std::size_t index : own) longest = std::max(longest, packs[index].tokens);
@@ -66,15 +68,19 @@ std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task
   const plan::MicroBatching& cut = planned.micro_batching;
   const cost::Batch batch = batch_of(scenario, task);
   const bool trains = scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train;
-  const double sequences = batch.sequences / (trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1);
-  if (!scenario.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 || sequences > max_sequences)
+  const double sequences =
+      batch.sequences / (trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1);
+  if (!scenario.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 ||
+      sequences > max_sequences)
     return std::nullopt;
-  const std::int64_t multiple = static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
+  const std::int64_t multiple =
+      static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
   const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));
   const std::vector<std::int64_t> lengths = padded_lengths(*batch.lengths, whole, multiple);
   const auto packs = batching::sums_of(batching::first_fit_decreasing(lengths, cost::whole_limit(cut.tokens)), lengths);
   std::vector<DealtPacks> ranks;
-  for (const std::vector<std::size_t>& own : batching::deal_in_turn(packs.size(), static_cast<std::size_t>(layout.data))) {
+  for (const std::vector<std::size_t>& own :
+       batching::deal_in_turn(packs.size(), static_cast<std::size_t>(layout.data))) {
     ranks.push_back(packs_of_rank(packs, own, layout.pipeline > 1));
     complete_rounds(layout, ranks.back());
   }

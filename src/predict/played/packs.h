@@ -18,15 +18,16 @@ struct DealtPacks {
   std::vector<double> ranks = {};  ///< tokens of each rank as parts of this one's, as cost::shares_of_ranks has them
 };
 
-/// The rank that takes longest where the software deals out packs (Conventions::deals_packs), nothing where it does not or where the plan
-/// does not limit the tokens of a micro-batch. As NeMo-RL does it (`shard_by_batch_size` and the Megatron worker of v0.3): the sequences of
-/// the whole batch, each padded to what tensor and context parallelism divide it by, are packed by first-fit decreasing (NeMo-RL modifies
-/// it, which makes no fewer packs of lengths like these), and pack i goes to rank i modulo the ranks, so that some have one more than
-/// others. Under pipeline parallelism every pack is padded to the longest of its rank, as part of its last sequence: messages between
-/// stages have one size. Sequences have the lengths of the batch's quantiles at equal distances.
+/// The rank that takes longest where the software deals out packs (Conventions::deals_packs), nothing where it does not
+/// or where the plan does not limit the tokens of a micro-batch. As NeMo-RL does it (`shard_by_batch_size` and the
+/// Megatron worker of v0.3): the sequences of the whole batch, each padded to what tensor and context parallelism
+/// divide it by, are packed by first-fit decreasing (NeMo-RL modifies it, which makes no fewer packs of lengths like
+/// these), and pack i goes to rank i modulo the ranks, so that some have one more than others. Under pipeline
+/// parallelism every pack is padded to the longest of its rank, as part of its last sequence: messages between stages
+/// have one size. Sequences have the lengths of the batch's quantiles at equal distances.
 ///
-/// The longest is the rank with the most tokens, counted as often as a pipeline without bubbles needs: packs and stages, less one.
-/// REQUIRES: the task trains or infers; the layout has no fault.
+/// The longest is the rank with the most tokens, counted as often as a pipeline without bubbles needs: packs and
+/// stages, less one. REQUIRES: the task trains or infers; the layout has no fault.
 std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

@@ -40,12 +40,15 @@ double mean_of(const std::vector<double>& parts, const Kind& kind) {
   return std::accumulate(begin, end, 0.0) / static_cast<double>(kind.end - kind.begin);
 }
 
-bool is_pass(BarKind bar_kind) { return bar_kind == BarKind::infer || bar_kind == BarKind::forward || bar_kind == BarKind::backward; }
+bool is_pass(BarKind bar_kind) {
+  return bar_kind == BarKind::infer || bar_kind == BarKind::forward || bar_kind == BarKind::backward;
+}
 
 /// A lane whose passes become shorter.
 class Shortened {
  public:
-  Shortened(const std::vector<Ranks>& tasks, const Kind& kind, bool closes_up) : tasks_(tasks), kind_(kind), closes_up_(closes_up) {}
+  Shortened(const std::vector<Ranks>& tasks, const Kind& kind, bool closes_up)
+      : tasks_(tasks), kind_(kind), closes_up_(closes_up) {}
 
   std::vector<Span> spans(const std::vector<Span>& of_slowest) {
     for (const Span& span : of_slowest) {
@@ -71,7 +74,8 @@ class Shortened {
   void pass(const Span& of_slowest) {
     const Ticks whole = of_slowest.end - of_slowest.begin;
     const double work = part_of(of_slowest.task) * static_cast<double>((whole - of_slowest.launch).count());
-    const Ticks length = std::clamp(of_slowest.launch + Ticks(std::llround(work)), std::max(Ticks(1), of_slowest.launch), whole);
+    const Ticks length =
+        std::clamp(of_slowest.launch + Ticks(std::llround(work)), std::max(Ticks(1), of_slowest.launch), whole);
     Span span = of_slowest;
     span.begin = now();
     span.end = now() + length;
@@ -99,7 +103,8 @@ Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan&
 
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks) {
   const std::size_t ranks = tasks.front().parts.size();
-  const bool alike = std::all_of(tasks.begin(), tasks.end(), [](const Ranks& of) { return of.parts.back() > 1 - 1e-9; });
+  const bool alike =
+      std::all_of(tasks.begin(), tasks.end(), [](const Ranks& of) { return of.parts.back() > 1 - 1e-9; });
   if (alike) return trace;
   const bool one_stage = trace.lanes.size() == 1;
   simulate::Trace with{trace.end, {}};

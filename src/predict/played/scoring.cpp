@@ -28,23 +28,26 @@ struct MicroBatches {
 
 MicroBatches micro_batches_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
                               const std::optional<DealtPacks>& dealt) {
-  const cost::InferenceBatches batches = dealt ? cost::InferenceBatches{static_cast<double>(dealt->count), dealt->micro_batch}
-                                               : cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
+  const cost::InferenceBatches batches =
+      dealt ? cost::InferenceBatches{static_cast<double>(dealt->count), dealt->micro_batch}
+            : cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
-  const cost::InferencePasses passes =
-      cost::inference_passes(facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
+  const cost::InferencePasses passes = cost::inference_passes(
+      facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
   MicroBatches micro_batches;
   micro_batches.count = static_cast<std::int64_t>(std::ceil(batches.count));
   const double part = batches.count / static_cast<double>(micro_batches.count);
   for (const cost::PassSeconds& stage : passes.stages) {
     micro_batches.stages.push_back(std::max(Ticks(1), base::ticks_of_seconds(part * stage.sum())));
-    micro_batches.launches.push_back(std::min(base::ticks_of_seconds(part * stage.launch), micro_batches.stages.back()));
+    micro_batches.launches.push_back(
+        std::min(base::ticks_of_seconds(part * stage.launch), micro_batches.stages.back()));
   }
   micro_batches.hop = base::ticks_of_seconds(passes.hop);
   return micro_batches;
 }
 
-/// What a stage does with micro-batches that arrive at these times: it ends each at the time that stands there afterwards.
+/// What a stage does with micro-batches that arrive at these times: it ends each at the time that stands there
+/// afterwards.
 std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::int32_t task, std::vector<Ticks>& times) {
   std::vector<Span> spans;
   Ticks now;
@@ -73,7 +76,8 @@ simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, cons
     if (stage > 0)
       for (Ticks& time : times) time += micro_batches.hop;
     simulate::Lane lane;
-    for (int device = 0; device < each; ++device) lane.devices.push_back(planned.mesh.first + static_cast<int>(stage) * each + device);
+    for (int device = 0; device < each; ++device)
+      lane.devices.push_back(planned.mesh.first + static_cast<int>(stage) * each + device);
     lane.spans = stage_spans(micro_batches, stage, static_cast<std::int32_t>(task), times);
     trace.lanes.push_back(std::move(lane));
   }

@@ -19,16 +19,19 @@ namespace {
 std::optional<std::int64_t> room_for_activations(const Scenario& scenario, const plan::Plan& plan) {
   const std::int64_t room = activation_room(scenario, plan);
   if (room <= 0) return std::nullopt;
-  return static_cast<std::int64_t>(static_cast<double>(room) / fullest_over_average(scenario, *plan.fusion.training, plan));
+  return static_cast<std::int64_t>(static_cast<double>(room) /
+                                   fullest_over_average(scenario, *plan.fusion.training, plan));
 }
 
 bool is_generation(const plan::Job& job, const plan::Activity& activity) {
-  return activity.kind == plan::Activity::Kind::task && job.workflow.tasks[activity.task].kind == workflow::TaskKind::generate;
+  return activity.kind == plan::Activity::Kind::task &&
+         job.workflow.tasks[activity.task].kind == workflow::TaskKind::generate;
 }
 
 }  // namespace
 
-Simulator::Simulator(const Scenario& scenario, SimulationOptions options) : scenario_(scenario), options_(std::move(options)) {}
+Simulator::Simulator(const Scenario& scenario, SimulationOptions options)
+    : scenario_(scenario), options_(std::move(options)) {}
 
 void Simulator::tell(std::string_view work) const {
   if (options_.on_progress) options_.on_progress(work);
@@ -56,7 +59,8 @@ base::Result<FusedTraining> Simulator::fused_training(const plan::Plan& plan) {
   return training;
 }
 
-base::Result<std::vector<simulate::Activity>> Simulator::fixed_activities(const plan::Plan& plan, const Simulation& simulation) const {
+base::Result<std::vector<simulate::Activity>> Simulator::fixed_activities(const plan::Plan& plan,
+                                                                          const Simulation& simulation) const {
   std::vector<simulate::Activity> activities;
   for (std::size_t index = 0; index < simulation.closed.graph.activities.size(); ++index) {
     DOVETAIL_CHECK(go_on());
@@ -77,7 +81,8 @@ base::Result<std::vector<simulate::Activity>> Simulator::fixed_activities(const 
   return activities;
 }
 
-void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const {
+void Simulator::add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation,
+                         simulate::Workload& workload) const {
   plan::IterationGraph graph = simulation.closed.graph;
   if (plan.fusion.threshold) simulation.migrations.emplace_back();
   for (std::size_t index = 0; index < graph.activities.size(); ++index) {
@@ -123,8 +128,8 @@ base::Result<Simulation> Simulator::simulate(const plan::Plan& plan, Estimate cl
   }
   if (simulation.draws.empty()) DOVETAIL_CHECK(go_on());
   if (plan.fusion.threshold) simulation.migrations.resize(simulation.draws.size());
-  simulation.iteration_seconds =
-      std::accumulate(simulation.draws.begin(), simulation.draws.end(), 0.0) / static_cast<double>(simulation.draws.size());
+  simulation.iteration_seconds = std::accumulate(simulation.draws.begin(), simulation.draws.end(), 0.0) /
+                                 static_cast<double>(simulation.draws.size());
   return simulation;
 }
 

@@ -52,7 +52,8 @@ struct Trained {
   LaunchTicks launches;
 };
 
-/// What a task does while a pipeline of it does that: halves of a backward are no matter of its own, nor are causes of bubbles.
+/// What a task does while a pipeline of it does that: halves of a backward are no matter of its own, nor are causes of
+/// bubbles.
 BarKind task_bar_kind(BarKind of_pipeline) {
   if (timeline::is_idle(of_pipeline)) return of_pipeline == BarKind::transfer ? BarKind::transfer : BarKind::bubble;
   switch (timeline::traits_of(of_pipeline).phase) {
@@ -66,7 +67,8 @@ BarKind task_bar_kind(BarKind of_pipeline) {
   return BarKind::optimizer;
 }
 
-simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks, const std::vector<Trained>& models) {
+simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Track>& tracks,
+                       const std::vector<Trained>& models) {
   simulate::Span span{bar.begin, bar.end, task_bar_kind(bar.bar_kind), models.front().task, 0, {}};
   if (timeline::is_idle(bar.bar_kind)) return span;
   const Trained& model = models[static_cast<std::size_t>(tracks[static_cast<std::size_t>(bar.track)].model)];
@@ -86,8 +88,10 @@ std::vector<int> devices_of(const cluster::Mesh& mesh, int part, int parts) {
   return devices;
 }
 
-/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one bar kind become one span.
-simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh& mesh, const std::vector<Trained>& models) {
+/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one bar
+/// kind become one span.
+simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh& mesh,
+                         const std::vector<Trained>& models) {
   const timeline::Timeline timeline = timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), "");
   simulate::Trace trace;
   trace.end = timeline.end;
@@ -100,7 +104,8 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
     for (const timeline::Bar& bar : timeline::bars_of(timeline, from)) {
       if (bar.begin == bar.end) continue;
       const simulate::Span span = span_of(bar, timeline.tracks, models);
-      const bool goes_on = !lane.spans.empty() && simulate::is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind;
+      const bool goes_on =
+          !lane.spans.empty() && simulate::is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind;
       if (goes_on)
         lane.spans.back().end = span.end;
       else
@@ -112,7 +117,8 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
   return trace;
 }
 
-base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& problem, std::string_view solver, const FusedSearch& search) {
+base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& problem, std::string_view solver,
+                                  const FusedSearch& search) {
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
@@ -128,7 +134,8 @@ base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& probl
   return fuse::solve(problem, solver, options);
 }
 
-base::Result<Ticks> makespan_of(const Scenario& scenario, const Problem& problem, std::string_view solver, const FusedSearch& search) {
+base::Result<Ticks> makespan_of(const Scenario& scenario, const Problem& problem, std::string_view solver,
+                                const FusedSearch& search) {
   DOVETAIL_TRY(const fuse::Solved answer, solved(scenario, problem, solver, search));
   return answer.solution.evaluation.makespan;
 }
@@ -140,9 +147,10 @@ cost::TrainingPasses passes_of(const Scenario& scenario, const TrainTask& train,
                                cost::machine_of(scenario.job.cluster, train.planned.mesh, efficiency), efficiency);
 }
 
-/// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An Error where a problem
-/// cannot be as large or as long.
-base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before, const cost::TrainingPasses& passes) {
+/// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An
+/// Error where a problem cannot be as large or as long.
+base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before,
+                                  const cost::TrainingPasses& passes) {
   const auto ticks = [](double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); };
   pipeline::Model& model = problem.models.front();
   model.microbatches = passes.micro_batches;
@@ -176,25 +184,29 @@ base::Result<simulate::Trace> training_trace(const Scenario& scenario, const Tra
   return with_ranks(std::move(trace), {ranks});
 }
 
-base::Result<FusedTraining> fused_training_trace(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
-                                                 const FusedSearch& search) {
+base::Result<FusedTraining> fused_training_trace(const Scenario& scenario, const TrainTask& first,
+                                                 const TrainTask& second, const FusedSearch& search) {
   DOVETAIL_TRY(const pipeline::FusedLayouts fused, fused_training_problem(scenario, first, second));
   DOVETAIL_TRY(fuse::Solved answer, solved(scenario, fused.problem, "auto", search));
   FusedTraining training;
-  const auto merged = [&](int model) { return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1); };
-  training.trace = trace_of(answer.schedule, first.planned.mesh,
-                            {{static_cast<std::int32_t>(first.task), launches_of(training_passes(scenario, first), merged(0))},
-                             {static_cast<std::int32_t>(second.task), launches_of(training_passes(scenario, second), merged(1))}});
+  const auto merged = [&](int model) {
+    return static_cast<std::size_t>(fused.merged_model == model ? fused.merged_stages : 1);
+  };
+  training.trace =
+      trace_of(answer.schedule, first.planned.mesh,
+               {{static_cast<std::int32_t>(first.task), launches_of(training_passes(scenario, first), merged(0))},
+                {static_cast<std::int32_t>(second.task), launches_of(training_passes(scenario, second), merged(1))}});
   if (fused.merged_stages <= 1 && first.planned.layout.data == second.planned.layout.data)
-    training.trace = with_ranks(std::move(training.trace),
-                                {ranks_of(scenario, first.task, first.planned), ranks_of(scenario, second.task, second.planned)});
+    training.trace = with_ranks(std::move(training.trace), {ranks_of(scenario, first.task, first.planned),
+                                                            ranks_of(scenario, second.task, second.planned)});
   training.schedule = std::make_shared<const pipeline::Schedule>(std::move(answer.schedule));
   training.bound = answer.bounds.makespan;
   training.peak = answer.solution.evaluation.peak_activation.count();
   DOVETAIL_TRY(training.apart, makespan_of(scenario, fused.problem, "1f1b", {}));
   Problem alone = fused.problem;
   std::int64_t times = 1;
-  for (pipeline::Model& model : alone.models) times = std::max<std::int64_t>(times, std::exchange(model.minibatches, 1));
+  for (pipeline::Model& model : alone.models)
+    times = std::max<std::int64_t>(times, std::exchange(model.minibatches, 1));
   DOVETAIL_TRY(const Ticks once, makespan_of(scenario, alone, "auto", search));
   training.mini_by_mini = once * times;
   return training;

@@ -37,8 +37,9 @@ std::vector<std::int64_t> chosen_logarithmic_ticks(double from, double to, std::
   constexpr std::array<std::int64_t, 5> medium{10, 15, 20, 30, 50};
   constexpr std::array<std::int64_t, 3> coarse{10, 20, 50};
   constexpr std::array<std::int64_t, 1> powers{10};
-  for (const std::span<const std::int64_t> set : {std::span<const std::int64_t>(finest), std::span<const std::int64_t>(fine),
-                                                  std::span<const std::int64_t>(medium), std::span<const std::int64_t>(coarse)}) {
+  for (const std::span<const std::int64_t> set :
+       {std::span<const std::int64_t>(finest), std::span<const std::int64_t>(fine),
+        std::span<const std::int64_t>(medium), std::span<const std::int64_t>(coarse)}) {
     std::vector<std::int64_t> ticks = logarithmic_ticks(from, to, set);
     if (ticks.size() <= most) return ticks;
   }
@@ -57,7 +58,8 @@ std::vector<std::int64_t> linear_ticks(double from, double to, std::int64_t step
   return ticks;
 }
 
-/// The densest of them with no more than `most`: where the range begins and ends on a tick, as many steps have a tick more.
+/// The densest of them with no more than `most`: where the range begins and ends on a tick, as many steps have a tick
+/// more.
 std::vector<std::int64_t> chosen_linear_ticks(double from, double to, std::size_t most) {
   std::int64_t step = round_step((to - from) / static_cast<double>(most));
   std::vector<std::int64_t> ticks = linear_ticks(from, to, step);

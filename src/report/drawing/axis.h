@@ -18,8 +18,9 @@ struct Axis {
   double at(double value) const;
 };
 
-/// An axis from the pixel `begin` to `end` that shows all `values` with some room beside them, with at most `max_ticks` ticks:
-/// logarithmic where the least is above 0 and the largest more than four times it, else linear. REQUIRES: values, none negative; max_ticks
+/// An axis from the pixel `begin` to `end` that shows all `values` with some room beside them, with at most `max_ticks`
+/// ticks: logarithmic where the least is above 0 and the largest more than four times it, else linear. REQUIRES:
+/// values, none negative; max_ticks
 /// >= 2.
 Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks);
 

@@ -56,7 +56,9 @@ std::string dark_style() {
 
 const TwoColors& ink_of(std::size_t line) { return line_inks[line % line_inks.size()]; }
 
-std::string value_text(double value) { return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value); }
+std::string value_text(double value) {
+  return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
+}
 
 /// Values stand on a whole-number axis in thousandths.
 constexpr double scale = 1000;
@@ -76,9 +78,11 @@ class CurveWriter {
       body += panel_text(panel, top);
       top += panel_pitch;
     }
-    body += text_element(right, height - 52, picture_.x_name, {13, ink.light, "end", true, false}) + legend(height - 26);
+    body +=
+        text_element(right, height - 52, picture_.x_name, {13, ink.light, "end", true, false}) + legend(height - 26);
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+               "font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
                number(page_width), number(height), font_family, answer::escape_xml(picture_.title)) +
            dark_style() +
@@ -119,10 +123,11 @@ class CurveWriter {
     const Axis y = axis_of(panel, top);
     const auto at = [&y](double value) { return y.at(value * scale); };
     std::string text = grid(y, top);
-    text += text_element(left - 62, top - 14, panel.name + (y.logarithmic ? ", logarithmic" : ""), {13, ink.light, "start", true, false});
+    text += text_element(left - 62, top - 14, panel.name + (y.logarithmic ? ", logarithmic" : ""),
+                         {13, ink.light, "start", true, false});
     for (const CurvePicture::Level& level : panel.levels)
-      text += fmt::format("<path d=\"M{} {}H{}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"/>\n", number(left),
-                          number(at(level.value)), number(right), quiet.light);
+      text += fmt::format("<path d=\"M{} {}H{}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"/>\n",
+                          number(left), number(at(level.value)), number(right), quiet.light);
     for (std::size_t line = 0; line < panel.lines.size(); ++line) text += band(panel.lines[line], ink_of(line), at);
     for (std::size_t line = 0; line < panel.lines.size(); ++line) text += curve(panel.lines[line], ink_of(line), at);
     for (const CurvePicture::Level& level : panel.levels)
@@ -152,8 +157,8 @@ class CurveWriter {
       labels += text_element(x, bottom + 20, picture_.places[place].label, {12, quiet.light, "middle", false, false});
     }
     return fmt::format("<path d=\"{}\" stroke=\"{}\" fill=\"none\"/>\n", lines, border.light) +
-           fmt::format("<path d=\"M{0} {1}V{2}H{3}\" stroke=\"{4}\" fill=\"none\"/>\n", number(left), number(top), number(bottom),
-                       number(right), axis_ink.light) +
+           fmt::format("<path d=\"M{0} {1}V{2}H{3}\" stroke=\"{4}\" fill=\"none\"/>\n", number(left), number(top),
+                       number(bottom), number(right), axis_ink.light) +
            labels;
   }
 
@@ -164,7 +169,8 @@ class CurveWriter {
     std::string below;
     for (std::size_t place = 0; place < line.ranges.size(); ++place) {
       if (!line.ranges[place]) continue;
-      above += fmt::format("{}{} {}", above.empty() ? "M" : "L", number(x_of(place)), number(at(line.ranges[place]->most)));
+      above +=
+          fmt::format("{}{} {}", above.empty() ? "M" : "L", number(x_of(place)), number(at(line.ranges[place]->most)));
       below.insert(0, fmt::format("L{} {}", number(x_of(place)), number(at(line.ranges[place]->least))));
     }
     if (above.empty()) return {};
@@ -181,26 +187,31 @@ class CurveWriter {
       if (value) {
         path += fmt::format("{}{} {}", drawing ? "L" : "M", number(x_of(place)), number(at(*value)));
         points += fmt::format(
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"><title>{}</title></circle>\n",
-            number(x_of(place)), number(at(*value)), number(radius), picture_.places[place].hollow ? background.light : color.light,
-            color.light, answer::escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
+            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
+            "stroke-width=\"1.6\"><title>{}</title></circle>\n",
+            number(x_of(place)), number(at(*value)), number(radius),
+            picture_.places[place].hollow ? background.light : color.light, color.light,
+            answer::escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
       }
       drawing = value.has_value();
     }
-    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.2\" stroke-linejoin=\"round\"/>\n", path, color.light) +
+    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.2\" stroke-linejoin=\"round\"/>\n",
+                       path, color.light) +
            points;
   }
 
   template <class At>
-  std::string mark_text(const CurvePicture::Panel& panel, const CurvePicture::Mark& mark, const At& at, double top) const {
+  std::string mark_text(const CurvePicture::Panel& panel, const CurvePicture::Mark& mark, const At& at,
+                        double top) const {
     const double x = x_of(mark.place);
     const double y = at(*panel.lines[mark.line].values[mark.place]);
     const double half = text_width(mark.text, 13) / 2;
     // Above the point, where there is room for it.
     const double baseline = y - 16 < top + 10 ? y + 26 : y - 14;
-    return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\"/>\n", number(x), number(y),
-                       number(radius + 4), best.light) +
-           text_element(std::clamp(x, left + half + 4, right - half), baseline, mark.text, {13, best.light, "middle", true, true});
+    return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\"/>\n",
+                       number(x), number(y), number(radius + 4), best.light) +
+           text_element(std::clamp(x, left + half + 4, right - half), baseline, mark.text,
+                        {13, best.light, "middle", true, true});
   }
 
   std::string legend(double y) const {
@@ -218,14 +229,16 @@ class CurveWriter {
         const std::string name = answer::shorten(answer::clean_text(panel.lines[line].name), max_name, "\u2026");
         if (std::find(named.begin(), named.end(), name) != named.end()) continue;
         named.push_back(name);
-        entry(fmt::format("<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
-                          ink_of(line).light, number(radius)),
+        entry(fmt::format(
+                  "<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
+                  ink_of(line).light, number(radius)),
               name);
       }
-    const bool rings = std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
+    const bool rings =
+        std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
     if (rings)
-      entry(fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>", number(radius), background.light,
-                        line_inks.front().light),
+      entry(fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>", number(radius),
+                        background.light, line_inks.front().light),
             picture_.hollow_name);
     return text;
   }

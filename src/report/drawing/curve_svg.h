@@ -53,10 +53,10 @@ struct CurvePicture {
   std::vector<Panel> panels;
 };
 
-/// A self-contained SVG for light and dark grounds: where the reader prefers a dark one, its style says so. Points name their values as one
-/// points at them. An axis of values is logarithmic where they span more than a factor of four, and need not begin at 0. Texts are
-/// escaped. REQUIRES: at least one place and one panel, a value in each panel; no value is negative; lines have a value or nothing for each
-/// place.
+/// A self-contained SVG for light and dark grounds: where the reader prefers a dark one, its style says so. Points name
+/// their values as one points at them. An axis of values is logarithmic where they span more than a factor of four, and
+/// need not begin at 0. Texts are escaped. REQUIRES: at least one place and one panel, a value in each panel; no value
+/// is negative; lines have a value or nothing for each place.
 std::string render_curve_svg(const CurvePicture& picture);
 
 }  // namespace dovetail::report

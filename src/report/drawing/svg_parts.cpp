@@ -18,12 +18,14 @@ namespace {
 using timeline::BarKind;
 
 /// The tint of idle time that has no pattern, by cause_of.
-constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0", "#f3eed2", "#ddebdd", "#f0e2d2"};
+constexpr std::array<std::string_view, 7> idle_tints{"#f6d5d5", "#e5e7eb", "#d6e4f0", "#e4dcf0",
+                                                     "#f3eed2", "#ddebdd", "#f0e2d2"};
 
 /// A repeated tile: a ground and one mark on it, turned by an angle.
 std::string pattern(std::string_view id, int size, int angle, std::string_view background, std::string_view mark) {
   return fmt::format(
-      "<pattern id=\"dovetail-{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate({2})\">"
+      "<pattern id=\"dovetail-{0}\" width=\"{1}\" height=\"{1}\" patternUnits=\"userSpaceOnUse\" "
+      "patternTransform=\"rotate({2})\">"
       "<rect width=\"{1}\" height=\"{1}\" fill=\"{3}\"/>{4}</pattern>\n",
       id, size, angle, background, mark);
 }
@@ -61,8 +63,8 @@ std::string number(double value) {
 }
 
 std::string text_element(double x, double baseline, std::string_view text, const TextStyle& style) {
-  std::string element =
-      fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"", number(x), number(baseline), number(style.size), style.color);
+  std::string element = fmt::format("<text x=\"{}\" y=\"{}\" font-size=\"{}\" fill=\"{}\"", number(x), number(baseline),
+                                    number(style.size), style.color);
   if (style.anchor != "start") element += fmt::format(" text-anchor=\"{}\"", style.anchor);
   if (style.bold) element += " font-weight=\"600\"";
   if (style.halo) element += " stroke=\"#ffffff\" stroke-width=\"4\" stroke-linejoin=\"round\" paint-order=\"stroke\"";
@@ -77,20 +79,25 @@ double text_width(std::string_view text, double size) {
     const auto value = static_cast<unsigned char>(byte);
     if (value >= 0x80 && value < 0xC0) continue;
     const bool capital = byte >= 'A' && byte <= 'Z';
-    width += narrow.find(byte) != narrow.npos ? 0.34 : wide.find(byte) != wide.npos ? 0.88 : value >= 0xC0 ? 1.0 : capital ? 0.7 : 0.58;
+    width += narrow.find(byte) != narrow.npos ? 0.34
+             : wide.find(byte) != wide.npos   ? 0.88
+             : value >= 0xC0                  ? 1.0
+             : capital                        ? 0.7
+                                              : 0.58;
   }
   return size * width;
 }
 
 std::string rectangle(double x, double y, double width, double height, std::string_view fill) {
-  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(x), number(y), number(width),
-                     number(height), fill);
+  return fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\"/>\n", number(x), number(y),
+                     number(width), number(height), fill);
 }
 
 Color work_color(const Picture& picture, BarKind bar_kind, std::int32_t track) {
   const std::optional<std::size_t> shade = shade_of(bar_kind);
   const bool has_hue = track >= 0 && picture.timeline.tracks[static_cast<std::size_t>(track)].model >= 0;
-  return shade && has_hue ? picture.colors[static_cast<std::size_t>(track)][*shade] : ink_of(picture.timeline.tracks, bar_kind, -1).light;
+  return shade && has_hue ? picture.colors[static_cast<std::size_t>(track)][*shade]
+                          : ink_of(picture.timeline.tracks, bar_kind, -1).light;
 }
 
 std::string fill_of(const Picture& picture, BarKind bar_kind, std::int32_t track) {
@@ -108,7 +115,8 @@ std::string fill_of(const Picture& picture, BarKind bar_kind, std::int32_t track
     case BarKind::delay:
       return "url(#dovetail-delay)";
     default:
-      return is_idle(bar_kind) ? std::string(idle_tints[cause_of(bar_kind)]) : hex(work_color(picture, bar_kind, track));
+      return is_idle(bar_kind) ? std::string(idle_tints[cause_of(bar_kind)])
+                               : hex(work_color(picture, bar_kind, track));
   }
 }
 
@@ -129,7 +137,8 @@ std::string svg_patterns(const Picture& picture) {
   }
   if (has(picture, BarKind::transfer))
     patterns += pattern("transfer", 5, 0, "#f6f8fb", "<circle cx=\"2.5\" cy=\"2.5\" r=\"1\" fill=\"#a3afbf\"/>");
-  if (has(picture, BarKind::delay)) patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
+  if (has(picture, BarKind::delay))
+    patterns += pattern("delay", 4, 90, "#fdf3f1", "<rect width=\"1\" height=\"4\" fill=\"#e8b9b0\"/>");
   return patterns.empty() ? "" : "<defs>\n" + patterns + "</defs>\n";
 }
 
@@ -138,7 +147,8 @@ std::string svg_time_grid(const Picture& picture, const Frame& frame) {
   const std::int64_t step = round_step(end * 90 / (frame.right - frame.left));
   std::string path;
   for (std::int64_t time = 0; time <= picture.timeline.end.count(); time += step) {
-    path += fmt::format("M{} {}V{}", number(frame.x_of(base::Ticks(time))), number(frame.top), number(frame.bottom + 5));
+    path +=
+        fmt::format("M{} {}V{}", number(frame.x_of(base::Ticks(time))), number(frame.top), number(frame.bottom + 5));
   }
   return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path);
 }
@@ -150,8 +160,8 @@ std::string svg_time_labels(const Picture& picture, const Frame& frame) {
   const double baseline = frame.bottom + 20;
   std::string labels;
   for (std::int64_t time = 0; time <= picture.timeline.end.count(); time += step) {
-    labels += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", number(frame.x_of(base::Ticks(time))), number(baseline),
-                          base::format_time(base::Ticks(time), unit));
+    labels += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", number(frame.x_of(base::Ticks(time))),
+                          number(baseline), base::format_time(base::Ticks(time), unit));
   }
   return "<g font-size=\"12\" fill=\"#6b7280\" text-anchor=\"middle\">\n" + labels + "</g>\n" +
          text_element(frame.left - 10, baseline, plural_of(unit), {12, "#9ca3af", "end", false, false});

@@ -28,7 +28,8 @@ std::vector<const SweepPoint*> places_of(const Sweep& sweep) {
   return places;
 }
 
-CurvePicture::Line line_of(const Sweep& sweep, std::string name, const std::function<double(const SweepFigures&)>& value) {
+CurvePicture::Line line_of(const Sweep& sweep, std::string name,
+                           const std::function<double(const SweepFigures&)>& value) {
   CurvePicture::Line line{std::move(name), {}};
   for (const SweepPoint* point : places_of(sweep))
     line.values.push_back(point->figures ? std::optional(value(*point->figures)) : std::nullopt);
@@ -42,16 +43,20 @@ std::optional<std::size_t> place_of(const Sweep& sweep, std::optional<std::size_
 }
 
 /// Whether an iteration does as much at every value.
-bool has_same_work(SweepInput over) { return over != SweepInput::batch && over != SweepInput::samples && over != SweepInput::length; }
+bool has_same_work(SweepInput over) {
+  return over != SweepInput::batch && over != SweepInput::samples && over != SweepInput::length;
+}
 
 CurvePicture::Panel seconds_panel(const Sweep& sweep) {
   CurvePicture::Panel panel{"iteration (s)", {}};
   if (is_simulated(sweep)) {
-    CurvePicture::Line line = line_of(sweep, "simulated (mean, least to most)", [](const SweepFigures& of) { return of.seconds(); });
+    CurvePicture::Line line =
+        line_of(sweep, "simulated (mean, least to most)", [](const SweepFigures& of) { return of.seconds(); });
     for (const SweepPoint* point : places_of(sweep))
-      line.ranges.push_back(point->figures && point->figures->simulated
-                                ? std::optional(CurvePicture::Range{point->figures->simulated->least, point->figures->simulated->most})
-                                : std::nullopt);
+      line.ranges.push_back(
+          point->figures && point->figures->simulated
+              ? std::optional(CurvePicture::Range{point->figures->simulated->least, point->figures->simulated->most})
+              : std::nullopt);
     panel.lines.push_back(std::move(line));
   }
   panel.lines.push_back(line_of(sweep, "closed form", [](const SweepFigures& of) { return of.iteration_seconds; }));
@@ -59,7 +64,8 @@ CurvePicture::Panel seconds_panel(const Sweep& sweep) {
     panel.levels.push_back({"do not migrate", first.figures->seconds()});
   const std::optional<std::size_t> best = place_of(sweep, sweep.fastest);
   // Of different amounts of work the shortest is not the best.
-  if (best && has_same_work(sweep.over)) panel.marks.push_back({0, *best, "best: " + label_of(sweep, sweep.points[*sweep.fastest])});
+  if (best && has_same_work(sweep.over))
+    panel.marks.push_back({0, *best, "best: " + label_of(sweep, sweep.points[*sweep.fastest])});
   return panel;
 }
 
@@ -74,7 +80,8 @@ bool varies(const Sweep& sweep, const std::function<double(const SweepFigures&)>
 }
 
 CurvePicture::Panel tokens_panel(const Sweep& sweep) {
-  CurvePicture::Panel panel{"tokens/s/GPU", {line_of(sweep, "tokens/s/GPU", [](const SweepFigures& of) { return of.tokens_per_second; })}};
+  CurvePicture::Panel panel{
+      "tokens/s/GPU", {line_of(sweep, "tokens/s/GPU", [](const SweepFigures& of) { return of.tokens_per_second; })}};
   if (const auto best = place_of(sweep, sweep.cheapest))
     panel.marks.push_back({0, *best, "cheapest: " + label_of(sweep, sweep.points[*sweep.cheapest])});
   return panel;
@@ -83,7 +90,8 @@ CurvePicture::Panel tokens_panel(const Sweep& sweep) {
 CurvePicture::Panel memory_panel(const Sweep& sweep) {
   const auto usable = [](const SweepFigures& of) { return static_cast<double>(of.usable) / gibibyte; };
   CurvePicture::Panel panel{"fullest device (GiB)", {}};
-  panel.lines.push_back(line_of(sweep, "needed", [](const SweepFigures& of) { return static_cast<double>(of.needed) / gibibyte; }));
+  panel.lines.push_back(
+      line_of(sweep, "needed", [](const SweepFigures& of) { return static_cast<double>(of.needed) / gibibyte; }));
   if (varies(sweep, usable))
     panel.lines.push_back(line_of(sweep, "usable", usable));
   else
@@ -97,8 +105,9 @@ std::string facts_of(const Sweep& sweep) {
   std::vector<std::string> facts;
   const auto add = [&](const char* what, std::size_t point) {
     if (const auto& figures = sweep.points[point].figures)
-      facts.push_back(fmt::format("{}: {}, {} an iteration, {:.2f} samples/s", what, label_of(sweep, sweep.points[point]),
-                                  answer::seconds_text(figures->seconds()), figures->samples_per_second));
+      facts.push_back(fmt::format("{}: {}, {} an iteration, {:.2f} samples/s", what,
+                                  label_of(sweep, sweep.points[point]), answer::seconds_text(figures->seconds()),
+                                  figures->samples_per_second));
   };
   if (sweep.fastest) add("best", *sweep.fastest);
   if (sweep.own && sweep.own != sweep.fastest) add("now", *sweep.own);
@@ -115,11 +124,13 @@ CurvePicture sweep_picture(const Sweep& sweep, const std::string& title) {
   picture.logarithmic = sweep.over != SweepInput::threshold && sweep.over != SweepInput::staleness;
   picture.hollow_name = "does not fit";
   for (const SweepPoint* point : places_of(sweep))
-    picture.places.push_back({*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits()});
+    picture.places.push_back(
+        {*point->value, study::value_text(sweep.over, *point->value), point->figures && !point->figures->fits()});
   picture.facts = facts_of(sweep);
   picture.panels.push_back(seconds_panel(sweep));
   if (!has_same_work(sweep.over) || sweep.over == SweepInput::nodes) picture.panels.push_back(tokens_panel(sweep));
-  if (varies(sweep, [](const SweepFigures& of) { return static_cast<double>(of.needed); })) picture.panels.push_back(memory_panel(sweep));
+  if (varies(sweep, [](const SweepFigures& of) { return static_cast<double>(of.needed); }))
+    picture.panels.push_back(memory_panel(sweep));
   return picture;
 }
 

@@ -27,7 +27,8 @@ using simulate::BarKind;
 using simulate::Use;
 using Tasks = std::vector<timeline::Track>;
 
-/// The parts of breakdowns as a legend has them: work of one bar kind for one task, that of no task last, or idle time of one cause.
+/// The parts of breakdowns as a legend has them: work of one bar kind for one task, that of no task last, or idle time
+/// of one cause.
 using Key = std::tuple<bool, std::uint32_t, BarKind>;
 
 Key key_of(const Use& use) {
@@ -51,8 +52,8 @@ std::map<Key, std::size_t> add_parts(Breakdown& breakdown, const Tasks& tasks, c
   std::map<Key, std::size_t> numbers;
   for (const auto& [key, use] : examples) {
     numbers[key] = breakdown.parts.size();
-    breakdown.parts.push_back(
-        {category_name(tasks, use->bar_kind, use->task), ink_of(tasks, use->bar_kind, use->task), is_idle(use->bar_kind)});
+    breakdown.parts.push_back({category_name(tasks, use->bar_kind, use->task), ink_of(tasks, use->bar_kind, use->task),
+                               is_idle(use->bar_kind)});
   }
   return numbers;
 }
@@ -70,13 +71,16 @@ void add_uses(Breakdown& breakdown, const simulate::Trace& trace, const Tasks& t
     breakdown.rows.push_back(std::move(row));
   };
   add_row(fmt::format("all {}", answer::counted(device_count(trace), "device")), all);
-  for (const simulate::Lane& lane : trace.lanes) add_row(timeline::device_lane_name(lane.devices), simulate::uses_of(lane));
+  for (const simulate::Lane& lane : trace.lanes)
+    add_row(timeline::device_lane_name(lane.devices), simulate::uses_of(lane));
 }
 
 }  // namespace
 
 Chart iteration_chart(timeline::Timeline timeline, std::string title) {
-  std::string note = "Each row stands for devices that do the same. Work is as high as the row, idle time lower and coloured by its cause.";
+  std::string note =
+      "Each row stands for devices that do the same. Work is as high as the row, idle time lower and coloured by its "
+      "cause.";
   const auto is_link = [](const timeline::Lane& lane) { return timeline::is_host_link_lane(lane.name); };
   if (std::any_of(timeline.lanes.begin(), timeline.lanes.end(), is_link))
     note += " The last rows are what goes over links to host memory meanwhile.";
@@ -99,12 +103,15 @@ Breakdown use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
 Breakdown idle_use_breakdown(const simulate::Trace& trace, const Tasks& tasks) {
   Breakdown breakdown;
   breakdown.title = "Idle time by cause";
-  breakdown.note = "As a share of all of the time: of all devices together, then of one device of each row, the idlest first.";
+  breakdown.note =
+      "As a share of all of the time: of all devices together, then of one device of each row, the idlest first.";
   breakdown.time_unit = base::TimeUnit::ns;
   add_uses(breakdown, trace, tasks, [](const Use& use) { return is_idle(use.bar_kind); });
   for (Breakdown::Row& row : breakdown.rows) row.whole = trace.end;
   breakdown.rows.front().whole = trace.end * device_count(trace);
-  const auto idle = [](const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), base::Ticks()); };
+  const auto idle = [](const Breakdown::Row& row) {
+    return std::accumulate(row.amounts.begin(), row.amounts.end(), base::Ticks());
+  };
   std::stable_sort(breakdown.rows.begin() + 1, breakdown.rows.end(),
                    [&](const Breakdown::Row& a, const Breakdown::Row& b) { return idle(a) > idle(b); });
   return breakdown;

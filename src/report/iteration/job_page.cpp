@@ -22,8 +22,8 @@ Figure iteration_figure(const answer::SimulationAnswer& played) {
   const predict::Simulation& simulation = played.simulation;
   std::string note = fmt::format("{} by the closed form", answer::seconds_text(simulation.closed.iteration_seconds));
   if (played.bound)
-    note += fmt::format(", by which no plan{} takes less than {}", played.plan.fusion.any() ? " that fuses no more" : "",
-                        answer::seconds_text(*played.bound));
+    note += fmt::format(", by which no plan{} takes less than {}",
+                        played.plan.fusion.any() ? " that fuses no more" : "", answer::seconds_text(*played.bound));
   if (!simulation.iteration.steady) note += "; not yet steady";
   return {"iteration", answer::seconds_text(simulation.iteration_seconds), note};
 }
@@ -48,30 +48,32 @@ Figure cost_figure(const answer::SimulationAnswer& played) {
 Figure idle_figure(const answer::SimulationAnswer& played) {
   const simulate::Trace& trace = played.simulation.iteration.trace;
   const std::vector<simulate::Use> uses = simulate::uses_of(trace);
-  const double all = base::seconds_of_ticks(simulate::busy_time(uses)) + base::seconds_of_ticks(simulate::idle_time(uses));
+  const double all =
+      base::seconds_of_ticks(simulate::busy_time(uses)) + base::seconds_of_ticks(simulate::idle_time(uses));
   simulate::BarKind most = simulate::BarKind::tail;
   for (int cause = 0; cause < simulate::bar_kinds; ++cause) {
     const auto other = static_cast<simulate::BarKind>(cause);
     if (is_idle(other) && simulate::time_of(uses, other) > simulate::time_of(uses, most)) most = other;
   }
   return {"idle", percent(base::seconds_of_ticks(simulate::idle_time(uses)) / all),
-          fmt::format("of all devices' time; {} {}", percent(base::seconds_of_ticks(simulate::time_of(uses, most)) / all),
-                      simulate::name_of(most))};
+          fmt::format("of all devices' time; {} {}",
+                      percent(base::seconds_of_ticks(simulate::time_of(uses, most)) / all), simulate::name_of(most))};
 }
 
 Figure memory_figure(const answer::SimulationAnswer& played) {
   const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
   const planner::Missing missing = planner::missing_of(memory);
   const std::string& task = played.scenario.job.workflow.tasks[missing.task].name;
-  const std::string where =
-      missing.host ? "of a node's host memory in " + task : fmt::format("on device {} in {}", memory[missing.task].device, task);
+  const std::string where = missing.host ? "of a node's host memory in " + task
+                                         : fmt::format("on device {} in {}", memory[missing.task].device, task);
   if (missing.bytes > 0) return {"does not fit", answer::gibibytes(missing.bytes) + " missing", where};
-  return {played.simulation.closed.keeps_margin() ? "fits" : "tight", answer::gibibytes(memory[missing.task].margin()) + " left", where};
+  return {played.simulation.closed.keeps_margin() ? "fits" : "tight",
+          answer::gibibytes(memory[missing.task].margin()) + " left", where};
 }
 
 std::vector<Figure> figures_of(const answer::SimulationAnswer& played) {
-  std::vector<Figure> figures{iteration_figure(played), throughput_figure(played), cost_figure(played), idle_figure(played),
-                              memory_figure(played)};
+  std::vector<Figure> figures{iteration_figure(played), throughput_figure(played), cost_figure(played),
+                              idle_figure(played), memory_figure(played)};
   if (!played.variants.empty()) {
     const double without = played.variants.front().seconds;
     figures.push_back({"stage fusion", fmt::format("{:.2f}x", without / played.simulation.iteration_seconds),
@@ -101,10 +103,10 @@ std::vector<timeline::Track> tasks_of(const plan::Job& job) {
 timeline::Timeline timeline_of(const answer::SimulationAnswer& played) {
   const plan::Job& job = played.scenario.job;
   const simulate::Iteration& iteration = played.simulation.iteration;
-  return simulate::iteration_timeline(
-      iteration.trace, tasks_of(job),
-      fmt::format("{}, {}: {} an iteration", job.name, played.plan.placement, answer::seconds_text(played.simulation.iteration_seconds)),
-      iteration.steady);
+  return simulate::iteration_timeline(iteration.trace, tasks_of(job),
+                                      fmt::format("{}, {}: {} an iteration", job.name, played.plan.placement,
+                                                  answer::seconds_text(played.simulation.iteration_seconds)),
+                                      iteration.steady);
 }
 
 Page job_page(const answer::SimulationAnswer& played) {

@@ -48,8 +48,10 @@ std::int32_t first_bar(const answer::SimulationAnswer& played, const timeline::T
     for (const timeline::Bar& bar : bars_of(timeline, lane)) {
       const bool is_activity =
           is_link == on_links &&
-          (on_links ? is_transfer_of(activity, iteration.activities[index].end, bar, iteration.stretch) : is_work_of(activity, bar));
-      if (is_activity && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin)) first = number;
+          (on_links ? is_transfer_of(activity, iteration.activities[index].end, bar, iteration.stretch)
+                    : is_work_of(activity, bar));
+      if (is_activity && (first < 0 || bar.begin < timeline.bars[static_cast<std::size_t>(first)].begin))
+        first = number;
       ++number;
     }
   }
@@ -61,7 +63,8 @@ std::vector<double> idle_seconds(const answer::SimulationAnswer& played, const s
   std::vector<double> seconds(static_cast<std::size_t>(simulate::bar_kinds));
   const double devices = cluster::device_count(played.scenario.job.cluster);
   for (const simulate::Use& use : variant.uses)
-    if (simulate::is_idle(use.bar_kind)) seconds[static_cast<std::size_t>(use.bar_kind)] += base::seconds_of_ticks(use.time) / devices;
+    if (simulate::is_idle(use.bar_kind))
+      seconds[static_cast<std::size_t>(use.bar_kind)] += base::seconds_of_ticks(use.time) / devices;
   return seconds;
 }
 
@@ -75,22 +78,27 @@ double hand_over_seconds(const answer::SimulationAnswer& played, const study::Fu
 std::string sentences(const std::vector<std::string>& notes) {
   std::string text;
   for (std::string note : notes) {
-    if (!note.empty() && note.front() >= 'a' && note.front() <= 'z') note.front() = static_cast<char>(note.front() - 'a' + 'A');
+    if (!note.empty() && note.front() >= 'a' && note.front() <= 'z')
+      note.front() = static_cast<char>(note.front() - 'a' + 'A');
     text += fmt::format(" {}{}", note, note.ends_with('.') ? "" : ".");
   }
   return text;
 }
 
 std::string fusion_note(const answer::SimulationAnswer& played) {
-  std::string note = played.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
+  std::string note =
+      played.variants.empty() ? "This plan fuses nothing." : "Hand-over and idle time are those of the average device.";
   if (const std::string less = answer::less_fusion_words(played.variants); !less.empty()) note += " " + less;
   note += sentences(played.notes);
   if (const auto& fused = played.simulation.training)
     note += fmt::format(
-        " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, and each pair of "
+        " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, "
+        "and each pair of "
         "mini-batches fused by itself {}.",
-        answer::seconds_text(base::seconds_of_ticks(fused->trace.end)), answer::seconds_text(base::seconds_of_ticks(fused->bound)),
-        answer::seconds_text(base::seconds_of_ticks(fused->apart)), answer::seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
+        answer::seconds_text(base::seconds_of_ticks(fused->trace.end)),
+        answer::seconds_text(base::seconds_of_ticks(fused->bound)),
+        answer::seconds_text(base::seconds_of_ticks(fused->apart)),
+        answer::seconds_text(base::seconds_of_ticks(fused->mini_by_mini)));
   return note;
 }
 
@@ -98,7 +106,8 @@ std::string parts_text(const predict::TaskMemory& memory, const workflow::Workfl
   constexpr std::size_t shown = 3;
   std::vector<std::string> texts;
   for (std::size_t part = 0; part < std::min(shown, memory.parts.size()); ++part)
-    texts.push_back(fmt::format("{} {}", name_of(memory.parts[part], workflow), answer::gibibytes(memory.parts[part].bytes)));
+    texts.push_back(
+        fmt::format("{} {}", name_of(memory.parts[part], workflow), answer::gibibytes(memory.parts[part].bytes)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -116,25 +125,29 @@ std::vector<Candidate> candidates(const answer::SimulationAnswer& played) {
     all.push_back({std::string(name_of(ranked.placement)), &ranked.plan, &ranked.estimate, ranked.plan == played.plan});
   if (std::none_of(all.begin(), all.end(), [](const Candidate& candidate) { return candidate.shown; }))
     all.push_back({played.plan.placement, &played.plan, &played.simulation.closed, true});
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate->iteration_seconds < b.estimate->iteration_seconds; });
+  std::stable_sort(all.begin(), all.end(), [](const Candidate& a, const Candidate& b) {
+    return a.estimate->iteration_seconds < b.estimate->iteration_seconds;
+  });
   return all;
 }
 
-std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, const Candidate& candidate, std::size_t number) {
+std::vector<std::string> ranking_row(const answer::SimulationAnswer& played, const Candidate& candidate,
+                                     std::size_t number) {
   const predict::Estimate& estimate = *candidate.estimate;
   const predict::Estimate& shown = played.simulation.closed;
   const double lost = estimate.iteration_seconds - shown.iteration_seconds;
   const std::size_t fullest = planner::fullest_task(estimate.memory);
-  const bool tie = !candidate.shown && std::abs(lost) <= played.scenario.software.efficiency.error * shown.iteration_seconds;
-  return {
-      std::to_string(number),
-      candidate.placement,
-      answer::seconds_text(estimate.iteration_seconds),
-      candidate.shown ? "shown here" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
-      candidate.shown ? "" : (tie ? "a tie: " : "") + reasons_against(played.scenario, {*candidate.plan, estimate}, {played.plan, shown}),
-      estimate.fits() ? answer::gibibytes(estimate.memory[fullest].margin()) : "does not fit",
-      played.scenario.job.workflow.tasks[fullest].name};
+  const bool tie =
+      !candidate.shown && std::abs(lost) <= played.scenario.software.efficiency.error * shown.iteration_seconds;
+  return {std::to_string(number),
+          candidate.placement,
+          answer::seconds_text(estimate.iteration_seconds),
+          candidate.shown ? "shown here" : answer::difference_text(estimate.iteration_seconds, shown.iteration_seconds),
+          candidate.shown ? ""
+                          : (tie ? "a tie: " : "") +
+                                reasons_against(played.scenario, {*candidate.plan, estimate}, {played.plan, shown}),
+          estimate.fits() ? answer::gibibytes(estimate.memory[fullest].margin()) : "does not fit",
+          played.scenario.job.workflow.tasks[fullest].name};
 }
 
 }  // namespace
@@ -143,13 +156,15 @@ Table activity_table(const answer::SimulationAnswer& played, const timeline::Tim
   Table table;
   table.title = "Step by step";
   table.note = "Steps on other devices overlap. A row leads to the step's first bar.";
-  table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"}, {"difference"}};
+  table.columns = {{"step", Align::left}, {"devices", Align::left}, {"begins"}, {"takes"}, {"by the closed form"},
+                   {"difference"}};
   std::vector<answer::ActivityLine> lines = answer::activity_lines(played.scenario, played.plan, played.simulation);
   std::stable_sort(lines.begin(), lines.end(),
                    [](const answer::ActivityLine& a, const answer::ActivityLine& b) { return a.begin < b.begin; });
   for (const answer::ActivityLine& line : lines) {
-    table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin), answer::seconds_text(line.simulated),
-                          answer::seconds_text(line.closed), answer::difference_text(line.simulated, line.closed)});
+    table.rows.push_back({line.name, line.devices, answer::seconds_text(line.begin),
+                          answer::seconds_text(line.simulated), answer::seconds_text(line.closed),
+                          answer::difference_text(line.simulated, line.closed)});
     table.bars.push_back(first_bar(played, timeline, line.activity));
   }
   return table;
@@ -172,16 +187,18 @@ Table fusion_table(const answer::SimulationAnswer& played) {
   }
   for (const char* column : {"hand-over", "idle"}) table.columns.push_back({column});
   for (std::size_t cause = 0; cause < all.size(); ++cause)
-    if (all[cause] >= negligible) table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::BarKind>(cause)))});
+    if (all[cause] >= negligible)
+      table.columns.push_back({std::string(simulate::name_of(static_cast<simulate::BarKind>(cause)))});
   for (std::size_t index = 0; index < played.variants.size(); ++index) {
     const study::FusionVariant& variant = played.variants[index];
     double sum = 0;
     for (const double seconds : idle[index]) sum += seconds;
-    std::vector<std::string> row{std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
-                                     (variant.fits ? "" : ", does not fit"),
-                                 answer::seconds_text(variant.seconds),
-                                 fmt::format("{:.2f}x", played.variants.front().seconds / variant.seconds),
-                                 answer::seconds_text(hand_over_seconds(played, variant)), answer::seconds_text(sum)};
+    std::vector<std::string> row{
+        std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
+            (variant.fits ? "" : ", does not fit"),
+        answer::seconds_text(variant.seconds),
+        fmt::format("{:.2f}x", played.variants.front().seconds / variant.seconds),
+        answer::seconds_text(hand_over_seconds(played, variant)), answer::seconds_text(sum)};
     for (std::size_t cause = 0; cause < all.size(); ++cause)
       if (all[cause] >= negligible) row.push_back(answer::seconds_text(idle[index][cause]));
     if (variant.played) table.marked.push_back(index);
@@ -194,23 +211,27 @@ Table memory_table(const answer::SimulationAnswer& played) {
   const std::vector<predict::TaskMemory>& memory = played.simulation.closed.memory;
   Table table;
   table.title = "Does it fit?";
-  table.note = fmt::format("{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
-                           planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
-                           : played.simulation.closed.keeps_margin()
-                               ? fmt::format("Yes; plans leave {}.", answer::margin_words(played.scenario))
-                               : fmt::format("Tightly: plans leave {}.", answer::margin_words(played.scenario)));
+  table.note = fmt::format(
+      "{} What the fullest device of each task holds while the task runs, with all that stays there meanwhile.",
+      planner::missing_of(memory).bytes > 0 ? fmt::format("No: {}.", answer::missing_words(memory))
+      : played.simulation.closed.keeps_margin()
+          ? fmt::format("Yes; plans leave {}.", answer::margin_words(played.scenario))
+          : fmt::format("Tightly: plans leave {}.", answer::margin_words(played.scenario)));
   table.columns = {{"task", Align::left}, {"device"}, {"holds"}, {"of"}, {"left"}, {"most of it", Align::left}};
-  const bool offloads = std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
+  const bool offloads =
+      std::any_of(memory.begin(), memory.end(), [](const predict::TaskMemory& of) { return of.host > 0; });
   if (offloads) table.columns.push_back({"off the devices"});
   const std::size_t fullest = planner::fullest_task(memory);
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (played.scenario.job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
     const predict::TaskMemory& of = memory[task];
     if (task == fullest) table.marked.push_back(table.rows.size());
-    table.rows.push_back({played.scenario.job.workflow.tasks[task].name, std::to_string(of.device), answer::gibibytes(of.needed()),
-                          answer::gibibytes(of.usable), answer::gibibytes(of.margin()), parts_text(of, played.scenario.job.workflow)});
+    table.rows.push_back({played.scenario.job.workflow.tasks[task].name, std::to_string(of.device),
+                          answer::gibibytes(of.needed()), answer::gibibytes(of.usable), answer::gibibytes(of.margin()),
+                          parts_text(of, played.scenario.job.workflow)});
     if (offloads)
-      table.rows.back().push_back(fmt::format("{} of {} a node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
+      table.rows.back().push_back(
+          fmt::format("{} of {} a node", answer::gibibytes(of.host), answer::gibibytes(of.host_memory)));
   }
   return table;
 }
@@ -219,12 +240,19 @@ Table ranking_table(const answer::SimulationAnswer& played) {
   Table table;
   table.title = "Ranked plans, and why each loses";
   table.note = fmt::format(
-      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it slower or "
-      "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part of them that "
+      "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it "
+      "slower or "
+      "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part "
+      "of them that "
       "does, and tasks that run side by side in one plan alone.",
       percent(played.scenario.software.efficiency.error));
-  table.columns = {{"plan"},        {"placement", Align::left}, {"iteration"}, {"against it"}, {"where the difference is", Align::left},
-                   {"memory left"}, {"in", Align::left}};
+  table.columns = {{"plan"},
+                   {"placement", Align::left},
+                   {"iteration"},
+                   {"against it"},
+                   {"where the difference is", Align::left},
+                   {"memory left"},
+                   {"in", Align::left}};
   const std::vector<Candidate> all = candidates(played);
   for (std::size_t index = 0; index < all.size(); ++index) {
     table.rows.push_back(ranking_row(played, all[index], index + 1));
@@ -237,20 +265,23 @@ LineChart threshold_chart(const study::Sweep& thresholds) {
   const CurvePicture picture = sweep_picture(thresholds, "");
   LineChart chart;
   chart.title = "Migration threshold";
-  chart.note = "Samples move to fewer instances when no more than this share of them is still generated." + sentences({picture.facts});
+  chart.note = "Samples move to fewer instances when no more than this share of them is still generated." +
+               sentences({picture.facts});
   chart.x_name = "unfinished samples when they move (%)";
   const CurvePicture::Panel& panel = picture.panels.front();
   chart.y_name = panel.name;
   for (std::size_t line = 0; line < panel.lines.size(); ++line) {
     LineChart::Series series{panel.lines[line].name, plain_ink(line), {}};
     for (std::size_t place = 0; place < picture.places.size(); ++place)
-      if (const auto& value = panel.lines[line].values[place]) series.points.emplace_back(100 * picture.places[place].x, *value);
+      if (const auto& value = panel.lines[line].values[place])
+        series.points.emplace_back(100 * picture.places[place].x, *value);
     chart.series.push_back(std::move(series));
   }
   for (const CurvePicture::Level& level : panel.levels)
-    chart.series.push_back({level.name,
-                            plain_ink(chart.series.size()),
-                            {{100 * picture.places.front().x, level.value}, {100 * picture.places.back().x, level.value}}});
+    chart.series.push_back(
+        {level.name,
+         plain_ink(chart.series.size()),
+         {{100 * picture.places.front().x, level.value}, {100 * picture.places.back().x, level.value}}});
   for (const CurvePicture::Mark& mark : panel.marks) {
     const auto& points = chart.series[mark.line].points;
     const double x = 100 * picture.places[mark.place].x;

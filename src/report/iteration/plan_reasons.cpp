@@ -41,14 +41,17 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
   std::vector<Difference> differences;
   for (const std::vector<std::size_t>& tasks : fused_tasks(scenario, fusing)) {
     const auto is_of = [&](const planner::ActivityComparison& activity) {
-      return activity.kind == plan::Activity::Kind::task && std::find(tasks.begin(), tasks.end(), activity.task) != tasks.end();
+      return activity.kind == plan::Activity::Kind::task &&
+             std::find(tasks.begin(), tasks.end(), activity.task) != tasks.end();
     };
-    const auto leader = std::find_if(activities.begin(), activities.end(), [&](const planner::ActivityComparison& activity) {
-      return activity.kind == plan::Activity::Kind::task && activity.task == tasks.front();
-    });
+    const auto leader =
+        std::find_if(activities.begin(), activities.end(), [&](const planner::ActivityComparison& activity) {
+          return activity.kind == plan::Activity::Kind::task && activity.task == tasks.front();
+        });
     if (leader == activities.end() || leader->fused_here == leader->fused_there) continue;
     Difference difference{"", 0, note};
-    for (const std::size_t task : tasks) difference.name += (difference.name.empty() ? "" : " + ") + scenario.job.workflow.tasks[task].name;
+    for (const std::size_t task : tasks)
+      difference.name += (difference.name.empty() ? "" : " + ") + scenario.job.workflow.tasks[task].name;
     for (const planner::ActivityComparison& activity : activities)
       if (is_of(activity)) difference.lost += activity.seconds.lost();
     differences.push_back(std::move(difference));
@@ -60,19 +63,23 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
 Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
   Difference difference{answer::activity_words(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
   // A part that pulls the other way explains nothing.
-  if (!activity.part.empty() && activity.of_part.lost() * activity.seconds.lost() > 0 && std::abs(activity.of_part.lost()) >= negligible)
+  if (!activity.part.empty() && activity.of_part.lost() * activity.seconds.lost() > 0 &&
+      std::abs(activity.of_part.lost()) >= negligible)
     difference.note = fmt::format("{} {}", activity.part, answer::signed_seconds(activity.of_part.lost()));
   return difference;
 }
 
 /// Activities and fused activities, those that differ most first.
 std::vector<Difference> differences_of(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
-                                       const planner::EstimatedPlan& other, std::vector<planner::ActivityComparison> activities) {
+                                       const planner::EstimatedPlan& other,
+                                       std::vector<planner::ActivityComparison> activities) {
   std::vector<Difference> differences = take_fused(scenario, other.plan, "not fused", activities);
-  for (Difference& difference : take_fused(scenario, plan.plan, "fused", activities)) differences.push_back(std::move(difference));
+  for (Difference& difference : take_fused(scenario, plan.plan, "fused", activities))
+    differences.push_back(std::move(difference));
   for (const planner::ActivityComparison& activity : activities)
     // Of an activity that others hide no second counts.
-    if (std::max(activity.critical.here, activity.critical.there) > 0.01) differences.push_back(difference_of(scenario, activity));
+    if (std::max(activity.critical.here, activity.critical.there) > 0.01)
+      differences.push_back(difference_of(scenario, activity));
   std::stable_sort(differences.begin(), differences.end(),
                    [](const Difference& a, const Difference& b) { return std::abs(a.lost) > std::abs(b.lost); });
   return differences;
@@ -88,22 +95,23 @@ bool fuses(const predict::Scenario& scenario, const plan::Plan& plan, const plan
 }
 
 /// "reward_infer and critic_infer 1.9 s less side by side"; empty where no two tasks explain anything.
-std::string overlap_text(const predict::Scenario& scenario, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other,
-                         bool slower) {
+std::string overlap_text(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                         const planner::EstimatedPlan& other, bool slower) {
   for (const planner::SideBySide& pair : planner::side_by_side(plan, other)) {
     const double more = pair.seconds.lost();
     if (std::abs(more) < negligible || (more < 0) != slower) continue;
     if (fuses(scenario, plan.plan, pair) || fuses(scenario, other.plan, pair)) continue;
     const std::vector<workflow::Task>& tasks = scenario.job.workflow.tasks;
-    return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name, answer::seconds_text(std::abs(more)),
-                       slower ? "less" : "more");
+    return fmt::format("{} and {} {} {} side by side", tasks[pair.one].name, tasks[pair.two].name,
+                       answer::seconds_text(std::abs(more)), slower ? "less" : "more");
   }
   return "";
 }
 
 }  // namespace
 
-std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other) {
+std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                            const planner::EstimatedPlan& other) {
   constexpr std::size_t most = 3;
   planner::Comparison comparison = planner::compare(scenario, plan, other);
   const bool slower = plan.estimate.iteration_seconds > other.estimate.iteration_seconds;

@@ -7,9 +7,11 @@
 
 namespace dovetail::report {
 
-/// "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9 s)": what makes `plan` slower than `other`, or faster: idle time of the average
-/// device; the critical activities that differ most that way, what one of both fuses taken together; tasks that run side by side in one of
-/// them and follow one another in the other. At most three; that nothing does where there is none.
-std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan, const planner::EstimatedPlan& other);
+/// "idle time +1.9 s, actor_train +1.2 s (bubbles +0.9 s)": what makes `plan` slower than `other`, or faster: idle time
+/// of the average device; the critical activities that differ most that way, what one of both fuses taken together;
+/// tasks that run side by side in one of them and follow one another in the other. At most three; that nothing does
+/// where there is none.
+std::string reasons_against(const predict::Scenario& scenario, const planner::EstimatedPlan& plan,
+                            const planner::EstimatedPlan& other);
 
 }  // namespace dovetail::report

@@ -43,7 +43,8 @@ void time_activity(TimelineActivity& activity, const Timeline& timeline, const s
 /// [bar] whether it stands on a row of links to host memory: what goes on there is beside its activity.
 std::vector<char> bars_on_host_links(const Timeline& timeline) {
   std::vector<char> on_links;
-  for (const Lane& lane : timeline.lanes) on_links.insert(on_links.end(), lane.bars, timeline::is_host_link_lane(lane.name) ? 1 : 0);
+  for (const Lane& lane : timeline.lanes)
+    on_links.insert(on_links.end(), lane.bars, timeline::is_host_link_lane(lane.name) ? 1 : 0);
   return on_links;
 }
 
@@ -63,7 +64,8 @@ TimelineActivities activities_of(const Timeline& timeline) {
   const std::vector<char> on_links = bars_on_host_links(timeline);
   std::erase_if(order, [&](std::size_t bar) {
     return is_idle_bar(timeline, bar) || on_links[bar] != 0 ||
-           (activities.stretch && timeline.bars[bar].begin >= *activities.stretch && *activities.stretch < timeline.end);
+           (activities.stretch && timeline.bars[bar].begin >= *activities.stretch &&
+            *activities.stretch < timeline.end);
   });
   const std::vector<std::int32_t> category = legend_of(timeline).of;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return category[a] < category[b]; });
@@ -71,7 +73,8 @@ TimelineActivities activities_of(const Timeline& timeline) {
   std::vector<std::vector<std::size_t>> bars;  // [activity]
   for (const std::size_t bar : order) {
     const std::string title = title_of(timeline, timeline.bars[bar]);
-    const auto [place, added] = activities.number.try_emplace(std::string(activity_name(title)), activities.activities.size());
+    const auto [place, added] =
+        activities.number.try_emplace(std::string(activity_name(title)), activities.activities.size());
     if (added) {
       activities.activities.push_back({place->first, std::nullopt, {}});
       bars.emplace_back();
@@ -80,7 +83,9 @@ TimelineActivities activities_of(const Timeline& timeline) {
     bars[place->second].push_back(bar);
   }
   for (std::size_t activity = 0; activity < bars.size(); ++activity) {
-    const auto is_earlier = [&](std::size_t a, std::size_t b) { return timeline.bars[a].begin < timeline.bars[b].begin; };
+    const auto is_earlier = [&](std::size_t a, std::size_t b) {
+      return timeline.bars[a].begin < timeline.bars[b].begin;
+    };
     std::stable_sort(bars[activity].begin(), bars[activity].end(), is_earlier);
     time_activity(activities.activities[activity], timeline, bars[activity], activities.stretch);
   }

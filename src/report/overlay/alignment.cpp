@@ -16,9 +16,10 @@ using base::Ticks;
 using timeline::Beginning;
 using timeline::Timeline;
 
-/// The activity with which both can begin; null where there is none. An activity with which both do begin; else the first that runs in
-/// `activities` where that is asked for, the first of `activities` where not.
-const TimelineActivity* first_common(const TimelineActivities& activities, const TimelineActivities& other, bool in_time) {
+/// The activity with which both can begin; null where there is none. An activity with which both do begin; else the
+/// first that runs in `activities` where that is asked for, the first of `activities` where not.
+const TimelineActivity* first_common(const TimelineActivities& activities, const TimelineActivities& other,
+                                     bool in_time) {
   const TimelineActivity* first = nullptr;
   for (const TimelineActivity& activity : activities.activities) {
     if (!activity.begin) continue;
@@ -48,7 +49,8 @@ Alignment align(const Timeline& a, const Timeline& b, const std::array<TimelineA
     alignment.turned[side] = begin[side];
     begin[side] = Ticks();
   }
-  for (std::size_t side = 0; side < 2; ++side) alignment.delayed[side] = std::max(Ticks(), begin[1 - side] - begin[side]);
+  for (std::size_t side = 0; side < 2; ++side)
+    alignment.delayed[side] = std::max(Ticks(), begin[1 - side] - begin[side]);
   return alignment;
 }
 
@@ -60,9 +62,10 @@ std::string alignment_note(const Alignment& alignment, const Timeline& a, const 
   for (std::size_t side = 0; side < 2; ++side) {
     const char letter = side == 0 ? 'A' : 'B';
     if (alignment.turned[side] > Ticks())
-      note += fmt::format(" {} is turned by {}: its iterations repeat, and what came before {} stands at its end.", letter,
-                          brief_time(alignment.turned[side], unit), alignment.activity);
-    if (alignment.delayed[side] > Ticks()) note += fmt::format(" {} is moved by {}.", letter, signed_time(alignment.delayed[side], unit));
+      note += fmt::format(" {} is turned by {}: its iterations repeat, and what came before {} stands at its end.",
+                          letter, brief_time(alignment.turned[side], unit), alignment.activity);
+    if (alignment.delayed[side] > Ticks())
+      note += fmt::format(" {} is moved by {}.", letter, signed_time(alignment.delayed[side], unit));
   }
   return note.empty() ? "" : fmt::format(" In both {} begins at the same time.{}", alignment.activity, note);
 }

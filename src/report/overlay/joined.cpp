@@ -57,7 +57,8 @@ class Joiner {
     Merged<std::string, std::string> categories(joined_.categories);
     const auto text = [](const std::string& of) { return of; };
     for (std::size_t side = 0; side < 2; ++side) {
-      track_[side] = tracks.add(timelines_[side]->tracks, [](const Track& track) { return std::pair(track.kind, track.name); });
+      track_[side] =
+          tracks.add(timelines_[side]->tracks, [](const Track& track) { return std::pair(track.kind, track.name); });
       name_[side] = names.add(timelines_[side]->names, text);
       category_[side] = categories.add(timelines_[side]->categories, text);
       first_[side] = first_bars(*timelines_[side]);
@@ -121,7 +122,8 @@ class Joiner {
 
 }  // namespace
 
-JoinedTimelines join_timelines(const Timeline& a, const Timeline& b, const std::vector<LanePair>& lanes, const std::vector<BarPair>& bars) {
+JoinedTimelines join_timelines(const Timeline& a, const Timeline& b, const std::vector<LanePair>& lanes,
+                               const std::vector<BarPair>& bars) {
   Joiner joiner(a, b);
   for (std::size_t lane = 0; lane < a.lanes.size(); ++lane) {
     joiner.add_lane(0, lane, a.lanes[lane].joined);

@@ -67,7 +67,9 @@ void divide_both(Timeline& a, Timeline& b) {
   a = std::move(divided);
 }
 
-std::array<TimelineActivities, 2> activities_of_both(const Timeline& a, const Timeline& b) { return {activities_of(a), activities_of(b)}; }
+std::array<TimelineActivities, 2> activities_of_both(const Timeline& a, const Timeline& b) {
+  return {activities_of(a), activities_of(b)};
+}
 
 std::vector<Figure> figures_of(const Overlay& overlay) {
   const Timeline& a = overlay.a.timeline;
@@ -83,8 +85,8 @@ std::vector<Figure> figures_of(const Overlay& overlay) {
 }
 
 std::string note_of(const Overlay& overlay, bool mixed, const std::string& alignment) {
-  std::string note = fmt::format("Of two rows that stand close together the upper one is A, {}, the lower one B, {}.{}", overlay.a.name,
-                                 overlay.b.name, alignment);
+  std::string note = fmt::format("Of two rows that stand close together the upper one is A, {}, the lower one B, {}.{}",
+                                 overlay.a.name, overlay.b.name, alignment);
   if (mixed) note += " A tick is shown as a microsecond.";
   const auto is_other = [&](const LanePair& pair) {
     return overlay.a.timeline.lanes[pair.a].name != overlay.b.timeline.lanes[pair.b].name;
@@ -103,7 +105,8 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   const Alignment alignment = align(a.timeline, b.timeline, activities_of_both(a.timeline, b.timeline));
   if (alignment.turned[0] > Ticks()) a.timeline = turned(a.timeline, alignment.turned[0]);
   if (alignment.turned[1] > Ticks()) b.timeline = turned(b.timeline, alignment.turned[1]);
-  Overlay overlay{a, b, activities_of_both(a.timeline, b.timeline), alignment.delayed, pair_lanes(a.timeline, b.timeline), {}};
+  Overlay overlay{
+      a, b, activities_of_both(a.timeline, b.timeline), alignment.delayed, pair_lanes(a.timeline, b.timeline), {}};
   overlay.bars = pair_bars(a.timeline, b.timeline, overlay.activities, overlay.lanes);
   a.timeline = delayed(std::move(a.timeline), alignment.delayed[0]);
   b.timeline = delayed(std::move(b.timeline), alignment.delayed[1]);
@@ -115,7 +118,8 @@ Page overlay_page(NamedTimeline a, NamedTimeline b, std::string title) {
   const std::string note = note_of(overlay, mixed, alignment_note(alignment, a.timeline, b.timeline));
   page.sections.emplace_back(Chart{"Timelines", note, std::move(joined.timeline)});
   page.sections.emplace_back(bar_differences(overlay, joined.number_of_a));
-  if (Table activities = activity_differences(overlay); !activities.rows.empty()) page.sections.emplace_back(std::move(activities));
+  if (Table activities = activity_differences(overlay); !activities.rows.empty())
+    page.sections.emplace_back(std::move(activities));
   page.sections.emplace_back(lane_differences(overlay));
   return page;
 }

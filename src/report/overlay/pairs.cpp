@@ -24,8 +24,9 @@ struct WholeBar {
 };
 
 /// The two parts of a bar that the end of the stretch cuts; nothing where the lane has none.
-std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline, const TimelineActivities& activities,
-                                                           std::size_t first, std::size_t end) {
+std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timeline,
+                                                           const TimelineActivities& activities, std::size_t first,
+                                                           std::size_t end) {
   if (!activities.stretch || first == end || timeline.bars[first].begin > Ticks()) return std::nullopt;
   for (std::size_t bar = end; bar > first + 1; --bar) {
     if (timeline.bars[bar - 1].end > *activities.stretch) continue;
@@ -36,8 +37,8 @@ std::optional<std::pair<std::size_t, std::size_t>> cut_bar(const Timeline& timel
 }
 
 /// The work of a lane by title, in order.
-std::map<std::string, std::vector<WholeBar>> work_of(const Timeline& timeline, const TimelineActivities& activities, std::size_t first,
-                                                     std::size_t end) {
+std::map<std::string, std::vector<WholeBar>> work_of(const Timeline& timeline, const TimelineActivities& activities,
+                                                     std::size_t first, std::size_t end) {
   std::map<std::string, std::vector<WholeBar>> work;
   const auto cut = cut_bar(timeline, activities, first, end);
   for (std::size_t bar = first; bar < end; ++bar) {
@@ -68,7 +69,8 @@ std::vector<LanePair> pair_lanes(const Timeline& a, const Timeline& b) {
   return pairs;
 }
 
-std::vector<BarPair> pair_bars(const Timeline& a, const Timeline& b, const std::array<TimelineActivities, 2>& activities,
+std::vector<BarPair> pair_bars(const Timeline& a, const Timeline& b,
+                               const std::array<TimelineActivities, 2>& activities,
                                const std::vector<LanePair>& lanes) {
   const std::vector<std::size_t> first_a = first_bars(a);
   const std::vector<std::size_t> first_b = first_bars(b);

@@ -41,7 +41,8 @@ Timeline made_of(const Timeline& timeline, const std::vector<PieceLane>& lanes) 
     }
   }
   for (Bar& bar : made.bars) bar.awaits = bar.awaits < 0 ? -1 : number[static_cast<std::size_t>(bar.awaits)];
-  for (Arrow& arrow : made.arrows) arrow = {number[static_cast<std::size_t>(arrow.from)], number[static_cast<std::size_t>(arrow.to)]};
+  for (Arrow& arrow : made.arrows)
+    arrow = {number[static_cast<std::size_t>(arrow.from)], number[static_cast<std::size_t>(arrow.to)]};
   return made;
 }
 

@@ -25,8 +25,8 @@ struct PieceLane {
 /// Whether the bar is idle time.
 bool is_idle_bar(const timeline::Timeline& timeline, std::size_t bar);
 
-/// `timeline` with these lanes, without counters. Of the launches of its bar a piece has as much as it is long, two bars that are one the
-/// larger of both. What leads to a bar leads to its first piece.
+/// `timeline` with these lanes, without counters. Of the launches of its bar a piece has as much as it is long, two
+/// bars that are one the larger of both. What leads to a bar leads to its first piece.
 timeline::Timeline made_of(const timeline::Timeline& timeline, const std::vector<PieceLane>& lanes);
 
 }  // namespace dovetail::report

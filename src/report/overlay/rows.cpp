@@ -36,7 +36,8 @@ std::vector<Part> parts_of(const Timeline& timeline, const Timeline& other) {
     for (auto& [number, together] : of_lane) parts.push_back({lane, std::move(together)});
   }
   if (std::none_of(parts.begin(), parts.end(), [](const Part& part) { return part.devices.empty(); }))
-    std::stable_sort(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.devices.front() < b.devices.front(); });
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const Part& a, const Part& b) { return a.devices.front() < b.devices.front(); });
   return parts;
 }
 

@@ -43,26 +43,31 @@ LaneUse use_of(const Timeline& timeline, std::size_t lane, const std::vector<std
 
 bool has_named_activities(const Timeline& timeline, const TimelineActivities& activities) {
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar)
-    if (activities.of[bar] >= 0 &&
-        activities.activities[static_cast<std::size_t>(activities.of[bar])].name != title_of(timeline, timeline.bars[bar]))
+    if (activities.of[bar] >= 0 && activities.activities[static_cast<std::size_t>(activities.of[bar])].name !=
+                                       title_of(timeline, timeline.bars[bar]))
       return true;
   return false;
 }
 
 std::vector<std::string> activity_row(const Overlay& overlay, const std::string& name) {
   const TimeUnit unit = overlay.a.timeline.time_unit;
-  const TimelineActivity* activities[2] = {find_activity(overlay.activities[0], name), find_activity(overlay.activities[1], name)};
+  const TimelineActivity* activities[2] = {find_activity(overlay.activities[0], name),
+                                           find_activity(overlay.activities[1], name)};
   std::vector<std::string> begins;
   std::vector<std::string> takes;
   for (std::size_t side = 0; side < 2; ++side) {
     const TimelineActivity* activity = activities[side];
-    begins.push_back(!activity ? "" : activity->begin ? brief_time(*activity->begin + overlay.delayed[side], unit) : "never pauses");
+    begins.push_back(!activity         ? ""
+                     : activity->begin ? brief_time(*activity->begin + overlay.delayed[side], unit)
+                                       : "never pauses");
     takes.push_back(activity ? brief_time(activity->length, unit) : "");
   }
   const bool both = activities[0] && activities[1];
   const bool both_begin = both && activities[0]->begin && activities[1]->begin;
-  begins.push_back(both_begin ? signed_time(*activities[1]->begin + overlay.delayed[1] - *activities[0]->begin - overlay.delayed[0], unit)
-                              : std::string());
+  begins.push_back(
+      both_begin
+          ? signed_time(*activities[1]->begin + overlay.delayed[1] - *activities[0]->begin - overlay.delayed[0], unit)
+          : std::string());
   takes.push_back(both ? change_text(activities[0]->length, activities[1]->length, unit) : "");
   std::vector<std::string> row{name};
   row.insert(row.end(), begins.begin(), begins.end());
@@ -73,7 +78,8 @@ std::vector<std::string> activity_row(const Overlay& overlay, const std::string&
 std::string bars_note(std::size_t pairs, std::size_t differ) {
   if (pairs == 0) return "No bar is in both: none has the same name on the same row.";
   if (differ == 0) return "No bar that is in both differs.";
-  return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ) : std::string("The largest first")) +
+  return (differ > max_listed ? fmt::format("The {} largest of {}", max_listed, differ)
+                              : std::string("The largest first")) +
          "; a row leads to its bar.";
 }
 
@@ -84,12 +90,15 @@ namespace {
 /// When the bar of A or of B begins, counted from the beginning of its activity.
 Ticks begin_on(const Overlay& overlay, std::size_t side, std::size_t bar) {
   const Timeline& timeline = side == 0 ? overlay.a.timeline : overlay.b.timeline;
-  return begin_of(overlay.activities[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) + overlay.delayed[side];
+  return begin_of(overlay.activities[side], bar, timeline.bars[bar].begin - overlay.delayed[side]) +
+         overlay.delayed[side];
 }
 
 }  // namespace
 
-Ticks begin_change(const Overlay& overlay, const BarPair& pair) { return begin_on(overlay, 1, pair.b) - begin_on(overlay, 0, pair.a); }
+Ticks begin_change(const Overlay& overlay, const BarPair& pair) {
+  return begin_on(overlay, 1, pair.b) - begin_on(overlay, 0, pair.a);
+}
 
 Ticks distance(const Overlay& overlay, const BarPair& pair) {
   const auto absolute = [](Ticks time) { return Ticks(std::abs(time.count())); };
@@ -100,17 +109,22 @@ Ticks distance(const Overlay& overlay, const BarPair& pair) {
 Table activity_differences(const Overlay& overlay) {
   Table table;
   table.title = "Differences by step";
-  table.note = fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.", overlay.a.name,
-                           overlay.b.name);
+  table.note =
+      fmt::format("A is {}, B is {}. A step takes from the first of its bars on any row to the end of the last.",
+                  overlay.a.name, overlay.b.name);
   table.columns = {{"step", Align::left}, {"begins A"}, {"begins B"}, {"change"}, {"takes A"}, {"takes B"}, {"change"}};
   const std::vector<TimelineActivity>& of_a = overlay.activities[0].activities;
-  const auto is_common = [&](const TimelineActivity& activity) { return find_activity(overlay.activities[1], activity.name) != nullptr; };
+  const auto is_common = [&](const TimelineActivity& activity) {
+    return find_activity(overlay.activities[1], activity.name) != nullptr;
+  };
   if (std::none_of(of_a.begin(), of_a.end(), is_common)) return table;
-  if (!has_named_activities(overlay.a.timeline, overlay.activities[0]) && !has_named_activities(overlay.b.timeline, overlay.activities[1]))
+  if (!has_named_activities(overlay.a.timeline, overlay.activities[0]) &&
+      !has_named_activities(overlay.b.timeline, overlay.activities[1]))
     return table;
   for (const TimelineActivity& activity : of_a) table.rows.push_back(activity_row(overlay, activity.name));
   for (const TimelineActivity& activity : overlay.activities[1].activities)
-    if (!find_activity(overlay.activities[0], activity.name)) table.rows.push_back(activity_row(overlay, activity.name));
+    if (!find_activity(overlay.activities[0], activity.name))
+      table.rows.push_back(activity_row(overlay, activity.name));
   table.rows.resize(std::min(table.rows.size(), max_listed));
   return table;
 }
@@ -125,17 +139,19 @@ Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& n
   Table table;
   table.title = "Differences by bar";
   table.note = bars_note(overlay.bars.size(), pairs.size());
-  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"}, {"start B"}, {"change"}, {"lasts A"}, {"lasts B"}, {"change"}};
+  table.columns = {{"bar", Align::left}, {"lane", Align::left}, {"start A"}, {"start B"},
+                   {"change"},           {"lasts A"},           {"lasts B"}, {"change"}};
   pairs.resize(std::min(pairs.size(), max_listed));
   const std::vector<std::size_t> first = first_bars(a);
   for (const BarPair& pair : pairs) {
     const Bar& one = a.bars[pair.a];
     const Bar& other = b.bars[pair.b];
     const std::size_t lane = timeline::lane_of(first, pair.a);
-    table.rows.push_back({title_of(a, a.bars[pair.a]), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
-                          brief_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
-                          brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
-                          signed_time(length_of(other) - length_of(one), a.time_unit)});
+    table.rows.push_back(
+        {title_of(a, a.bars[pair.a]), a.lanes[lane].name, brief_time(begin_on(overlay, 0, pair.a), a.time_unit),
+         brief_time(begin_on(overlay, 1, pair.b), a.time_unit), signed_time(begin_change(overlay, pair), a.time_unit),
+         brief_time(length_of(one), a.time_unit), brief_time(length_of(other), a.time_unit),
+         signed_time(length_of(other) - length_of(one), a.time_unit)});
     table.bars.push_back(number_of_a[pair.a]);
   }
   return table;
@@ -147,9 +163,11 @@ Table lane_differences(const Overlay& overlay) {
   const TimeUnit unit = a.time_unit;
   Table table;
   table.title = "Differences by lane";
-  table.note = overlay.lanes.empty() ? "No row is in both: none of A has the name of one of B."
-                                     : fmt::format("A is {}, B is {}. Busy is the time of work with its launches, without other idle time.",
-                                                   overlay.a.name, overlay.b.name);
+  table.note =
+      overlay.lanes.empty()
+          ? "No row is in both: none of A has the name of one of B."
+          : fmt::format("A is {}, B is {}. Busy is the time of work with its launches, without other idle time.",
+                        overlay.a.name, overlay.b.name);
   table.columns = {{"lane", Align::left}, {"busy A"}, {"busy B"},  {"change"},    {"last end A"},
                    {"last end B"},        {"change"}, {"in both"}, {"only in A"}, {"only in B"}};
   const std::vector<std::size_t> first_a = first_bars(a);
@@ -160,9 +178,9 @@ Table lane_differences(const Overlay& overlay) {
     const auto is_here = [&](const BarPair& pair) { return pair.a >= first_a[lane.a] && pair.a < first_a[lane.a + 1]; };
     const auto both = static_cast<std::size_t>(std::count_if(overlay.bars.begin(), overlay.bars.end(), is_here));
     table.rows.push_back({a.lanes[lane.a].name, brief_time(use_a.busy, unit), brief_time(use_b.busy, unit),
-                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit), brief_time(use_b.end, unit),
-                          change_text(use_a.end, use_b.end, unit), std::to_string(both), std::to_string(use_a.bars - both),
-                          std::to_string(use_b.bars - both)});
+                          change_text(use_a.busy, use_b.busy, unit), brief_time(use_a.end, unit),
+                          brief_time(use_b.end, unit), change_text(use_a.end, use_b.end, unit), std::to_string(both),
+                          std::to_string(use_a.bars - both), std::to_string(use_b.bars - both)});
   }
   return table;
 }

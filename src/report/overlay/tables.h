@@ -28,11 +28,12 @@ base::Ticks begin_change(const Overlay& overlay, const BarPair& pair);
 /// How far apart the two bars are: the larger of the changes of start and of length.
 base::Ticks distance(const Overlay& overlay, const BarPair& pair);
 
-/// When each activity begins and how long it takes, in both. No rows where no activity is in both, or titles of bars do not say of which
-/// activity they are.
+/// When each activity begins and how long it takes, in both. No rows where no activity is in both, or titles of bars do
+/// not say of which activity they are.
 Table activity_differences(const Overlay& overlay);
 
-/// The bars that are in both and differ, the largest difference first. `number_of_a`: [bar of a] its number in the chart.
+/// The bars that are in both and differ, the largest difference first. `number_of_a`: [bar of a] its number in the
+/// chart.
 Table bar_differences(const Overlay& overlay, const std::vector<std::int32_t>& number_of_a);
 
 /// Work, last ends and numbers of bars of rows that are in both.

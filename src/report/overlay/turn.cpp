@@ -20,7 +20,8 @@ using timeline::Timeline;
 using Steps = std::vector<std::pair<Ticks, base::Memory>>;
 
 /// The pieces of the bars from `first` to before `last`, in their new order.
-std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin, Ticks stretch) {
+std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, std::size_t last, Ticks begin,
+                                 Ticks stretch) {
   std::vector<Piece> pieces;
   std::vector<Piece> before;
   std::vector<Piece> following;
@@ -30,8 +31,10 @@ std::vector<Piece> turned_pieces(const Timeline& timeline, std::size_t first, st
       following.push_back({number, bar.begin, bar.end});
       continue;
     }
-    if (bar.begin < begin) before.push_back({number, bar.begin + stretch - begin, std::min(bar.end, begin) + stretch - begin});
-    if (bar.begin >= begin || bar.end > begin) pieces.push_back({number, std::max(bar.begin, begin) - begin, bar.end - begin});
+    if (bar.begin < begin)
+      before.push_back({number, bar.begin + stretch - begin, std::min(bar.end, begin) + stretch - begin});
+    if (bar.begin >= begin || bar.end > begin)
+      pieces.push_back({number, std::max(bar.begin, begin) - begin, bar.end - begin});
   }
   const bool meet = !pieces.empty() && !before.empty() && pieces.back().end == before.front().begin;
   if (meet && begin > Ticks() && is_same_work(timeline, pieces.back().bar, before.front().bar)) {
@@ -72,8 +75,8 @@ Ticks stretch_end(const Timeline& timeline) {
     if (first[lane] == first[lane + 1] || timeline::is_host_link_lane(timeline.lanes[lane].name)) continue;
     const std::size_t last = first[lane + 1] - 1;
     const Ticks begin = timeline.bars[last].begin;
-    const bool closes =
-        timeline.bars[last].end == timeline.end && title_of(timeline, timeline.bars[last]) == name_of(timeline::BarKind::hand_over);
+    const bool closes = timeline.bars[last].end == timeline.end &&
+                        title_of(timeline, timeline.bars[last]) == name_of(timeline::BarKind::hand_over);
     if (!closes || begin == Ticks() || (end && *end != begin)) return timeline.end;
     end = begin;
   }

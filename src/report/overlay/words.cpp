@@ -22,7 +22,8 @@ std::string signed_time(Ticks change, TimeUnit unit) {
 std::string change_text(Ticks from, Ticks to, TimeUnit unit) {
   std::string change = signed_time(to - from, unit);
   if (from == Ticks() || to == from) return change;
-  return fmt::format("{} ({:+.1f}%)", change, 100 * (static_cast<double>(to.count()) / static_cast<double>(from.count()) - 1));
+  return fmt::format("{} ({:+.1f}%)", change,
+                     100 * (static_cast<double>(to.count()) / static_cast<double>(from.count()) - 1));
 }
 
 }  // namespace dovetail::report

@@ -7,7 +7,8 @@
 
 namespace dovetail::report {
 
-/// "12.3 s" where ticks are ns, in three digits or so: a bar says exactly what it takes. Exactly in other units: "225 ticks".
+/// "12.3 s" where ticks are ns, in three digits or so: a bar says exactly what it takes. Exactly in other units: "225
+/// ticks".
 std::string brief_time(base::Ticks time, base::TimeUnit unit);
 
 /// With its sign: "+12.3 s", "-3 ticks", "0 ticks".

@@ -51,7 +51,8 @@ void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
       row.amounts.push_back(times[lane][categories[part]]);
       breakdown.rows.front().amounts[part] += row.amounts.back();
     }
-    const bool has_any = std::any_of(row.amounts.begin(), row.amounts.end(), [](Ticks amount) { return amount > Ticks(); });
+    const bool has_any =
+        std::any_of(row.amounts.begin(), row.amounts.end(), [](Ticks amount) { return amount > Ticks(); });
     if (has_any) breakdown.rows.push_back(std::move(row));
   }
 }
@@ -59,7 +60,8 @@ void add_rows(Breakdown& breakdown, const Timeline& timeline, IsPart is_part) {
 }  // namespace
 
 std::string time_text(Ticks time, base::TimeUnit unit) {
-  return fmt::format("{} {}", base::format_time(time, unit), unit == base::TimeUnit::tick && time == Ticks(1) ? "tick" : plural_of(unit));
+  return fmt::format("{} {}", base::format_time(time, unit),
+                     unit == base::TimeUnit::tick && time == Ticks(1) ? "tick" : plural_of(unit));
 }
 
 Breakdown time_breakdown(const Timeline& timeline) {
@@ -84,23 +86,27 @@ Table wait_table(const Timeline& timeline) {
   Table table;
   table.title = "The longest waits";
   table.note = "A row leads to its bar in the chart.";
-  table.columns = {{"idle", Align::left}, {timeline.lane_noun, Align::left}, {"from"}, {"lasts"}, {"waits for", Align::left},
-                   {"on", Align::left}};
+  table.columns = {
+      {"idle", Align::left}, {timeline.lane_noun, Align::left}, {"from"}, {"lasts"}, {"waits for", Align::left},
+      {"on", Align::left}};
   std::vector<std::size_t> waits;
   for (std::size_t bar = 0; bar < timeline.bars.size(); ++bar) {
     if (timeline.bars[bar].awaits >= 0) waits.push_back(bar);
   }
   const auto length = [&](std::size_t bar) { return timeline.bars[bar].end - timeline.bars[bar].begin; };
   const std::size_t shown = std::min(max_waits, waits.size());
-  std::partial_sort(waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(shown), waits.end(),
-                    [&](std::size_t a, std::size_t b) { return length(a) != length(b) ? length(a) > length(b) : a < b; });
+  std::partial_sort(
+      waits.begin(), waits.begin() + static_cast<std::ptrdiff_t>(shown), waits.end(),
+      [&](std::size_t a, std::size_t b) { return length(a) != length(b) ? length(a) > length(b) : a < b; });
   waits.resize(shown);
   const std::vector<std::size_t> first = first_bars(timeline);
   const auto lane_name = [&](std::size_t bar) { return timeline.lanes[timeline::lane_of(first, bar)].name; };
   for (const std::size_t bar : waits) {
     const auto awaited = static_cast<std::size_t>(timeline.bars[bar].awaits);
-    table.rows.push_back({title_of(timeline, timeline.bars[bar]), lane_name(bar), time_text(timeline.bars[bar].begin, timeline.time_unit),
-                          time_text(length(bar), timeline.time_unit), title_of(timeline, timeline.bars[awaited]), lane_name(awaited)});
+    table.rows.push_back({title_of(timeline, timeline.bars[bar]), lane_name(bar),
+                          time_text(timeline.bars[bar].begin, timeline.time_unit),
+                          time_text(length(bar), timeline.time_unit), title_of(timeline, timeline.bars[awaited]),
+                          lane_name(awaited)});
     table.bars.push_back(static_cast<std::int32_t>(bar));
   }
   return table;

@@ -10,7 +10,8 @@ namespace dovetail::report {
 /// "225 ticks", "12.5 ms".
 std::string time_text(base::Ticks time, base::TimeUnit unit);
 
-/// The time of all lanes, and of each, by category. A row's amounts are the lane's bars: with work and idle time, all of the timeline.
+/// The time of all lanes, and of each, by category. A row's amounts are the lane's bars: with work and idle time, all
+/// of the timeline.
 Breakdown time_breakdown(const timeline::Timeline& timeline);
 /// Likewise of idle categories only; without rows of lanes that are never idle.
 Breakdown idle_breakdown(const timeline::Timeline& timeline);

@@ -11,7 +11,8 @@ using timeline::Track;
 
 /// Whose a task's bar is. Pipelines stand in the titles of theirs.
 std::int64_t task_of(const Timeline& timeline, const Bar& bar) {
-  return bar.track >= 0 && timeline.tracks[static_cast<std::size_t>(bar.track)].kind == Track::Kind::task ? bar.track : -1;
+  return bar.track >= 0 && timeline.tracks[static_cast<std::size_t>(bar.track)].kind == Track::Kind::task ? bar.track
+                                                                                                          : -1;
 }
 
 std::int64_t category_of(const Timeline& timeline, const Bar& bar) {
@@ -33,7 +34,8 @@ const std::array<Field, 7>& bar_fields() {
       {"sequences", number, [](const Timeline&, const Bar& bar) { return bar.sequences; }},
       {"micro-batch", number, [](const Timeline&, const Bar& bar) { return std::int64_t{bar.microbatch}; }},
       {"stage", number, [](const Timeline&, const Bar& bar) { return std::int64_t{bar.stage}; }},
-      {"waits for launches", time, [](const Timeline&, const Bar& bar) { return bar.launch > base::Ticks() ? bar.launch.count() : -1; }},
+      {"waits for launches", time,
+       [](const Timeline&, const Bar& bar) { return bar.launch > base::Ticks() ? bar.launch.count() : -1; }},
       {"name", text, [](const Timeline&, const Bar& bar) { return std::int64_t{bar.name}; },
        [](const Timeline& timeline) { return timeline.names; }},
       {"category", text, category_of, [](const Timeline& timeline) { return timeline.categories; }},

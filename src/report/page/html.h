@@ -7,8 +7,8 @@
 
 namespace dovetail::report {
 
-/// The page with its script, its style sheet and its data (page_to_json) inside. Its content security policy lets it load nothing.
-/// Names cannot leave their places: '<' in the data is written as an escape of JSON.
+/// The page with its script, its style sheet and its data (page_to_json) inside. Its content security policy lets it
+/// load nothing. Names cannot leave their places: '<' in the data is written as an escape of JSON.
 std::string render_html(const Page& page);
 
 }  // namespace dovetail::report

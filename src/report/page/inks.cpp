@@ -13,8 +13,8 @@ constexpr Color white{255, 255, 255};
 constexpr Color black{0, 0, 0};
 constexpr std::size_t hues = 8;
 
-/// Found with those below by a search for colours that are far apart in CIELAB, from each other and from the first four models', for
-/// every common colour vision; inks_test measures it.
+/// Found with those below by a search for colours that are far apart in CIELAB, from each other and from the first four
+/// models', for every common colour vision; inks_test measures it.
 constexpr std::array<Ink, 7> idle_inks{{
     {{0xCB, 0xCD, 0xBC}, {0x56, 0x5B, 0x5C}},  // grey
     {{0xB6, 0x91, 0x80}, {0x5B, 0x34, 0x30}},  // brown

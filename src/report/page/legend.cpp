@@ -28,8 +28,8 @@ Key key_of(const Bar& bar) {
 
 /// Whether bars of a bar kind have the numbers of their micro-batches on them.
 bool is_numbered(BarKind bar_kind) {
-  return bar_kind == BarKind::optimizer ||
-         std::find(timeline::op_bar_kinds.begin(), timeline::op_bar_kinds.end(), bar_kind) != timeline::op_bar_kinds.end();
+  return bar_kind == BarKind::optimizer || std::find(timeline::op_bar_kinds.begin(), timeline::op_bar_kinds.end(),
+                                                     bar_kind) != timeline::op_bar_kinds.end();
 }
 
 Category idle_category(BarKind cause) {
@@ -73,7 +73,8 @@ Legend legend_of(const Timeline& timeline) {
   for (auto& [key, number] : numbers) {
     const auto& [idle, track, bar_kind] = key;
     number = static_cast<std::int32_t>(legend.categories.size());
-    legend.categories.push_back(idle ? idle_category(bar_kind) : work_category(timeline, bar_kind, static_cast<std::int32_t>(track)));
+    legend.categories.push_back(idle ? idle_category(bar_kind)
+                                     : work_category(timeline, bar_kind, static_cast<std::int32_t>(track)));
   }
   NamedGroups groups(timeline);
   groups.add_categories(legend.categories);

@@ -9,8 +9,8 @@
 
 namespace dovetail::report {
 
-/// What bars show: an entry of a chart's legend. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of that field
-/// (fields.h).
+/// What bars show: an entry of a chart's legend. In `bar_title` and `bar_label`, "{NAME}" stands for the bar's value of
+/// that field (fields.h).
 struct Category {
   std::string name;       ///< "actor forward"
   std::string bar_title;  ///< of one of its bars: "F{micro-batch} actor"
@@ -27,9 +27,10 @@ struct Legend {
   std::vector<std::int32_t> of;  ///< [bar] index into `categories`
 };
 
-/// A category for each bar kind of each track, in the order of tracks, work of no track behind them; then one for each cause of idle time,
-/// whatever is waited for. Bars that only have names are of one category where their names differ in numbers only; those that take most of
-/// the time have one of their own, the rest share one, idle time another. Their colours are not those of others, as long as there are any.
+/// A category for each bar kind of each track, in the order of tracks, work of no track behind them; then one for each
+/// cause of idle time, whatever is waited for. Bars that only have names are of one category where their names differ
+/// in numbers only; those that take most of the time have one of their own, the rest share one, idle time another.
+/// Their colours are not those of others, as long as there are any.
 Legend legend_of(const timeline::Timeline& timeline);
 
 }  // namespace dovetail::report

@@ -36,7 +36,8 @@ std::string without_numbers(std::string_view name) {
 Ink free_ink(const std::vector<Category>& categories, bool idle, std::size_t first) {
   const auto ink_number = [&](std::size_t number) { return idle ? idle_ink(number) : plain_ink(number); };
   const auto is_free = [&](const Ink& ink) {
-    return std::none_of(categories.begin(), categories.end(), [&](const Category& of) { return of.ink.light == ink.light; });
+    return std::none_of(categories.begin(), categories.end(),
+                        [&](const Category& of) { return of.ink.light == ink.light; });
   };
   if (is_free(ink_number(first))) return ink_number(first);
   for (std::size_t number = 0; number < inks; ++number)
@@ -69,7 +70,8 @@ void NamedGroups::add(const Bar& bar) {
 void NamedGroups::add_categories(std::vector<Category>& categories) {
   std::vector<std::size_t> order(groups_.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return groups_[a].time > groups_[b].time; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return groups_[a].time > groups_[b].time; });
   std::size_t work = 0;
   std::size_t idle = 0;
   for (std::size_t i = 0; i < std::min(order.size(), max_named); ++i) {
@@ -84,7 +86,9 @@ void NamedGroups::add_categories(std::vector<Category>& categories) {
   share_rest(categories, {"other idle time", "{name}", "", idle_ink(idle), true});
 }
 
-std::int32_t NamedGroups::category_of(const Bar& bar) const { return groups_[group_of_.at({bar.name, is_idle(bar.bar_kind)})].category; }
+std::int32_t NamedGroups::category_of(const Bar& bar) const {
+  return groups_[group_of_.at({bar.name, is_idle(bar.bar_kind)})].category;
+}
 
 /// Groups without a category, idle as `rest` is, get that one.
 void NamedGroups::share_rest(std::vector<Category>& categories, Category rest) {

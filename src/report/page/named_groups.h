@@ -17,7 +17,8 @@ class NamedGroups {
  public:
   explicit NamedGroups(const timeline::Timeline& timeline);
 
-  /// Adds the categories of the groups with the most time; the others share the last ones. Their colours are none of `categories`.
+  /// Adds the categories of the groups with the most time; the others share the last ones. Their colours are none of
+  /// `categories`.
   void add_categories(std::vector<Category>& categories);
   /// REQUIRES: add_categories was called.
   std::int32_t category_of(const timeline::Bar& bar) const;

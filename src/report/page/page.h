@@ -1,5 +1,5 @@
-// What the HTML report shows: a title, headline figures, and sections in the order in which they are read. Schedules, simulated
-// iterations and traces all become a Page; render_html draws it, without knowing which of them it was.
+// What the HTML report shows: a title, headline figures, and sections in the order in which they are read. Schedules,
+// simulated iterations and traces all become a Page; render_html draws it, without knowing which of them it was.
 #pragma once
 
 #include <cstdint>

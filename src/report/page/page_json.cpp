@@ -91,7 +91,8 @@ std::string fields_json(const timeline::Timeline& timeline) {
     JsonObject object;
     object.add("name", json_string(field.name));
     object.add("kind", json_string(name_of(field.kind)));
-    if (field.texts) object.add("texts", array_of(field.texts(timeline), [](const std::string& text) { return json_string(text); }));
+    if (field.texts)
+      object.add("texts", array_of(field.texts(timeline), [](const std::string& text) { return json_string(text); }));
     object.add("values", array_of(timeline.bars, [&](const timeline::Bar& bar) { return field.value(timeline, bar); }));
     written.push_back(object.text());
   }

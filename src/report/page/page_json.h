@@ -10,8 +10,9 @@ namespace dovetail::report {
 /// The format's name and version.
 inline constexpr const char* page_format = "dovetail/report@1";
 
-/// One JSON object. Bars are columns of whole numbers: the gap to the bar before on the lane, the length, the category, a column a field,
-/// so that a hundred thousand bars take a few megabytes. Times are ticks, or ns where the chart has a unit.
+/// One JSON object. Bars are columns of whole numbers: the gap to the bar before on the lane, the length, the category,
+/// a column a field, so that a hundred thousand bars take a few megabytes. Times are ticks, or ns where the chart has a
+/// unit.
 std::string page_to_json(const Page& page);
 
 }  // namespace dovetail::report

@@ -18,8 +18,8 @@ struct Hue {
   Color dark;
 };
 
-/// Chosen by a search for colours that are far apart in CIELAB as people with normal, protan, deutan and tritan vision see them;
-/// palette_test measures it.
+/// Chosen by a search for colours that are far apart in CIELAB as people with normal, protan, deutan and tritan vision
+/// see them; palette_test measures it.
 constexpr std::array<Hue, 8> hues{{
     {{0x9E, 0xC9, 0xEE}, {0x1F, 0x62, 0xA8}},  // blue
     {{0xFD, 0xCB, 0x8A}, {0xD9, 0x6C, 0x06}},  // orange
@@ -50,14 +50,17 @@ std::array<Color, shades> shades_of(const Hue& hue, int replica_percent) {
   const Color light = mix(hue.light, white, replica_percent * 45 / 100);
   const Color dark = mix(hue.dark, black, replica_percent * 30 / 100);
   std::array<Color, shades> colors;
-  for (std::size_t kind = 0; kind < shades; ++kind) colors[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
+  for (std::size_t kind = 0; kind < shades; ++kind)
+    colors[kind] = shade_of(light, dark, pipeline::op_table[kind].shade);
   return colors;
 }
 
 int nearest_level(const std::array<int, 6>& levels, int value) {
   int nearest = 0;
   for (int i = 1; i < 6; ++i) {
-    if (std::abs(levels[static_cast<std::size_t>(i)] - value) < std::abs(levels[static_cast<std::size_t>(nearest)] - value)) nearest = i;
+    if (std::abs(levels[static_cast<std::size_t>(i)] - value) <
+        std::abs(levels[static_cast<std::size_t>(nearest)] - value))
+      nearest = i;
   }
   return nearest;
 }
@@ -97,7 +100,9 @@ int terminal_color(Color color) {
   return is_grey ? 232 + grey_step : 16 + 36 * red + 6 * green + blue;
 }
 
-bool is_dark(Color background) { return 299 * background.red + 587 * background.green + 114 * background.blue < 140'000; }
+bool is_dark(Color background) {
+  return 299 * background.red + 587 * background.green + 114 * background.blue < 140'000;
+}
 
 std::optional<std::size_t> shade_of(timeline::BarKind bar_kind) {
   using timeline::BarKind;

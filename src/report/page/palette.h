@@ -32,11 +32,13 @@ bool is_dark(Color background);
 /// How many shades a track has: one for each kind of op.
 inline constexpr std::size_t shades = timeline::op_bar_kinds.size();
 
-/// Which of the colours of its track a bar kind has; nothing for idle time, and where it serves the track, as moving weights does.
+/// Which of the colours of its track a bar kind has; nothing for idle time, and where it serves the track, as moving
+/// weights does.
 std::optional<std::size_t> shade_of(timeline::BarKind bar_kind);
 
-/// Colours of each track by shade, which are those of its ops: forward light, backward and input gradient dark, weight gradient between,
-/// step darkest. Replicas of a model are shades of its hue; hues repeat after eight models. A track without a model has those of the first.
+/// Colours of each track by shade, which are those of its ops: forward light, backward and input gradient dark, weight
+/// gradient between, step darkest. Replicas of a model are shades of its hue; hues repeat after eight models. A track
+/// without a model has those of the first.
 std::vector<std::array<Color, shades>> colors_of(const std::vector<timeline::Track>& tracks);
 
 }  // namespace dovetail::report

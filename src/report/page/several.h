@@ -7,7 +7,8 @@
 
 namespace dovetail::report {
 
-/// One page with a table of all figures first, then each page's sections, their titles behind the page's own. REQUIRES: at least one.
+/// One page with a table of all figures first, then each page's sections, their titles behind the page's own. REQUIRES:
+/// at least one.
 Page join_pages(std::vector<Page> pages);
 
 }  // namespace dovetail::report

@@ -80,7 +80,8 @@ Summary summarize(const timeline::Timeline& timeline) {
     const double devices = device_count(timeline.lanes[lane]);
     all += as_double(timeline.end) * devices;
     const timeline::TimeByActivity time = time_by_bar_kind(bars);
-    for (std::size_t bar_kind = 0; bar_kind < time.size(); ++bar_kind) times[bar_kind] += as_double(time[bar_kind]) * devices;
+    for (std::size_t bar_kind = 0; bar_kind < time.size(); ++bar_kind)
+      times[bar_kind] += as_double(time[bar_kind]) * devices;
   }
   for (int bar_kind = 0; bar_kind < timeline::bar_kinds && all > 0; ++bar_kind) {
     const auto index = static_cast<std::size_t>(bar_kind);
@@ -94,7 +95,8 @@ Summary summarize(const timeline::Timeline& timeline) {
 std::string percent(double share) { return fmt::format("{:.1f}%", 100 * share); }
 
 base::TimeUnit shown_unit(const timeline::Timeline& timeline) {
-  const bool is_iteration = timeline.beginning != timeline::Beginning::fixed && timeline.time_unit == base::TimeUnit::ns;
+  const bool is_iteration =
+      timeline.beginning != timeline::Beginning::fixed && timeline.time_unit == base::TimeUnit::ns;
   return is_iteration ? base::TimeUnit::s : timeline.time_unit;
 }
 
@@ -110,8 +112,8 @@ std::int64_t round_step(double least) {
   return step;
 }
 
-std::vector<std::int32_t> dominant_bars(std::span<const Bar> bars, std::size_t first, std::size_t last, double from, double to,
-                                        std::size_t columns) {
+std::vector<std::int32_t> dominant_bars(std::span<const Bar> bars, std::size_t first, std::size_t last, double from,
+                                        double to, std::size_t columns) {
   std::vector<std::int32_t> shown(columns, -1);
   std::vector<Look> looks;
   std::size_t bar = first;
@@ -125,7 +127,8 @@ std::vector<std::int32_t> dominant_bars(std::span<const Bar> bars, std::size_t f
       if (length > 0) add_look(looks, bars, bar, length);
       if (as_double(bars[bar].end) > end) break;
     }
-    const auto longest = std::max_element(looks.begin(), looks.end(), [](const Look& a, const Look& b) { return a.length < b.length; });
+    const auto longest =
+        std::max_element(looks.begin(), looks.end(), [](const Look& a, const Look& b) { return a.length < b.length; });
     if (longest != looks.end()) shown[column] = static_cast<std::int32_t>(longest->bar);
   }
   return shown;

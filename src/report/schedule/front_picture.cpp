@@ -8,7 +8,8 @@ ParetoPicture picture_of(const answer::FrontAnswer& front) {
   picture.time_unit = front.asked.named.problem.time_unit;
   for (const answer::FrontSchedule& schedule : front.schedules) {
     const pipeline::Evaluation& evaluation = schedule.evaluation();
-    picture.front.push_back({{evaluation.makespan, evaluation.peak_activation}, schedule.shortest() && schedule.lowest()});
+    picture.front.push_back(
+        {{evaluation.makespan, evaluation.peak_activation}, schedule.shortest() && schedule.lowest()});
   }
   for (const answer::ReferenceSchedule& reference : front.references) {
     const std::string name = reference.is_baseline ? "serial " + reference.solver : reference.solver;

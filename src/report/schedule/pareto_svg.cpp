@@ -36,7 +36,9 @@ struct Box {
   double right;
   double bottom;
 
-  bool overlaps(const Box& other) const { return left < other.right && other.left < right && top < other.bottom && other.top < bottom; }
+  bool overlaps(const Box& other) const {
+    return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+  }
 };
 
 class ParetoWriter {
@@ -92,12 +94,13 @@ class ParetoWriter {
   std::string heading() const {
     const TradePoint& fast = picture_.front.front().at;
     const TradePoint& small = picture_.front.back().at;
-    std::string facts = fmt::format("{}: from makespan {} at peak activation {}",
-                                    answer::counted(static_cast<std::int64_t>(picture_.front.size()), "schedule"),
-                                    base::format_time(fast.makespan, picture_.time_unit), base::format_memory(fast.peak));
+    std::string facts =
+        fmt::format("{}: from makespan {} at peak activation {}",
+                    answer::counted(static_cast<std::int64_t>(picture_.front.size()), "schedule"),
+                    base::format_time(fast.makespan, picture_.time_unit), base::format_memory(fast.peak));
     if (picture_.front.size() > 1) {
-      facts += fmt::format(" to makespan {} at peak activation {}", base::format_time(small.makespan, picture_.time_unit),
-                           base::format_memory(small.peak));
+      facts += fmt::format(" to makespan {} at peak activation {}",
+                           base::format_time(small.makespan, picture_.time_unit), base::format_memory(small.peak));
     }
     return text_element(margin, 46, answer::shorten(answer::clean_text(picture_.title), max_title, "\u2026"),
                         {21, "#111827", "start", true, false}) +
@@ -108,7 +111,8 @@ class ParetoWriter {
   template <class Points, class At>
   std::string stairs(const Points& points, At at) const {
     std::string path = fmt::format("M{} {}", number(x_of(at(points.front()).makespan)), number(top_));
-    for (const auto& point : points) path += fmt::format("H{}V{}", number(x_of(at(point).makespan)), number(y_of(at(point).peak)));
+    for (const auto& point : points)
+      path += fmt::format("H{}V{}", number(x_of(at(point).makespan)), number(y_of(at(point).peak)));
     return path + fmt::format("H{}", number(right_));
   }
   std::string front_stairs() const {
@@ -120,11 +124,13 @@ class ParetoWriter {
 
   std::string regions() const {
     return "<defs><pattern id=\"dovetail-impossible\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
-           "patternTransform=\"rotate(45)\"><rect width=\"7\" height=\"7\" fill=\"#f6f7f9\"/><rect width=\"1.2\" height=\"7\" "
+           "patternTransform=\"rotate(45)\"><rect width=\"7\" height=\"7\" fill=\"#f6f7f9\"/><rect width=\"1.2\" "
+           "height=\"7\" "
            "fill=\"#dfe3e8\"/></pattern></defs>\n" +
-           fmt::format("<path d=\"{}V{}H{}V{}Z\" fill=\"url(#dovetail-impossible)\"/>\n", bound_stairs(), number(bottom_), number(left_),
-                       number(top_)) +
-           fmt::format("<path d=\"{}V{}Z\" fill=\"{}\" fill-opacity=\"0.09\"/>\n", front_stairs(), number(top_), front_color);
+           fmt::format("<path d=\"{}V{}H{}V{}Z\" fill=\"url(#dovetail-impossible)\"/>\n", bound_stairs(),
+                       number(bottom_), number(left_), number(top_)) +
+           fmt::format("<path d=\"{}V{}Z\" fill=\"{}\" fill-opacity=\"0.09\"/>\n", front_stairs(), number(top_),
+                       front_color);
   }
 
   std::string grid() const {
@@ -134,21 +140,22 @@ class ParetoWriter {
     for (const std::int64_t tick : y_.ticks)
       path += fmt::format("M{} {}H{}", number(left_ - 5), number(y_.at(static_cast<double>(tick))), number(right_));
     return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path) +
-           fmt::format("<path d=\"M{0} {1}V{2}H{3}\" stroke=\"#9ca3af\" fill=\"none\"/>\n", number(left_), number(top_), number(bottom_),
-                       number(right_));
+           fmt::format("<path d=\"M{0} {1}V{2}H{3}\" stroke=\"#9ca3af\" fill=\"none\"/>\n", number(left_), number(top_),
+                       number(bottom_), number(right_));
   }
 
   std::string staircases() const {
-    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"/>\n", bound_stairs(),
-                       bound_color) +
-           fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\"/>\n", front_stairs(),
-                       front_color);
+    return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\" stroke-dasharray=\"6 4\"/>\n",
+                       bound_stairs(), bound_color) +
+           fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.4\" stroke-linejoin=\"round\"/>\n",
+                       front_stairs(), front_color);
   }
 
   std::string axis_labels() const {
     std::string text;
     for (const std::int64_t tick : x_.ticks) {
-      text += text_element(x_.at(static_cast<double>(tick)), bottom_ + 21, base::format_time(base::Ticks(tick), picture_.time_unit),
+      text += text_element(x_.at(static_cast<double>(tick)), bottom_ + 21,
+                           base::format_time(base::Ticks(tick), picture_.time_unit),
                            {12, "#6b7280", "middle", false, false});
     }
     for (const std::int64_t tick : y_.ticks) {
@@ -168,9 +175,10 @@ class ParetoWriter {
     std::string lines;
     for (const NamedPoint& point : picture_.others) {
       if (!point.emphasized) continue;
-      lines += fmt::format("<path d=\"M{0} {1}H{2}M{3} {4}V{1}\" stroke=\"{5}\" stroke-opacity=\"0.45\" stroke-dasharray=\"2 4\"/>\n",
-                           number(left_), number(y_of(point.at.peak)), number(x_of(point.at.makespan)), number(x_of(point.at.makespan)),
-                           number(bottom_), baseline_color);
+      lines += fmt::format(
+          "<path d=\"M{0} {1}H{2}M{3} {4}V{1}\" stroke=\"{5}\" stroke-opacity=\"0.45\" stroke-dasharray=\"2 4\"/>\n",
+          number(left_), number(y_of(point.at.peak)), number(x_of(point.at.makespan)), number(x_of(point.at.makespan)),
+          number(bottom_), baseline_color);
     }
     return lines;
   }
@@ -192,8 +200,11 @@ class ParetoWriter {
                                                 {x + side, y + 28}};
     for (const auto& [left, baseline] : places) {
       const Box box{left - 1, baseline - label_size, left + width + 1, baseline + 3};
-      const bool inside = box.left > left_ && box.right < page_width - margin / 2 && box.top > top_ - 4 && box.bottom < bottom_;
-      if (!inside || std::any_of(taken_.begin(), taken_.end(), [&box](const Box& other) { return box.overlaps(other); })) continue;
+      const bool inside =
+          box.left > left_ && box.right < page_width - margin / 2 && box.top > top_ - 4 && box.bottom < bottom_;
+      if (!inside ||
+          std::any_of(taken_.begin(), taken_.end(), [&box](const Box& other) { return box.overlaps(other); }))
+        continue;
       taken_.push_back(box);
       return text_element(left, baseline, text, {label_size, color, "start", bold, true});
     }
@@ -213,9 +224,10 @@ class ParetoWriter {
         if (point.emphasized != emphasized) continue;
         const std::string_view color = emphasized ? baseline_color : other_color;
         const std::string name = answer::shorten(answer::clean_text(point.name), max_name, "\u2026");
-        text += fmt::format("<path d=\"M{} {}l{r} {r}l-{r} {r}l-{r} -{r}Z\" fill=\"{}\" stroke=\"#ffffff\"><title>{}</title></path>\n",
-                            number(x_of(point.at.makespan)), number(y_of(point.at.peak) - mark_radius), color,
-                            answer::escape_xml(fmt::format("{}: {}", name, costs(point.at))), fmt::arg("r", number(mark_radius)));
+        text += fmt::format(
+            "<path d=\"M{} {}l{r} {r}l-{r} {r}l-{r} -{r}Z\" fill=\"{}\" stroke=\"#ffffff\"><title>{}</title></path>\n",
+            number(x_of(point.at.makespan)), number(y_of(point.at.peak) - mark_radius), color,
+            answer::escape_xml(fmt::format("{}: {}", name, costs(point.at))), fmt::arg("r", number(mark_radius)));
         text += label(point.at, mark_radius, name, color, emphasized);
       }
     }
@@ -231,16 +243,19 @@ class ParetoWriter {
       const double x = x_of(point.at.makespan);
       const double y = y_of(point.at.peak);
       text += fmt::format(
-          "<g><title>{}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>{}</g>\n",
-          answer::escape_xml(fmt::format("{}: {}{}", i + 1, costs(point.at), point.proven ? ", proven" : "")), number(x), number(y),
-          number(point_radius), fill, front_color, text_element(x, y + 3.4, fmt::format("{}", i + 1), {9.5, ink, "middle", true, false}));
+          "<g><title>{}</title><circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
+          "stroke-width=\"1.8\"/>{}</g>\n",
+          answer::escape_xml(fmt::format("{}: {}{}", i + 1, costs(point.at), point.proven ? ", proven" : "")),
+          number(x), number(y), number(point_radius), fill, front_color,
+          text_element(x, y + 3.4, fmt::format("{}", i + 1), {9.5, ink, "middle", true, false}));
     }
     // The ends say what they cost; the others where there is room.
     for (const std::size_t i : label_order()) {
       const TradePoint& at = picture_.front[i].at;
-      text += label(at, point_radius,
-                    fmt::format("{} \u00B7 {}", base::format_time(at.makespan, picture_.time_unit), base::format_memory(at.peak)),
-                    front_color, true);
+      text += label(
+          at, point_radius,
+          fmt::format("{} \u00B7 {}", base::format_time(at.makespan, picture_.time_unit), base::format_memory(at.peak)),
+          front_color, true);
     }
     return text;
   }
@@ -262,25 +277,31 @@ class ParetoWriter {
       x += 24 + text_width(words, 12.5) + 22;
     };
     const auto circle = [](std::string_view fill) {
-      return fmt::format("<circle cx=\"9\" r=\"6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>", fill, front_color);
+      return fmt::format("<circle cx=\"9\" r=\"6\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.8\"/>", fill,
+                         front_color);
     };
     entry(circle(front_color), "proven: nothing is better");
     entry(circle("#ffffff"), "best found");
-    entry(fmt::format("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"{}\" fill-opacity=\"0.12\"/>", front_color), "dominated");
-    entry("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"url(#dovetail-impossible)\" stroke=\"#dfe3e8\"/>", "impossible, by the bounds");
+    entry(fmt::format("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"{}\" fill-opacity=\"0.12\"/>", front_color),
+          "dominated");
+    entry("<rect y=\"-7\" width=\"18\" height=\"14\" fill=\"url(#dovetail-impossible)\" stroke=\"#dfe3e8\"/>",
+          "impossible, by the bounds");
     entry(fmt::format("<path d=\"M9 -5l5 5l-5 5l-5 -5Z\" fill=\"{}\"/>", other_color), "constructions");
-    if (std::any_of(picture_.others.begin(), picture_.others.end(), [](const NamedPoint& point) { return point.emphasized; }))
+    if (std::any_of(picture_.others.begin(), picture_.others.end(),
+                    [](const NamedPoint& point) { return point.emphasized; }))
       entry(fmt::format("<path d=\"M9 -5l5 5l-5 5l-5 -5Z\" fill=\"{}\"/>", baseline_color), "baseline");
     return text;
   }
 
   std::string page(std::string_view body) const {
     return fmt::format(
-               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+               "font-family=\"{2}\" "
                "role=\"img\">\n<title>{3}</title>\n",
                number(page_width), number(page_height), font_family, answer::escape_xml(picture_.title)) +
-           fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
-                       number(page_width - 1), number(page_height - 1)) +
+           fmt::format(
+               "<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
+               number(page_width - 1), number(page_height - 1)) +
            std::string(body) + "</svg>\n";
   }
 

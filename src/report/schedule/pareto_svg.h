@@ -32,12 +32,14 @@ struct ParetoPicture {
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<FrontPoint> front;   ///< by rising makespan and falling peak, at least one
   std::vector<NamedPoint> others;  ///< constructions
-  std::vector<TradePoint> bound;   ///< a falling staircase; the first is at the bound on the makespan, left of which there is nothing
+  std::vector<TradePoint>
+      bound;  ///< a falling staircase; the first is at the bound on the makespan, left of which there is nothing
 };
 
-/// A self-contained SVG: the front as a staircase with the dominated region shaded, below it the region that the bounds rule out, and
-/// between both what is open. Points of the front are numbered as in tables, full where they are proven. An axis is logarithmic where
-/// what it shows spans more than a factor of four. Texts are escaped. REQUIRES: front and bound are not empty.
+/// A self-contained SVG: the front as a staircase with the dominated region shaded, below it the region that the bounds
+/// rule out, and between both what is open. Points of the front are numbered as in tables, full where they are proven.
+/// An axis is logarithmic where what it shows spans more than a factor of four. Texts are escaped. REQUIRES: front and
+/// bound are not empty.
 std::string render_pareto_svg(const ParetoPicture& picture);
 
 }  // namespace dovetail::report

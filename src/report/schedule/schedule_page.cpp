@@ -29,20 +29,22 @@ void add_capacities(Timeline& timeline, const pipeline::Problem& problem) {
 std::vector<Figure> figures_of(const pipeline::Problem& problem, const Timeline& timeline, const Summary& summary) {
   const auto time = [&](base::Ticks ticks) { return time_text(ticks, timeline.time_unit); };
   const base::Ticks bound = fuse::bounds_of(problem).makespan;
-  const double gap = static_cast<double>((timeline.end - bound).count()) / static_cast<double>(std::max<std::int64_t>(bound.count(), 1));
+  const double gap = static_cast<double>((timeline.end - bound).count()) /
+                     static_cast<double>(std::max<std::int64_t>(bound.count(), 1));
   std::vector<Figure> figures;
-  figures.push_back(
-      {"makespan", time(timeline.end),
-       timeline.end == bound ? "proven to be the shortest" : fmt::format("no schedule beats {}: gap {}", time(bound), percent(gap))});
+  figures.push_back({"makespan", time(timeline.end),
+                     timeline.end == bound ? "proven to be the shortest"
+                                           : fmt::format("no schedule beats {}: gap {}", time(bound), percent(gap))});
   figures.push_back({"idle", percent(summary.idle_share), "of all devices' time"});
   if (summary.has_memory) {
     const std::string device = timeline.lanes[summary.fullest_lane].name;
     figures.push_back({"peak activation", base::format_memory(summary.peaks[summary.fullest_lane]),
                        fmt::format("on {} at {}", device, time(summary.peak_time))});
   }
-  figures.push_back({"ops", fmt::format("{}", summary.work_bars),
-                     fmt::format("{} on {}", answer::counted(static_cast<std::int64_t>(timeline.tracks.size()), "pipeline"),
-                                 answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), "device"))});
+  figures.push_back(
+      {"ops", fmt::format("{}", summary.work_bars),
+       fmt::format("{} on {}", answer::counted(static_cast<std::int64_t>(timeline.tracks.size()), "pipeline"),
+                   answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), "device"))});
   return figures;
 }
 
@@ -58,7 +60,8 @@ Page schedule_page(const pipeline::Schedule& schedule, std::string title) {
   page.sections.push_back(time_breakdown(timeline));
   page.sections.push_back(idle_breakdown(timeline));
   page.sections.push_back(wait_table(timeline));
-  constexpr const char* note = "Each row is a device. Work is as high as the row, idle time lower and coloured by its cause.";
+  constexpr const char* note =
+      "Each row is a device. Work is as high as the row, idle time lower and coloured by its cause.";
   page.sections.insert(page.sections.begin(), Chart{"Timeline", note, std::move(timeline)});
   return page;
 }

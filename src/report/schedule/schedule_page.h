@@ -8,8 +8,8 @@
 
 namespace dovetail::report {
 
-/// Makespan beside its proven bound, idle share, peak of activation beside the capacity, the chart, where the devices' time
-/// goes, what the idle time waits for, and the longest waits. REQUIRES: validate finds nothing in the schedule.
+/// Makespan beside its proven bound, idle share, peak of activation beside the capacity, the chart, where the devices'
+/// time goes, what the idle time waits for, and the longest waits. REQUIRES: validate finds nothing in the schedule.
 Page schedule_page(const pipeline::Schedule& schedule, std::string title);
 
 }  // namespace dovetail::report

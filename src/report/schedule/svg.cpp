@@ -28,10 +28,12 @@ std::string title_lines(const Picture& picture) {
   if (summary.has_memory) {
     const timeline::Counter& fullest = *drawn_counters(timeline)[summary.fullest_lane];
     facts += fmt::format("  \u00B7  peak {} {} on {}", is_schedule ? "activation" : fullest.name,
-                         value_words(fullest, summary.peaks[summary.fullest_lane]), timeline.lanes[summary.fullest_lane].name);
+                         value_words(fullest, summary.peaks[summary.fullest_lane]),
+                         timeline.lanes[summary.fullest_lane].name);
   }
-  facts += fmt::format("  \u00B7  {} on {}", answer::counted(summary.work_bars, is_schedule ? "op" : "bar"),
-                       answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), answer::clean_text(timeline.lane_noun)));
+  facts += fmt::format(
+      "  \u00B7  {} on {}", answer::counted(summary.work_bars, is_schedule ? "op" : "bar"),
+      answer::counted(static_cast<std::int64_t>(timeline.lanes.size()), answer::clean_text(timeline.lane_noun)));
   return text_element(margin, 46, answer::shorten(answer::clean_text(timeline.title), max_title, "\u2026"),
                       {21, "#111827", "start", true, false}) +
          text_element(margin, 71, facts, {13.5, "#6b7280", "start", false, false});
@@ -39,18 +41,21 @@ std::string title_lines(const Picture& picture) {
 
 double name_width(const timeline::Timeline& timeline) {
   double widest = 40;
-  for (const timeline::Lane& lane : timeline.lanes) widest = std::max(widest, text_width(answer::clean_text(lane.name), 12));
+  for (const timeline::Lane& lane : timeline.lanes)
+    widest = std::max(widest, text_width(answer::clean_text(lane.name), 12));
   return std::min(widest, 150.0);
 }
 
 std::string page(const Picture& picture, std::string_view body, double height) {
   return fmt::format(
-             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" font-family=\"{2}\" "
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
+             "font-family=\"{2}\" "
              "role=\"img\">\n<title>{3}</title>\n",
              number(page_width), number(height), font_family, answer::escape_xml(picture.timeline.title)) +
          svg_patterns(picture) +
-         fmt::format("<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
-                     number(page_width - 1), number(height - 1)) +
+         fmt::format(
+             "<rect x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"12\" fill=\"#ffffff\" stroke=\"#e5e7eb\"/>\n",
+             number(page_width - 1), number(height - 1)) +
          std::string(body) + "</svg>\n";
 }
 

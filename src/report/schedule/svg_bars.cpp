@@ -59,7 +59,8 @@ class LanePieces {
     const double width = frame_.x_of(end) - from;
     if (width <= 0) return;
     const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor(width + 0.5)));
-    const auto shown = dominant_bars(bars_, first, last, static_cast<double>(begin.count()), static_cast<double>(end.count()), columns);
+    const auto shown = dominant_bars(bars_, first, last, static_cast<double>(begin.count()),
+                                     static_cast<double>(end.count()), columns);
     const double column_width = width / static_cast<double>(columns);
     bool extends = false;  // whether the last piece ends where this column begins
     for (std::size_t i = 0; i < columns; ++i) {
@@ -95,7 +96,8 @@ Piece with_gap(Piece piece) {
 std::string describe_on_hover(const timeline::Timeline& timeline, const Bar& bar) {
   const base::TimeUnit unit = shown_unit(timeline);
   std::string text = bar.stage >= 0 ? describe(timeline, bar) : full_title(timeline, bar);
-  text += fmt::format(": {} to {} {}", base::format_time(bar.begin, unit), base::format_time(bar.end, unit), plural_of(unit));
+  text += fmt::format(": {} to {} {}", base::format_time(bar.begin, unit), base::format_time(bar.end, unit),
+                      plural_of(unit));
   if (bar.awaits >= 0) {
     const auto awaited = static_cast<std::size_t>(bar.awaits);
     const std::size_t lane = timeline::lane_of(first_bars(timeline), awaited);
@@ -140,7 +142,8 @@ class BarsWriter {
     for (std::size_t lane = 0; lane < picture_.timeline.lanes.size(); ++lane) add_lane(lane);
     std::string svg;
     for (const auto& [fill, lines] : lines_) {
-      svg += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" fill=\"none\"/>\n", lines.path(), fill, number(height_));
+      svg += fmt::format("<path d=\"{}\" stroke=\"{}\" stroke-width=\"{}\" fill=\"none\"/>\n", lines.path(), fill,
+                         number(height_));
     }
     svg += rectangles_;
     svg += label_group(dark_labels_, "#1f2937") + label_group(light_labels_, "#ffffff");
@@ -148,7 +151,9 @@ class BarsWriter {
   }
 
  private:
-  double top_of(std::size_t lane) const { return frame_.top + pitch_ * static_cast<double>(lane) + (pitch_ - height_) / 2; }
+  double top_of(std::size_t lane) const {
+    return frame_.top + pitch_ * static_cast<double>(lane) + (pitch_ - height_) / 2;
+  }
 
   void add_lane(std::size_t lane) {
     for (const Piece& whole : LanePieces(bars_of(picture_.timeline, lane), frame_).take()) {
@@ -166,27 +171,30 @@ class BarsWriter {
   void add_rectangle(const Piece& piece, std::string_view fill, double top) {
     const double width = piece.to - piece.from;
     const bool rounded = width > 8 && height_ > 8 && !is_idle(piece.bar->bar_kind);
-    rectangles_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
-                               number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
-                               fill, answer::escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
+    rectangles_ += fmt::format(
+        "<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"{} fill=\"{}\"><title>{}</title></rect>\n",
+        number(piece.from), number(top), number(std::max(width, 0.1)), number(height_), rounded ? " rx=\"2\"" : "",
+        fill, answer::escape_xml(describe_on_hover(picture_.timeline, *piece.bar)));
   }
 
   void add_label(const Piece& piece, double top) {
     const double room = piece.to - piece.from - 2;
     const double size = std::min(
-        label_size_, room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
+        label_size_,
+        room / (0.58 * static_cast<double>(picture_.summary.label_digits[static_cast<std::size_t>(piece.bar->track)])));
     if (size < min_label) return;
     const Color background = work_color(picture_, piece.bar->bar_kind, piece.bar->track);
     std::string& labels = is_dark(background) ? light_labels_ : dark_labels_;
-    labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2), number(top + height_ / 2 + 0.36 * size));
+    labels += fmt::format("<text x=\"{}\" y=\"{}\"", number((piece.from + piece.to) / 2),
+                          number(top + height_ / 2 + 0.36 * size));
     if (size < label_size_) labels += fmt::format(" font-size=\"{}\"", number(size));
     labels += fmt::format(">{}</text>\n", piece.bar->microbatch);
   }
 
   std::string label_group(const std::string& labels, std::string_view color) const {
     if (labels.empty()) return "";
-    return fmt::format("<g font-size=\"{}\" fill=\"{}\" text-anchor=\"middle\" pointer-events=\"none\">\n{}</g>\n", number(label_size_),
-                       color, labels);
+    return fmt::format("<g font-size=\"{}\" fill=\"{}\" text-anchor=\"middle\" pointer-events=\"none\">\n{}</g>\n",
+                       number(label_size_), color, labels);
   }
 
   /// As many as there is room for.
@@ -200,16 +208,20 @@ class BarsWriter {
       const std::string whole = answer::clean_text(picture_.timeline.lanes[lane].name);
       const bool fits = text_width(whole, size) <= frame_.left - 41;  // which was rounded down
       const std::string name = fits ? whole : answer::shorten(whole, room, "\u2026");
-      names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name, {size, "#374151", "end", false, false});
+      names += text_element(frame_.left - 10, top_of(lane) + height_ / 2 + 0.35 * size, name,
+                            {size, "#374151", "end", false, false});
     }
     return names;
   }
 
   std::string end_line() const {
     const timeline::Timeline& timeline = picture_.timeline;
-    return fmt::format("<path d=\"M{0} {1}V{2}\" stroke=\"#111827\" stroke-width=\"1.5\" stroke-dasharray=\"4 3\" fill=\"none\"/>\n",
-                       number(frame_.right), number(frame_.top - 6), number(frame_.bottom + 5)) +
-           text_element(frame_.right, frame_.top - 11, fmt::format("{} {}", end_word(timeline), time_words(timeline, timeline.end)),
+    return fmt::format(
+               "<path d=\"M{0} {1}V{2}\" stroke=\"#111827\" stroke-width=\"1.5\" stroke-dasharray=\"4 3\" "
+               "fill=\"none\"/>\n",
+               number(frame_.right), number(frame_.top - 6), number(frame_.bottom + 5)) +
+           text_element(frame_.right, frame_.top - 11,
+                        fmt::format("{} {}", end_word(timeline), time_words(timeline, timeline.end)),
                         {12, "#111827", "end", true, false});
   }
 

@@ -42,7 +42,8 @@ class LegendWriter {
     for (int cause = 0; cause < timeline::bar_kinds; ++cause) {
       const auto bar_kind = static_cast<BarKind>(cause);
       if (!is_idle(bar_kind) || picture_.summary.share[index_of(bar_kind)] <= 0) continue;
-      add_swatch(bar_kind, -1, fmt::format("{} {}", name_of(bar_kind), percent(picture_.summary.share[index_of(bar_kind)])));
+      add_swatch(bar_kind, -1,
+                 fmt::format("{} {}", name_of(bar_kind), percent(picture_.summary.share[index_of(bar_kind)])));
     }
   }
 
@@ -54,7 +55,8 @@ class LegendWriter {
   std::vector<BarKind> drawn_work(std::size_t track) const {
     std::vector<BarKind> drawn;
     for (int bar_kind = 0; bar_kind < timeline::bar_kinds; ++bar_kind)
-      if (picture_.summary.drawn[track][static_cast<std::size_t>(bar_kind)]) drawn.push_back(static_cast<BarKind>(bar_kind));
+      if (picture_.summary.drawn[track][static_cast<std::size_t>(bar_kind)])
+        drawn.push_back(static_cast<BarKind>(bar_kind));
     return drawn;
   }
 
@@ -86,8 +88,8 @@ class LegendWriter {
   void add_swatch(BarKind bar_kind, std::int32_t track, std::string_view text) {
     if (x_ + swatch_width(text) > right_) new_row();
     const std::string border = is_idle(bar_kind) ? " stroke=\"#d1d5db\"" : "";
-    svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n", number(x_), number(y_),
-                        number(swatch), number(swatch), fill_of(picture_, bar_kind, track), border);
+    svg_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"2.5\" fill=\"{}\"{}/>\n", number(x_),
+                        number(y_), number(swatch), number(swatch), fill_of(picture_, bar_kind, track), border);
     svg_ += text_element(x_ + swatch + 6, y_ + 11.5, text, {text_size, "#4b5563", "start", false, false});
     x_ += swatch_width(text);
   }

@@ -48,9 +48,11 @@ class MemoryWriter {
 
   std::string heading() const {
     std::string name = front().name;
-    if (!name.empty() && name.front() >= 'a' && name.front() <= 'z') name.front() = static_cast<char>(name.front() - 'a' + 'A');
+    if (!name.empty() && name.front() >= 'a' && name.front() <= 'z')
+      name.front() = static_cast<char>(name.front() - 'a' + 'A');
     const std::string& noun = picture_.timeline.lane_noun;
-    const std::string others = lanes().size() > max_curves ? "band: from the least to the most held on any " + noun : "the others faint";
+    const std::string others =
+        lanes().size() > max_curves ? "band: from the least to the most held on any " + noun : "the others faint";
     return text_element(frame_.left, frame_.top - 12, name, {13.5, "#111827", "start", true, false}) +
            text_element(frame_.left + 118, frame_.top - 12,
                         fmt::format("fullest {}: {}; {}", noun, lanes()[picture_.summary.fullest_lane].name, others),
@@ -63,12 +65,14 @@ class MemoryWriter {
     for (std::int64_t value = 0; static_cast<double>(value) <= top_value_; value += step_) {
       const double y = y_of(static_cast<double>(value));
       path += fmt::format("M{} {}H{}", number(frame_.left), number(y), number(frame_.right));
-      labels += text_element(frame_.left - 10, y + 4, value_words(front(), base::Memory(value)), {12, "#6b7280", "end", false, false});
+      labels += text_element(frame_.left - 10, y + 4, value_words(front(), base::Memory(value)),
+                             {12, "#6b7280", "end", false, false});
     }
     return fmt::format("<path d=\"{}\" stroke=\"#e5e7eb\" fill=\"none\"/>\n", path) + labels;
   }
 
-  /// The curve as "H..V..": a corner at each step, or the largest value of each column where there are more steps than columns.
+  /// The curve as "H..V..": a corner at each step, or the largest value of each column where there are more steps than
+  /// columns.
   std::string curve(const Counter& counter) const {
     std::string path = fmt::format("M{} {}", number(frame_.left), number(y_of(0)));
     if (counter.steps.size() > columns_) {
@@ -109,9 +113,11 @@ class MemoryWriter {
     if (lanes().size() > max_curves) return band();
     std::string curves;
     for (std::size_t lane = 0; lane < lanes().size(); ++lane) {
-      if (counters_[lane] && lane != picture_.summary.fullest_lane) curves += fmt::format("<path d=\"{}\"/>\n", curve(*counters_[lane]));
+      if (counters_[lane] && lane != picture_.summary.fullest_lane)
+        curves += fmt::format("<path d=\"{}\"/>\n", curve(*counters_[lane]));
     }
-    return fmt::format("<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1\" stroke-opacity=\"0.45\">\n{}</g>\n", curves);
+    return fmt::format("<g fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1\" stroke-opacity=\"0.45\">\n{}</g>\n",
+                       curves);
   }
 
   std::string band() const {
@@ -119,7 +125,8 @@ class MemoryWriter {
     for (const Counter* counter : counters_) {
       if (!counter) continue;
       const std::vector<Range> ranges = ranges_of(*counter);
-      for (std::size_t i = 0; i < columns_; ++i) all[i] = {std::min(all[i].least, ranges[i].least), std::max(all[i].most, ranges[i].most)};
+      for (std::size_t i = 0; i < columns_; ++i)
+        all[i] = {std::min(all[i].least, ranges[i].least), std::max(all[i].most, ranges[i].most)};
     }
     std::string path = fmt::format("M{} {}", number(frame_.left), number(y_of(0)));
     for (std::size_t i = 0; i < columns_; ++i) path += fmt::format("V{}h1", number(y_of(all[i].most)));
@@ -130,7 +137,8 @@ class MemoryWriter {
   std::string fullest() const {
     const std::string path = curve(front());
     return fmt::format(
-        "<path d=\"{0}V{1}Z\" fill=\"{2}\" fill-opacity=\"0.10\"/>\n<path d=\"{0}\" fill=\"none\" stroke=\"{2}\" stroke-width=\"1.6\"/>\n",
+        "<path d=\"{0}V{1}Z\" fill=\"{2}\" fill-opacity=\"0.10\"/>\n<path d=\"{0}\" fill=\"none\" stroke=\"{2}\" "
+        "stroke-width=\"1.6\"/>\n",
         path, number(y_of(0)), front_color);
   }
 
@@ -141,13 +149,16 @@ class MemoryWriter {
     const double y = y_of(static_cast<double>(peak.count()));
     const timeline::Timeline& timeline = picture_.timeline;
     const bool is_exact = shown_unit(timeline) == timeline.time_unit;
-    const std::string at = is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_words(timeline, summary.peak_time);
-    const std::string text =
-        fmt::format("peak {} on {} at {}", value_words(front(), peak), answer::clean_text(lanes()[summary.fullest_lane].name), at);
+    const std::string at =
+        is_exact ? base::format_time(summary.peak_time, timeline.time_unit) : time_words(timeline, summary.peak_time);
+    const std::string text = fmt::format("peak {} on {} at {}", value_words(front(), peak),
+                                         answer::clean_text(lanes()[summary.fullest_lane].name), at);
     const bool to_the_left = x + text_width(text, 12.5) + 12 > frame_.right;
-    return fmt::format("<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"#dc2626\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n", number(x),
-                       number(y)) +
-           text_element(to_the_left ? x - 8 : x + 8, y - 8, text, {12.5, "#b91c1c", to_the_left ? "end" : "start", true, true});
+    return fmt::format(
+               "<circle cx=\"{}\" cy=\"{}\" r=\"4\" fill=\"#dc2626\" stroke=\"#ffffff\" stroke-width=\"1.5\"/>\n",
+               number(x), number(y)) +
+           text_element(to_the_left ? x - 8 : x + 8, y - 8, text,
+                        {12.5, "#b91c1c", to_the_left ? "end" : "start", true, true});
   }
 
   const Picture& picture_;

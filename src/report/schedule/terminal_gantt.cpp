@@ -46,14 +46,16 @@ class GanttWriter {
 
   std::string write() {
     add_line(clean(timeline_.title));
-    add_line(fmt::format("makespan {} {}, bubbles {}, peak activation {}", base::format_time(timeline_.end, timeline_.time_unit),
-                         plural_of(timeline_.time_unit), percent(summary_.idle_share),
-                         base::format_memory(summary_.peaks.empty() ? base::Memory() : summary_.peaks[summary_.fullest_lane])));
+    add_line(fmt::format(
+        "makespan {} {}, bubbles {}, peak activation {}", base::format_time(timeline_.end, timeline_.time_unit),
+        plural_of(timeline_.time_unit), percent(summary_.idle_share),
+        base::format_memory(summary_.peaks.empty() ? base::Memory() : summary_.peaks[summary_.fullest_lane])));
     for (const std::size_t lane : lanes_) add_lane(lane);
     add_axis();
     if (lanes_.size() < timeline_.lanes.size()) {
-      add_line(fmt::format("({} of {} shown)", lanes_.size(),
-                           answer::counted(static_cast<std::int64_t>(timeline_.lanes.size()), clean(timeline_.lane_noun))));
+      add_line(
+          fmt::format("({} of {} shown)", lanes_.size(),
+                      answer::counted(static_cast<std::int64_t>(timeline_.lanes.size()), clean(timeline_.lane_noun))));
     }
     add_legend();
     return std::move(text_);
@@ -61,7 +63,9 @@ class GanttWriter {
 
  private:
   std::size_t width() const { return static_cast<std::size_t>(style_.columns); }
-  std::string clean(std::string_view text) const { return style_.color ? answer::clean_text(text) : answer::ascii_text(text); }
+  std::string clean(std::string_view text) const {
+    return style_.color ? answer::clean_text(text) : answer::ascii_text(text);
+  }
   std::string fit(std::string_view text, std::size_t columns) const {
     return style_.color ? answer::shorten(text, columns, "\u2026") : answer::shorten(text, columns, "..");
   }
@@ -80,7 +84,8 @@ class GanttWriter {
     columns_ = {base::name_of(timeline_.time_unit).size(), 0, 0};
     for (const std::size_t lane : lanes_) {
       columns_.name = std::max(columns_.name, answer::count_code_points(clean(timeline_.lanes[lane].name)));
-      if (summary_.has_memory) columns_.peak = std::max(columns_.peak, base::format_memory(summary_.peaks[lane]).size());
+      if (summary_.has_memory)
+        columns_.peak = std::max(columns_.peak, base::format_memory(summary_.peaks[lane]).size());
     }
     columns_.name = std::min(columns_.name, widest_lane_name);
     if (columns_.peak > 0) columns_.peak = std::max(columns_.peak, std::string_view("peak").size()) + 1;
@@ -88,7 +93,8 @@ class GanttWriter {
     columns_.chart = width() - columns_.name - 1 - columns_.peak;
     if (style_.scale_end <= timeline_.end) return;
     const double share = static_cast<double>(timeline_.end.count()) / static_cast<double>(style_.scale_end.count());
-    columns_.chart = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * static_cast<double>(columns_.chart))));
+    columns_.chart =
+        std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(share * static_cast<double>(columns_.chart))));
   }
 
   void add_lane(std::size_t index) {
@@ -123,7 +129,8 @@ class GanttWriter {
     return traits.phase == pipeline::OpPhase::forward ? letter : static_cast<char>(letter - 'a' + 'A');
   }
 
-  /// One background colour for each stretch of one bar, its micro-batch on it where there is room for the longest of its pipeline.
+  /// One background colour for each stretch of one bar, its micro-batch on it where there is room for the longest of
+  /// its pipeline.
   void add_colored_cells(std::span<const Bar> bars, const std::vector<std::int32_t>& shown) {
     for (std::size_t begin = 0; begin < shown.size();) {
       std::size_t end = begin;
@@ -134,7 +141,8 @@ class GanttWriter {
       } else {
         const Bar& bar = bars[static_cast<std::size_t>(shown[begin])];
         const Bar* next = end < shown.size() && shown[end] >= 0 ? &bars[static_cast<std::size_t>(shown[end])] : nullptr;
-        add_colored_bar(bar, end - begin, next != nullptr && next->bar_kind == bar.bar_kind && next->track == bar.track);
+        add_colored_bar(bar, end - begin,
+                        next != nullptr && next->bar_kind == bar.bar_kind && next->track == bar.track);
       }
       begin = end;
     }
@@ -149,7 +157,8 @@ class GanttWriter {
       return;
     }
     const auto track = static_cast<std::size_t>(bar.track);
-    const double share = static_cast<double>((bar.end - bar.begin).count()) / static_cast<double>(timeline_.end.count());
+    const double share =
+        static_cast<double>((bar.end - bar.begin).count()) / static_cast<double>(timeline_.end.count());
     const double true_cells = share * static_cast<double>(columns_.chart) + 0.01;
     text_ += color_code(track, bar.bar_kind);
     std::size_t rest = cells;
@@ -249,7 +258,8 @@ class GanttWriter {
     const std::string name = fit(clean(timeline_.tracks[track].name), max_legend_name);
     if (!style_.color) {
       const char letter = letters[letter_index(track) % letters.size()];
-      const std::string text = fmt::format("{}/{} {} forward/backward", letter, static_cast<char>(letter - 'a' + 'A'), name);
+      const std::string text =
+          fmt::format("{}/{} {} forward/backward", letter, static_cast<char>(letter - 'a' + 'A'), name);
       entries.push_back({text, text.size()});
       return;
     }
@@ -291,6 +301,8 @@ class GanttWriter {
 
 }  // namespace
 
-std::string render_terminal_gantt(const Timeline& timeline, const TerminalStyle& style) { return GanttWriter(timeline, style).write(); }
+std::string render_terminal_gantt(const Timeline& timeline, const TerminalStyle& style) {
+  return GanttWriter(timeline, style).write();
+}
 
 }  // namespace dovetail::report

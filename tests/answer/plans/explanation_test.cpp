@@ -30,12 +30,14 @@ double seconds_of(const ExplanationAnswer& answer, const json& entry) {
   std::optional<double> over_bound;
   if (const auto& training = answer.explanation.estimate.intra_stage) over_bound = training->over_bound();
   const plan::Plan plan = plan_of(answer, entry);
-  return predict::estimate_like(answer.scenario, plan, plan.fusion.training ? over_bound : std::nullopt).iteration_seconds;
+  return predict::estimate_like(answer.scenario, plan, plan.fusion.training ? over_bound : std::nullopt)
+      .iteration_seconds;
 }
 
 TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
-  for (const auto& [job, plan] : {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
-                                  std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
+  for (const auto& [job, plan] :
+       {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
+        std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
     SCOPED_TRACE(job);
     const ExplanationAnswer answer = ask(request_for(job, plan), {}).value();
     const json object = json::parse(to_json(answer));
@@ -44,7 +46,8 @@ TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
               answer.explanation.best->estimate.timing.period);
     ASSERT_EQ(object["changes"].size(), answer.explanation.changes.size());
     for (std::size_t index = 0; index < object["changes"].size(); ++index)
-      EXPECT_EQ(seconds_of(answer, object["changes"][index]), answer.explanation.changes[index].iteration_seconds) << index;
+      EXPECT_EQ(seconds_of(answer, object["changes"][index]), answer.explanation.changes[index].iteration_seconds)
+          << index;
   }
 }
 

@@ -55,11 +55,13 @@ TEST(Fit, TheNearestPlanOfTheJsonMissesWhatItSays) {
 }
 
 TEST(Fit, TasksStandByWhatTheyLeave) {
-  const FitAnswer answer = ask(FitRequest{.job = example("ppo-7b.yaml"), .plan = example("ppo-7b.plan.yaml")}, {}).value();
+  const FitAnswer answer =
+      ask(FitRequest{.job = example("ppo-7b.yaml"), .plan = example("ppo-7b.plan.yaml")}, {}).value();
   EXPECT_FALSE(answer.job.has_value());
   const std::vector<predict::TaskMemory>& memory = answer.plan->estimate.memory;
   const std::vector<std::size_t> tasks = tasks_by_margin(memory);
-  for (std::size_t index = 1; index < tasks.size(); ++index) EXPECT_LE(memory[tasks[index - 1]].margin(), memory[tasks[index]].margin());
+  for (std::size_t index = 1; index < tasks.size(); ++index)
+    EXPECT_LE(memory[tasks[index - 1]].margin(), memory[tasks[index]].margin());
   const json object = json::parse(to_json(answer));
   ASSERT_EQ(object["tasks"].size(), tasks.size());
   for (std::size_t index = 0; index < tasks.size(); ++index)

@@ -38,11 +38,13 @@ TEST(Prediction, WithoutItsFusionItIsAnotherPlan) {
   EXPECT_TRUE(parted.parted);
   EXPECT_FALSE(parted.plan.fusion.any());
   EXPECT_GT(parted.estimate.iteration_seconds, fused.estimate.iteration_seconds);
-  EXPECT_FALSE(predict_plan(example("ppo-7b.yaml"), example("ppo-7b.plan.yaml"), false, {})->parted) << "nothing was fused";
+  EXPECT_FALSE(predict_plan(example("ppo-7b.yaml"), example("ppo-7b.plan.yaml"), false, {})->parted)
+      << "nothing was fused";
 }
 
 TEST(Prediction, StepsBeginWhereTheirTableSaysSo) {
-  const PredictionAnswer answer = ask(PredictionRequest{example("ppo-7b.yaml"), example("ppo-7b.plan.yaml")}, {}).value();
+  const PredictionAnswer answer =
+      ask(PredictionRequest{example("ppo-7b.yaml"), example("ppo-7b.plan.yaml")}, {}).value();
   const json steps = json::parse(to_json(answer))["steps"];
   for (std::size_t step = 0; step < steps.size(); ++step) {
     EXPECT_NEAR(steps[step]["begin"].get<double>(), begin_of_activity(answer.estimate, step), 0.0005);

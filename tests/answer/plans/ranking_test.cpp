@@ -21,7 +21,9 @@ using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-RankingRequest request_for(const std::string& job) { return {.job = example(job), .simulated = 0, .search = short_search()}; }
+RankingRequest request_for(const std::string& job) {
+  return {.job = example(job), .simulated = 0, .search = short_search()};
+}
 
 void expect_same(const predict::Estimate& estimate, const predict::Estimate& other) {
   EXPECT_EQ(estimate.timing.period, other.timing.period);
@@ -38,7 +40,8 @@ void expect_same(const predict::Estimate& estimate, const predict::Estimate& oth
 TEST(Ranking, APlanOfTheJsonIsPredictedToTheNsAsItsEntryIs) {
   int fused_generations = 0;
   int fused_trainings = 0;
-  for (const char* job : {"ppo-7b.yaml", "grpo-8b.yaml", "dpo-8b.yaml", "reward-model-7b.yaml", "rlhfuse-33b-13b.yaml"}) {
+  for (const char* job :
+       {"ppo-7b.yaml", "grpo-8b.yaml", "dpo-8b.yaml", "reward-model-7b.yaml", "rlhfuse-33b-13b.yaml"}) {
     SCOPED_TRACE(job);
     const RankingAnswer answer = ask(request_for(job), {}).value();
     const json entries = json::parse(to_json(answer))["plans"];
@@ -88,7 +91,8 @@ TEST(Ranking, ItsSectionsAreAHeadingTheTableAndTheFirstPlan) {
   const RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
   const Sections said = sections(answer);
   ASSERT_EQ(said.all().size(), 5U);
-  EXPECT_THAT(std::get<Text>(said.all()[0]).lines, HasSubstr("ppo-7b: ppo on 8 devices, 256 samples an iteration\nefficiencies: "));
+  EXPECT_THAT(std::get<Text>(said.all()[0]).lines,
+              HasSubstr("ppo-7b: ppo on 8 devices, 256 samples an iteration\nefficiencies: "));
   const auto& plans = std::get<Table>(said.all()[1]);
   EXPECT_EQ(plans.rows.size(), answer.ranking.plans.size());
   for (const std::vector<std::string>& row : plans.rows) EXPECT_EQ(row.size(), plans.columns.size());

@@ -31,7 +31,8 @@ std::vector<std::string> names_of_options() {
 }
 
 TEST(Option, ARequestListsItsOwnAndThoseOfItsGroupsInOrder) {
-  EXPECT_THAT(names_of_options<FitRequest>(), ElementsAre("JOB", "plan", "means", "chains", "iterations", "time-limit", "threads", "seed"));
+  EXPECT_THAT(names_of_options<FitRequest>(),
+              ElementsAre("JOB", "plan", "means", "chains", "iterations", "time-limit", "threads", "seed"));
 }
 
 TEST(Option, EachHasAHelpText) {

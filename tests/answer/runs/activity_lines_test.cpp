@@ -50,8 +50,8 @@ TEST(ActivityLines, NameWhatComesFromHostMemoryBesideOtherTasks) {
       EXPECT_GE(line.begin, 0) << line.name;
     }
   }
-  EXPECT_THAT(names,
-              testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host", "reference_infer, from host"}));
+  EXPECT_THAT(names, testing::IsSupersetOf({"actor_train", "actor_train, from host", "actor_train, to host",
+                                            "reference_infer, from host"}));
 }
 
 TEST(ActivityLines, SayHowFarValuesAreApart) {

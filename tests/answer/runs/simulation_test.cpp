@@ -17,7 +17,8 @@ using testing::Contains;
 using testing::HasSubstr;
 
 SimulationRequest small_request() {
-  SimulationRequest request{.job = {"job.yaml", cli::small_job}, .plan = Input{"plan.json", cli::small_plan}, .play = {}};
+  SimulationRequest request{
+      .job = {"job.yaml", cli::small_job}, .plan = Input{"plan.json", cli::small_plan}, .play = {}};
   request.play.search.budget.chains = 1;
   request.play.search.budget.iterations = 500;
   return request;
@@ -50,7 +51,9 @@ TEST(SimulationAnswer, IsComparedWhereItIsAskedTo) {
   EXPECT_EQ(compared.simulation.iteration_seconds, alone.simulation.iteration_seconds);
 }
 
-TEST(SimulationAnswer, HasNothingThatCouldStopItLater) { EXPECT_EQ(ask(small_request(), {}).value().scenario.cancellation, nullptr); }
+TEST(SimulationAnswer, HasNothingThatCouldStopItLater) {
+  EXPECT_EQ(ask(small_request(), {}).value().scenario.cancellation, nullptr);
+}
 
 TEST(SimulationAnswer, EndsBeforeTheWorkWhereTheAskerSaysSo) {
   std::vector<std::string> told;

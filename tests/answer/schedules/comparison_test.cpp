@@ -37,14 +37,16 @@ TEST(AskComparison, SpeedUpsAreOverABaselineThatIsRunForThem) {
   EXPECT_EQ(alone->baseline_name, "1f1b");
   EXPECT_EQ(alone->baseline, beside->baseline);
   EXPECT_EQ(beside->speed_up(beside->rows[1]), 1.0);
-  const double expected =
-      static_cast<double>(alone->baseline->count()) / static_cast<double>(alone->rows[0].solved.solution.evaluation.makespan.count());
+  const double expected = static_cast<double>(alone->baseline->count()) /
+                          static_cast<double>(alone->rows[0].solved.solution.evaluation.makespan.count());
   EXPECT_DOUBLE_EQ(*alone->speed_up(alone->rows[0]), expected);
 }
 
 TEST(AskComparison, SaysThatNoneIsApplicable) {
-  EXPECT_THAT(ask(compared({"zb-v", "zb-h1"}), {}).error().message, HasSubstr("none of the solvers is applicable:\n  solver 'zb-v' is "));
-  EXPECT_THAT(ask(compared({"gredy"}), {}).error().message, HasSubstr("there is no solver 'gredy'; did you mean 'greedy'?"));
+  EXPECT_THAT(ask(compared({"zb-v", "zb-h1"}), {}).error().message,
+              HasSubstr("none of the solvers is applicable:\n  solver 'zb-v' is "));
+  EXPECT_THAT(ask(compared({"gredy"}), {}).error().message,
+              HasSubstr("there is no solver 'gredy'; did you mean 'greedy'?"));
 }
 
 TEST(AskComparison, StoppedItHasWhatWasRun) {

@@ -32,8 +32,10 @@ TEST(FrontOf, TakesNoOptionThatAFrontHasNot) {
   };
   EXPECT_EQ(refused([](ScheduleRequest&) {}), "");
   EXPECT_THAT(refused([](ScheduleRequest& request) { request.deadline = "5"; }), HasSubstr("it takes no --deadline"));
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.robustness_percent = 5; }), HasSubstr("takes no --robust"));
-  EXPECT_THAT(refused([](ScheduleRequest& request) { request.solver = "greedy"; }), HasSubstr("it takes no --solver but auto"));
+  EXPECT_THAT(refused([](ScheduleRequest& request) { request.robustness_percent = 5; }),
+              HasSubstr("takes no --robust"));
+  EXPECT_THAT(refused([](ScheduleRequest& request) { request.solver = "greedy"; }),
+              HasSubstr("it takes no --solver but auto"));
 }
 
 TEST(AskFront, HasSchedulesThatNoOtherBeats) {

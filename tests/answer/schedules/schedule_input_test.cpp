@@ -41,7 +41,8 @@ TEST(ReadProblem, TakesInstancesByTheirNames) {
 }
 
 TEST(ReadProblem, SaysThatAScheduleIsNone) {
-  EXPECT_THAT(read_problem({"s.json", schedule_of({"exp2"})}, {}).error().message, HasSubstr("this is a schedule, not a problem"));
+  EXPECT_THAT(read_problem({"s.json", schedule_of({"exp2"})}, {}).error().message,
+              HasSubstr("this is a schedule, not a problem"));
 }
 
 TEST(LoadSchedule, RefusesOneOfAnotherProblem) {
@@ -51,7 +52,8 @@ TEST(LoadSchedule, RefusesOneOfAnotherProblem) {
   const auto own = read_problem({"t.yaml", tiny}, {});
   EXPECT_TRUE(load_schedule_of(*own, *text, {}).ok());
   const auto other = read_problem({"exp2"}, {});
-  EXPECT_THAT(load_schedule_of(*other, *text, {}).error().message, HasSubstr("this is a schedule of another problem than exp2: "));
+  EXPECT_THAT(load_schedule_of(*other, *text, {}).error().message,
+              HasSubstr("this is a schedule of another problem than exp2: "));
 }
 
 TEST(LoadSchedule, TellsTheNotesOfTheFile) {
@@ -68,14 +70,16 @@ TEST(LoadSchedule, TellsTheNotesOfTheFile) {
 
 TEST(LoadSchedule, StandardInputHoldsOnlyOneOfTwo) {
   const ScheduleText text{{"-"}, "0F0,0B0\n", ScheduleFormat::csv};
-  EXPECT_THAT(load_valid_schedule(text, Input{"-"}, {}).error().message, HasSubstr("cannot both be read from standard input"));
+  EXPECT_THAT(load_valid_schedule(text, Input{"-"}, {}).error().message,
+              HasSubstr("cannot both be read from standard input"));
 }
 
 TEST(FormatToRead, NamesThoseThatCanBe) {
   EXPECT_EQ(*format_to_read(std::nullopt), std::nullopt);
   EXPECT_EQ(*format_to_read("csv-comms"), ScheduleFormat::csv);
   EXPECT_EQ(format_to_read("svg").error().message, "svg can only be written; accepted for reading: json, trace, csv");
-  EXPECT_EQ(format_to_read("jsn").error().message, "'jsn' is no format of schedules; did you mean 'json'? Accepted: json, trace, csv");
+  EXPECT_EQ(format_to_read("jsn").error().message,
+            "'jsn' is no format of schedules; did you mean 'json'? Accepted: json, trace, csv");
 }
 
 TEST(FormatOfContent, GoesByTheFirstLetter) {

@@ -60,7 +60,8 @@ TEST(AskSchedule, WhatDoesNotFitIsAnAnswer) {
   ASSERT_TRUE(answer.ok());
   EXPECT_EQ(answer->outcome, Outcome::infeasible);
   EXPECT_FALSE(answer->impossible.has_value());
-  EXPECT_THAT(texts(sections(*answer)), HasSubstr("no schedule that greedy found fits the memory; the one with the least excess:\n"));
+  EXPECT_THAT(texts(sections(*answer)),
+              HasSubstr("no schedule that greedy found fits the memory; the one with the least excess:\n"));
   EXPECT_FALSE(json::parse(to_json(*answer))["excess"].empty());
 }
 
@@ -113,7 +114,8 @@ TEST(AskSchedule, ToldBetterSchedulesAreValidAndEverBetter) {
 TEST(AskSchedule, AFrontIsAnotherQuestion) {
   ScheduleRequest request = request_of("exp2", "auto");
   request.objective = Objective::pareto;
-  EXPECT_EQ(ask(request, {}).error().message, "objective pareto asks for a front, not for a schedule; accepted: makespan, memory");
+  EXPECT_EQ(ask(request, {}).error().message,
+            "objective pareto asks for a front, not for a schedule; accepted: makespan, memory");
 }
 
 TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {

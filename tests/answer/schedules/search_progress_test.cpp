@@ -25,8 +25,9 @@ TEST(ProgressFields, SayHowFarTheSearchIs) {
   progress.iterations_planned = 4;
   progress.iterations_per_second = 12.7e6;
   progress.seconds_left = 75;
-  EXPECT_EQ(joined(progress_fields(progress, base::Ticks(24000), base::Memory(20'000'000), base::TimeUnit::tick)),
-            "peak: makespan 24310 (bound 24000, gap 1.3%), peak 33.63 (bound 20), 75.0% done, 12.7M it/s, 1:15 min left");
+  EXPECT_EQ(
+      joined(progress_fields(progress, base::Ticks(24000), base::Memory(20'000'000), base::TimeUnit::tick)),
+      "peak: makespan 24310 (bound 24000, gap 1.3%), peak 33.63 (bound 20), 75.0% done, 12.7M it/s, 1:15 min left");
 }
 
 TEST(ProgressFields, LeaveOutWhatTheSearchDoesNotSay) {

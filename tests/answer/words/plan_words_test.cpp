@@ -9,8 +9,9 @@ namespace dovetail::answer {
 namespace {
 
 std::vector<study::FusionVariant> variants_of(double none, double inter, double both) {
-  return {
-      {study::FusionMode::none, none, {}, false}, {study::FusionMode::inter, inter, {}, false}, {study::FusionMode::both, both, {}, true}};
+  return {{study::FusionMode::none, none, {}, false},
+          {study::FusionMode::inter, inter, {}, false},
+          {study::FusionMode::both, both, {}, true}};
 }
 
 TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
@@ -43,7 +44,8 @@ TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
 
 plan::Job small_job() {
   return plan::parse_job(
-             "{format: dovetail/job@1, algorithm: ppo, models: {actor: opt-1.3b, reward: opt-1.3b}, workload: {prompts: 8, "
+             "{format: dovetail/job@1, algorithm: ppo, models: {actor: opt-1.3b, reward: opt-1.3b}, workload: "
+             "{prompts: 8, "
              "prompt_length: 9, response_length: 9}, cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}}",
              "job.yaml")
       .value();
@@ -72,8 +74,10 @@ TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
   EXPECT_EQ(engine_change({}, {.memory_utilization = 0.5}), "actor_generate: memory utilization 0.5 in place of 0.9");
   EXPECT_EQ(engine_change({}, {.max_num_seqs = 64, .chunked_prefill = false, .longest_first = true}),
             "actor_generate: 64 sequences at most in place of 256, no chunked prefill, longest first");
-  EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false}, {.memory_utilization = 0.5, .own_weights = false}),
-            "actor_generate: with the trained weights, 256 sequences at most in place of memory utilization 0.9, 256 sequences at most, "
+  EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false},
+                          {.memory_utilization = 0.5, .own_weights = false}),
+            "actor_generate: with the trained weights, 256 sequences at most in place of memory utilization 0.9, 256 "
+            "sequences at most, "
             "8192 tokens together at most in place of 512, CUDA graphs");
 }
 

@@ -9,9 +9,9 @@
 
 #include "pipeline/problem/instances.h"
 #include "support/brute_force.h"
+#include "support/effort.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
-#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -47,16 +47,17 @@ TEST_P(BundledInstance, HasItsBounds) {
 }
 
 // The last column is what FlexFusion publishes (scale64 and scale256: of the same formula, worked out by hand).
-INSTANTIATE_TEST_SUITE_P(All, BundledInstance,
-                         testing::Values(InstanceBounds{"exp0", 120, 672, 708, 708, 708}, InstanceBounds{"exp1", 120, 336, 372, 372, 372},
-                                         InstanceBounds{"exp2", 120, 168, 225, 225, 225}, InstanceBounds{"exp3", 120, 672, 702, 702, 702},
-                                         InstanceBounds{"exp4", 120, 336, 366, 366, 366}, InstanceBounds{"exp5", 120, 168, 225, 225, 225},
-                                         InstanceBounds{"exp6", 96, 576, 618, 618, 618}, InstanceBounds{"exp7", 96, 288, 330, 330, 330},
-                                         InstanceBounds{"exp8", 96, 144, 186, 186, 186}, InstanceBounds{"exp9", 96, 576, 606, 606, 606},
-                                         InstanceBounds{"exp10", 96, 288, 318, 318, 318}, InstanceBounds{"exp11", 96, 144, 186, 186, 186},
-                                         InstanceBounds{"scale64", 384, 2304, 2430, 2430, 2430},
-                                         InstanceBounds{"scale256", 1536, 9216, 9726, 9726, 9726}),
-                         [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, BundledInstance,
+    testing::Values(InstanceBounds{"exp0", 120, 672, 708, 708, 708}, InstanceBounds{"exp1", 120, 336, 372, 372, 372},
+                    InstanceBounds{"exp2", 120, 168, 225, 225, 225}, InstanceBounds{"exp3", 120, 672, 702, 702, 702},
+                    InstanceBounds{"exp4", 120, 336, 366, 366, 366}, InstanceBounds{"exp5", 120, 168, 225, 225, 225},
+                    InstanceBounds{"exp6", 96, 576, 618, 618, 618}, InstanceBounds{"exp7", 96, 288, 330, 330, 330},
+                    InstanceBounds{"exp8", 96, 144, 186, 186, 186}, InstanceBounds{"exp9", 96, 576, 606, 606, 606},
+                    InstanceBounds{"exp10", 96, 288, 318, 318, 318}, InstanceBounds{"exp11", 96, 144, 186, 186, 186},
+                    InstanceBounds{"scale64", 384, 2304, 2430, 2430, 2430},
+                    InstanceBounds{"scale256", 1536, 9216, 9726, 9726, 9726}),
+    [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(Bounds, AreThePublishedOnesOnTheTwelve) {
   int compared = 0;
@@ -88,8 +89,8 @@ TEST(Bounds, CountTransfersOfThePath) {
 }
 
 TEST(Bounds, TakeTheBestSubsetOfModels) {
-  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20; with the short model, which is there from the start, the least head
-  // and the least tail are 0, and 60 > 0 + 30 + 2 + 0.
+  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20; with the short model, which is there from the start,
+  // the least head and the least tail are 0, and 60 > 0 + 30 + 2 + 0.
   const Problem problem = problem_of(3, {chain_model("long", {0, 1, 2}, 2, 5, 10), chain_model("short", {2}, 1, 1, 1)});
   const Bounds bounds = bounds_of(problem);
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(60));
@@ -115,7 +116,8 @@ TEST(Bounds, AStepWaitsForAllReplicas) {
   model.replicas.push_back({base::DeviceId(2), base::DeviceId(2)});
   model.transfer_forward = {Ticks(20)};
   model.minibatches = 2;
-  // Replica 1 is on one device and has no transfer: 4 ticks a mini-batch. Yet both of its steps wait for replica 0's 24.
+  // Replica 1 is on one device and has no transfer: 4 ticks a mini-batch. Yet both of its steps wait for replica
+  // 0's 24.
   const Bounds bounds = bounds_of(problem_of(3, {model}));
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(2 * 4));
   EXPECT_EQ(bounds.one_machine_by_device[2], Ticks(2 * 24));
@@ -128,7 +130,8 @@ TEST(Bounds, SplitBackwardLeavesTheWeightGradientOffThePath) {
   model.weight_activation = model.activation;
   const Bounds bounds = bounds_of(problem_of(3, {model}));
   EXPECT_EQ(bounds.path, Ticks(7)) << "F F F I I I W";
-  // Device 2: 2 ticks to arrive, 12 of work, of which the last can be a W; but the last I still has two more stages and a W to go.
+  // Device 2: 2 ticks to arrive, 12 of work, of which the last can be a W; but the last I still has two more stages and
+  // a W to go.
   EXPECT_EQ(bounds.makespan, Ticks(14));
 }
 
@@ -162,7 +165,8 @@ RC_GTEST_PROP(BoundsProperty, TimeReversalKeepsThem, ()) {
   for (const int slack : {0, 1, 5, 50}) {
     const Ticks deadline = bounds.makespan + Ticks(slack);
     const BoundOptions sums{.work = 0};
-    RC_ASSERT(peak_activation_bound(problem, deadline, sums).count() == peak_activation_bound(reversed(problem), deadline, sums).count());
+    RC_ASSERT(peak_activation_bound(problem, deadline, sums).count() ==
+              peak_activation_bound(reversed(problem), deadline, sums).count());
   }
 }
 
@@ -182,7 +186,8 @@ TEST(BoundsOracle, NoScheduleIsFasterAndMostAreMet) {
   int met = 0;
   for (std::uint64_t seed = 0; seed < test::effort(3000U); ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, BackwardForm::split).graph, {.max_steps = 100'000});
+    const auto optimum =
+        test::brute_force_makespan(pipeline::lower(problem, BackwardForm::split).graph, {.max_steps = 100'000});
     if (!optimum) continue;
     const Bounds bounds = bounds_of(problem);
     ASSERT_LE(bounds.makespan, *optimum) << "seed " << seed;
@@ -207,7 +212,8 @@ TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
       std::vector<bool> whole(backwards, true);
       for (std::size_t i = 0; every_other && i < backwards; i += 2) whole[i] = false;
       // Without the order of micro-batches: in a mixed form they are not alike.
-      const auto optimum = test::brute_force(pipeline::lower(problem, whole).graph, {.in_order = false, .max_steps = 100'000});
+      const auto optimum =
+          test::brute_force(pipeline::lower(problem, whole).graph, {.in_order = false, .max_steps = 100'000});
       if (!optimum) continue;
       ASSERT_LE(bounds.makespan, optimum->makespan) << "seed " << seed;
       ASSERT_LE(peak_activation_bound(problem, optimum->makespan), optimum->peak_at_makespan) << "seed " << seed;

@@ -21,7 +21,8 @@ class DoubtfulClaims : public testing::Test {
   /// "refuted bounds.makespan", for each.
   std::vector<std::string> verdicts() const {
     std::vector<std::string> texts;
-    for (const DoubtfulClaim& claim : doubts()) texts.push_back((claim.refuted ? "refuted " : "unconfirmed ") + claim.key);
+    for (const DoubtfulClaim& claim : doubts())
+      texts.push_back((claim.refuted ? "refuted " : "unconfirmed ") + claim.key);
     return texts;
   }
 

@@ -43,7 +43,8 @@ TEST(MakespanBound, WhereNothingFitsIsTheOneWithoutMemory) {
 }
 
 TEST(MakespanBound, KnowsThatOpsAreNotInterrupted) {
-  // Device 0 has 6 ticks of work. Jackson's machine interrupts long's forward at 1 for short, whose backward has 3 ticks to go on device
+  // Device 0 has 6 ticks of work. Jackson's machine interrupts long's forward at 1 for short, whose backward has 3
+  // ticks to go on device
   // 1. A schedule waits for short until 1, or is late with its backward.
   pipeline::Model small = chain_model("short", {1, 0}, 1, 1, 1);
   small.backward = {Ticks(3), Ticks(1)};
@@ -74,7 +75,8 @@ TEST(MakespanBoundOracle, IsTheLeastMakespanOfSmallProblems) {
   int solved = 0;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 50'000});
+    const auto optimum = test::brute_force_makespan(pipeline::lower(problem, pipeline::BackwardForm::split).graph,
+                                                    {.max_steps = 50'000});
     if (!optimum) continue;
     ASSERT_EQ(makespan_bound(problem, std::nullopt), *optimum) << "seed " << seed;
     ++solved;

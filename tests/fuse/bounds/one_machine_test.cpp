@@ -11,7 +11,9 @@ namespace {
 
 using base::Ticks;
 
-Job job(std::int64_t head, std::int64_t duration, std::int64_t tail) { return {Ticks(head), Ticks(duration), Ticks(tail)}; }
+Job job(std::int64_t head, std::int64_t duration, std::int64_t tail) {
+  return {Ticks(head), Ticks(duration), Ticks(tail)};
+}
 
 TEST(PreemptiveOneMachine, NoJobsNeedNoTime) { EXPECT_EQ(preemptive_one_machine({}), Ticks(0)); }
 
@@ -26,11 +28,14 @@ TEST(PreemptiveOneMachine, TheLongerTailPreempts) {
   EXPECT_EQ(preemptive_one_machine({job(0, 10, 0), job(1, 2, 20)}), Ticks(23));
 }
 
-TEST(PreemptiveOneMachine, WaitsForTheNextRelease) { EXPECT_EQ(preemptive_one_machine({job(0, 1, 0), job(10, 2, 1)}), Ticks(13)); }
+TEST(PreemptiveOneMachine, WaitsForTheNextRelease) {
+  EXPECT_EQ(preemptive_one_machine({job(0, 1, 0), job(10, 2, 1)}), Ticks(13));
+}
 
 TEST(PreemptiveOneMachine, CarliersExample) {
   // Carlier 1982, seven jobs: the preemptive optimum is 49; without preemption it is 50.
-  const std::vector<Job> jobs{job(10, 5, 7), job(13, 6, 26), job(11, 7, 24), job(20, 4, 21), job(30, 3, 8), job(0, 6, 17), job(30, 2, 0)};
+  const std::vector<Job> jobs{job(10, 5, 7), job(13, 6, 26), job(11, 7, 24), job(20, 4, 21),
+                              job(30, 3, 8), job(0, 6, 17),  job(30, 2, 0)};
   EXPECT_EQ(preemptive_one_machine(jobs), Ticks(49));
 }
 
@@ -54,7 +59,8 @@ Ticks max_over_subsets(const std::vector<Job>& jobs) {
 RC_GTEST_PROP(PreemptiveOneMachineProperty, IsTheLargestHeadWorkTailOfASubset, ()) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 9);
   std::vector<Job> jobs;
-  for (std::size_t i = 0; i < count; ++i) jobs.push_back(job(*rc::gen::inRange(0, 20), *rc::gen::inRange(0, 8), *rc::gen::inRange(0, 20)));
+  for (std::size_t i = 0; i < count; ++i)
+    jobs.push_back(job(*rc::gen::inRange(0, 20), *rc::gen::inRange(0, 8), *rc::gen::inRange(0, 20)));
   RC_ASSERT(preemptive_one_machine(jobs).count() == max_over_subsets(jobs).count());
 }
 

@@ -12,9 +12,9 @@
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/evaluate.h"
 #include "support/brute_force.h"
+#include "support/effort.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
-#include "support/effort.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -54,28 +54,37 @@ TEST_P(BundledPeak, StopsAtAKnownPeak) {
   EXPECT_EQ(bound({.work = 1'000'000, .known_peak = Memory(GetParam().sweep)}).count(), GetParam().sweep);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Twelve, BundledPeak,
-    testing::Values(InstancePeaks{"exp0", 2'000'000, 13'650'000, 15'950'000}, InstancePeaks{"exp1", 13'650'000, 15'600'000, 15'600'000},
-                    InstancePeaks{"exp2", 15'600'000, 15'600'000, 15'600'000}, InstancePeaks{"exp3", 1'950'000, 13'650'000, 16'950'000},
-                    InstancePeaks{"exp4", 13'650'000, 15'600'000, 16'950'000}, InstancePeaks{"exp5", 15'600'000, 15'600'000, 15'600'000},
-                    InstancePeaks{"exp6", 2'000'000, 19'680'000, 29'640'000}, InstancePeaks{"exp7", 13'120'000, 21'280'000, 26'240'000},
-                    InstancePeaks{"exp8", 26'240'000, 26'240'000, 26'240'000}, InstancePeaks{"exp9", 1'640'000, 19'680'000, 31'640'000},
-                    InstancePeaks{"exp10", 16'400'000, 22'840'000, 29'640'000}, InstancePeaks{"exp11", 26'240'000, 26'240'000, 26'240'000}),
-    [](const auto& tested) { return std::string(tested.param.name); });
+INSTANTIATE_TEST_SUITE_P(Twelve, BundledPeak,
+                         testing::Values(InstancePeaks{"exp0", 2'000'000, 13'650'000, 15'950'000},
+                                         InstancePeaks{"exp1", 13'650'000, 15'600'000, 15'600'000},
+                                         InstancePeaks{"exp2", 15'600'000, 15'600'000, 15'600'000},
+                                         InstancePeaks{"exp3", 1'950'000, 13'650'000, 16'950'000},
+                                         InstancePeaks{"exp4", 13'650'000, 15'600'000, 16'950'000},
+                                         InstancePeaks{"exp5", 15'600'000, 15'600'000, 15'600'000},
+                                         InstancePeaks{"exp6", 2'000'000, 19'680'000, 29'640'000},
+                                         InstancePeaks{"exp7", 13'120'000, 21'280'000, 26'240'000},
+                                         InstancePeaks{"exp8", 26'240'000, 26'240'000, 26'240'000},
+                                         InstancePeaks{"exp9", 1'640'000, 19'680'000, 31'640'000},
+                                         InstancePeaks{"exp10", 16'400'000, 22'840'000, 29'640'000},
+                                         InstancePeaks{"exp11", 26'240'000, 26'240'000, 26'240'000}),
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST(PeakActivationBound, IsNotAboveThePeaksOfThePublishedSchedules) {
   int compared = 0;
   for (const pipeline::Instance& bundled : pipeline::instances()) {
     for (const char* ending : {".txt", ".mem-optimized.txt"}) {
-      const auto content =
-          base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/flexfusion/trace_" + std::string(bundled.name) + ending);
+      const auto content = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/flexfusion/trace_" +
+                                           std::string(bundled.name) + ending);
       if (!content.ok()) continue;
       const auto trace = pipeline::parse_trace(*content, "trace", &bundled.problem);
       ASSERT_TRUE(trace.ok()) << bundled.name;
       const pipeline::Evaluation evaluation = pipeline::evaluate(trace->schedule).evaluation;
-      EXPECT_LE(peak_activation_bound(bundled.problem, evaluation.makespan, {.work = test::effort(500'000)}), evaluation.peak_activation) << bundled.name;
-      EXPECT_LE(makespan_bound(bundled.problem, evaluation.peak_activation, {.work = test::effort(500'000)}), evaluation.makespan) << bundled.name;
+      EXPECT_LE(peak_activation_bound(bundled.problem, evaluation.makespan, {.work = test::effort(500'000)}),
+                evaluation.peak_activation)
+          << bundled.name;
+      EXPECT_LE(makespan_bound(bundled.problem, evaluation.peak_activation, {.work = test::effort(500'000)}),
+                evaluation.makespan)
+          << bundled.name;
       ++compared;
     }
   }
@@ -95,7 +104,8 @@ TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
       const auto* solution = std::get_if<Solution>(&answer);
       if (solution == nullptr || solution->other_layout) continue;
       const pipeline::Evaluation& found = solution->evaluation;
-      EXPECT_LE(peak_activation_bound(problem, found.makespan, {.work = 30'000}), found.peak_activation) << name << ", seed " << seed;
+      EXPECT_LE(peak_activation_bound(problem, found.makespan, {.work = 30'000}), found.peak_activation)
+          << name << ", seed " << seed;
     }
   }
 }
@@ -119,7 +129,8 @@ TEST(PeakActivationBound, FallsWithTheDeadline) {
 }
 
 TEST(PeakActivationBound, CountsOnlyWhatWStillHoldsAfterI) {
-  // One stage, two micro-batches: F I F I W W takes no longer than F I W F I W. Where W keeps nothing, one micro-batch is held at a time.
+  // One stage, two micro-batches: F I F I W W takes no longer than F I W F I W. Where W keeps nothing, one micro-batch
+  // is held at a time.
   pipeline::Model model = chain_model("a", {0}, 2, 1, 1);
   model.weight_gradient = {Ticks(1)};
   model.weight_activation = {Memory(0)};
@@ -127,8 +138,9 @@ TEST(PeakActivationBound, CountsOnlyWhatWStillHoldsAfterI) {
 }
 
 TEST(PeakActivationBound, CountsWhatModelsDoToEachOther) {
-  // Two models of one micro-batch each on the same two devices, there and back. One after the other they take 6 + 6 ticks and hold one
-  // micro-batch at a time; each alone has time enough until 9, but both end by then only if a device holds both at once.
+  // Two models of one micro-batch each on the same two devices, there and back. One after the other they take 6 + 6
+  // ticks and hold one micro-batch at a time; each alone has time enough until 9, but both end by then only if a device
+  // holds both at once.
   const Problem problem = problem_of(2, {chain_model("there", {0, 1}, 1, 1, 2), chain_model("back", {1, 0}, 1, 1, 2)});
   EXPECT_EQ(peak_activation_bound(problem, Ticks(9), {.work = 0}), Memory(1'000'000));
   EXPECT_EQ(peak_activation_bound(problem, Ticks(9)), Memory(2'000'000));
@@ -165,14 +177,16 @@ TEST(PeakActivationBound, IsCutShortByACancellation) {
 TEST(PeakActivationBound, AtALateDeadlineIsTheOneForAnySchedule) {
   for (const pipeline::Instance& bundled : pipeline::instances()) {
     if (!bundled.published) continue;
-    EXPECT_EQ(peak_activation_bound(bundled.problem, Ticks(1'000'000), {.work = 100'000}), bounds_of(bundled.problem).peak_activation)
+    EXPECT_EQ(peak_activation_bound(bundled.problem, Ticks(1'000'000), {.work = 100'000}),
+              bounds_of(bundled.problem).peak_activation)
         << bundled.name;
     EXPECT_EQ(peak_activation_bound(bundled.problem), bounds_of(bundled.problem).peak_activation) << bundled.name;
   }
 }
 
 RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySchedule, ()) {
-  // Without its last resort, which may succeed at one deadline and run out of work at an earlier one: sums, or small problems to the end.
+  // Without its last resort, which may succeed at one deadline and run out of work at an earlier one: sums, or small
+  // problems to the end.
   test::RandomProblemOptions options;
   const bool small = *rc::gen::arbitrary<bool>();
   if (small) options.max_ops = 20;
@@ -180,7 +194,8 @@ RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySch
   const Bounds bounds = bounds_of(problem);
   Memory last = Memory::max();
   for (const int slack : {0, 1, 2, 5, 10, 100}) {
-    const Memory bound = peak_activation_bound(problem, bounds.makespan + Ticks(slack), {.work = small ? 5'000'000 : 0});
+    const Memory bound =
+        peak_activation_bound(problem, bounds.makespan + Ticks(slack), {.work = small ? 5'000'000 : 0});
     RC_ASSERT(bound <= last);
     RC_ASSERT(bound >= bounds.peak_activation);
     last = bound;
@@ -200,7 +215,8 @@ TEST(PeakActivationBoundOracle, NoScheduleWithinTheDeadlineNeedsLess) {
     if (!optimum) continue;
     ++solved;
     ASSERT_LE(peak_activation_bound(problem, optimum->makespan), optimum->peak_at_makespan) << "seed " << seed;
-    ASSERT_EQ(bounds_of(problem).peak_activation, optimum->min_peak) << "seed " << seed << ": one micro-batch after the other";
+    ASSERT_EQ(bounds_of(problem).peak_activation, optimum->min_peak)
+        << "seed " << seed << ": one micro-batch after the other";
     met += peak_activation_bound(problem, optimum->makespan) == optimum->peak_at_makespan ? 1 : 0;
     for (const int slack : {1, 3, 8}) {
       const Ticks deadline = optimum->makespan + Ticks(slack);

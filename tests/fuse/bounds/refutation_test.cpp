@@ -51,7 +51,9 @@ TEST(PositionNetwork, PositionsCorrespondBothWays) {
       EXPECT_EQ(backward_along(network, arc, *there), position);
       ++pairs;
     }
-    const int expected = arc.correspondence == Correspondence::same ? 6 : arc.correspondence == Correspondence::into_step ? 2 : 1;
+    const int expected = arc.correspondence == Correspondence::same        ? 6
+                         : arc.correspondence == Correspondence::into_step ? 2
+                                                                           : 1;
     EXPECT_EQ(pairs, expected);
   }
 }
@@ -91,8 +93,8 @@ TEST(PipelineStates, KeepTheOrderOfStagesAndSteps) {
   pipeline::Model model = chain_model("v", {0, 0}, 1, 1, 1);
   model.minibatches = 2;
   const PositionNetwork network = position_network(problem_of(1, {model}));
-  // F F B B in a row, then the two steps in either order or half of them; the next mini-batch's first F may come between them. In each
-  // state the counts of a step's predecessors are complete.
+  // F F B B in a row, then the two steps in either order or half of them; the next mini-batch's first F may come
+  // between them. In each state the counts of a step's predecessors are complete.
   const auto states = pipeline_states(network, DeviceId(0), PipelineId(0), unit * 2, 1000);
   ASSERT_TRUE(states);
   for (std::size_t state = 0; state < states->size(); ++state) {
@@ -107,8 +109,8 @@ TEST(PipelineStates, KeepTheOrderOfStagesAndSteps) {
 }
 
 TEST(DeviceSequencing, FindsWhatAllSequencesShare) {
-  // One device. Until 6, the long pair (2 + 2) and the short pair (1 + 1) leave no idle time, and room for one at a time leaves only two
-  // orders: the short pair does not start at 1, 3 or 5.
+  // One device. Until 6, the long pair (2 + 2) and the short pair (1 + 1) leave no idle time, and room for one at a
+  // time leaves only two orders: the short pair does not start at 1, 3 or 5.
   const Problem problem = problem_of(1, {chain_model("long", {0}, 1, 2, 2), chain_model("short", {0}, 1, 1, 1)});
   const PositionNetwork network = position_network(problem);
   const auto large = pipeline_states(network, DeviceId(0), PipelineId(0), unit, 100);
@@ -166,7 +168,8 @@ TEST(ActivationLevels, TakeTheDeviceThatHasTheNextOne) {
 
 bool refutes(const Problem& problem, Ticks deadline, Memory cap, ProofDepth depth) {
   ProofBudget budget{300'000};
-  return Refutation(problem).refutes(deadline, std::vector<Memory>(static_cast<std::size_t>(problem.devices), cap), depth, budget);
+  return Refutation(problem).refutes(deadline, std::vector<Memory>(static_cast<std::size_t>(problem.devices), cap),
+                                     depth, budget);
 }
 
 TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
@@ -176,13 +179,16 @@ TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
   int by_sequences = 0;
   for (std::uint64_t seed = 5000; seed < 5700; ++seed) {
     const Problem problem = test::random_problem(seed, options);
-    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 50'000});
+    const auto optimum =
+        test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 50'000});
     if (!optimum) continue;
     for (const ProofDepth depth : {ProofDepth::windows, ProofDepth::sequences, ProofDepth::cases})
       ASSERT_FALSE(refutes(problem, optimum->makespan, optimum->peak_at_makespan, depth)) << "seed " << seed;
-    ASSERT_TRUE(refutes(problem, optimum->makespan, optimum->peak_at_makespan - Memory(1), ProofDepth::cases)) << "seed " << seed;
+    ASSERT_TRUE(refutes(problem, optimum->makespan, optimum->peak_at_makespan - Memory(1), ProofDepth::cases))
+        << "seed " << seed;
     ASSERT_TRUE(refutes(problem, optimum->makespan - Ticks(1), Memory::max(), ProofDepth::cases)) << "seed " << seed;
-    by_sequences += refutes(problem, optimum->makespan, optimum->peak_at_makespan - Memory(1), ProofDepth::sequences) ? 1 : 0;
+    by_sequences +=
+        refutes(problem, optimum->makespan, optimum->peak_at_makespan - Memory(1), ProofDepth::sequences) ? 1 : 0;
     ++decided;
   }
   EXPECT_GT(decided, 600);

@@ -36,7 +36,9 @@ std::vector<int> iota(int count, bool reversed = false) {
 }
 
 /// One model on p devices.
-Problem single(int p, int m, int f, int b) { return test::problem_of(p, {test::chain_model("actor", iota(p), m, f, b)}); }
+Problem single(int p, int m, int f, int b) {
+  return test::problem_of(p, {test::chain_model("actor", iota(p), m, f, b)});
+}
 
 Problem single_split(int p, int m, int f, int b, int w, std::vector<int> devices) {
   Model model = test::chain_model("actor", devices, m, f, b);
@@ -68,8 +70,8 @@ TEST_P(PublishedInstances, Serial1f1bPlus) {
   const Answer answer = solve_1f1b_plus(instance().problem, {});
   const Solution& solution = std::get<Solution>(answer);
   EXPECT_TRUE(solution.other_layout.has_value());
-  const double speedup =
-      static_cast<double>(instance().published->serial_makespan.count()) / static_cast<double>(solution.evaluation.makespan.count());
+  const double speedup = static_cast<double>(instance().published->serial_makespan.count()) /
+                         static_cast<double>(solution.evaluation.makespan.count());
   EXPECT_NEAR(speedup, speedups[GetParam()] / 100.0, 0.01);
   // (PP0/2 + M0/2 - 1) * 6 f0 + (PP1/2 + M1/2 - 1) * 6 f1
   std::int64_t closed_form = 0;
@@ -114,7 +116,8 @@ TEST(Interleaved, ClosedForm) {
           for (int device = 0; device < p; ++device) devices.push_back(device);
         const Problem problem = test::problem_of(p, {test::chain_model("actor", devices, m, 1, 2)});
         // Narayanan et al. 2021: the bubble shrinks by v: (p - 1)(f + b) / v, here in times of one chunk.
-        EXPECT_EQ(solve(solve_interleaved_1f1b, problem).makespan, Ticks((v * m + p - 1) * 3)) << p << " " << v << " " << m;
+        EXPECT_EQ(solve(solve_interleaved_1f1b, problem).makespan, Ticks((v * m + p - 1) * 3))
+            << p << " " << v << " " << m;
       }
 }
 
@@ -129,8 +132,8 @@ TEST(Interleaved, SaysWhyNot) {
 TEST(Chimera, ClosedForm) {
   for (const int d : {4, 8, 16})
     for (const int n : {d, 2 * d, 3 * d}) {
-      const Problem problem =
-          test::problem_of(d, {test::chain_model("down", iota(d), n / 2, 1, 1), test::chain_model("up", iota(d, true), n / 2, 1, 1)});
+      const Problem problem = test::problem_of(
+          d, {test::chain_model("down", iota(d), n / 2, 1, 1), test::chain_model("up", iota(d, true), n / 2, 1, 1)});
       const Evaluation evaluation = solve(solve_chimera, problem);
       EXPECT_EQ(evaluation.makespan, Ticks(2 * n + d - 2));
       EXPECT_LE(evaluation.peak_activation, Memory(d * 1'000'000));
@@ -138,8 +141,8 @@ TEST(Chimera, ClosedForm) {
 }
 
 TEST(Chimera, ActivationsAreBalancedAsPublished) {
-  const Problem problem =
-      test::problem_of(8, {test::chain_model("down", iota(8), 4, 1, 1), test::chain_model("up", iota(8, true), 4, 1, 1)});
+  const Problem problem = test::problem_of(
+      8, {test::chain_model("down", iota(8), 4, 1, 1), test::chain_model("up", iota(8, true), 4, 1, 1)});
   std::vector<std::int64_t> peaks;
   for (const auto& device : solve(solve_chimera, problem).devices) peaks.push_back(device.peak.count() / 1'000'000);
   EXPECT_THAT(peaks, testing::ElementsAre(5, 6, 7, 8, 8, 7, 6, 5));
@@ -147,9 +150,11 @@ TEST(Chimera, ActivationsAreBalancedAsPublished) {
 
 TEST(Chimera, SaysWhyNot) {
   EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "it merges two pipelines; there are 1");
-  EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {1, 0}, 2, 1, 2)})),
+  EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
+                                                        test::chain_model("b", {1, 0}, 2, 1, 2)})),
             "the two pipelines are not equal");
-  EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {0, 1}, 2, 1, 1)})),
+  EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
+                                                        test::chain_model("b", {0, 1}, 2, 1, 1)})),
             "the two pipelines do not run in opposite directions");
 }
 
@@ -159,7 +164,8 @@ TEST(ZeroBubble, H1ClosedForm) {
     for (const int m : {2 * p, 3 * p + 1}) {
       for (const auto& [f, b, w] : {std::tuple(1, 1, 1), std::tuple(10, 12, 8), std::tuple(4, 4, 3)}) {
         const Evaluation evaluation = solve(solve_zb_h1, single_split(p, m, f, b, w, iota(p)));
-        EXPECT_EQ(pipeline::max_device_span(evaluation), Ticks(m * (f + b + w) + (p - 1) * (f + b - w))) << p << " " << m << " " << f;
+        EXPECT_EQ(pipeline::max_device_span(evaluation), Ticks(m * (f + b + w) + (p - 1) * (f + b - w)))
+            << p << " " << m << " " << f;
         EXPECT_EQ(evaluation.peak_activation, Memory(p * 1'000'000));
       }
     }
@@ -191,12 +197,14 @@ TEST(ZeroBubble, VHasNoBubbleWithinTheMemoryOf1f1b) {
 
 TEST(ZeroBubble, VEndsForAnyNumberOfMicrobatches) {
   for (int p = 1; p <= 9; ++p)
-    for (int m = 1; m <= 20; ++m) EXPECT_GT(solve(solve_zb_v, single_split(p, m, 2, 3, 1, v_shape(p))).makespan, Ticks(0));
+    for (int m = 1; m <= 20; ++m)
+      EXPECT_GT(solve(solve_zb_v, single_split(p, m, 2, 3, 1, v_shape(p))).makespan, Ticks(0));
 }
 
 TEST(ZeroBubble, SaysWhyNot) {
   EXPECT_EQ(why_not(solve_zb_h1, single(4, 8, 1, 2)), "model actor does not split its backward");
-  EXPECT_EQ(why_not(solve_zb_h1, single_split(2, 8, 1, 1, 1, v_shape(2))), "model actor has several stages on a device");
+  EXPECT_EQ(why_not(solve_zb_h1, single_split(2, 8, 1, 1, 1, v_shape(2))),
+            "model actor has several stages on a device");
   EXPECT_EQ(why_not(solve_zb_v, single_split(4, 8, 1, 1, 1, iota(4))),
             "the stages of model actor do not go down its devices and back up (a V)");
 }

@@ -36,7 +36,8 @@ std::vector<std::int64_t> all_of(Levels levels) {
 TEST(Levels, AreSumsOfWhatStagesHold) {
   const ExactModel model = make_exact_model(split_problem(2, 10, 3));
   EXPECT_EQ(all_of(Levels(model, {no_cap}, 1, 21)), (std::vector<std::int64_t>{3, 6, 10, 13, 20}));
-  EXPECT_EQ(all_of(Levels(model, {no_cap}, 6, 20)), (std::vector<std::int64_t>{6, 10, 13})) << "below the peak that is known";
+  EXPECT_EQ(all_of(Levels(model, {no_cap}, 6, 20)), (std::vector<std::int64_t>{6, 10, 13}))
+      << "below the peak that is known";
   EXPECT_EQ(all_of(Levels(model, {12}, 6, 20)), (std::vector<std::int64_t>{6, 10})) << "within the cap";
   EXPECT_TRUE(all_of(Levels(model, {no_cap}, 0, 0)).empty());
 }
@@ -66,7 +67,8 @@ TEST(Levels, AreAllNumbersWhereThereAreTooMany) {
   std::vector<pipeline::Model> models;
   for (int index = 0; index < 6; ++index) {
     models.push_back(test::chain_model("m" + std::to_string(index), {0}, 20, 1, 1));
-    models.back().activation = {Memory(1'000'000 + static_cast<std::int64_t>(base::scatter(static_cast<std::uint64_t>(index)) % 500'000))};
+    models.back().activation = {
+        Memory(1'000'000 + static_cast<std::int64_t>(base::scatter(static_cast<std::uint64_t>(index)) % 500'000))};
   }
   const ExactModel model = make_exact_model(test::problem_of(1, models));
   Levels levels(model, {no_cap}, 1'000'000, 50'000'001);

@@ -59,7 +59,8 @@ TEST(FailedStates, AgreesWithAList) {
     Values values(key[0] % 2 == 0 ? 1 : 3);
     for (std::int64_t& value : values) value = random.below(50);
     const bool expected = std::any_of(list[key].begin(), list[key].end(), [&](const Values& other) {
-      return std::equal(values.begin(), values.end(), other.begin(), [](std::int64_t a, std::int64_t b) { return a <= b; });
+      return std::equal(values.begin(), values.end(), other.begin(),
+                        [](std::int64_t a, std::int64_t b) { return a <= b; });
     });
     ASSERT_EQ(states.covers(key, values), expected);
     covered += expected ? 1 : 0;

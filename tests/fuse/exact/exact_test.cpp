@@ -25,8 +25,8 @@ using test::chain_model;
 using test::problem_of;
 
 /// A chain model that holds `activation` millionths for each micro-batch.
-Model model_of(std::string name, const std::vector<int>& devices, int microbatches, std::int64_t forward, std::int64_t backward,
-               std::int64_t activation = 1'000'000) {
+Model model_of(std::string name, const std::vector<int>& devices, int microbatches, std::int64_t forward,
+               std::int64_t backward, std::int64_t activation = 1'000'000) {
   Model model = chain_model(std::move(name), devices, microbatches, forward, backward);
   for (Memory& held : model.activation) held = Memory(activation);
   return model;
@@ -45,7 +45,8 @@ SolveOptions until(Ticks deadline) {
 }
 
 /// Both objectives proven, with bounds that say so, by a schedule that the validator accepts; its makespan and peak.
-std::pair<std::int64_t, std::int64_t> proven(const Problem& problem, const SolveOptions& options = {}, const ExactLimits& limits = {}) {
+std::pair<std::int64_t, std::int64_t> proven(const Problem& problem, const SolveOptions& options = {},
+                                             const ExactLimits& limits = {}) {
   const ExactResult result = solve_exactly(problem, options, limits);
   EXPECT_TRUE(result.makespan_proven && result.peak_proven);
   EXPECT_FALSE(result.interrupted);
@@ -74,8 +75,8 @@ TEST(Exact, SolvesOnePipeline) {
 
 TEST(Exact, FindsChimerasMakespans) {
   const auto chimera = [](int microbatches, std::int64_t backward) {
-    return problem_of(4,
-                      {model_of("down", {0, 1, 2, 3}, microbatches, 1, backward), model_of("up", {3, 2, 1, 0}, microbatches, 1, backward)});
+    return problem_of(4, {model_of("down", {0, 1, 2, 3}, microbatches, 1, backward),
+                          model_of("up", {3, 2, 1, 0}, microbatches, 1, backward)});
   };
   // Two micro-batches each: 2N + D - 2 slots of equal length for N = D = 4.
   EXPECT_EQ(proven(chimera(2, 1)).first, 10);
@@ -86,7 +87,8 @@ TEST(Exact, FourStagesFourMicrobatchesTwoModels) {
   const ExactLimits limits{.nodes = 100'000, .memory_bytes = std::size_t{64} << 20};
   const Model large = model_of("large", {0, 1, 2, 3}, 4, 2, 4, 1'950'000);
   const Problem opposite = problem_of(4, {large, model_of("small", {3, 2, 1, 0}, 4, 1, 2)});
-  // Serial 1F1B holds four of the large model, 7.8. Filling its bubbles at no loss of time takes a little more: two and four of the small.
+  // Serial 1F1B holds four of the large model, 7.8. Filling its bubbles at no loss of time takes a little more: two and
+  // four of the small.
   EXPECT_EQ(proven(opposite, {}, limits), Costs(42, 7'900'000));
   EXPECT_EQ(proven(opposite, memory_first(), limits), Costs(111, 1'950'000));
   const Problem same = problem_of(4, {large, model_of("small", {0, 1, 2, 3}, 4, 1, 2)});
@@ -94,7 +96,8 @@ TEST(Exact, FourStagesFourMicrobatchesTwoModels) {
 }
 
 TEST(Exact, CanBeBelowTheSerialPeak) {
-  const Problem problem = problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 1, 2, 2'000'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2, 500'000)});
+  const Problem problem =
+      problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 1, 2, 2'000'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2, 500'000)});
   EXPECT_EQ(std::get<Solution>(solve_1f1b(problem, {})).evaluation.peak_activation, Memory(8'000'000));
   EXPECT_EQ(proven(problem), Costs(27, 6'500'000));
 }
@@ -130,7 +133,8 @@ bool check_against_brute_force(const Problem& problem, std::int64_t max_steps = 
     const Ticks deadline = std::max(optimum->makespan, optimum->makespan + Ticks(slack));
     const Memory peak = *test::brute_force_peak(graph, deadline);
     const auto makespan = slack > 0 ? min_makespan_with(graph, optimum->makespan, peak) : optimum->makespan.count();
-    EXPECT_EQ(proven(problem, until(optimum->makespan + Ticks(slack))), Costs(makespan, peak.count())) << "slack " << slack;
+    EXPECT_EQ(proven(problem, until(optimum->makespan + Ticks(slack))), Costs(makespan, peak.count()))
+        << "slack " << slack;
   }
   return true;
 }
@@ -192,7 +196,8 @@ TEST(ExactOracle, AgreesOnEqualPipelines) {
     }
 }
 
-/// `problem` with what device d holds in units of cap[d] / unit, so that one cap of `unit` stands for all. One replica a model.
+/// `problem` with what device d holds in units of cap[d] / unit, so that one cap of `unit` stands for all. One replica
+/// a model.
 Problem with_equal_caps(Problem problem, const std::vector<std::int64_t>& cap, std::int64_t unit) {
   for (Model& model : problem.models)
     for (std::size_t stage = 0; stage < model.activation.size(); ++stage) {
@@ -262,7 +267,8 @@ TEST(Exact, ExceedsAnImpossibleCapacityByTheLeast) {
 }
 
 TEST(Exact, SaysWhatItCouldNotProve) {
-  const Problem problem = problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
+  const Problem problem =
+      problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   for (const std::int64_t nodes : {0, 1, 100, 400, 2000}) {
     const ExactResult result = solve_exactly(problem, {}, {.nodes = nodes});
     EXPECT_LE(result.nodes, nodes);
@@ -283,7 +289,8 @@ TEST(Exact, NeedsNoMemoryToBeRight) {
 }
 
 TEST(Exact, AnswersTheSameEachTime) {
-  const Problem problem = problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
+  const Problem problem =
+      problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   const ExactResult first = solve_exactly(problem, {});
   const ExactResult second = solve_exactly(problem, {});
   EXPECT_EQ(first.solution->order.devices, second.solution->order.devices);
@@ -291,7 +298,8 @@ TEST(Exact, AnswersTheSameEachTime) {
 }
 
 TEST(Exact, GoesOnFromAStart) {
-  const Problem problem = problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
+  const Problem problem =
+      problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   const ExactResult best = solve_exactly(problem, {});
   SolveOptions options;
   options.start = &*best.solution;
@@ -308,7 +316,8 @@ TEST(Exact, GoesOnFromAStart) {
 
 /// Two models in the same direction: their optimum is far above every bound, so that the search is long.
 Problem long_search() {
-  return problem_of(6, {model_of("a", {0, 1, 2, 3, 4, 5}, 6, 2, 4, 1'950'000), model_of("b", {0, 1, 2, 3, 4, 5}, 6, 1, 2)});
+  return problem_of(
+      6, {model_of("a", {0, 1, 2, 3, 4, 5}, 6, 2, 4, 1'950'000), model_of("b", {0, 1, 2, 3, 4, 5}, 6, 1, 2)});
 }
 
 TEST(Exact, StopsWhenCancelled) {

@@ -27,8 +27,8 @@ Problem two_way(int stages, int large_microbatches, int small_microbatches) {
   std::vector<int> down(static_cast<std::size_t>(stages));
   for (int stage = 0; stage < stages; ++stage) down[static_cast<std::size_t>(stage)] = stage;
   const std::vector<int> up(down.rbegin(), down.rend());
-  Problem problem = test::problem_of(
-      stages, {test::chain_model("large", down, large_microbatches, 2, 4), test::chain_model("small", up, small_microbatches, 1, 2)});
+  Problem problem = test::problem_of(stages, {test::chain_model("large", down, large_microbatches, 2, 4),
+                                              test::chain_model("small", up, small_microbatches, 1, 2)});
   for (Memory& activation : problem.models[0].activation) activation = Memory(1'640'000);
   return problem;
 }
@@ -142,7 +142,8 @@ TEST(Pattern, SmallerRoomsAreTriedWithinACapacity) {
     EXPECT_TRUE(pipeline::find_excess(problem, solution.evaluation, {}).empty());
   }
   // Here a room of 99% has a shorter one than the whole.
-  EXPECT_TRUE(std::any_of(within.begin(), within.end(), [&](const Solution& solution) { return is_better(solution, alone, {}); }));
+  EXPECT_TRUE(std::any_of(within.begin(), within.end(),
+                          [&](const Solution& solution) { return is_better(solution, alone, {}); }));
 }
 
 TEST(Pattern, RoomsThatNothingLimitsOrThatAreNoneStayAsTheyAre) {

@@ -38,7 +38,8 @@ void check_waits(const ClassGraph& graph, const Timetable& timetable) {
     if (parent.op_class < 0) continue;
     const auto before = static_cast<std::size_t>(parent.op_class);
     for (std::int64_t microbatch = -5; microbatch < 9; ++microbatch)
-      RC_ASSERT(timetable.at(index, microbatch) >= timetable.at(before, microbatch) + graph.classes[before].duration + parent.lag);
+      RC_ASSERT(timetable.at(index, microbatch) >=
+                timetable.at(before, microbatch) + graph.classes[before].duration + parent.lag);
   }
 }
 
@@ -87,11 +88,11 @@ TEST(PatternTimetable, BuffersGrowTowardsTheFirstStage) {
 
 TEST(PatternClasses, PutsMicrobatchesIntoRoundsInProportion) {
   const auto rounds_of = [](int first, int second) {
-    const Problem problem =
-        test::problem_of(2, {test::chain_model("a", {0, 1}, first, 1, 2), test::chain_model("b", {1, 0}, second, 1, 2)});
+    const Problem problem = test::problem_of(
+        2, {test::chain_model("a", {0, 1}, first, 1, 2), test::chain_model("b", {1, 0}, second, 1, 2)});
     const ClassGraph graph = std::get<ClassGraph>(make_class_graph(problem));
-    return std::vector<std::int64_t>{graph.rounds, graph.pipelines[0].per_round, graph.pipelines[1].per_round, graph.pipelines[0].remainder,
-                                     graph.pipelines[1].remainder};
+    return std::vector<std::int64_t>{graph.rounds, graph.pipelines[0].per_round, graph.pipelines[1].per_round,
+                                     graph.pipelines[0].remainder, graph.pipelines[1].remainder};
   };
   EXPECT_EQ(rounds_of(16, 16), (std::vector<std::int64_t>{16, 1, 1, 0, 0}));
   EXPECT_EQ(rounds_of(32, 16), (std::vector<std::int64_t>{16, 2, 1, 0, 0}));

@@ -30,7 +30,8 @@ Order start_of(const Problem& problem, const Lowering& lowering) {
 Outcome swap_whole(SwapWalk& walk, Place first, double loss) {
   if (walk.makes_cycle(first)) return Outcome::cycle;
   const SwapWalk::Trial trial = walk.try_swap(first);
-  if (trial.longest > walk.makespan() && static_cast<double>(trial.longest - walk.makespan()) > loss) return Outcome::too_long;
+  if (trial.longest > walk.makespan() && static_cast<double>(trial.longest - walk.makespan()) > loss)
+    return Outcome::too_long;
   walk.swap(first, trial);
   return Outcome::made;
 }
@@ -82,8 +83,8 @@ RC_GTEST_PROP(CutWalk, MakesTheSwapsOfTheWholeWalk, ()) {
 
 TEST(CutWalk, TakesTheLongestTimesThatAreAccepted) {
   constexpr std::int64_t forward = base::max_time / 4;
-  const Problem problem = test::problem_of(
-      2, {test::chain_model("a", {0, 1}, 1024, forward, 2 * forward), test::chain_model("b", {1, 0}, 1024, forward, 2 * forward)});
+  const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 1024, forward, 2 * forward),
+                                               test::chain_model("b", {1, 0}, 1024, forward, 2 * forward)});
   ASSERT_EQ(pipeline::find_fault(problem).value_or(""), "");
   const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   SwapWalk walk(lowering.graph, start_of(problem, lowering));
@@ -103,7 +104,8 @@ TEST_P(CutWalkOnInstances, MakesTheSwapsOfTheWholeWalk) {
   for (const double loss : {40.0, 5.0, 0.5}) EXPECT_EQ(first_difference_in(walk, whole, 1, 20'000, loss), "") << loss;
 }
 
-INSTANTIATE_TEST_SUITE_P(Bundled, CutWalkOnInstances, testing::Values("exp5", "exp8", "exp9", "three-models-1", "uneven-stages-1"));
+INSTANTIATE_TEST_SUITE_P(Bundled, CutWalkOnInstances,
+                         testing::Values("exp5", "exp8", "exp9", "three-models-1", "uneven-stages-1"));
 
 }  // namespace
 }  // namespace dovetail::fuse

@@ -27,7 +27,8 @@ TEST(LimitedMakespanDescent, EveryFourthTurnHasAPriceThatRises) {
     const MakespanDescent descent = limited_makespan_descent(scale, turn, steps * Cooling::iterations_a_step);
     if (turn % 4 != 3) {
       EXPECT_EQ(descent.price, 0);
-      EXPECT_EQ(descent.cooling.temperature, makespan_descent(scale, turn, steps * Cooling::iterations_a_step).cooling.temperature);
+      EXPECT_EQ(descent.cooling.temperature,
+                makespan_descent(scale, turn, steps * Cooling::iterations_a_step).cooling.temperature);
       continue;
     }
     EXPECT_GT(descent.price, 0);

@@ -32,7 +32,8 @@ bool swap_whole(SwapWalk& walk, Place first, double loss, bool prompt) {
 }
 
 /// Random steps, both ways; the number of the first that differs.
-std::optional<int> first_difference(MakespanWalk& steps, SwapWalk& walk, SwapWalk& whole, base::Random& random, double loss, bool prompt) {
+std::optional<int> first_difference(MakespanWalk& steps, SwapWalk& walk, SwapWalk& whole, base::Random& random,
+                                    double loss, bool prompt) {
   for (int step = 0; step < 30'000; ++step) {
     const Place first = walk.draw(random.next());
     if (!walk.can_swap(first)) continue;

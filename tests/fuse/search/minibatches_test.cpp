@@ -55,7 +55,8 @@ TEST(Minibatches, ModelsWithFewerStayInTheirPlaces) {
   Problem problem = bundled("minibatches-1");
   problem.models[0].minibatches = 1;  // so that the last mini-batches have other model indices than the problem
   std::vector<Solution> parts;
-  for (int index = 0; index < count_minibatches(problem); ++index) parts.push_back(list_schedule(only_minibatch(problem, index)));
+  for (int index = 0; index < count_minibatches(problem); ++index)
+    parts.push_back(list_schedule(only_minibatch(problem, index)));
   const pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   const pipeline::Order order = join_minibatches(problem, lowering, parts);
   std::size_t ops = 0;
@@ -68,7 +69,8 @@ TEST(Minibatches, StepsOfNoTimeAreNotForgotten) {
   Problem problem = bundled("minibatches-1");
   for (pipeline::Model& model : problem.models) std::fill(model.step.begin(), model.step.end(), base::Ticks(0));
   std::vector<Solution> parts;
-  for (int index = 0; index < count_minibatches(problem); ++index) parts.push_back(list_schedule(only_minibatch(problem, index)));
+  for (int index = 0; index < count_minibatches(problem); ++index)
+    parts.push_back(list_schedule(only_minibatch(problem, index)));
   const pipeline::Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   std::size_t ops = 0;
   for (const auto& device : join_minibatches(problem, lowering, parts).devices) ops += device.size();

@@ -38,7 +38,8 @@ bool is_in_order(const OpGraph& graph, const Order& order) {
       if (graph.device[op.index()].index() != device || next[label]++ != microbatch) return false;
       ++ops;
     }
-  return ops == graph.size() && order.barriers.empty() && order.devices.size() == static_cast<std::size_t>(graph.devices);
+  return ops == graph.size() && order.barriers.empty() &&
+         order.devices.size() == static_cast<std::size_t>(graph.devices);
 }
 
 /// What is wrong with the search's order of `solution`, or nothing.
@@ -77,7 +78,8 @@ RC_GTEST_PROP(SearchOrder, OfItselfIsItself, ()) {
   RC_ASSERT(search_order(lowering, solution).devices == order.devices);
 }
 
-/// `graph` with the micro-batches of each mini-batch and replica renamed at random: as good a schedule, of like ops out of order.
+/// `graph` with the micro-batches of each mini-batch and replica renamed at random: as good a schedule, of like ops out
+/// of order.
 Solution renamed(const Problem& problem, const Solution& solution, std::uint64_t seed) {
   pipeline::Schedule schedule = pipeline::to_schedule(problem, solution.graph, solution.evaluation);
   for (auto& device : schedule.devices)
@@ -113,7 +115,8 @@ RC_GTEST_PROP(SearchOrder, OfSomeBackwardsWholeIsAsGood, ()) {
   const Answer answer = solve_one_at_a_time(problem, {});
   const Order of_split = search_order(split, std::get<Solution>(answer));
   std::vector<bool> is_whole;
-  for (std::size_t i = 0; i < split.microbatch_ops.size(); ++i) is_whole.push_back(*rc::gen::noShrink(rc::gen::arbitrary<bool>()));
+  for (std::size_t i = 0; i < split.microbatch_ops.size(); ++i)
+    is_whole.push_back(*rc::gen::noShrink(rc::gen::arbitrary<bool>()));
   const Lowering mixed = pipeline::lower(problem, is_whole);
   std::map<OpLabel, OpId> of_mixed;
   for (std::size_t op = 0; op < mixed.graph.size(); ++op) of_mixed[mixed.graph.labels[op]] = OpId(op);
@@ -152,7 +155,8 @@ TEST(SearchOrder, TakesAWholeBackwardApart) {
 }
 
 TEST(SearchOrder, DropsBarriers) {
-  const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 2), test::chain_model("b", {1, 0}, 2, 1, 2)});
+  const Problem problem =
+      test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 2), test::chain_model("b", {1, 0}, 2, 1, 2)});
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   const Solution solution = std::get<Solution>(solve_1f1b(problem, {}));
   ASSERT_FALSE(solution.order.barriers.empty());

@@ -1,4 +1,5 @@
-// The search and the portfolio: valid, never worse than the start, the same whoever runs which chain, and right where the optimum is known.
+// The search and the portfolio: valid, never worse than the start, the same whoever runs which chain, and right where
+// the optimum is known.
 #include "fuse/search/search.h"
 
 #include <gtest/gtest.h>
@@ -33,11 +34,14 @@ using pipeline::StoppedBy;
 /// What is measured against the clock may take so long on a busy machine and under a sanitizer.
 constexpr double soon_seconds = 30;
 
-Solution answer_of(Answer (*solve)(const Problem&, const SolveOptions&), const Problem& problem, const SolveOptions& options) {
+Solution answer_of(Answer (*solve)(const Problem&, const SolveOptions&), const Problem& problem,
+                   const SolveOptions& options) {
   return std::get<Solution>(solve(problem, options));
 }
 
-Solution search(const Problem& problem, const SolveOptions& options) { return answer_of(solve_search, problem, options); }
+Solution search(const Problem& problem, const SolveOptions& options) {
+  return answer_of(solve_search, problem, options);
+}
 
 SolveOptions brief(std::int64_t iterations, int chains = 4) {
   SolveOptions options;
@@ -46,7 +50,9 @@ SolveOptions brief(std::int64_t iterations, int chains = 4) {
   return options;
 }
 
-std::string file_of(const Solution& solution) { return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem))); }
+std::string file_of(const Solution& solution) {
+  return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem)));
+}
 
 /// The rules other than capacity, and the times that the order gives.
 void expect_valid(const Problem& problem, const Solution& solution) {
@@ -79,9 +85,12 @@ std::ostream& operator<<(std::ostream& out, const Solver& solver) { return out <
 /// What holds for the search and for the portfolio alike.
 class BothSearches : public testing::TestWithParam<Solver> {
  protected:
-  Solution solve(const Problem& problem, const SolveOptions& options) const { return answer_of(GetParam().solve, problem, options); }
+  Solution solve(const Problem& problem, const SolveOptions& options) const {
+    return answer_of(GetParam().solve, problem, options);
+  }
 };
-INSTANTIATE_TEST_SUITE_P(Solvers, BothSearches, testing::Values(Solver{"search", solve_search}, Solver{"auto", solve_auto}),
+INSTANTIATE_TEST_SUITE_P(Solvers, BothSearches,
+                         testing::Values(Solver{"search", solve_search}, Solver{"auto", solve_auto}),
                          testing::PrintToStringParamName());
 
 TEST_P(BothSearches, AnswerWithValidSchedulesNoWorseThanTheirStart) {
@@ -110,7 +119,8 @@ TEST_P(BothSearches, KeepTheMemoryCap) {
     SolveOptions options = brief(2'000);
     // The least that may have a schedule, and somewhat more.
     Memory least;
-    for (const pipeline::CapacityExcess& device : find_impossible(problem, Memory(0))) least = std::max(least, device.peak);
+    for (const pipeline::CapacityExcess& device : find_impossible(problem, Memory(0)))
+      least = std::max(least, device.peak);
     for (const std::int64_t more : {0, 250'000, 3'000'000}) {
       options.memory_cap = least + Memory(more);
       ASSERT_TRUE(find_impossible(problem, options.memory_cap).empty());
@@ -176,7 +186,8 @@ TEST_P(BothSearches, GiveTheSameBytesWhateverTheThreads) {
 }
 
 /// The file of each rank's answer.
-std::vector<std::string> files_of_ranks(int ranks, const Solver& solver, const Problem& problem, const SolveOptions& options) {
+std::vector<std::string> files_of_ranks(int ranks, const Solver& solver, const Problem& problem,
+                                        const SolveOptions& options) {
   std::vector<std::string> files(static_cast<std::size_t>(ranks));
   test::run_on_ranks(ranks, [&](const parallel::Exchange& exchange) {
     SolveOptions own = options;
@@ -195,7 +206,8 @@ TEST_P(BothSearches, GiveTheSameBytesOnEveryRankWhateverTheRanks) {
     options.robustness_percent = seed % 3 == 0 ? 30 : 0;
     const std::string alone = file_of(solve(problem, options));
     for (const int ranks : {1, 2, 4})
-      for (const std::string& file : files_of_ranks(ranks, GetParam(), problem, options)) EXPECT_TRUE(file == alone) << ranks;
+      for (const std::string& file : files_of_ranks(ranks, GetParam(), problem, options))
+        EXPECT_TRUE(file == alone) << ranks;
   }
 }
 
@@ -328,7 +340,8 @@ TEST_P(BothSearches, FindTheOptimaOfTinyProblems) {
   for (std::uint64_t seed = 600; seed < 700; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed, {.max_ops = 20});
-    const auto optimum = test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 200'000});
+    const auto optimum =
+        test::brute_force(pipeline::lower(problem, pipeline::BackwardForm::split).graph, {.max_steps = 200'000});
     if (!optimum) continue;
     ++compared;
     const Solution solution = solve(problem, brief(200'000));
@@ -348,8 +361,10 @@ struct Known {
 
 class KnownAnswers : public testing::TestWithParam<Known> {};
 INSTANTIATE_TEST_SUITE_P(Published, KnownAnswers,
-                         testing::Values(Known{"exp2", 225, 15'600'000, 1'000'000, 2}, Known{"exp5", 225, 15'600'000, 1'000'000, 2},
-                                         Known{"exp8", 186, 27'500'000, 8'000'000, 4}, Known{"exp11", 186, 27'500'000, 1'000'000, 2}),
+                         testing::Values(Known{"exp2", 225, 15'600'000, 1'000'000, 2},
+                                         Known{"exp5", 225, 15'600'000, 1'000'000, 2},
+                                         Known{"exp8", 186, 27'500'000, 8'000'000, 4},
+                                         Known{"exp11", 186, 27'500'000, 1'000'000, 2}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
 TEST_P(KnownAnswers, AreMet) {
@@ -359,7 +374,8 @@ TEST_P(KnownAnswers, AreMet) {
   const auto is_met = [&] {
     const Solution solution = search(problem, options);
     expect_valid(problem, solution);
-    return solution.evaluation.makespan.count() == known.makespan && solution.evaluation.peak_activation.count() <= known.peak;
+    return solution.evaluation.makespan.count() == known.makespan &&
+           solution.evaluation.peak_activation.count() <= known.peak;
   };
   // Not every seed gets there in so few iterations.
   bool met = false;

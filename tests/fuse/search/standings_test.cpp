@@ -30,8 +30,8 @@ RoundReport random_report() {
   report.planned = *rc::gen::arbitrary<std::int64_t>();
   report.chains = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1'000'000));
   for (std::size_t i = 0; i < report.chains.size(); ++i)
-    report.bests.push_back(
-        {*rc::gen::arbitrary<std::int64_t>(), *rc::gen::arbitrary<std::int64_t>(), *rc::gen::arbitrary<std::int64_t>(), random_order()});
+    report.bests.push_back({*rc::gen::arbitrary<std::int64_t>(), *rc::gen::arbitrary<std::int64_t>(),
+                            *rc::gen::arbitrary<std::int64_t>(), random_order()});
   return report;
 }
 
@@ -41,7 +41,8 @@ bool are_equal(const RoundReport& a, const RoundReport& b) {
   for (std::size_t i = 0; i < a.bests.size(); ++i) {
     const Standing& x = a.bests[i];
     const Standing& y = b.bests[i];
-    if (x.makespan != y.makespan || x.peak != y.peak || x.score != y.score || x.order.devices != y.order.devices) return false;
+    if (x.makespan != y.makespan || x.peak != y.peak || x.score != y.score || x.order.devices != y.order.devices)
+      return false;
   }
   return true;
 }
@@ -77,7 +78,9 @@ TEST(ExchangeReports, AloneItIsOnesOwn) {
   EXPECT_TRUE(are_equal((*alone)[0], report_by(3)));
 
   parallel::Exchange of_one;
-  of_one.all_gather = [](std::string_view) -> base::Result<std::vector<std::string>> { throw std::logic_error("nobody to tell"); };
+  of_one.all_gather = [](std::string_view) -> base::Result<std::vector<std::string>> {
+    throw std::logic_error("nobody to tell");
+  };
   const auto one = exchange_reports(&of_one, report_by(2));
   ASSERT_TRUE(one.ok());
   EXPECT_TRUE(are_equal((*one)[0], report_by(2)));
@@ -92,7 +95,8 @@ TEST(ExchangeReports, EveryRankHasAllInOrderOfRank) {
     const std::lock_guard lock(mutex);
     ASSERT_TRUE(reports.ok());
     ASSERT_EQ(reports->size(), static_cast<std::size_t>(ranks));
-    for (int rank = 0; rank < ranks; ++rank) EXPECT_TRUE(are_equal((*reports)[static_cast<std::size_t>(rank)], report_by(rank)));
+    for (int rank = 0; rank < ranks; ++rank)
+      EXPECT_TRUE(are_equal((*reports)[static_cast<std::size_t>(rank)], report_by(rank)));
     ++told;
   });
   EXPECT_EQ(told, ranks);

@@ -35,17 +35,22 @@ std::int64_t percentile_95(const Lowering& lowering, const Order& order, const S
 }
 
 TEST(Steadiness, WeighsMakespanAndPercentile) {
-  const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 5, 20, 30), test::chain_model("b", {1, 0}, 5, 10, 40)});
+  const Problem problem =
+      test::problem_of(2, {test::chain_model("a", {0, 1}, 5, 20, 30), test::chain_model("b", {1, 0}, 5, 10, 40)});
   const Lowering lowering = lower_split(problem);
   const Order order = list_order(problem, lowering);
   const std::int64_t makespan = pipeline::evaluate(lowering.graph, order)->makespan.count();
-  const auto score = [&](int percent) { return steadiness(lowering.graph, order, makespan, {.percent = percent, .draws = 50, .seed = 3}); };
+  const auto score = [&](int percent) {
+    return steadiness(lowering.graph, order, makespan, {.percent = percent, .draws = 50, .seed = 3});
+  };
   const std::int64_t late = percentile_95(lowering, order, {.draws = 50, .seed = 3});
   ASSERT_GT(late, makespan * 1'000);
   EXPECT_EQ(score(0), late) << "of equal makespans, the percentile alone";
   EXPECT_EQ(score(100), late);
-  EXPECT_NEAR(static_cast<double>(score(1)), 990.0 * static_cast<double>(makespan) + 0.01 * static_cast<double>(late), 2);
-  EXPECT_NEAR(static_cast<double>(score(25)), 750.0 * static_cast<double>(makespan) + 0.25 * static_cast<double>(late), 2);
+  EXPECT_NEAR(static_cast<double>(score(1)), 990.0 * static_cast<double>(makespan) + 0.01 * static_cast<double>(late),
+              2);
+  EXPECT_NEAR(static_cast<double>(score(25)), 750.0 * static_cast<double>(makespan) + 0.25 * static_cast<double>(late),
+              2);
   EXPECT_NE(late, percentile_95(lowering, order, {.draws = 50, .seed = 4})) << "the draws are those of the seed";
 }
 
@@ -57,7 +62,8 @@ TEST(Steadiness, OfTheLongestTimesStaysWithin64Bits) {
   const Order order = list_order(problem, lowering);
   const std::int64_t makespan = 2'000'000'000'000'000'000;
   for (const int percent : {0, 1, 50, 99, 100})
-    EXPECT_GT(steadiness(lowering.graph, order, makespan, {.percent = percent, .draws = 5}), std::int64_t{1} << 60) << percent;
+    EXPECT_GT(steadiness(lowering.graph, order, makespan, {.percent = percent, .draws = 5}), std::int64_t{1} << 60)
+        << percent;
 }
 
 /// What a walk has to keep to, whatever it weighs.
@@ -70,9 +76,11 @@ struct Limits {
 RC_GTEST_PROP(WalkSteadily, TheBestScoresNoWorseWithinTheLimits, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
-  Chain chain = chain_from(lowering.graph, list_order(problem, lowering), *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), 0);
+  Chain chain = chain_from(lowering.graph, list_order(problem, lowering),
+                           *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), 0);
   const Chain start = chain;
-  const SteadinessMeasure measure{.percent = *rc::gen::noShrink(rc::gen::element(0, 1, 50, 100)), .draws = 20, .seed = 5};
+  const SteadinessMeasure measure{
+      .percent = *rc::gen::noShrink(rc::gen::element(0, 1, 50, 100)), .draws = 20, .seed = 5};
   Limits limits{start.best_makespan + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, 3)), start.best_peak, {}};
   if (*rc::gen::noShrink(rc::gen::arbitrary<bool>()))
     limits.capacity.assign(static_cast<std::size_t>(problem.devices), start.best_peak - 1);
@@ -106,8 +114,8 @@ RC_GTEST_PROP(WalkSteadily, IsTheSameForTheSameSeed, ()) {
 }
 
 TEST(WalkSteadily, FindsASteadierOneOfEquals) {
-  const Problem problem =
-      test::problem_of(4, {test::chain_model("a", {0, 1, 2, 3}, 8, 20, 40), test::chain_model("b", {3, 2, 1, 0}, 8, 10, 20)});
+  const Problem problem = test::problem_of(
+      4, {test::chain_model("a", {0, 1, 2, 3}, 8, 20, 40), test::chain_model("b", {3, 2, 1, 0}, 8, 10, 20)});
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, list_order(problem, lowering), 1, 0);
   const SteadinessMeasure measure{.draws = 100};

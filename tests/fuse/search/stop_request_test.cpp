@@ -66,7 +66,9 @@ TEST(StopRequest, ALostProcessIsOne) {
   EXPECT_EQ(stop.lost()->failure, base::Failure::io);
 }
 
-std::string file_of(const Solution& solution) { return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem))); }
+std::string file_of(const Solution& solution) {
+  return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem)));
+}
 
 /// What each of three processes answers where `solve` is asked to stop in one of them alone, from the start.
 template <class Solve>
@@ -90,13 +92,14 @@ std::vector<std::string> files_where_one_is_stopped(const Solve& solve) {
 
 TEST(StopRequest, OfOneProcessLeavesAllWithTheSameAnswer) {
   const pipeline::Problem& problem = pipeline::find_instance("exp4")->problem;
-  const auto portfolio =
-      files_where_one_is_stopped([&](const SolveOptions& options) { return std::get<Solution>(solve_auto(problem, options)); });
+  const auto portfolio = files_where_one_is_stopped(
+      [&](const SolveOptions& options) { return std::get<Solution>(solve_auto(problem, options)); });
   EXPECT_THAT(portfolio, testing::Each(portfolio.front()));
-  const auto search =
-      files_where_one_is_stopped([&](const SolveOptions& options) { return std::get<Solution>(solve_search(problem, options)); });
+  const auto search = files_where_one_is_stopped(
+      [&](const SolveOptions& options) { return std::get<Solution>(solve_search(problem, options)); });
   EXPECT_THAT(search, testing::Each(search.front()));
-  const auto front = files_where_one_is_stopped([&](const SolveOptions& options) { return solve_pareto(problem, options).front(); });
+  const auto front =
+      files_where_one_is_stopped([&](const SolveOptions& options) { return solve_pareto(problem, options).front(); });
   EXPECT_THAT(front, testing::Each(front.front()));
 }
 

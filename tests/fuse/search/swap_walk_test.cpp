@@ -120,7 +120,8 @@ bool swap_randomly(SwapWalk& walk, base::Random& random) {
   return true;
 }
 
-/// The first thing that is said of the swap of the ops at `place` and behind it before it is made and that is not so, or nothing.
+/// The first thing that is said of the swap of the ops at `place` and behind it before it is made and that is not so,
+/// or nothing.
 std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place place) {
   const auto first = static_cast<std::size_t>(walk.op(place));
   const auto second = static_cast<std::size_t>(walk.op(place + 1));
@@ -130,7 +131,8 @@ std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place
   if (walk.is_prompt(place) && !evaluation.ok()) return "is_prompt";
   if (!evaluation.ok()) return "";
   const SwapWalk::Trial trial = walk.try_swap(place);
-  if (trial.longest > walk.makespan() ? trial.longest != evaluation->makespan.count() : evaluation->makespan.count() > walk.makespan())
+  if (trial.longest > walk.makespan() ? trial.longest != evaluation->makespan.count()
+                                      : evaluation->makespan.count() > walk.makespan())
     return "longest";
   const std::vector<Ticks> tails = pipeline::max_tails(with_device_edges(graph, order));
   const auto tail_of = [&](std::size_t op) { return (tails[op] + graph.duration[op]).count(); };
@@ -265,8 +267,9 @@ TEST_P(SwapWalkOnInstances, StaysTrue) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Bundled, SwapWalkOnInstances,
-                         testing::Values("exp5", "exp8", "three-models-1", "uneven-stages-1", "transfer-1", "split-backward-1",
-                                         "split-backward-5", "minibatches-1", "minibatches-5", "capacity-1"));
+                         testing::Values("exp5", "exp8", "three-models-1", "uneven-stages-1", "transfer-1",
+                                         "split-backward-1", "split-backward-5", "minibatches-1", "minibatches-5",
+                                         "capacity-1"));
 
 TEST(SwapWalk, HasOneOpOnly) {
   Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 1, 2, 3)});
@@ -278,19 +281,23 @@ TEST(SwapWalk, HasOneOpOnly) {
 }
 
 TEST(SwapWalk, SeesACycleThroughOtherDevices) {
-  // Device 0: F of stage 0, then B of stage 0; they are no neighbours in the graph but the second waits for the first by way of device 1.
+  // Device 0: F of stage 0, then B of stage 0; they are no neighbours in the graph but the second waits for the first
+  // by way of device 1.
   const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1, 0}, 1, 1, 1)});
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
   // F of stage 0 leads to F of stage 2 by way of F of stage 1.
-  const Place first = place_of(walk, lowering.ops(base::PipelineId(0), base::StageId(0), base::MicrobatchId(0)).forward.value);
-  ASSERT_EQ(walk.op(first + 1), lowering.ops(base::PipelineId(0), base::StageId(2), base::MicrobatchId(0)).forward.value);
+  const Place first =
+      place_of(walk, lowering.ops(base::PipelineId(0), base::StageId(0), base::MicrobatchId(0)).forward.value);
+  ASSERT_EQ(walk.op(first + 1),
+            lowering.ops(base::PipelineId(0), base::StageId(2), base::MicrobatchId(0)).forward.value);
   EXPECT_TRUE(walk.makes_cycle(first));
 }
 
 TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
   // All that takes no time shares its instant with what it waits for and with what waits for it.
-  Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {1, 0}, 2, 1, 1)});
+  Problem problem =
+      test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {1, 0}, 2, 1, 1)});
   for (pipeline::Model& model : problem.models) {
     model.minibatches = 3;
     model.replicas.push_back({model.replicas[0][1], model.replicas[0][0]});

@@ -1,4 +1,5 @@
-// The precedences that a walk keeps: few, and at most two on each side. That times are the same is tested with the walk.
+// The precedences that a walk keeps: few, and at most two on each side. That times are the same is tested with the
+// walk.
 #include "fuse/search/walk_graph.h"
 
 #include <gmock/gmock.h>
@@ -18,7 +19,9 @@ namespace {
 
 using pipeline::OpGraph;
 
-OpGraph graph_of(const pipeline::Problem& problem) { return pipeline::lower(problem, pipeline::BackwardForm::split).graph; }
+OpGraph graph_of(const pipeline::Problem& problem) {
+  return pipeline::lower(problem, pipeline::BackwardForm::split).graph;
+}
 
 /// "F0>F1": the ops' kinds and stages.
 std::vector<std::string> names_of(const WalkGraph& walk, const OpGraph& graph) {
@@ -62,7 +65,8 @@ RC_GTEST_PROP(WalkGraph, HasAtMostTwoEdgesOnASideAndOneLagFirst, ()) {
   const OpGraph graph = graph_of(*test::problems());
   const WalkGraph walk = walk_graph(graph);
   RC_ASSERT(walk.nodes >= static_cast<std::int32_t>(graph.size()));
-  RC_ASSERT(std::is_sorted(walk.edges.begin(), walk.edges.end(), [](const WalkEdge& a, const WalkEdge& b) { return a.lag > b.lag; }));
+  RC_ASSERT(std::is_sorted(walk.edges.begin(), walk.edges.end(),
+                           [](const WalkEdge& a, const WalkEdge& b) { return a.lag > b.lag; }));
   std::map<std::int32_t, std::vector<std::int64_t>> before;
   std::map<std::int32_t, std::vector<std::int64_t>> after;
   for (const WalkEdge& edge : walk.edges) {

@@ -35,13 +35,14 @@ Order order_by(Answer (*solve)(const Problem&, const SolveOptions&), const Probl
 bool tells_the_truth(const Chain& chain, const OpGraph& graph) {
   const auto now = pipeline::evaluate(graph, chain.walk.order());
   const auto best = pipeline::evaluate(graph, chain.best);
-  return now.ok() && best.ok() && now->makespan.count() == chain.walk.makespan() && best->makespan.count() == chain.best_makespan &&
-         best->peak_activation.count() == chain.best_peak;
+  return now.ok() && best.ok() && now->makespan.count() == chain.walk.makespan() &&
+         best->makespan.count() == chain.best_makespan && best->peak_activation.count() == chain.best_peak;
 }
 
 bool are_same(const Chain& a, const Chain& b) {
-  return a.walk.order().devices == b.walk.order().devices && a.best.devices == b.best.devices && a.best_makespan == b.best_makespan &&
-         a.best_peak == b.best_peak && base::Random(a.random).next() == base::Random(b.random).next();
+  return a.walk.order().devices == b.walk.order().devices && a.best.devices == b.best.devices &&
+         a.best_makespan == b.best_makespan && a.best_peak == b.best_peak &&
+         base::Random(a.random).next() == base::Random(b.random).next();
 }
 
 std::vector<std::int64_t> peaks_of(const OpGraph& graph, const Order& order) {
@@ -52,7 +53,8 @@ std::vector<std::int64_t> peaks_of(const OpGraph& graph, const Order& order) {
 }
 
 /// No device holds more than it has room for, unless it did so at the start; and then no more than at the start.
-bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& start, const std::vector<std::int64_t>& room) {
+bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& start,
+                const std::vector<std::int64_t>& room) {
   for (std::size_t device = 0; device < peaks.size(); ++device)
     if (peaks[device] > std::max(start[device], room[device])) return false;
   return true;
@@ -61,13 +63,15 @@ bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::i
 /// Some room on each device: on some less than the start holds.
 std::vector<std::int64_t> random_room(const std::vector<std::int64_t>& peaks) {
   std::vector<std::int64_t> room;
-  for (const std::int64_t peak : peaks) room.push_back(peak / 2 + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, peak + 1)));
+  for (const std::int64_t peak : peaks)
+    room.push_back(peak / 2 + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, peak + 1)));
   return room;
 }
 
 Order any_start(const Problem& problem, const Lowering& lowering) {
   constexpr std::array constructions{solve_one_at_a_time, solve_greedy, solve_list};
-  return order_by(constructions[*rc::gen::noShrink(rc::gen::inRange<std::size_t>(0, constructions.size()))], problem, lowering);
+  return order_by(constructions[*rc::gen::noShrink(rc::gen::inRange<std::size_t>(0, constructions.size()))], problem,
+                  lowering);
 }
 
 std::uint64_t any_seed() { return *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()); }
@@ -128,8 +132,8 @@ RC_GTEST_PROP(Shorten, AtAPriceOnlyWhatFitsBecomesTheBest, ()) {
 }
 
 TEST(Shorten, AtNoPriceToSpeakOfACapacityDoesNotLimitTheWalk) {
-  const Problem problem =
-      test::problem_of(4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
+  const Problem problem = test::problem_of(
+      4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
   const Lowering lowering = lower_split(problem);
   const Order start = order_by(solve_one_at_a_time, problem, lowering);
   Chain limited = chain_from(lowering.graph, start, 1, 0);
@@ -190,7 +194,8 @@ RC_GTEST_PROP(LowerPeak, KeepsTheDeadlineAndTheRoom, ()) {
   const std::int64_t before = chain.best_peak;
   const std::int64_t deadline = chain.walk.makespan() + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, 20));
   const std::int64_t step = *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(1, 400'000));
-  PeakDescent descent = descent_from(chain, Cooling(1e6, 3e4, 6'000), deadline, step, limited ? room : std::vector<std::int64_t>());
+  PeakDescent descent =
+      descent_from(chain, Cooling(1e6, 3e4, 6'000), deadline, step, limited ? room : std::vector<std::int64_t>());
   RC_ASSERT(descent.cap == before - step);
   for (int part = 0; part < 3; ++part) {
     lower_peak(chain, descent, 2'000, none);
@@ -226,7 +231,8 @@ RC_GTEST_PROP(LowerPeak, IsTheSameForTheSameSeedAndStopsAtItsTarget, ()) {
 }
 
 TEST(LowerPeak, ComesDownToOneMicrobatchWhereThereIsTime) {
-  const Problem problem = test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 1, 2), test::chain_model("b", {2, 1, 0}, 4, 2, 2)});
+  const Problem problem =
+      test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 1, 2), test::chain_model("b", {2, 1, 0}, 4, 2, 2)});
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, order_by(solve_list, problem, lowering), 1, 0);
   ASSERT_GT(chain.best_peak, 1'000'000);
@@ -258,7 +264,8 @@ RC_GTEST_PROP(Wander, KeepsTheDeadlineAndTheLimit, ()) {
 }
 
 TEST(Wander, GetsSomewhere) {
-  const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
+  const Problem problem =
+      test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, order_by(solve_greedy, problem, lowering), 1, 0);
   wander(chain, 1'000, 2 * chain.walk.makespan(), {100'000'000, 100'000'000});
@@ -266,7 +273,8 @@ TEST(Wander, GetsSomewhere) {
 }
 
 TEST(Record, TakesWhatTheWalkIsAt) {
-  const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
+  const Problem problem =
+      test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, order_by(solve_greedy, problem, lowering), 1, 0);
   wander(chain, 1'000, 2 * chain.walk.makespan(), {100'000'000, 100'000'000});

@@ -29,7 +29,8 @@ using test::problem_of;
 Order some_order(const OpGraph& graph) {
   Order order;
   order.devices.resize(static_cast<std::size_t>(graph.devices));
-  for (const OpId op : pipeline::topological_order(graph)) order.devices[graph.device[op.index()].index()].push_back(op);
+  for (const OpId op : pipeline::topological_order(graph))
+    order.devices[graph.device[op.index()].index()].push_back(op);
   return order;
 }
 
@@ -47,10 +48,12 @@ bool equal(const Variation& a, const Variation& b) {
 
 /// A graph of one op that varies; its variation shows single draws of its duration.
 OpGraph one_forward(std::int64_t duration, int microbatch = 0) {
-  OpGraph graph = pipeline::lower(problem_of(1, {chain_model("a", {0}, microbatch + 1, 1, 1)}), BackwardForm::whole).graph;
+  OpGraph graph =
+      pipeline::lower(problem_of(1, {chain_model("a", {0}, microbatch + 1, 1, 1)}), BackwardForm::whole).graph;
   for (Ticks& time : graph.duration) time = Ticks(0);
   for (std::size_t op = 0; op < graph.size(); ++op)
-    if (graph.labels[op].kind == OpKind::F && graph.labels[op].microbatch.value == microbatch) graph.duration[op] = Ticks(duration);
+    if (graph.labels[op].kind == OpKind::F && graph.labels[op].microbatch.value == microbatch)
+      graph.duration[op] = Ticks(duration);
   return graph;
 }
 
@@ -71,7 +74,8 @@ RC_GTEST_PROP(VariationProperty, WithoutVariationIsTheMakespan, ()) {
 RC_GTEST_PROP(VariationProperty, StaysWithinTheMakespansOfTheExtremes, ()) {
   test::RandomProblemOptions options;
   options.transfers = options.steps = false;
-  const OpGraph graph = pipeline::lower(test::random_problem(*rc::gen::arbitrary<std::uint64_t>(), options), BackwardForm::split).graph;
+  const OpGraph graph =
+      pipeline::lower(test::random_problem(*rc::gen::arbitrary<std::uint64_t>(), options), BackwardForm::split).graph;
   const Order order = some_order(graph);
   const std::int64_t makespan = pipeline::evaluate(graph, order)->makespan.count();
   const Variation variation = vary_durations(graph, order, varied_by(100, 50));
@@ -103,7 +107,8 @@ TEST(Variation, IsWhatTheEvaluatorSaysOfTheDrawnDurations) {
     const OpGraph graph = pipeline::lower(test::random_problem(seed, options), BackwardForm::split).graph;
     const OpGraph drawn = with_drawn_durations(graph, 200, seed);
     const Order order = some_order(graph);
-    EXPECT_EQ(vary_durations(graph, order, varied_by(200, 1, seed)).median_thousandths, pipeline::evaluate(drawn, order)->makespan.count());
+    EXPECT_EQ(vary_durations(graph, order, varied_by(200, 1, seed)).median_thousandths,
+              pipeline::evaluate(drawn, order)->makespan.count());
     for (std::size_t op = 0; op < graph.size(); ++op) {
       const std::int64_t exact = graph.duration[op].count() * 1000;
       EXPECT_GE(drawn.duration[op].count() * 10, exact * 8);
@@ -117,7 +122,9 @@ TEST(Variation, IsWhatTheEvaluatorSaysOfTheDrawnDurations) {
 
 TEST(Variation, KeepsBarriers) {
   const OpGraph graph =
-      pipeline::lower(problem_of(2, {chain_model("a", {0}, 1, 1, 2), chain_model("b", {1}, 1, 10, 20)}), BackwardForm::whole).graph;
+      pipeline::lower(problem_of(2, {chain_model("a", {0}, 1, 1, 2), chain_model("b", {1}, 1, 10, 20)}),
+                      BackwardForm::whole)
+          .graph;
   Order order = some_order(graph);
   EXPECT_EQ(vary_durations(graph, order, varied_by(0, 1)).median_thousandths, 30'000);
   order.barriers = {{OpId(1), OpId(2), Ticks(0)}};
@@ -132,7 +139,8 @@ TEST(Variation, PercentilesAreNearestRank) {
   EXPECT_EQ(one.median_thousandths, one.percentile_95_thousandths);
   const Variation two = vary_durations(graph, order, varied_by(100, 2));
   EXPECT_LT(two.median_thousandths, two.percentile_95_thousandths);
-  EXPECT_TRUE(two.median_thousandths == one.median_thousandths || two.percentile_95_thousandths == one.median_thousandths)
+  EXPECT_TRUE(two.median_thousandths == one.median_thousandths ||
+              two.percentile_95_thousandths == one.median_thousandths)
       << "the first draw of two is the draw of one";
 }
 
@@ -146,7 +154,8 @@ TEST(Variation, DrawsAreUniform) {
 TEST(Variation, DrawsDifferByOpAndBySeed) {
   std::set<std::int64_t> draws;
   for (int microbatch = 0; microbatch < 5; ++microbatch)
-    for (std::uint64_t seed = 0; seed < 5; ++seed) draws.insert(one_draw(one_forward(1'000'000, microbatch), 100, seed));
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      draws.insert(one_draw(one_forward(1'000'000, microbatch), 100, seed));
   EXPECT_EQ(draws.size(), 25U);
 }
 
@@ -168,13 +177,16 @@ TEST(Variation, LongDurationsDoNotOverflow) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     // In the same draw the factor of a short op shows the one of the longest, to its rounding.
     const std::int64_t drawn = one_draw(one_forward(longest), 1000, seed);
-    EXPECT_EQ(drawn, one_draw(one_forward(1'000'000), 1000, seed) * 1'000'000'000) << "1,000,000 ticks show every millionth";
+    EXPECT_EQ(drawn, one_draw(one_forward(1'000'000), 1000, seed) * 1'000'000'000)
+        << "1,000,000 ticks show every millionth";
   }
   EXPECT_EQ(one_draw(one_forward(longest - 1), 0, 1), (longest - 1) * 1000);
 }
 
 TEST(Variation, SumsBeyondWhatCanBeHeldStayThere) {
-  OpGraph graph = pipeline::lower(problem_of(1, {chain_model("a", {0}, 50, base::max_time, base::max_time)}), BackwardForm::whole).graph;
+  OpGraph graph =
+      pipeline::lower(problem_of(1, {chain_model("a", {0}, 50, base::max_time, base::max_time)}), BackwardForm::whole)
+          .graph;
   EXPECT_EQ(one_draw(graph, 0, 1), std::numeric_limits<std::int64_t>::max() / 4);
 }
 

@@ -1,4 +1,5 @@
-// Includes every installed header that an embedder may want first, and lets each construction schedule a problem made in code.
+// Includes every installed header that an embedder may want first, and lets each construction schedule a problem made
+// in code.
 #include <dovetail/fuse/bounds/bounds.h>
 #include <dovetail/fuse/solve.h>
 #include <dovetail/parallel/exchange.h>
@@ -53,7 +54,8 @@ int main() {
     const auto makespan = solved->solution.evaluation.makespan;
     if (makespan < solved->bounds.makespan) return 1;
     ++schedules;
-    std::printf("%s: makespan %s, bound %s\n", solved->solution.solver.name.c_str(), base::format_time(makespan, problem.time_unit).c_str(),
+    std::printf("%s: makespan %s, bound %s\n", solved->solution.solver.name.c_str(),
+                base::format_time(makespan, problem.time_unit).c_str(),
                 base::format_time(solved->bounds.makespan, problem.time_unit).c_str());
   }
   return schedules > 3 && connects_or_says_why() ? 0 : 1;

@@ -24,7 +24,8 @@ int print_error(const dovetail::base::Error& error) {
 std::string message_of(int rank, int round) {
   const std::size_t sizes[] = {0, 5, 9'000'001, 1'000};
   std::string message(sizes[(rank + round) % 4], '\0');
-  for (std::size_t i = 0; i < message.size(); ++i) message[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(rank * 7 + round));
+  for (std::size_t i = 0; i < message.size(); ++i)
+    message[i] = static_cast<char>(i * 31 + static_cast<std::size_t>(rank * 7 + round));
   return message;
 }
 

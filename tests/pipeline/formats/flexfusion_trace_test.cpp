@@ -19,7 +19,8 @@ using testing::HasSubstr;
 
 /// One model of one stage and one micro-batch that holds 1.5.
 const Problem& one_stage_problem() {
-  static const Problem problem = parse_trace("[0, 0, 0, 0, 2, 1.5], [0, 0, 1, 2, 3, 0]\n", "trace", nullptr)->schedule.problem;
+  static const Problem problem =
+      parse_trace("[0, 0, 0, 0, 2, 1.5], [0, 0, 1, 2, 3, 0]\n", "trace", nullptr)->schedule.problem;
   return problem;
 }
 
@@ -48,8 +49,8 @@ TEST(FlexFusionTrace, TheProblemOfEveryPublishedOneIsInferred) {
     const auto file = parse_trace(read_trace(trace), "trace", nullptr);
     ASSERT_TRUE(file.ok()) << to_text(file.error());
     EXPECT_EQ(file->schedule.problem, instance.problem) << trace.instance;
-    EXPECT_THAT(file->notes,
-                testing::ElementsAre("the problem was inferred from the trace: it is " + instance.name + ", " + instance.summary));
+    EXPECT_THAT(file->notes, testing::ElementsAre("the problem was inferred from the trace: it is " + instance.name +
+                                                  ", " + instance.summary));
     EXPECT_FALSE(validate(file->schedule, tolerance));
     EXPECT_FALSE(file->activation_mismatch);
   }
@@ -111,7 +112,8 @@ std::vector<std::string> fields_of(const std::string& cell) {
 /// Adds to the start and the end of a cell.
 std::string retimed(const std::string& cell, int start_change, int end_change) {
   const std::vector<std::string> fields = fields_of(cell);
-  return "[" + fields[0] + ", " + fields[1] + ", " + fields[2] + ", " + std::to_string(std::stoi(fields[3]) + start_change) + ", " +
+  return "[" + fields[0] + ", " + fields[1] + ", " + fields[2] + ", " +
+         std::to_string(std::stoi(fields[3]) + start_change) + ", " +
          std::to_string(std::stoi(fields[4]) + end_change) + ", " + fields[5] + "]";
 }
 
@@ -141,7 +143,9 @@ std::vector<Damage> damages() {
       {"duplicate",
        [](TraceText& trace) { trace.devices[1].insert(trace.devices[1].begin() + 6, trace.devices[1][5]); },
        {Rule::duplicate_op}},
-      {"swapped devices", [](TraceText& trace) { std::swap(trace.devices[0], trace.devices[1]); }, {Rule::wrong_device}},
+      {"swapped devices",
+       [](TraceText& trace) { std::swap(trace.devices[0], trace.devices[1]); },
+       {Rule::wrong_device}},
       {"broken precedence",
        [](TraceText& trace) {
          // The first op of a device that waits for another device starts at once.
@@ -174,7 +178,8 @@ TEST(FlexFusionTrace, SevenKindsOfDamageAreCaughtAndNamed) {
       ASSERT_TRUE(file.ok()) << to_text(file.error());
       const auto violation = validate(file->schedule, tolerance);
       ASSERT_TRUE(violation);
-      EXPECT_THAT(damage.rules, testing::Contains(violation->rule)) << name_of(violation->rule) << ": " << violation->message;
+      EXPECT_THAT(damage.rules, testing::Contains(violation->rule))
+          << name_of(violation->rule) << ": " << violation->message;
     }
   }
 }
@@ -201,8 +206,8 @@ TEST(FlexFusionTrace, AnActivationWithinTheToleranceIsAccepted) {
 }
 
 TEST(FlexFusionTrace, OpsHaveTheirPlaces) {
-  const auto file =
-      parse_trace("[0, 0, 0, 0, 1, 1.0], [0, 0, 3, 5, 7, 0.0], \n  [0, 0, 1, 1, 2, 1.0],[0, 0, 2, 2, 4, -0.000001]", "t", nullptr);
+  const auto file = parse_trace(
+      "[0, 0, 0, 0, 1, 1.0], [0, 0, 3, 5, 7, 0.0], \n  [0, 0, 1, 1, 2, 1.0],[0, 0, 2, 2, 4, -0.000001]", "t", nullptr);
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   ASSERT_EQ(file->places.size(), 2U);
   EXPECT_EQ(file->places[0][1].line, 1);
@@ -212,7 +217,8 @@ TEST(FlexFusionTrace, OpsHaveTheirPlaces) {
   const ScheduledOp expected{{OpKind::B, ModelId(0), ReplicaId(0), StageId(1), MicrobatchId(0)}, Ticks(2), Ticks(4)};
   EXPECT_EQ(file->schedule.devices[1][1], expected);
   EXPECT_THAT(file->notes,
-              testing::ElementsAre("the problem was inferred from the trace: model0 with 1 replica of 2 stages x 1 micro-batch"));
+              testing::ElementsAre(
+                  "the problem was inferred from the trace: model0 with 1 replica of 2 stages x 1 micro-batch"));
 }
 
 TEST(FlexFusionTrace, TheCellsOfALineMayStandInAnyOrder) {
@@ -252,37 +258,48 @@ std::string error_of(std::string_view text, const Problem* problem = nullptr) {
 
 TEST(FlexFusionTrace, MalformedTextIsRefusedAtItsPlace) {
   EXPECT_EQ(error_of(""),
-            "t:1:1: no device line; a line of [model, microbatch, stage, start, end, activation] cells for each device is accepted");
+            "t:1:1: no device line; a line of [model, microbatch, stage, start, end, activation] cells for each device "
+            "is accepted");
   EXPECT_EQ(error_of("0F0"), "t:1:1: no cell; [model, microbatch, stage, start, end, activation] is accepted");
   EXPECT_EQ(error_of("[0, x, 0, 0, 1, 1.0]"), "t:1:5: microbatch is 'x'; a whole number from 0 is accepted");
   EXPECT_EQ(error_of("[-1, 0, 0, 0, 1, 1.0]"), "t:1:2: model is '-1'; a whole number from 0 is accepted");
   EXPECT_EQ(error_of("[0, 0, 99999999999, 0, 1, 1.0]"),
             "t:1:8: stage '99999999999' is too large; a whole number up to 2147483647 is accepted");
-  EXPECT_EQ(error_of("[0, 0, 0, -1, 1, 1.0]"), "t:1:11: start '-1' is negative; accepted: a number from 0 to 4000000000000000000 tick");
-  EXPECT_EQ(error_of("[0, 0, 0, 0.5, 1, 1.0]"), "t:1:11: start '0.5' is not a whole number of ticks; times of another unit need --problem");
+  EXPECT_EQ(error_of("[0, 0, 0, -1, 1, 1.0]"),
+            "t:1:11: start '-1' is negative; accepted: a number from 0 to 4000000000000000000 tick");
+  EXPECT_EQ(error_of("[0, 0, 0, 0.5, 1, 1.0]"),
+            "t:1:11: start '0.5' is not a whole number of ticks; times of another unit need --problem");
   EXPECT_EQ(error_of("[0, 0, 0, 3, 1, 1.0]"), "t:1:14: end is before start; an end after the start is accepted");
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0000001]"), "t:1:17: activation '1.0000001' has more than six decimals; accepted: at most six");
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1]"), "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0000001]"),
+            "t:1:17: activation '1.0000001' has more than six decimals; accepted: at most six");
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1]"),
+            "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0, 7]"),
             "t:1:20: no ']' after activation; a cell is [model, microbatch, stage, start, end, activation]");
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1"), "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0] [0, 0, 1, 1, 2, 0.0]"), "t:1:22: text after a cell; a comma or the end of the line is accepted");
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1"),
+            "t:1:15: no ',' after end; a cell is [model, microbatch, stage, start, end, activation]");
+  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0] [0, 0, 1, 1, 2, 0.0]"),
+            "t:1:22: text after a cell; a comma or the end of the line is accepted");
   const std::string line = "[0, 0, 0, 0, 1, 1.0], [0, 0, 1, 1, 2, 0.0]\n";
-  EXPECT_EQ(error_of(line + "\n" + line), "t:3:1: a device line after a blank line; device lines stand together at the beginning");
-  EXPECT_EQ(error_of(line + "\nOurs:\n  what"), "t:4:3: no 'name: value'; the summary's lines are accepted after the device lines");
+  EXPECT_EQ(error_of(line + "\n" + line),
+            "t:3:1: a device line after a blank line; device lines stand together at the beginning");
+  EXPECT_EQ(error_of(line + "\nOurs:\n  what"),
+            "t:4:3: no 'name: value'; the summary's lines are accepted after the device lines");
   EXPECT_EQ(error_of(line + "\nOurs:\nE2E time usage: soon"),
             "t:4:17: E2E time usage 'soon' is not a number; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(error_of(line + "\nOurs:\nPeak memory usage: much"),
             "t:4:20: Peak memory usage 'much' is not a number; accepted: a number from 0 to 4000000000000");
   EXPECT_EQ(error_of(line + "\nOurs:\nPeak: 1"),
-            "t:4:1: 'Peak' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and Time usage are accepted");
+            "t:4:1: 'Peak' is not known; E2E time usage, Peak memory usage, Utilization, Bubble rate and Time usage "
+            "are accepted");
 }
 
 TEST(FlexFusionTrace, WhatTheProblemDoesNotHaveIsRefusedAtItsPlace) {
   Problem problem = find_instance("exp2")->problem;
   std::string lines;
   for (int device = 1; device < 8; ++device) lines += "\n[0, 0, 0, 0, 5, 1.95]";
-  EXPECT_EQ(error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem), "t:1:2: there is no model 3; the problem has 3 pipelines, counted from 0");
+  EXPECT_EQ(error_of("[3, 0, 0, 0, 5, 1.95]" + lines, &problem),
+            "t:1:2: there is no model 3; the problem has 3 pipelines, counted from 0");
   EXPECT_EQ(error_of("[2, 0, 8, 0, 5, 1.95]" + lines, &problem),
             "t:1:8: 13B/1 has no stage 8; 0 to 3 are its forwards, 4 to 7 its backwards");
   EXPECT_EQ(error_of("[0, 0, 0, 0, 5, 1.95]", &problem),
@@ -304,18 +321,22 @@ TEST(FlexFusionTrace, WhatCannotBeInferredAsksForTheProblem) {
   const std::string advice = "; give the problem with --problem";
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 3, 2.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
             "t:1:23: this op lasts 2 and others of model 0 stage 0 1: the durations cannot be inferred" + advice);
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
-            "t:1:23: this op changes the activation by 2 and others of model 0 stage 0 by 1: it cannot be inferred" + advice);
+  EXPECT_EQ(
+      error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 3.0], [0, 0, 1, 3, 4, 1.0], [0, 1, 1, 4, 5, 0.0]"),
+      "t:1:23: this op changes the activation by 2 and others of model 0 stage 0 by 1: it cannot be inferred" + advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0]"),
-            "t:1:8: model 0 has 1 stages; an even number, the forwards and then the backwards, can be inferred from" + advice);
-  EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"), "t:1:2: there is a model 1 but no model 0" + advice);
+            "t:1:8: model 0 has 1 stages; an even number, the forwards and then the backwards, can be inferred from" +
+                advice);
+  EXPECT_EQ(error_of("[1, 0, 0, 0, 1, 1.0], [1, 0, 1, 1, 2, 0.0]"),
+            "t:1:2: there is a model 1 but no model 0" + advice);
   EXPECT_EQ(error_of("[7, 0, 0, 0, 1, 1.0]"), "t:1:2: model 7 is beyond the 1 ops of the trace" + advice);
   EXPECT_EQ(error_of("[0, 9, 0, 0, 1, 1.0], [0, 9, 1, 1, 2, 0.0]"),
             "t:1:5: model 0 has ops of micro-batch 9 but none of micro-batch 0" + advice);
   EXPECT_EQ(error_of("[0, 0, 0, 0, 1, 1.0], [0, 1, 0, 1, 2, 2.0], [0, 2, 0, 2, 3, 3.0], [0, 0, 3, 3, 4, 2.0]"),
             "t:1:74: model 0 has ops of stage 3 but none of stage 1" + advice);
-  EXPECT_EQ(error_of("[0, 0, 0, 0, 0, 1.0], [0, 0, 1, 1, 2, 0.0]"),
-            "t:1:1: no problem can be inferred: model model0 has an op that lasts less than one tick, or too long" + advice);
+  EXPECT_EQ(
+      error_of("[0, 0, 0, 0, 0, 1.0], [0, 0, 1, 1, 2, 0.0]"),
+      "t:1:1: no problem can be inferred: model model0 has an op that lasts less than one tick, or too long" + advice);
 }
 
 TEST(FlexFusionTrace, WhatIsNoTextIsRefusedAtItsPlace) {
@@ -334,7 +355,8 @@ std::string damaged_error(std::size_t device, std::size_t row, const std::string
 TEST(FlexFusionTrace, WithoutAProblemTheOddOpIsShownAtItsPlace) {
   const TraceText trace(read_trace({"exp2", false}));
   const std::vector<std::string> fields = fields_of(trace.devices[2][0]);
-  const std::string from = "[" + fields[0] + ", " + fields[1] + ", " + fields[2] + ", " + fields[3] + ", " + fields[4] + ",";
+  const std::string from =
+      "[" + fields[0] + ", " + fields[1] + ", " + fields[2] + ", " + fields[3] + ", " + fields[4] + ",";
   const std::string times = ", " + fields[3] + ", " + fields[4] + ",";
   const std::string model = "model " + fields[0];
   EXPECT_THAT(damaged_error(2, 0, from, "[" + fields[0] + ", 999, " + fields[2] + times),
@@ -359,7 +381,8 @@ TEST(FlexFusionTrace, WithoutAProblemANumberJustBeyondTheOthersIsShown) {
     line += "\n";
   }
   EXPECT_EQ(error_of(line),
-            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer from; give the problem with --problem");
+            "t:3:49: micro-batch 3 of model 0 has 1 ops, others have 8: too few to infer from; give the problem with "
+            "--problem");
 }
 
 TEST(FlexFusionTrace, WithoutAProblemARepeatedLineIsADuplicate) {

@@ -31,12 +31,14 @@ TEST(FlexFusionTraceWrite, RoundTrip) {
 
 TEST(FlexFusionTraceWrite, WritesTheSummary) {
   auto file = parse_trace(read_trace({"exp2", false}), "t", &find_instance("exp2")->problem);
-  const std::string ours = "\nOurs:\nE2E time usage: 225\nPeak memory usage: 15.600000\nUtilization: 74.67%\nBubble rate: 25.33%\n";
+  const std::string ours =
+      "\nOurs:\nE2E time usage: 225\nPeak memory usage: 15.600000\nUtilization: 74.67%\nBubble rate: 25.33%\n";
   EXPECT_TRUE(schedule_to_trace(file->schedule)->ends_with("0.000000]\n" + ours));
   file->schedule.claims.bound_makespan = Ticks(225);
   file->schedule.claims.bound_peak_activation = Memory(15'600'000);
-  EXPECT_THAT(*schedule_to_trace(file->schedule),
-              HasSubstr("0.000000]\n\nTheoretically best:\nE2E time usage: 225\nPeak memory usage: 15.600000\n" + ours));
+  EXPECT_THAT(
+      *schedule_to_trace(file->schedule),
+      HasSubstr("0.000000]\n\nTheoretically best:\nE2E time usage: 225\nPeak memory usage: 15.600000\n" + ours));
 }
 
 TEST(FlexFusionTraceWrite, TimesOfAProblemWithAUnitAreItsDecimals) {

@@ -73,29 +73,35 @@ std::string error_of(std::string_view text, const Problem* problem = nullptr) {
   return file.ok() ? "no error" : to_text(file.error());
 }
 
-// --- reading ----------------------------------------------------------------------------------------------------------------------
+// --- reading
+// ----------------------------------------------------------------------------------------------------------------------
 
 TEST(PytorchCsv, ReadsTwoRanksFourStagesEightMicrobatches) {
-  const auto content = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/pytorch/interleaved_2rank_4stage_8mb.csv");
+  const auto content =
+      base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/pytorch/interleaved_2rank_4stage_8mb.csv");
   ASSERT_TRUE(content.ok());
   const auto file = parse_pytorch_csv(*content, "f.csv", nullptr);
   ASSERT_TRUE(file.ok()) << to_text(file.error());
-  EXPECT_THAT(file->notes, ElementsAre("the dialect is of 2025: I, W, and B for both",
-                                       "the problem was inferred from the file: 4 stages on 2 ranks, 8 micro-batches, F, I and W lasting "
-                                       "one tick, B two, activation 1"));
+  EXPECT_THAT(
+      file->notes,
+      ElementsAre("the dialect is of 2025: I, W, and B for both",
+                  "the problem was inferred from the file: 4 stages on 2 ranks, 8 micro-batches, F, I and W lasting "
+                  "one tick, B two, activation 1"));
   const Model& model = file->schedule.problem.models[0];
   EXPECT_EQ(model.name, "model");
   EXPECT_THAT(model.replicas[0], ElementsAre(DeviceId(0), DeviceId(1), DeviceId(0), DeviceId(1)));
   EXPECT_EQ(model.microbatches, 8);
   EXPECT_TRUE(model.split());
   EXPECT_EQ(validate(file->schedule), std::nullopt);
-  // 48 ops of one tick a rank; rank 1 begins one tick late and never waits again, rank 0 waits two ticks for rank 1's first gradient.
+  // 48 ops of one tick a rank; rank 1 begins one tick late and never waits again, rank 0 waits two ticks for rank 1's
+  // first gradient.
   EXPECT_EQ(evaluate(file->schedule).evaluation.makespan, Ticks(50));
   EXPECT_EQ(evaluate(file->schedule).evaluation.peak_activation, Memory(16'000'000));
 }
 
 TEST(PytorchCsv, AFileOfForwardsAndWholeBackwardsIsOfEveryDialect) {
-  EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0,0B1", "f.csv", nullptr)->notes[0], "F and B only: the same in every dialect");
+  EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0,0B1", "f.csv", nullptr)->notes[0],
+            "F and B only: the same in every dialect");
 }
 
 TEST(PytorchCsv, RowsHaveTheirPlaces) {
@@ -122,7 +128,8 @@ TEST(PytorchCsv, ReadsAFoldedScheduleOfTheLatestDialect) {
   ASSERT_TRUE(file.ok()) << to_text(file.error());
   EXPECT_EQ(validate(file->schedule), std::nullopt);
   EXPECT_EQ(names_of(file->schedule.devices[0]), "0F0,0F1,3F0,3I0,3W0,3F1,0B0,3B1,0I1,0W1");
-  EXPECT_THAT(file->schedule.problem.models[0].replicas[0], ElementsAre(DeviceId(0), DeviceId(1), DeviceId(1), DeviceId(0)));
+  EXPECT_THAT(file->schedule.problem.models[0].replicas[0],
+              ElementsAre(DeviceId(0), DeviceId(1), DeviceId(1), DeviceId(0)));
 }
 
 TEST(PytorchCsv, ReadsTheDialectOf2024) {
@@ -180,7 +187,8 @@ TEST(PytorchCsv, TheExamplesOfTheDocumentationAreOneSchedule) {
   std::size_t begin = documentation->find("## PyTorch pipelining CSV");
   for (int example = 0; example < 2; ++example) {
     begin = documentation->find("```csv\n", begin) + 7;
-    const auto file = parse_pytorch_csv(documentation->substr(begin, documentation->find("```", begin) - begin), "formats.md", nullptr);
+    const auto file = parse_pytorch_csv(documentation->substr(begin, documentation->find("```", begin) - begin),
+                                        "formats.md", nullptr);
     ASSERT_TRUE(file.ok()) << to_text(file.error());
     schedules.push_back(file->schedule);
   }
@@ -188,15 +196,18 @@ TEST(PytorchCsv, TheExamplesOfTheDocumentationAreOneSchedule) {
   EXPECT_EQ(schedules[0], schedules[1]);
 }
 
-// --- errors -----------------------------------------------------------------------------------------------------------------------
+// --- errors
+// -----------------------------------------------------------------------------------------------------------------------
 
 TEST(PytorchCsv, CellsThatAreNoActionsAreRefused) {
   const std::string accepted =
-      "; an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, 0RESHARD, 0REDUCE_GRAD or "
+      "; an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, "
+      "0RESHARD, 0REDUCE_GRAD or "
       "(1F3;2B0)OVERLAP_F_B is accepted";
   EXPECT_EQ(error_of("0F0,0X1"), "f.csv:1:5: '0X1' is no action" + accepted);
   EXPECT_EQ(error_of("0F0\n, F1"), "f.csv:2:3: 'F1' is no action" + accepted);
-  EXPECT_EQ(error_of("99999999999F1"), "f.csv:1:1: the stage of '99999999999F1' is too large; a whole number up to 2147483647 is accepted");
+  EXPECT_EQ(error_of("99999999999F1"),
+            "f.csv:1:1: the stage of '99999999999F1' is too large; a whole number up to 2147483647 is accepted");
   EXPECT_EQ(error_of("0F0,0F99999999999"),
             "f.csv:1:5: the micro-batch of '0F99999999999' is too large; a whole number up to 2147483647 is accepted");
   EXPECT_EQ(error_of("0F0\n0\xFF"), "f.csv:2:2: byte 0xFF is not UTF-8; accepted: text in UTF-8");
@@ -223,7 +234,8 @@ TEST(PytorchCsv, IncompleteFilesAreInvalid) {
   EXPECT_EQ(error_of("0F0,0I0,0F1,0B1"), "f.csv:1:13: 0W0 is missing in row 0");
   EXPECT_EQ(error_of("0F0,0W0,0F1,0I1,0W1"), "f.csv:1:17: 0I0 is missing in row 0");
   EXPECT_EQ(error_of("0F0,0B0\n2F0,2B0"), "f.csv:2:1: stage 1 has no ops, but stage 2 has");
-  EXPECT_EQ(error_of("0F2000000000,0B0"), "f.csv:1:1: 1 stages and 2000000001 micro-batches are named, but there are only 2 ops");
+  EXPECT_EQ(error_of("0F2000000000,0B0"),
+            "f.csv:1:1: 1 stages and 2000000001 micro-batches are named, but there are only 2 ops");
   EXPECT_EQ(parse_pytorch_csv("0F0,0F1,0B0", "f.csv", nullptr).error().failure, base::Failure::invalid);
 }
 
@@ -231,23 +243,29 @@ TEST(PytorchCsv, OpsThatComeTwiceAreInvalid) {
   EXPECT_EQ(error_of("0F0,0F0,0B0"), "f.csv:1:5: 0F0 comes again: 0F0 in line 1, column 1 did this work before");
   EXPECT_EQ(error_of("0F0,0I0,0B0,0W0"), "f.csv:1:9: 0B0 comes again: 0I0 in line 1, column 5 did this work before");
   EXPECT_EQ(error_of("0F0,0B0,0I0"), "f.csv:1:9: 0I0 comes again: 0B0 in line 1, column 5 did this work before");
-  EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0B0,0W0"), "f.csv:1:21: 0W0 comes again: 0B0 in line 1, column 17 did this work before");
-  EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0W0,0B0"), "f.csv:1:21: 0B0 comes again: 0W0 in line 1, column 17 did this work before");
+  EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0B0,0W0"),
+            "f.csv:1:21: 0W0 comes again: 0B0 in line 1, column 17 did this work before");
+  EXPECT_EQ(error_of("0F0,0F1,0I1,0W1,0W0,0B0"),
+            "f.csv:1:21: 0B0 comes again: 0W0 in line 1, column 17 did this work before");
 }
 
 TEST(PytorchCsv, OpsOnAnotherRankOrOfNothingAreInvalid) {
   EXPECT_EQ(error_of("0F0,0B0\n1F0\n1B0"), "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1, counted from 0");
   const Problem problem = one_pipeline({0, 1}, 1, false);
-  EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0\n1B0", &problem), "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1, counted from 0");
+  EXPECT_EQ(error_of("0F0,0B0\n1F0,1B0\n1B0", &problem),
+            "f.csv:3:1: 1B0 is in row 2; stage 1 is in row 1, counted from 0");
   EXPECT_EQ(error_of("0F0,0B0", &problem), "f.csv:1:1: 1F0 is missing in row 1");
-  EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem), "f.csv:2:5: 2B0: there is no stage 2; model actor has 2, counted from 0");
-  EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem), "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1, counted from 0");
+  EXPECT_EQ(error_of("0F0,0B0\n1F0,2B0", &problem),
+            "f.csv:2:5: 2B0: there is no stage 2; model actor has 2, counted from 0");
+  EXPECT_EQ(error_of("0F0,0B0\n1F0,1B7", &problem),
+            "f.csv:2:5: 1B7: there is no micro-batch 7; model actor has 1, counted from 0");
   EXPECT_EQ(error_of("0F0,0I0,0W0\n1F0,1B0", &problem),
             "f.csv:1:5: 0I0 is half of a split backward; model actor has no weight_gradient, only B is accepted");
 }
 
 TEST(PytorchCsv, DeadlocksAreInvalid) {
-  EXPECT_EQ(error_of("0B0,0F0"), "f.csv:1:1: the order deadlocks: 0B0 never starts, because it waits for 0F0, which never ends");
+  EXPECT_EQ(error_of("0B0,0F0"),
+            "f.csv:1:1: the order deadlocks: 0B0 never starts, because it waits for 0F0, which never ends");
   EXPECT_EQ(error_of("0F0,0B0,0F1,0B1\n1F1,1B1,1F0,1B0"),
             "f.csv:1:5: the order deadlocks: 0B0 never starts, because it waits for 1B0, which never ends");
   EXPECT_EQ(parse_pytorch_csv("0B0,0F0", "f.csv", nullptr).error().failure, base::Failure::invalid);
@@ -265,7 +283,8 @@ TEST(PytorchCsv, FaultyCommunicationIsInvalid) {
   EXPECT_EQ(error_of("0F0,0RECV_B0,0B0\n1F0,1B0,1SEND_B0"), "f.csv:2:1: 1F0 has no 1RECV_F0 before it");
   EXPECT_EQ(error_of("0RECV_F0,0F0,0B0"), "f.csv:1:1: 0RECV_F0: there is no stage -1 to exchange it with");
   EXPECT_EQ(error_of("0F0,0SEND_F0,0B0"), "f.csv:1:5: 0SEND_F0: there is no stage 1 to exchange it with");
-  EXPECT_EQ(error_of("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0"), "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on one rank, where none is accepted");
+  EXPECT_EQ(error_of("0F0,0SEND_F0,1RECV_F0,1F0,1B0,0B0"),
+            "f.csv:1:5: 0SEND_F0: stages 0 and 1 are on one rank, where none is accepted");
   EXPECT_EQ(parse_pytorch_csv(rank0 + "1F0,1B0,1SEND_B0", "f.csv", nullptr).error().failure, base::Failure::invalid);
 }
 
@@ -278,7 +297,8 @@ TEST(PytorchCsv, ProblemsThatItCannotHoldAreRefused) {
             "model actor has optimizer steps, which a PyTorch CSV cannot have; a problem without them is accepted");
 }
 
-// --- writing ----------------------------------------------------------------------------------------------------------------------
+// --- writing
+// ----------------------------------------------------------------------------------------------------------------------
 
 TEST(PytorchCsv, WritesCommunicationNextToItsOp) {
   const Problem problem = one_pipeline({0, 1, 1}, 1, true);

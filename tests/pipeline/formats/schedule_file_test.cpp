@@ -41,14 +41,17 @@ std::string error_of(const std::string& content) {
   return file.ok() ? "no error" : base::to_text(file.error());
 }
 std::string members_error(const std::string& members) { return error_of(file_text(members)); }
-std::string claim_error(const std::string& claim) { return members_error(claim + ", " + columns_text + ", " + devices_text); }
+std::string claim_error(const std::string& claim) {
+  return members_error(claim + ", " + columns_text + ", " + devices_text);
+}
 /// The error of a row that stands in column 15 of line 5.
 std::string row_error(const std::string& row, const std::string& unit = "tick") {
   return error_of(file_text(std::string(columns_text) + ",\n \"devices\": [[" + row + "], []]", unit));
 }
 
 TEST(ParseSchedule, ReadsOpsAndTheirPlaces) {
-  const ScheduleFile file = parse_schedule(file_text(std::string(columns_text) + ",\n" + devices_text), "s.json").value();
+  const ScheduleFile file =
+      parse_schedule(file_text(std::string(columns_text) + ",\n" + devices_text), "s.json").value();
   EXPECT_EQ(file.schedule.problem, parse_problem(with_unit("tick"), "p.json").value());
   ASSERT_EQ(file.schedule.devices.size(), 2U);
   const ScheduledOp backward{{OpKind::B, ModelId(0), ReplicaId(0), StageId(1), MicrobatchId(0)}, Ticks(2), Ticks(4)};
@@ -62,11 +65,12 @@ TEST(ParseSchedule, ReadsOpsAndTheirPlaces) {
 
 TEST(ParseSchedule, ReadsAllClaims) {
   const Claims claims =
-      parse_schedule(file_text(R"("makespan": 6, "peak_activation": 1.5, "bounds": {"makespan": 5, "peak_activation": 0.5},
+      parse_schedule(
+          file_text(R"("makespan": 6, "peak_activation": 1.5, "bounds": {"makespan": 5, "peak_activation": 0.5},
     "optimal": {"makespan": false, "peak_activation": true}, "stopped_by": "time",
     "solver": {"name": "portfolio", "seed": 18446744073709551615, "chains": 4, "iterations": 0}, )" +
-                               std::string(columns_text) + "," + devices_text),
-                     "s.json")
+                    std::string(columns_text) + "," + devices_text),
+          "s.json")
           ->schedule.claims;
   EXPECT_EQ(claims.makespan, Ticks(6));
   EXPECT_EQ(claims.peak_activation, Memory(1'500'000));
@@ -99,39 +103,49 @@ TEST(ParseSchedule, TimesAreExactDecimalsOfTheUnit) {
 }
 
 TEST(ParseSchedule, NamesAMistakeInTheHead) {
-  EXPECT_EQ(error_of("[]"), "s.json:1:1: the schedule must be a map, not a list; accepted: a map with the key `format`");
+  EXPECT_EQ(error_of("[]"),
+            "s.json:1:1: the schedule must be a map, not a list; accepted: a map with the key `format`");
   EXPECT_EQ(error_of("{}"), "s.json:1:1: the schedule needs the key `format`; accepted: `format: dovetail/schedule@1`");
   EXPECT_EQ(error_of(R"({"format": "dovetail/pipeline-problem@1"})"),
             "s.json:1:12: `format` is the string `dovetail/pipeline-problem@1`; accepted: `dovetail/schedule@1`");
   EXPECT_EQ(error_of(R"({"format": "dovetail/schedule@1"})"), "s.json:1:1: the schedule needs the key `problem`");
-  EXPECT_EQ(error_of("format: dovetail/schedule@1"),
-            "s.json:1:2: not valid JSON: syntax error while parsing value - invalid literal; accepted: JSON (RFC 8259)");
+  EXPECT_EQ(
+      error_of("format: dovetail/schedule@1"),
+      "s.json:1:2: not valid JSON: syntax error while parsing value - invalid literal; accepted: JSON (RFC 8259)");
   EXPECT_EQ(members_error(R"("makespam": 3)"),
-            "s.json:4:1: unknown key `makespam` in the schedule; did you mean `makespan`? accepted: format, time_unit, problem, makespan, "
+            "s.json:4:1: unknown key `makespam` in the schedule; did you mean `makespan`? accepted: format, time_unit, "
+            "problem, makespan, "
             "peak_activation, bounds, optimal, solver, stopped_by, columns, devices");
   std::string other_unit = file_text(columns_text);
   other_unit.replace(other_unit.find("tick"), 4, "ms");
-  EXPECT_EQ(error_of(other_unit), "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick`, the one of its problem");
+  EXPECT_EQ(error_of(other_unit),
+            "s.json:1:48: `time_unit` of the schedule is the string `ms`; accepted: `tick`, the one of its problem");
   std::string no_unit = file_text(columns_text);
   no_unit.replace(no_unit.find(", \"time_unit\": \"tick\""), 21, "");
   EXPECT_EQ(error_of(no_unit), "s.json:1:1: the schedule needs the key `time_unit`");
   std::string broken_problem = file_text(columns_text);
   broken_problem.replace(broken_problem.find("\"forward\": 1"), 12, "\"forward\": 0");
-  EXPECT_EQ(error_of(broken_problem), "s.json:3:65: `forward` of model `a`: 0 is too short; accepted: at least one tick");
+  EXPECT_EQ(error_of(broken_problem),
+            "s.json:3:65: `forward` of model `a`: 0 is too short; accepted: at least one tick");
 }
 
 TEST(ParseSchedule, NamesAMistakeInTheClaims) {
   EXPECT_EQ(claim_error(R"("makespan": 1.5)"),
-            "s.json:4:13: `makespan`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns");
+            "s.json:4:13: `makespan`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of "
+            "s, ms, us or ns");
   EXPECT_EQ(claim_error(R"("makespan": "6")"), "s.json:4:13: `makespan` is the string `6`; accepted: a time in tick");
   EXPECT_EQ(claim_error(R"("peak_activation": null)"), "s.json:4:20: `peak_activation` is null; accepted: a number");
   EXPECT_EQ(claim_error(R"("peak_activation": 1e-7)"),
             "s.json:4:20: `peak_activation`: 1e-7 has more than six decimals; accepted: at most six");
-  EXPECT_EQ(claim_error(R"("bounds": {"peak": 1})"), "s.json:4:12: unknown key `peak` in `bounds`; accepted: makespan, peak_activation");
-  EXPECT_EQ(claim_error(R"("bounds": {"makespan": -1})"),
-            "s.json:4:24: `makespan` of `bounds`: -1 is negative; accepted: a number from 0 to 4000000000000000000 tick");
-  EXPECT_EQ(claim_error(R"("optimal": {"makespan": 1})"), "s.json:4:25: `makespan` of `optimal` is 1; accepted: true or false");
-  EXPECT_EQ(claim_error(R"("optimal": true)"), "s.json:4:12: `optimal` must be a map, not true; accepted keys: makespan, peak_activation");
+  EXPECT_EQ(claim_error(R"("bounds": {"peak": 1})"),
+            "s.json:4:12: unknown key `peak` in `bounds`; accepted: makespan, peak_activation");
+  EXPECT_EQ(
+      claim_error(R"("bounds": {"makespan": -1})"),
+      "s.json:4:24: `makespan` of `bounds`: -1 is negative; accepted: a number from 0 to 4000000000000000000 tick");
+  EXPECT_EQ(claim_error(R"("optimal": {"makespan": 1})"),
+            "s.json:4:25: `makespan` of `optimal` is 1; accepted: true or false");
+  EXPECT_EQ(claim_error(R"("optimal": true)"),
+            "s.json:4:12: `optimal` must be a map, not true; accepted keys: makespan, peak_activation");
   EXPECT_EQ(claim_error(R"("solver": {})"), "s.json:4:11: `solver` needs the key `name`");
   EXPECT_EQ(claim_error(R"("solver": {"name": ""})"),
             "s.json:4:20: `name` of `solver` is the string ``; accepted: a string that is not empty");
@@ -144,8 +158,11 @@ TEST(ParseSchedule, NamesAMistakeInTheClaims) {
 }
 
 TEST(ParseSchedule, NamesAMistakeInTheColumns) {
-  const auto columns_error = [](const std::string& columns) { return members_error("\"columns\": " + columns + ", " + devices_text); };
-  const std::string accepted = "; accepted: `op`, `model`, `replica`, `stage`, `microbatch`, `start`, `end`, each once, in any order";
+  const auto columns_error = [](const std::string& columns) {
+    return members_error("\"columns\": " + columns + ", " + devices_text);
+  };
+  const std::string accepted =
+      "; accepted: `op`, `model`, `replica`, `stage`, `microbatch`, `start`, `end`, each once, in any order";
   EXPECT_EQ(members_error(devices_text), "s.json:1:1: the schedule needs the key `columns`");
   EXPECT_EQ(columns_error("[\"op\"]"), "s.json:4:12: `columns` is a list of 1" + accepted);
   EXPECT_EQ(columns_error("7"), "s.json:4:12: `columns` is 7" + accepted);
@@ -161,9 +178,11 @@ TEST(ParseSchedule, NamesAMistakeInTheDevices) {
   };
   EXPECT_EQ(members_error(columns_text), "s.json:1:1: the schedule needs the key `devices`");
   EXPECT_EQ(devices_error("[[]]"),
-            "s.json:5:12: `devices` of the schedule is a list of 1; accepted: a list of 2 lists of ops, one per device of the problem");
-  EXPECT_EQ(devices_error("2"),
-            "s.json:5:12: `devices` of the schedule is 2; accepted: a list of 2 lists of ops, one per device of the problem");
+            "s.json:5:12: `devices` of the schedule is a list of 1; accepted: a list of 2 lists of ops, one per device "
+            "of the problem");
+  EXPECT_EQ(
+      devices_error("2"),
+      "s.json:5:12: `devices` of the schedule is 2; accepted: a list of 2 lists of ops, one per device of the problem");
   EXPECT_EQ(devices_error("[[], 3]"), "s.json:5:17: device 1 of the schedule is 3; accepted: a list of ops");
 }
 
@@ -172,14 +191,17 @@ TEST(ParseSchedule, NamesAMistakeInARow) {
   EXPECT_EQ(row_error("[\"F\"]"), "s.json:5:15: an op is a list of 1; accepted: a list of 7 values, one per column");
   EXPECT_EQ(row_error(R"(["X", 0, 0, 0, 0, 0, 1])"), "s.json:5:16: `op` is the string `X`; accepted: F, B, I, W, S");
   EXPECT_EQ(row_error(R"([0, 0, 0, 0, 0, 0, 1])"), "s.json:5:16: `op` is 0; accepted: F, B, I, W, S");
-  EXPECT_EQ(row_error(R"(["F", -1, 0, 0, 0, 0, 1])"), "s.json:5:21: `model` must be a whole number from 0 to 2147483647, not -1");
+  EXPECT_EQ(row_error(R"(["F", -1, 0, 0, 0, 0, 1])"),
+            "s.json:5:21: `model` must be a whole number from 0 to 2147483647, not -1");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 2147483648, 0, 0, 1])"),
             "s.json:5:27: `stage` must be a whole number from 0 to 2147483647, not 2147483648");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, -1, 1])"),
             "s.json:5:33: `start`: -1 is negative; accepted: a number from 0 to 4000000000000000000 tick");
   EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 0, 1.5])"),
-            "s.json:5:36: `end`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of s, ms, us or ns");
-  EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 2, 1])"), "s.json:5:36: `end` 1 is before `start` 2; accepted: the same or later");
+            "s.json:5:36: `end`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of s, "
+            "ms, us or ns");
+  EXPECT_EQ(row_error(R"(["F", 0, 0, 0, 0, 2, 1])"),
+            "s.json:5:36: `end` 1 is before `start` 2; accepted: the same or later");
 }
 
 TEST(ScheduleToJson, IsCompactAndInTheOrderOfTheFormat) {
@@ -231,20 +253,24 @@ TEST(Documentation, ShowsASoundScheduleOfItsProblem) {
 TEST(PlaceOf, IsTheRowTheDeviceOrTheClaim) {
   const std::string head = "\"makespan\": 6,\n \"peak_activation\": 1.5,\n" + std::string(columns_text) + ",\n";
   const auto shown = [&](const std::string& devices, const std::string& claims_and_columns) {
-    const ScheduleFile file = parse_schedule(file_text(claims_and_columns + "\"devices\": " + devices), "s.json").value();
+    const ScheduleFile file =
+        parse_schedule(file_text(claims_and_columns + "\"devices\": " + devices), "s.json").value();
     const auto violation = validate(file.schedule);
     if (!violation) return std::string("nothing");
     const FilePlace place = place_of(file, *violation);
-    return std::string(name_of(violation->rule)) + " " + std::to_string(place.line) + ":" + std::to_string(place.column);
+    return std::string(name_of(violation->rule)) + " " + std::to_string(place.line) + ":" +
+           std::to_string(place.column);
   };
   const std::string first = R"([["F", 0, 0, 0, 0, 0, 1], ["B", 0, 0, 0, 0, 4, 6]])";
   const std::string second = R"([["F", 0, 0, 1, 0, 1, 2], ["B", 0, 0, 1, 0, 2, 4]])";
   const std::string sound = "[" + first + ",\n" + second + "]";
   EXPECT_EQ(shown(sound, head), "nothing");
-  EXPECT_EQ(shown("[" + first + ",\n" + R"([["F", 0, 0, 1, 0, 1, 2], ["B", 0, 0, 1, 0, 2, 5]]])", head), "wrong duration 8:27");
+  EXPECT_EQ(shown("[" + first + ",\n" + R"([["F", 0, 0, 1, 0, 1, 2], ["B", 0, 0, 1, 0, 2, 5]]])", head),
+            "wrong duration 8:27");
   EXPECT_EQ(shown("[" + first + ",\n  []]", head), "missing op 8:3");
   EXPECT_EQ(shown(sound, "\"makespan\": 7,\n" + std::string(columns_text) + ",\n"), "false makespan 4:13");
-  EXPECT_EQ(shown(sound, "\"makespan\": 6,\n \"peak_activation\": 2,\n" + std::string(columns_text) + ",\n"), "false peak activation 5:21");
+  EXPECT_EQ(shown(sound, "\"makespan\": 6,\n \"peak_activation\": 2,\n" + std::string(columns_text) + ",\n"),
+            "false peak activation 5:21");
 }
 
 TEST(PlaceOf, IsTheListOfDevicesWhereTheirNumberIsWrong) {
@@ -252,7 +278,8 @@ TEST(PlaceOf, IsTheListOfDevicesWhereTheirNumberIsWrong) {
   file.schedule.problem.devices = 3;
   EXPECT_EQ(place_of(file, *validate(file.schedule)), (FilePlace{5, 12}));
   // A device that the file knows nothing of.
-  EXPECT_EQ(place_of(file, {.rule = Rule::missing_op, .message = "", .device = 2, .row = std::nullopt}), (FilePlace{5, 12}));
+  EXPECT_EQ(place_of(file, {.rule = Rule::missing_op, .message = "", .device = 2, .row = std::nullopt}),
+            (FilePlace{5, 12}));
 }
 
 TEST(ScheduleFile, TimesAndPeaksAreReadAsFarAsAProblemMayAddUp) {
@@ -284,8 +311,8 @@ RC_GTEST_PROP(ScheduleFile, RoundTrips, ()) {
     for (std::int64_t i = at_most(5); i > 0; --i) {
       const Ticks start(at_most(2'000'000'000));
       const auto index = [&] { return static_cast<std::int32_t>(at_most(3)); };
-      device.push_back({{*rc::gen::element(OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S), ModelId(index()), ReplicaId(index()),
-                         StageId(index()), MicrobatchId(index())},
+      device.push_back({{*rc::gen::element(OpKind::F, OpKind::B, OpKind::I, OpKind::W, OpKind::S), ModelId(index()),
+                         ReplicaId(index()), StageId(index()), MicrobatchId(index())},
                         start,
                         start + Ticks(at_most(2'000'000'000))});
     }
@@ -298,7 +325,9 @@ RC_GTEST_PROP(ScheduleFile, RoundTrips, ()) {
   if (coin()) claims.optimal_makespan = coin();
   if (coin()) claims.optimal_peak_activation = coin();
   if (coin()) claims.solver = SolverRecord{"a \"b\"", *rc::gen::arbitrary<std::uint64_t>(), 1 + at_most(9), at_most(9)};
-  if (coin()) claims.stopped_by = *rc::gen::element(StoppedBy::bound, StoppedBy::iterations, StoppedBy::time, StoppedBy::interrupt);
+  if (coin())
+    claims.stopped_by =
+        *rc::gen::element(StoppedBy::bound, StoppedBy::iterations, StoppedBy::time, StoppedBy::interrupt);
   RC_ASSERT(parse_schedule(schedule_to_json(schedule), "s.json")->schedule == schedule);
 }
 

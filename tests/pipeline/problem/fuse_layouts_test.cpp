@@ -18,7 +18,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// A layout whose stages are alike.
-ModelLayout layout(std::string name, int dp, int pp, int tp, int microbatches, int forward, std::int64_t activation_hundredths) {
+ModelLayout layout(std::string name, int dp, int pp, int tp, int microbatches, int forward,
+                   std::int64_t activation_hundredths) {
   const auto stages = static_cast<std::size_t>(pp);
   return {std::move(name),
           dp,
@@ -45,26 +46,31 @@ TEST(FuseLayouts, ThePapersExample) {
   EXPECT_EQ(fused->merged_stages, 1);
   EXPECT_EQ(fused->problem.time_unit, TimeUnit::ms);
   EXPECT_EQ(fused->problem.devices, 4);
-  EXPECT_THAT(fused->problem.models[0].replicas, ElementsAre(ElementsAre(DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3))));
-  EXPECT_THAT(fused->problem.models[1].replicas, ElementsAre(ElementsAre(DeviceId(1), DeviceId(0)), ElementsAre(DeviceId(3), DeviceId(2))));
-  EXPECT_THAT(fused->notes,
-              ElementsAre("1 pipeline of A and 2 pipelines of B are fused on 4 devices of 2 GPUs", "this is the only such group"));
+  EXPECT_THAT(fused->problem.models[0].replicas,
+              ElementsAre(ElementsAre(DeviceId(0), DeviceId(1), DeviceId(2), DeviceId(3))));
+  EXPECT_THAT(fused->problem.models[1].replicas,
+              ElementsAre(ElementsAre(DeviceId(1), DeviceId(0)), ElementsAre(DeviceId(3), DeviceId(2))));
+  EXPECT_THAT(fused->notes, ElementsAre("1 pipeline of A and 2 pipelines of B are fused on 4 devices of 2 GPUs",
+                                        "this is the only such group"));
   EXPECT_THAT(fused->warnings, IsEmpty());
 }
 
 TEST(FuseLayouts, MakesThePublishedProblems) {
-  const auto same_tp = fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 4, 8, 16, 4, 200), TimeUnit::tick);
+  const auto same_tp =
+      fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 4, 8, 16, 4, 200), TimeUnit::tick);
   EXPECT_EQ(same_tp->problem, find_instance("exp0")->problem);
   // Twice as many stages of half as many GPUs: merged in pairs.
-  const auto merged = fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 8, 4, 16, 2, 200), TimeUnit::tick);
+  const auto merged =
+      fuse_layouts(layout("33B", 1, 8, 8, 32, 5, 195), layout("13B", 2, 8, 4, 16, 2, 200), TimeUnit::tick);
   EXPECT_EQ(merged->problem, find_instance("exp0")->problem);
   EXPECT_EQ(merged->merged_stages, 2);
   EXPECT_EQ(merged->merged_model, 1);
-  EXPECT_THAT(
-      merged->notes,
-      ElementsAre("a stage of 13B here is 2 of its own in a row: within a merged op each of these sub-stages is busy 1/2 of the time",
-                  "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs", "this is the only such group"));
-  const auto groups = fuse_layouts(layout("65B", 4, 16, 8, 64, 2, 164), layout("33B", 4, 16, 8, 64, 1, 100), TimeUnit::tick);
+  EXPECT_THAT(merged->notes, ElementsAre("a stage of 13B here is 2 of its own in a row: within a merged op each of "
+                                         "these sub-stages is busy 1/2 of the time",
+                                         "1 pipeline of 33B and 2 pipelines of 13B are fused on 8 devices of 8 GPUs",
+                                         "this is the only such group"));
+  const auto groups =
+      fuse_layouts(layout("65B", 4, 16, 8, 64, 2, 164), layout("33B", 4, 16, 8, 64, 1, 100), TimeUnit::tick);
   EXPECT_EQ(groups->problem, find_instance("exp9")->problem);
   EXPECT_EQ(groups->groups, 4);
   EXPECT_EQ(groups->notes.back(), "4 such groups run side by side, each with the same schedule");
@@ -88,13 +94,15 @@ TEST(FuseLayouts, MergesStagesOfDifferentCosts) {
 
 TEST(FuseLayouts, WarnsOfMicrobatchesOfDifferentSize) {
   const auto fused = fuse_layouts(layout("A", 1, 4, 2, 8, 3, 100), layout("B", 2, 2, 2, 2, 5, 200), TimeUnit::tick);
-  EXPECT_THAT(fused->warnings, ElementsAre("A has 1 x 8 = 8 micro-batches a group and B has 2 x 2 = 4: with one batch for both, their "
-                                           "micro-batches are of different size"));
+  EXPECT_THAT(fused->warnings,
+              ElementsAre("A has 1 x 8 = 8 micro-batches a group and B has 2 x 2 = 4: with one batch for both, their "
+                          "micro-batches are of different size"));
 }
 
 TEST(FuseLayouts, DifferentDeviceCountsAreRefused) {
   EXPECT_EQ(error_of(layout("A", 1, 8, 8, 1, 1, 1), layout("B", 1, 4, 8, 1, 1, 1)),
-            "dp x pp x tp must be the same for both models: A has 1 x 8 x 8 = 64, B has 1 x 4 x 8 = 32; the nearest layouts that work: "
+            "dp x pp x tp must be the same for both models: A has 1 x 8 x 8 = 64, B has 1 x 4 x 8 = 32; the nearest "
+            "layouts that work: "
             "A with dp 1, pp 4, tp 8; or A with dp 1, pp 8, tp 4; or B with dp 1, pp 4, tp 16");
 }
 
@@ -106,7 +114,8 @@ TEST(FuseLayouts, TensorParallelismThatIsNoMultipleIsRefused) {
 
 TEST(FuseLayouts, StagesThatCannotBeMergedAreRefused) {
   EXPECT_EQ(error_of(layout("A", 3, 4, 8, 1, 1, 1), layout("B", 8, 3, 4, 1, 1, 1)),
-            "s = 8 / 4 = 2, larger tp by smaller, must divide the pp of the model with the smaller tp: B has pp 3; the nearest layouts "
+            "s = 8 / 4 = 2, larger tp by smaller, must divide the pp of the model with the smaller tp: B has pp 3; the "
+            "nearest layouts "
             "that work: "
             "B with dp 6, pp 4, tp 4; or B with dp 12, pp 2, tp 4; or A with dp 3, pp 8, tp 4");
 }
@@ -122,10 +131,12 @@ TEST(FuseLayouts, ImpossibleLayoutsAreRefused) {
   EXPECT_EQ(error_of(wrong, sound), "A has dp x pp x tp = 65536 x 2 x 65536 = 8589934592; up to 16777216 are accepted");
   wrong = layout("A", 1, 2, 1, 1, 1, 1);
   wrong.backward.pop_back();
-  EXPECT_EQ(error_of(wrong, sound), "A needs forward, backward and activation for each of its 2 stages; it has 2, 1 and 2");
+  EXPECT_EQ(error_of(wrong, sound),
+            "A needs forward, backward and activation for each of its 2 stages; it has 2, 1 and 2");
   wrong = layout("A", 1, 2, 1, 1, 0, 1);
   EXPECT_EQ(error_of(wrong, sound),
-            "forward or backward of stage 0 of A is less than one tick, or more than 1000000000000000; what lies between is accepted");
+            "forward or backward of stage 0 of A is less than one tick, or more than 1000000000000000; what lies "
+            "between is accepted");
   EXPECT_EQ(error_of(layout("", 1, 2, 1, 1, 1, 1), sound), "a model has no name; a name for each is accepted");
   EXPECT_EQ(error_of(sound, sound), "the layouts make no sound problem: two models are called B");
   EXPECT_EQ(error_of(layout("A", 4095, 4096, 1, 1, 1, 1), layout("B", 4096, 4095, 1, 1, 1, 1)),

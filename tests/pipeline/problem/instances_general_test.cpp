@@ -21,7 +21,9 @@ std::vector<Instance> of_group(InstanceGroup group) {
   return found;
 }
 
-bool any_model(const Problem& problem, bool (*is)(const Model&)) { return std::any_of(problem.models.begin(), problem.models.end(), is); }
+bool any_model(const Problem& problem, bool (*is)(const Model&)) {
+  return std::any_of(problem.models.begin(), problem.models.end(), is);
+}
 bool all_models(const Problem& problem, bool (*are)(const Model&)) {
   return std::all_of(problem.models.begin(), problem.models.end(), are);
 }
@@ -59,24 +61,28 @@ TEST(GeneralInstances, AreFiveOfEachGroupInOrder) {
       EXPECT_LE(instance.summary.size(), 100U) << instance.name;  // a table of them has to fit a screen
     }
   }
-  EXPECT_TRUE(
-      std::is_sorted(instances().begin(), instances().end(), [](const Instance& a, const Instance& b) { return a.group < b.group; }));
+  EXPECT_TRUE(std::is_sorted(instances().begin(), instances().end(),
+                             [](const Instance& a, const Instance& b) { return a.group < b.group; }));
 }
 
 TEST(GeneralInstances, HaveWhatTheirGroupIsAbout) {
-  for (const Instance& instance : of_group(InstanceGroup::three_models)) EXPECT_GE(instance.problem.models.size(), 3U) << instance.name;
+  for (const Instance& instance : of_group(InstanceGroup::three_models))
+    EXPECT_GE(instance.problem.models.size(), 3U) << instance.name;
   for (const Instance& instance : of_group(InstanceGroup::uneven_stages))
     EXPECT_TRUE(any_model(instance.problem, [](const Model& model) {
       return model.forward != std::vector(model.forward.size(), model.forward[0]);
     })) << instance.name;
   for (const Instance& instance : of_group(InstanceGroup::transfer))
-    EXPECT_TRUE(all_models(instance.problem, [](const Model& model) { return model.transfer_forward[0] > Ticks(0); })) << instance.name;
+    EXPECT_TRUE(all_models(instance.problem, [](const Model& model) { return model.transfer_forward[0] > Ticks(0); }))
+        << instance.name;
   for (const Instance& instance : of_group(InstanceGroup::split_backward))
     EXPECT_TRUE(any_model(instance.problem, [](const Model& model) { return model.split(); })) << instance.name;
   for (const Instance& instance : of_group(InstanceGroup::minibatches))
-    EXPECT_TRUE(all_models(instance.problem, [](const Model& model) { return model.minibatches > 1 && model.step[0] > Ticks(0); }))
-        << instance.name;
-  for (const Instance& instance : of_group(InstanceGroup::capacity)) EXPECT_TRUE(instance.problem.capacity) << instance.name;
+    EXPECT_TRUE(all_models(instance.problem, [](const Model& model) {
+      return model.minibatches > 1 && model.step[0] > Ticks(0);
+    })) << instance.name;
+  for (const Instance& instance : of_group(InstanceGroup::capacity))
+    EXPECT_TRUE(instance.problem.capacity) << instance.name;
 }
 
 TEST(InstanceGroups, HaveNames) {

@@ -71,7 +71,8 @@ TEST(Instances, AreThoseOfTheRepository) {
     expect_model(instance.problem.models[0], at(facts, "large"), models.substr(0, models.find('/')));
     expect_model(instance.problem.models[1], at(facts, "small"), models.substr(models.find('/') + 1));
     EXPECT_EQ(instance.problem.models[0].replicas.size(), 1U);
-    EXPECT_EQ(instance.problem.models[1].replicas.size(), static_cast<std::size_t>(whole_at(at(facts, "small"), "replicas")));
+    EXPECT_EQ(instance.problem.models[1].replicas.size(),
+              static_cast<std::size_t>(whole_at(at(facts, "small"), "replicas")));
     ASSERT_TRUE(instance.published);
     EXPECT_EQ(instance.group, InstanceGroup::published);
     expect_published(*instance.published, at(facts, "published"));
@@ -84,7 +85,8 @@ TEST(Instances, RunTheModelsInOppositeDirections) {
     SCOPED_TRACE(instance.name);
     const Model& large = instance.problem.models[0];
     const Model& small = instance.problem.models[1];
-    for (int stage = 0; stage < large.stages(); ++stage) EXPECT_EQ(large.replicas[0][static_cast<std::size_t>(stage)], DeviceId(stage));
+    for (int stage = 0; stage < large.stages(); ++stage)
+      EXPECT_EQ(large.replicas[0][static_cast<std::size_t>(stage)], DeviceId(stage));
     for (int replica = 0; replica < static_cast<int>(small.replicas.size()); ++replica)
       for (int stage = 0; stage < small.stages(); ++stage)
         EXPECT_EQ(small.replicas[static_cast<std::size_t>(replica)][static_cast<std::size_t>(stage)],

@@ -31,7 +31,8 @@ TEST(OpKind, MessagesListAllLetters) {
 
 TEST(OpKind, ProgramsThatKnowSomeKindsSayWhatElseThereIs) {
   constexpr std::array known{OpKind::F, OpKind::B};
-  Problem problem = test::problem_of(2, {test::chain_model("actor", {0, 1}, 2, 3, 4), test::chain_model("critic", {0, 1}, 2, 3, 4)});
+  Problem problem =
+      test::problem_of(2, {test::chain_model("actor", {0, 1}, 2, 3, 4), test::chain_model("critic", {0, 1}, 2, 3, 4)});
   EXPECT_EQ(find_other_ops(problem, known), std::nullopt);
   problem.models[1].weight_gradient = {Ticks(2), Ticks(2)};
   EXPECT_THAT(find_other_ops(problem, known), Optional(std::string("model critic splits its backward")));
@@ -45,7 +46,8 @@ TEST(OpKind, EachListOfDurationsIsVisitedOnce) {
   Model model;
   std::vector<const std::vector<Ticks>*> visited;
   for_each_duration(model, [&](const std::vector<Ticks>& times, const OpTraits&) { visited.push_back(&times); });
-  EXPECT_THAT(visited, testing::UnorderedElementsAre(&model.forward, &model.backward, &model.weight_gradient, &model.step));
+  EXPECT_THAT(visited,
+              testing::UnorderedElementsAre(&model.forward, &model.backward, &model.weight_gradient, &model.step));
 }
 
 /// The kinds that the traits say `model` has, with its backward in one form.
@@ -53,7 +55,8 @@ std::set<OpKind> kinds_of(const Model& model, BackwardForm form) {
   const bool whole = form == BackwardForm::whole || !model.split();
   std::set<OpKind> kinds;
   for (const OpTraits& traits : op_table)
-    if (traits.is_in(model) && traits.backward != (whole ? BackwardPart::half : BackwardPart::whole)) kinds.insert(traits.kind);
+    if (traits.is_in(model) && traits.backward != (whole ? BackwardPart::half : BackwardPart::whole))
+      kinds.insert(traits.kind);
   return kinds;
 }
 
@@ -71,12 +74,14 @@ RC_GTEST_PROP(OpKind, TheLoweringHasTheOpsThatTheTraitsSay, ()) {
     if (traits.backward != BackwardPart::whole || !model.split())
       RC_ASSERT(graph.duration[op] == (model.*traits.duration)[label.stage.index()]);
   }
-  for (std::size_t model = 0; model < kinds.size(); ++model) RC_ASSERT(kinds[model] == kinds_of(problem.models[model], form));
+  for (std::size_t model = 0; model < kinds.size(); ++model)
+    RC_ASSERT(kinds[model] == kinds_of(problem.models[model], form));
 }
 
 TEST(OpKind, SchemasListTheLettersOfTheTable) {
   std::string letters;
-  for (const OpTraits& traits : op_table) letters += (letters.empty() ? "\"" : ", \"") + std::string(1, traits.letter) + "\"";
+  for (const OpTraits& traits : op_table)
+    letters += (letters.empty() ? "\"" : ", \"") + std::string(1, traits.letter) + "\"";
   const std::regex list(R"re("enum": \[("[A-Z]"(, "[A-Z]")*)\])re");
   std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(DOVETAIL_SOURCE_DIR "/schemas")) {

@@ -38,7 +38,8 @@ std::string with_model(const std::string& lines) {
 std::string model_error(const std::string& lines) { return error_of(with_model(lines)); }
 
 /// The lines of a sound model, but for those that a test writes itself.
-const std::string sound = "    microbatches: 3\n    devices: [0, 1]\n    forward: 2\n    backward: 4\n    activation: 1\n";
+const std::string sound =
+    "    microbatches: 3\n    devices: [0, 1]\n    forward: 2\n    backward: 4\n    activation: 1\n";
 
 TEST(ParseProblem, FillsInDefaults) {
   const Problem problem = parse_problem(with_model(sound), "p.yaml").value();
@@ -119,21 +120,28 @@ TEST(ParseProblem, NamesAMistakeInTheHead) {
   const auto head_error = [](const std::string& head) { return error_of(head + "models: []\n"); };
   const std::string format = "format: dovetail/pipeline-problem@1\n";
   EXPECT_EQ(error_of("[]"), "p.yaml:1:1: the problem must be a map, not a list; accepted: a map with the key `format`");
-  EXPECT_EQ(head_error("devices: 1\n"), "p.yaml:1:1: the problem needs the key `format`; accepted: `format: dovetail/pipeline-problem@1`");
+  EXPECT_EQ(head_error("devices: 1\n"),
+            "p.yaml:1:1: the problem needs the key `format`; accepted: `format: dovetail/pipeline-problem@1`");
   EXPECT_EQ(head_error("format: dovetail/schedule@1\ncolumns: 2\n"),
             "p.yaml:1:9: `format` is the string `dovetail/schedule@1`; accepted: `dovetail/pipeline-problem@1`");
-  EXPECT_EQ(
-      head_error(format + "device: 1\n"),
-      "p.yaml:2:1: unknown key `device` in the problem; did you mean `devices`? accepted: format, time_unit, devices, memory, models");
-  EXPECT_EQ(head_error(format + "time_unit: sec\n"), "p.yaml:2:12: `time_unit` is the string `sec`; accepted: tick, s, ms, us, ns");
+  EXPECT_EQ(head_error(format + "device: 1\n"),
+            "p.yaml:2:1: unknown key `device` in the problem; did you mean `devices`? accepted: format, time_unit, "
+            "devices, memory, models");
+  EXPECT_EQ(head_error(format + "time_unit: sec\n"),
+            "p.yaml:2:12: `time_unit` is the string `sec`; accepted: tick, s, ms, us, ns");
   EXPECT_EQ(head_error(format), "p.yaml:1:1: the problem needs the key `devices`");
-  EXPECT_EQ(head_error(format + "devices: 0\n"), "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 0");
-  EXPECT_EQ(head_error(format + "devices: 65537\n"), "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 65537");
-  EXPECT_EQ(head_error(format + "devices: 1\n"), "p.yaml:3:9: `models` is an empty list; accepted: a list of at least one model");
-  EXPECT_EQ(error_of(format + "devices: 1\nmodels: {}"), "p.yaml:3:9: `models` is a map; accepted: a list of at least one model");
+  EXPECT_EQ(head_error(format + "devices: 0\n"),
+            "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 0");
+  EXPECT_EQ(head_error(format + "devices: 65537\n"),
+            "p.yaml:2:10: `devices` must be a whole number from 1 to 65536, not 65537");
+  EXPECT_EQ(head_error(format + "devices: 1\n"),
+            "p.yaml:3:9: `models` is an empty list; accepted: a list of at least one model");
+  EXPECT_EQ(error_of(format + "devices: 1\nmodels: {}"),
+            "p.yaml:3:9: `models` is a map; accepted: a list of at least one model");
   EXPECT_EQ(error_of(format + "devices: 1\n"), "p.yaml:1:1: the problem needs the key `models`");
   EXPECT_EQ(error_of(format + "devices: 1\nmodels: [3]"),
-            "p.yaml:3:10: a model must be a map, not 3; accepted keys: name, microbatches, devices, replicas, forward, backward, "
+            "p.yaml:3:10: a model must be a map, not 3; accepted keys: name, microbatches, devices, replicas, forward, "
+            "backward, "
             "weight_gradient, activation, weight_activation, transfer, minibatches, step");
 }
 
@@ -143,12 +151,15 @@ TEST(ParseProblem, NamesAMistakeInTheMemory) {
   };
   EXPECT_EQ(memory_error("4"), "p.yaml:3:9: `memory` must be a map, not 4; accepted keys: capacity, resident");
   EXPECT_EQ(memory_error("{cap: 4}"), "p.yaml:3:10: unknown key `cap` in `memory`; accepted: capacity, resident");
-  EXPECT_EQ(memory_error("{capacity: [4]}"), "p.yaml:3:20: `capacity` has 1 values; accepted: one number, or a list of 2, one per device");
+  EXPECT_EQ(memory_error("{capacity: [4]}"),
+            "p.yaml:3:20: `capacity` has 1 values; accepted: one number, or a list of 2, one per device");
   EXPECT_EQ(memory_error("{capacity: x}"),
             "p.yaml:3:20: `capacity` is the string `x`; accepted: one number, or a list of 2, one per device");
   EXPECT_EQ(memory_error("{resident: [1, ~]}"), "p.yaml:3:24: `resident` of device 1 is null; accepted: a number");
-  EXPECT_EQ(memory_error("{resident: -1}"), "p.yaml:3:20: `resident`: -1 is negative; accepted: a number from 0 to 1000000000000");
-  EXPECT_EQ(memory_error("{resident: 0.1234567}"), "p.yaml:3:20: `resident`: 0.1234567 has more than six decimals; accepted: at most six");
+  EXPECT_EQ(memory_error("{resident: -1}"),
+            "p.yaml:3:20: `resident`: -1 is negative; accepted: a number from 0 to 1000000000000");
+  EXPECT_EQ(memory_error("{resident: 0.1234567}"),
+            "p.yaml:3:20: `resident`: 0.1234567 has more than six decimals; accepted: at most six");
   EXPECT_EQ(memory_error("{capacity: 4, resident: [3, 4.5]}"),
             "p.yaml:3:20: `capacity`: 4 is less than what is resident on device 1; accepted: at least 4.5");
   EXPECT_EQ(memory_error("{capacity: [5, 4], resident: 4.5}"),
@@ -175,53 +186,67 @@ TEST(ParseProblem, NamesAMistakeInTheCounts) {
             "p.yaml:5:19: `microbatches` of model `actor` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(model_error("    microbatches: 1\n    minibatches: 1.5\n"),
             "p.yaml:6:18: `minibatches` of model `actor` must be a whole number from 1 to 16777216, not 1.5");
-  EXPECT_EQ(
-      model_error(sound + "    microbatch: 1\n"),
-      "p.yaml:10:5: unknown key `microbatch` in a model; did you mean `microbatches`? accepted: name, microbatches, devices, replicas, "
-      "forward, backward, weight_gradient, activation, weight_activation, transfer, minibatches, step");
+  EXPECT_EQ(model_error(sound + "    microbatch: 1\n"),
+            "p.yaml:10:5: unknown key `microbatch` in a model; did you mean `microbatches`? accepted: name, "
+            "microbatches, devices, replicas, "
+            "forward, backward, weight_gradient, activation, weight_activation, transfer, minibatches, step");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheDevices) {
   const auto place_error = [](const std::string& line) { return model_error("    microbatches: 3\n" + line); };
   EXPECT_EQ(place_error(""), "p.yaml:4:5: model `actor` needs the key `devices`, or `replicas` where it has several");
   EXPECT_EQ(place_error("    devices: [0]\n    replicas: [[0]]"),
-            "p.yaml:7:15: model `actor` has both `devices` and `replicas`; accepted: `devices` for one replica, or `replicas` for all");
-  EXPECT_EQ(
-      place_error("    devices: []"),
-      "p.yaml:6:14: the devices of model `actor` are an empty list; accepted: a list with the device of each stage, in forward order");
+            "p.yaml:7:15: model `actor` has both `devices` and `replicas`; accepted: `devices` for one replica, or "
+            "`replicas` for all");
+  EXPECT_EQ(place_error("    devices: []"),
+            "p.yaml:6:14: the devices of model `actor` are an empty list; accepted: a list with the device of each "
+            "stage, in forward order");
   EXPECT_EQ(place_error("    devices: 2"),
-            "p.yaml:6:14: the devices of model `actor` are 2; accepted: a list with the device of each stage, in forward order");
-  EXPECT_EQ(place_error("    devices: [0, 4]"), "p.yaml:6:18: a device of model `actor` must be a whole number from 0 to 3, not 4");
+            "p.yaml:6:14: the devices of model `actor` are 2; accepted: a list with the device of each stage, in "
+            "forward order");
+  EXPECT_EQ(place_error("    devices: [0, 4]"),
+            "p.yaml:6:18: a device of model `actor` must be a whole number from 0 to 3, not 4");
   EXPECT_EQ(place_error("    replicas: []"),
-            "p.yaml:6:15: `replicas` of model `actor` is an empty list; accepted: a list of lists of devices, one per replica");
+            "p.yaml:6:15: `replicas` of model `actor` is an empty list; accepted: a list of lists of devices, one per "
+            "replica");
   EXPECT_EQ(place_error("    replicas: [0, 1]"),
-            "p.yaml:6:16: the devices of model `actor` are 0; accepted: a list with the device of each stage, in forward order");
+            "p.yaml:6:16: the devices of model `actor` are 0; accepted: a list with the device of each stage, in "
+            "forward order");
   EXPECT_EQ(place_error("    replicas: [[0, 1], [2]]"),
             "p.yaml:6:24: replica 1 of model `actor` has 1 stages; accepted: 2, as many as replica 0");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheDurations) {
   const std::string head = "    microbatches: 3\n    devices: [0, 1]\n";
-  const auto forward_error = [&](const std::string& value) { return model_error(head + "    forward: " + value + "\n"); };
+  const auto forward_error = [&](const std::string& value) {
+    return model_error(head + "    forward: " + value + "\n");
+  };
   EXPECT_EQ(model_error(head), "p.yaml:4:5: model `actor` needs the key `forward`");
   EXPECT_EQ(forward_error("1.5"),
-            "p.yaml:7:14: `forward` of model `actor`: 1.5 is not a whole number of ticks; accepted: a whole number, or a time_unit of s, "
+            "p.yaml:7:14: `forward` of model `actor`: 1.5 is not a whole number of ticks; accepted: a whole number, or "
+            "a time_unit of s, "
             "ms, us or ns");
   EXPECT_EQ(forward_error("0"), "p.yaml:7:14: `forward` of model `actor`: 0 is too short; accepted: at least one tick");
-  EXPECT_EQ(forward_error("-2"),
-            "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
-  EXPECT_EQ(forward_error("1e16"),
-            "p.yaml:7:14: `forward` of model `actor`: 1e16 is more than the largest time accepted, 1000000000000000 tick");
-  EXPECT_EQ(forward_error("[1, 2, 3]"),
-            "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2, one per stage");
-  EXPECT_EQ(forward_error("[1, x]"), "p.yaml:7:18: `forward` of model `actor` of stage 1 is the string `x`; accepted: a number");
+  EXPECT_EQ(
+      forward_error("-2"),
+      "p.yaml:7:14: `forward` of model `actor`: -2 is negative; accepted: a number from 0 to 1000000000000000 tick");
+  EXPECT_EQ(
+      forward_error("1e16"),
+      "p.yaml:7:14: `forward` of model `actor`: 1e16 is more than the largest time accepted, 1000000000000000 tick");
+  EXPECT_EQ(
+      forward_error("[1, 2, 3]"),
+      "p.yaml:7:14: `forward` of model `actor` has 3 values; accepted: one number, or a list of 2, one per stage");
+  EXPECT_EQ(forward_error("[1, x]"),
+            "p.yaml:7:18: `forward` of model `actor` of stage 1 is the string `x`; accepted: a number");
   EXPECT_EQ(forward_error("2 ms"),
-            "p.yaml:7:14: `forward` of model `actor` is the string `2 ms`; accepted: one number, or a list of 2, one per stage");
+            "p.yaml:7:14: `forward` of model `actor` is the string `2 ms`; accepted: one number, or a list of 2, one "
+            "per stage");
   EXPECT_EQ(model_error(head + "    forward: 1\n"), "p.yaml:4:5: model `actor` needs the key `backward`");
   EXPECT_EQ(model_error(sound + "    weight_gradient: 0\n"),
             "p.yaml:10:22: `weight_gradient` of model `actor`: 0 is too short; accepted: at least one tick");
-  EXPECT_EQ(model_error(sound + "    step: -1\n"),
-            "p.yaml:10:11: `step` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
+  EXPECT_EQ(
+      model_error(sound + "    step: -1\n"),
+      "p.yaml:10:11: `step` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
 }
 
 TEST(ParseProblem, RoundsToWholeNanoseconds) {
@@ -232,33 +257,40 @@ TEST(ParseProblem, RoundsToWholeNanoseconds) {
   };
   EXPECT_EQ(parse_problem(in_us("1.2345"), "p.yaml")->models[0].forward, ticks({1235}));
   EXPECT_EQ(parse_problem(in_us("0.0005"), "p.yaml")->models[0].forward, ticks({1}));
-  EXPECT_EQ(error_of(in_us("0.0004")), "p.yaml:5:83: `forward` of model `a`: 0.0004 is too short; accepted: at least one ns");
+  EXPECT_EQ(error_of(in_us("0.0004")),
+            "p.yaml:5:83: `forward` of model `a`: 0.0004 is too short; accepted: at least one ns");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheActivations) {
   EXPECT_EQ(model_error("    microbatches: 3\n    devices: [0]\n    forward: 1\n    backward: 1\n"),
             "p.yaml:4:5: model `actor` needs the key `activation`");
-  EXPECT_EQ(
-      model_error(sound + "    weight_activation: 1\n"),
-      "p.yaml:10:24: model `actor` has `weight_activation` but no `weight_gradient`; accepted: both, for a split backward, or neither");
+  EXPECT_EQ(model_error(sound + "    weight_activation: 1\n"),
+            "p.yaml:10:24: model `actor` has `weight_activation` but no `weight_gradient`; accepted: both, for a split "
+            "backward, or neither");
   EXPECT_EQ(model_error(sound + "    weight_gradient: 1\n    weight_activation: [1, 1.5]\n"),
-            "p.yaml:11:28: `weight_activation` of model `actor`: 1.5 is more than the activation of stage 1; accepted: at most 1");
+            "p.yaml:11:28: `weight_activation` of model `actor`: 1.5 is more than the activation of stage 1; accepted: "
+            "at most 1");
   EXPECT_EQ(model_error(sound + "    weight_gradient: 1\n    weight_activation: 2\n"),
-            "p.yaml:11:24: `weight_activation` of model `actor`: 2 is more than the activation of stage 0; accepted: at most 1");
+            "p.yaml:11:24: `weight_activation` of model `actor`: 2 is more than the activation of stage 0; accepted: "
+            "at most 1");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheTransfer) {
-  const auto transfer_error = [](const std::string& value) { return model_error(sound + "    transfer: " + value + "\n"); };
-  EXPECT_EQ(
-      transfer_error("[1, 2]"),
-      "p.yaml:10:15: `transfer` of model `actor` has 2 values; accepted: one number, or a list of 1, one per boundary between stages");
+  const auto transfer_error = [](const std::string& value) {
+    return model_error(sound + "    transfer: " + value + "\n");
+  };
+  EXPECT_EQ(transfer_error("[1, 2]"),
+            "p.yaml:10:15: `transfer` of model `actor` has 2 values; accepted: one number, or a list of 1, one per "
+            "boundary between stages");
   EXPECT_EQ(transfer_error("{forward: 1}"), "p.yaml:10:15: `transfer` of model `actor` needs the key `backward`");
   EXPECT_EQ(transfer_error("{forward: 1, back: 1}"),
             "p.yaml:10:28: unknown key `back` in `transfer` of model `actor`; accepted: forward, backward");
   EXPECT_EQ(transfer_error("{forward: 1, backward: [x]}"),
-            "p.yaml:10:39: `transfer.backward` of model `actor` of boundary between stages 0 is the string `x`; accepted: a number");
-  EXPECT_EQ(transfer_error("-1"),
-            "p.yaml:10:15: `transfer` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
+            "p.yaml:10:39: `transfer.backward` of model `actor` of boundary between stages 0 is the string `x`; "
+            "accepted: a number");
+  EXPECT_EQ(
+      transfer_error("-1"),
+      "p.yaml:10:15: `transfer` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
 }
 
 TEST(ParseProblem, RefusesWhatIsTooLarge) {
@@ -271,12 +303,17 @@ TEST(ParseProblem, RefusesWhatIsTooLarge) {
 
   EXPECT_EQ(
       model_error("    microbatches: 4000\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1\n"),
-      "p.yaml:4:5: with model `actor` the durations and transfers of all ops add up to more than is accepted, 4000000000000000000 tick");
-  EXPECT_EQ(model_error("    microbatches: 3999\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1e9\n"), "no error");
-  EXPECT_EQ(model_error("    microbatches: 4001\n    devices: [0]\n    forward: 1\n    backward: 1\n    activation: 1e9\n"),
-            "p.yaml:4:5: with model `actor` the activations of all micro-batches on one device add up to more than is accepted, "
-            "4000000000000; a larger "
-            "unit (GB in place of bytes) makes the numbers smaller");
+      "p.yaml:4:5: with model `actor` the durations and transfers of all ops add up to more than is accepted, "
+      "4000000000000000000 tick");
+  EXPECT_EQ(model_error(
+                "    microbatches: 3999\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1e9\n"),
+            "no error");
+  EXPECT_EQ(
+      model_error("    microbatches: 4001\n    devices: [0]\n    forward: 1\n    backward: 1\n    activation: 1e9\n"),
+      "p.yaml:4:5: with model `actor` the activations of all micro-batches on one device add up to more than is "
+      "accepted, "
+      "4000000000000; a larger "
+      "unit (GB in place of bytes) makes the numbers smaller");
 }
 
 TEST(ParseProblem, ManyReplicasByAliasesAreRefusedQuickly) {
@@ -329,18 +366,21 @@ TEST(ProblemToJson, IsOneObjectIndented) {
 
 TEST(ProblemToYaml, QuotesOnlyTheNamesThatNeedIt) {
   const auto name_line = [](const std::string& name) {
-    Problem problem = parse_problem(
-                          "{\"format\": \"dovetail/pipeline-problem@1\", \"devices\": 1, \"models\": [{\"name\": \"x\", "
-                          "\"microbatches\": 1, \"devices\": [0], \"forward\": 1, \"backward\": 1, \"activation\": 1}]}",
-                          "p.json")
-                          .value();
+    Problem problem =
+        parse_problem(
+            "{\"format\": \"dovetail/pipeline-problem@1\", \"devices\": 1, \"models\": [{\"name\": \"x\", "
+            "\"microbatches\": 1, \"devices\": [0], \"forward\": 1, \"backward\": 1, \"activation\": 1}]}",
+            "p.json")
+            .value();
     problem.models[0].name = name;
     const std::string text = problem_to_yaml(problem);
     const std::size_t begin = text.find("name: ") + 6;
     return text.substr(begin, text.find('\n', begin) - begin);
   };
-  for (const std::string name : {"a", "b", "F1", "actor", "Z", "e5", "yes-man", "x.y_z"}) EXPECT_EQ(name_line(name), name);
-  for (const std::string name : {"y", "N", "t", "F", "on", "Null", "TRUE", "7", "1e3", "13B", "0x1F", "-", "a b", "a:b", "#"}) {
+  for (const std::string name : {"a", "b", "F1", "actor", "Z", "e5", "yes-man", "x.y_z"})
+    EXPECT_EQ(name_line(name), name);
+  for (const std::string name :
+       {"y", "N", "t", "F", "on", "Null", "TRUE", "7", "1e3", "13B", "0x1F", "-", "a b", "a:b", "#"}) {
     EXPECT_EQ(name_line(name), "\"" + name + "\"");
   }
 }
@@ -351,7 +391,8 @@ RC_GTEST_PROP(ProblemFile, RoundTripsThroughYamlAndJson, ()) {
   Problem problem = *test::problems(options);
   problem.time_unit = *rc::gen::element(TimeUnit::tick, TimeUnit::s, TimeUnit::ms, TimeUnit::us, TimeUnit::ns);
   const auto factor = *rc::gen::element<std::int64_t>(1, 10, 1'001, 1'000'000);
-  std::vector<std::string> names = {"a \"b\": \\", "null", "7", "\xE2\x82\xAC # x", "y", "- a", "No", "3e5", "a", "F", "e"};
+  std::vector<std::string> names = {"a \"b\": \\", "null", "7", "\xE2\x82\xAC # x", "y", "- a", "No", "3e5",
+                                    "a",           "F",    "e"};
   for (Model& model : problem.models) {
     for (Ticks& time : model.forward) time = time * factor;
     for (Ticks& time : model.transfer_backward) time = time * factor;

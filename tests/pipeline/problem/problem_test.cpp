@@ -75,7 +75,8 @@ TEST(WithDefaults, WhatIsLeftOutIsAsInAFile) {
   const auto from_file = parse_problem(
       "{format: dovetail/pipeline-problem@1, time_unit: tick, devices: 4, models: ["
       "{name: actor, microbatches: 8, devices: [0, 1, 2, 3], forward: 3, backward: 6, activation: 2},"
-      "{name: critic, replicas: [[0, 1], [3, 2]], microbatches: 2, forward: [1, 2], backward: 2, weight_gradient: 1, activation: 1.5}]}",
+      "{name: critic, replicas: [[0, 1], [3, 2]], microbatches: 2, forward: [1, 2], backward: 2, weight_gradient: 1, "
+      "activation: 1.5}]}",
       "file");
   ASSERT_TRUE(from_file.ok()) << to_text(from_file.error());
 

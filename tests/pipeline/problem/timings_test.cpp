@@ -145,7 +145,8 @@ TEST(Timings, WrongHeadersAreRefused) {
   EXPECT_EQ(error_of("model,stage,op,seconds,op\n"), "t.csv:1:24: the column op comes twice" + accepted);
   EXPECT_EQ(error_of("\nmodel,stage,op,seconds\n"),
             "t.csv:2:1: there are no rows after the header; a row for each measured op is accepted");
-  EXPECT_EQ(error_of("model,stage,\"op"), "t.csv:1:13: the quote is not closed; a cell that begins with \" ends with \"");
+  EXPECT_EQ(error_of("model,stage,\"op"),
+            "t.csv:1:13: the quote is not closed; a cell that begins with \" ends with \"");
 }
 
 TEST(Timings, WrongCellsAreRefused) {
@@ -153,12 +154,17 @@ TEST(Timings, WrongCellsAreRefused) {
   EXPECT_EQ(error_of(header + "a,0,F,1\n"), "t.csv:2:1: the row has 4 cells; 5, as many as the header, are accepted");
   EXPECT_EQ(error_of(header + ",0,F,1,\n"), "t.csv:2:1: model is empty or has a control character; a name is accepted");
   EXPECT_EQ(error_of(header + "a,x,F,1,\n"), "t.csv:2:3: stage is 'x'; a whole number from 0 to 65535 is accepted");
-  EXPECT_EQ(error_of(header + "a,65536,F,1,\n"), "t.csv:2:3: stage is '65536'; a whole number from 0 to 65535 is accepted");
+  EXPECT_EQ(error_of(header + "a,65536,F,1,\n"),
+            "t.csv:2:3: stage is '65536'; a whole number from 0 to 65535 is accepted");
   EXPECT_EQ(error_of(header + "a,0,FW,1,\n"), "t.csv:2:5: op is 'FW'; F, B, I, W or S is accepted");
-  EXPECT_EQ(error_of(header + "a,0,F,fast,\n"), "t.csv:2:7: seconds 'fast' is not a number; accepted: a number from 0 to 1000000 s");
-  EXPECT_EQ(error_of(header + "a,0,F,-1,\n"), "t.csv:2:7: seconds '-1' is negative; accepted: a number from 0 to 1000000 s");
-  EXPECT_EQ(error_of(header + "a,0,F,0,\n"), "t.csv:2:7: seconds '0' is less than one ns; a time from 1e-9 is accepted");
-  EXPECT_EQ(error_of(header + "a,0,F,1e-10,\n"), "t.csv:2:7: seconds '1e-10' is less than one ns; a time from 1e-9 is accepted");
+  EXPECT_EQ(error_of(header + "a,0,F,fast,\n"),
+            "t.csv:2:7: seconds 'fast' is not a number; accepted: a number from 0 to 1000000 s");
+  EXPECT_EQ(error_of(header + "a,0,F,-1,\n"),
+            "t.csv:2:7: seconds '-1' is negative; accepted: a number from 0 to 1000000 s");
+  EXPECT_EQ(error_of(header + "a,0,F,0,\n"),
+            "t.csv:2:7: seconds '0' is less than one ns; a time from 1e-9 is accepted");
+  EXPECT_EQ(error_of(header + "a,0,F,1e-10,\n"),
+            "t.csv:2:7: seconds '1e-10' is less than one ns; a time from 1e-9 is accepted");
   for (const char* bytes : {"-1", "1.5", "many", "1e16"})
     EXPECT_EQ(error_of(header + "a,0,F,1," + bytes + "\n"),
               "t.csv:2:9: activation_bytes is '" + std::string(bytes) +
@@ -185,11 +191,14 @@ TEST(Timings, OptionsThatDoNotFitAreRefused) {
   const std::string content = "model,stage,op,seconds\na,0,F,1\na,0,B,1\n";
   EXPECT_EQ(error_of(content, {}), "t.csv:2:1: model a has no number of micro-batches; --microbatches a=N is needed");
   EXPECT_EQ(error_of(content, microbatches({{"a", 0}})), "model a has 0 micro-batches; at least 1 is accepted");
-  EXPECT_EQ(error_of(content, microbatches({{"a", 1}, {"c", 1}})), "micro-batches for model c, which t.csv does not have; it has a");
-  EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"c", {DeviceId(0)}}}}), "a map for model c, which t.csv does not have; it has a");
+  EXPECT_EQ(error_of(content, microbatches({{"a", 1}, {"c", 1}})),
+            "micro-batches for model c, which t.csv does not have; it has a");
+  EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"c", {DeviceId(0)}}}}),
+            "a map for model c, which t.csv does not have; it has a");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(0), DeviceId(1)}}}}),
             "the map of model a has 2 devices; its 1 stages need one each");
-  EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}), "the map of model a has device -1; 0 to 65535 are accepted");
+  EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}),
+            "the map of model a has device -1; 0 to 65535 are accepted");
   EXPECT_EQ(error_of(content, microbatches({{"a", 1 << 30}})), "t.csv: with model a there are more than 16777216 ops");
 }
 

@@ -18,7 +18,8 @@ struct TwoStages {
     return kind == 'F' ? ops.forward : ops.backward;
   }
   Order order() const {
-    return {{{op('F', 0, 0), op('F', 0, 1), op('B', 0, 0), op('B', 0, 1)}, {op('F', 1, 0), op('B', 1, 0), op('F', 1, 1), op('B', 1, 1)}},
+    return {{{op('F', 0, 0), op('F', 0, 1), op('B', 0, 0), op('B', 0, 1)},
+             {op('F', 1, 0), op('B', 1, 0), op('F', 1, 1), op('B', 1, 1)}},
             {}};
   }
 };
@@ -83,10 +84,11 @@ TEST(Evaluate, WholeAndSplitBackwardsMixInOneSchedule) {
   Schedule schedule;
   schedule.problem = test::problem_of(1, {model});
   const auto row = [](OpKind kind, int microbatch, int start, int end) {
-    return ScheduledOp{{kind, ModelId(0), ReplicaId(0), StageId(0), MicrobatchId(microbatch)}, Ticks(start), Ticks(end)};
+    return ScheduledOp{
+        {kind, ModelId(0), ReplicaId(0), StageId(0), MicrobatchId(microbatch)}, Ticks(start), Ticks(end)};
   };
-  schedule.devices = {
-      {row(OpKind::F, 0, 0, 1), row(OpKind::I, 0, 1, 2), row(OpKind::F, 1, 2, 3), row(OpKind::B, 1, 3, 5), row(OpKind::W, 0, 5, 6)}};
+  schedule.devices = {{row(OpKind::F, 0, 0, 1), row(OpKind::I, 0, 1, 2), row(OpKind::F, 1, 2, 3),
+                       row(OpKind::B, 1, 3, 5), row(OpKind::W, 0, 5, 6)}};
   const LoweredSchedule lowered = evaluate(schedule);
   EXPECT_EQ(lowered.evaluation.makespan, Ticks(6));
   EXPECT_EQ(lowered.evaluation.peak_activation, Memory(1'400'000));

@@ -18,7 +18,8 @@ using testing::ElementsAre;
 
 std::set<std::string> names(const OpGraph& graph, std::span<const Arc> arcs) {
   std::set<std::string> result;
-  for (const Arc& arc : arcs) result.insert(short_name(graph.labels[arc.op.index()]) + "+" + std::to_string(arc.lag.count()));
+  for (const Arc& arc : arcs)
+    result.insert(short_name(graph.labels[arc.op.index()]) + "+" + std::to_string(arc.lag.count()));
   return result;
 }
 
@@ -59,7 +60,8 @@ TEST(OpGraph, StepsEndMinibatches) {
 
 RC_GTEST_PROP(OpGraph, EachOpIsFoundByItsLabel, ()) {
   const Lowering lowering = lower(*test::problems(), *rc::gen::element(BackwardForm::whole, BackwardForm::split));
-  for (std::size_t op = 0; op < lowering.graph.size(); ++op) RC_ASSERT(lowering.find(lowering.graph.labels[op]) == OpId(op));
+  for (std::size_t op = 0; op < lowering.graph.size(); ++op)
+    RC_ASSERT(lowering.find(lowering.graph.labels[op]) == OpId(op));
 }
 
 TEST(OpGraph, AStepWaitsForAllReplicasAndForwardsForTheirOwn) {
@@ -70,9 +72,11 @@ TEST(OpGraph, AStepWaitsForAllReplicasAndForwardsForTheirOwn) {
   const Lowering lowering = lower(problem, BackwardForm::whole);
   const auto step = lowering.steps[static_cast<std::size_t>(lowering.pipeline_stage(PipelineId(1), StageId(1)))][0];
   std::map<int, int> by_replica;
-  for (const Arc& arc : lowering.graph.predecessors(step)) ++by_replica[lowering.graph.labels[arc.op.index()].replica.value];
+  for (const Arc& arc : lowering.graph.predecessors(step))
+    ++by_replica[lowering.graph.labels[arc.op.index()].replica.value];
   EXPECT_EQ(by_replica, (std::map<int, int>{{0, 2}, {1, 2}}));
-  for (const Arc& arc : lowering.graph.successors(step)) EXPECT_EQ(lowering.graph.labels[arc.op.index()].replica.value, 1);
+  for (const Arc& arc : lowering.graph.successors(step))
+    EXPECT_EQ(lowering.graph.labels[arc.op.index()].replica.value, 1);
 }
 
 TEST(OpGraph, MemoryIsTakenByTheForwardAndGivenBackByTheBackward) {

@@ -43,7 +43,8 @@ Schedule random_schedule(const Problem& problem, std::uint64_t seed) {
 }
 
 Problem two_models() {
-  return test::problem_of(2, {test::chain_model("actor", {0, 1}, 3, 1, 2), test::chain_model("critic", {1, 0}, 2, 1, 1)});
+  return test::problem_of(2,
+                          {test::chain_model("actor", {0, 1}, 3, 1, 2), test::chain_model("critic", {1, 0}, 2, 1, 1)});
 }
 
 std::int64_t total_moved(const ScheduleDifference& difference) {
@@ -81,7 +82,8 @@ TEST(FindDifference, TellsWhatDiffers) {
             "activation of stage 1 of model actor is 1 in a.json and 1.5 in exp1");
   EXPECT_EQ(changed([](Problem& b) { b.models[0].transfer_backward[0] = Ticks(2); }),
             "transfer of the backward of boundary 0 of model actor is 0 in a.json and 2 in exp1");
-  EXPECT_EQ(changed([](Problem& b) { b.models[0].step[0] = Ticks(2); }), "step of stage 0 of model actor is 0 in a.json and 2 in exp1");
+  EXPECT_EQ(changed([](Problem& b) { b.models[0].step[0] = Ticks(2); }),
+            "step of stage 0 of model actor is 0 in a.json and 2 in exp1");
 }
 
 TEST(FindDifference, NamesAndMemoryMayDiffer) {
@@ -126,19 +128,21 @@ TEST(DiffSchedules, NumbersOfMicrobatchesDoNotCount) {
 
 TEST(DiffSchedules, FindsWhatMovedAndWhereTheyPart) {
   // One device, two models of one stage: F F B B of the first, then F B of the second; or the second in between.
-  const Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 2, 1, 2), test::chain_model("b", {0}, 1, 1, 1)});
+  const Problem problem =
+      test::problem_of(1, {test::chain_model("a", {0}, 2, 1, 2), test::chain_model("b", {0}, 1, 1, 1)});
   const OpGraph graph = lower(problem, BackwardForm::whole).graph;
   const auto op = [&](OpKind kind, int model, int microbatch) {
     const OpLabel label{kind, ModelId(model), ReplicaId(0), StageId(0), MicrobatchId(microbatch)};
-    return OpId(static_cast<std::size_t>(std::find(graph.labels.begin(), graph.labels.end(), label) - graph.labels.begin()));
+    return OpId(
+        static_cast<std::size_t>(std::find(graph.labels.begin(), graph.labels.end(), label) - graph.labels.begin()));
   };
   const auto schedule_of = [&](std::vector<OpId> order) {
     return to_schedule(problem, graph, evaluate(graph, Order{{std::move(order)}, {}}).value());
   };
-  const Schedule a = schedule_of(
-      {op(OpKind::F, 0, 0), op(OpKind::F, 0, 1), op(OpKind::B, 0, 0), op(OpKind::B, 0, 1), op(OpKind::F, 1, 0), op(OpKind::B, 1, 0)});
-  const Schedule b = schedule_of(
-      {op(OpKind::F, 0, 0), op(OpKind::F, 1, 0), op(OpKind::F, 0, 1), op(OpKind::B, 0, 0), op(OpKind::B, 0, 1), op(OpKind::B, 1, 0)});
+  const Schedule a = schedule_of({op(OpKind::F, 0, 0), op(OpKind::F, 0, 1), op(OpKind::B, 0, 0), op(OpKind::B, 0, 1),
+                                  op(OpKind::F, 1, 0), op(OpKind::B, 1, 0)});
+  const Schedule b = schedule_of({op(OpKind::F, 0, 0), op(OpKind::F, 1, 0), op(OpKind::F, 0, 1), op(OpKind::B, 0, 0),
+                                  op(OpKind::B, 0, 1), op(OpKind::B, 1, 0)});
   const ScheduleDifference difference = diff_schedules(a, b, 10);
   EXPECT_FALSE(difference.same_order);
   EXPECT_EQ(difference.devices[0].matched, 6);
@@ -176,7 +180,8 @@ TEST(DiffSchedules, CountsBackwardsOfAnotherForm) {
     Order order{{topological_order(graph)}, {}};
     return to_schedule(problem, graph, evaluate(graph, order).value());
   };
-  const ScheduleDifference difference = diff_schedules(with_form(BackwardForm::whole), with_form(BackwardForm::split), 10);
+  const ScheduleDifference difference =
+      diff_schedules(with_form(BackwardForm::whole), with_form(BackwardForm::split), 10);
   EXPECT_EQ(difference.devices[0].matched, 2);
   EXPECT_EQ(difference.devices[0].only_in_a, 2);
   EXPECT_EQ(difference.devices[0].only_in_b, 4);

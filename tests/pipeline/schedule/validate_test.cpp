@@ -11,7 +11,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A valid schedule with transfers, split backward and steps: two stages on two devices, two mini-batches of one micro-batch.
+/// A valid schedule with transfers, split backward and steps: two stages on two devices, two mini-batches of one
+/// micro-batch.
 Schedule valid_schedule() {
   Model model = test::chain_model("actor", {0, 1}, 1, 2, 3);
   model.minibatches = 2;
@@ -107,7 +108,8 @@ TEST(Validate, EveryPrecedence) {
   expect_violation(shift_one_earlier(1, "1F0"), Rule::precedence, "plus a transfer of 4");
   expect_violation(shift_one_earlier(0, "0I0"), Rule::precedence, "plus a transfer of 5");
   expect_violation(shift_one_earlier(0, "0F0"), Rule::precedence, "starts before time 0");
-  // The step of a stage waits for its weight gradients, and the next mini-batch for the step: earlier, they would overlap them.
+  // The step of a stage waits for its weight gradients, and the next mini-batch for the step: earlier, they would
+  // overlap them.
   EXPECT_TRUE(validate(shift_one_earlier(1, "1S0")).has_value());
   EXPECT_TRUE(validate(shift_one_earlier(0, "0F1")).has_value());
 }

@@ -36,7 +36,8 @@ void expect_evaluated(const predict::Scenario& scenario, const plan::Plan& plan,
   EXPECT_EQ(change.missing, 0);
   EXPECT_DOUBLE_EQ(change.iteration_seconds, estimate.iteration_seconds);
   EXPECT_EQ(change.margin, estimate.memory[change.fullest].margin());
-  for (const predict::TaskMemory& memory : estimate.memory) EXPECT_TRUE(memory.usable == 0 || change.margin <= memory.margin());
+  for (const predict::TaskMemory& memory : estimate.memory)
+    EXPECT_TRUE(memory.usable == 0 || change.margin <= memory.margin());
   if (change.kind == ChangeKind::fusion || change.kind == ChangeKind::threshold) {
     EXPECT_EQ(change.plan.tasks, plan.tasks);
     EXPECT_NE(change.plan.fusion, plan.fusion);
@@ -59,7 +60,8 @@ TEST(PlanSpace, HasThePlanWithWhatItCosts) {
       const Score score = trial.score(around.selection);
       const predict::Estimate estimate = predict::estimate(scenario, plan);
       EXPECT_EQ(score.excess > 0, !estimate.fits());
-      EXPECT_NEAR(static_cast<double>(score.period.count()) / static_cast<double>(estimate.timing.period.count()), 1, 0.02);
+      EXPECT_NEAR(static_cast<double>(score.period.count()) / static_cast<double>(estimate.timing.period.count()), 1,
+                  0.02);
     }
   }
 }
@@ -107,12 +109,14 @@ TEST(Explain, OfEachSettingTheBestIsFound) {
 
 /// PPO in which generation has a long tail, co-located in pipelines that can be fused.
 struct FusibleJob {
-  plan::Job job = plan::parse_job(
-                      "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
-                      "workload: {prompts: 512, mini_batches: 2, prompt_length: 128, response_length: {p50: 300, sigma: 1, cap: 8192}}\n"
-                      "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB}\n",
-                      "small.yaml")
-                      .value();
+  plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+          "workload: {prompts: 512, mini_batches: 2, prompt_length: 128, response_length: {p50: 300, sigma: 1, cap: "
+          "8192}}\n"
+          "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB}\n",
+          "small.yaml")
+          .value();
   predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
 };
@@ -120,7 +124,9 @@ struct FusibleJob {
 /// The changes of what is fused.
 std::vector<Change> fusion_changes(const predict::Scenario& scenario, const plan::Plan& plan) {
   std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
-  std::erase_if(changes, [](const Change& change) { return change.kind != ChangeKind::fusion && change.kind != ChangeKind::threshold; });
+  std::erase_if(changes, [](const Change& change) {
+    return change.kind != ChangeKind::fusion && change.kind != ChangeKind::threshold;
+  });
   for (const Change& change : changes) expect_evaluated(scenario, plan, change);
   return changes;
 }
@@ -167,13 +173,15 @@ TEST(Explain, IndependentPassesRunSideBySide) {
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
   const std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
-  const auto pair =
-      std::find_if(changes.begin(), changes.end(), [](const Change& change) { return change.kind == ChangeKind::side_by_side; });
+  const auto pair = std::find_if(changes.begin(), changes.end(),
+                                 [](const Change& change) { return change.kind == ChangeKind::side_by_side; });
   ASSERT_NE(pair, changes.end());
-  EXPECT_EQ(pair->tasks, (std::vector<std::size_t>{task_named(job, "actor_infer"), task_named(job, "reference_infer")}));
+  EXPECT_EQ(pair->tasks,
+            (std::vector<std::size_t>{task_named(job, "actor_infer"), task_named(job, "reference_infer")}));
   EXPECT_FALSE(cluster::overlap(pair->plan.tasks[pair->tasks[0]].mesh, pair->plan.tasks[pair->tasks[1]].mesh));
   const predict::Estimate estimate = predict::estimate(scenario, pair->plan);
-  const plan::ActivityTime a = estimate.timing.activities[pair->tasks[0]], b = estimate.timing.activities[pair->tasks[1]];
+  const plan::ActivityTime a = estimate.timing.activities[pair->tasks[0]],
+                           b = estimate.timing.activities[pair->tasks[1]];
   EXPECT_LT(std::max(a.begin, b.begin), std::min(a.end, b.end));
 }
 
@@ -194,7 +202,8 @@ TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   EXPECT_NEAR(here, explanation.estimate.iteration_seconds, 1e-6);
   EXPECT_NEAR(there, explanation.best->estimate.iteration_seconds, 1e-6);
   double device_seconds = 0;
-  for (const IdleDevices& devices : explanation.comparison->idle) device_seconds += devices.seconds * devices.devices.count;
+  for (const IdleDevices& devices : explanation.comparison->idle)
+    device_seconds += devices.seconds * devices.devices.count;
   EXPECT_NEAR(device_seconds / 8, idle, 1e-6);
 }
 
@@ -208,7 +217,8 @@ SecondsPair use_of(const Comparison& comparison, std::string_view name) {
 TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
   const FusibleJob of;
   plan::Plan fused = of.plan;
-  fused.fusion = {.threshold = predict::best_threshold(of.scenario, of.plan.tasks), .training = plan::train_pair(of.job)};
+  fused.fusion = {.threshold = predict::best_threshold(of.scenario, of.plan.tasks),
+                  .training = plan::train_pair(of.job)};
   ASSERT_TRUE(fused.fusion.threshold && fused.fusion.training);
   const predict::Estimate apart = estimate(of.scenario, of.plan);
   const predict::Estimate together = estimate(of.scenario, fused);
@@ -225,8 +235,8 @@ TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
   EXPECT_EQ(use_of(comparison, hidden_by_fusion).here, 0);
   const predict::InterStage& generation = *together.inter_stage;
   const predict::IntraStage& training = *together.intra_stage;
-  EXPECT_NEAR(use_of(comparison, hidden_by_fusion).there, generation.seconds() - generation.apart + training.seconds() - training.apart,
-              1e-6);
+  EXPECT_NEAR(use_of(comparison, hidden_by_fusion).there,
+              generation.seconds() - generation.apart + training.seconds() - training.apart, 1e-6);
   EXPECT_LT(use_of(comparison, hidden_by_fusion).there, 0);
 }
 
@@ -238,7 +248,8 @@ TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
   const predict::Estimate together = estimate(of.scenario, fused);
   const Comparison comparison = compare(of.scenario, {of.plan, apart}, {fused, together});
   for (const ActivityComparison& step : comparison.activities) {
-    const bool trains = of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Activity::Kind::task;
+    const bool trains =
+        of.job.workflow.tasks[step.task].kind == workflow::TaskKind::train && step.kind == plan::Activity::Kind::task;
     EXPECT_EQ(step.fused_there, trains) << step.task;
     EXPECT_FALSE(step.fused_here);
     if (trains) {
@@ -273,7 +284,9 @@ TEST(Explain, EverySecondOfASerialPlanIsCritical) {
   const std::vector<double> all = criticality(scenario, {plan, estimate});
   // The rule runs beside the passes.
   for (std::size_t step = 0; step < all.size(); ++step)
-    EXPECT_NEAR(all[step], job.workflow.tasks[estimate.graph.activities[step].task].kind == workflow::TaskKind::rule ? 0 : 1, 1e-6);
+    EXPECT_NEAR(all[step],
+                job.workflow.tasks[estimate.graph.activities[step].task].kind == workflow::TaskKind::rule ? 0 : 1,
+                1e-6);
   // Off-policy, generation on other devices is hidden by what takes longer, or hides it.
   const plan::Job two = test::grpo_job(1);
   const predict::Scenario scenario_of_two = predict::scenario_of(two, predict::software_of(two).value());

@@ -12,7 +12,9 @@ namespace {
 
 const RankOptions quick = test::quick_options();
 
-std::int64_t min_margin(const predict::Estimate& estimate) { return estimate.memory[fullest_task(estimate.memory)].margin(); }
+std::int64_t min_margin(const predict::Estimate& estimate) {
+  return estimate.memory[fullest_task(estimate.memory)].margin();
+}
 
 /// Whether the search finds a plan that fits on so many nodes, or devices of a node.
 bool search_fits(plan::Job job, const cluster::Cluster& cluster) {
@@ -42,7 +44,9 @@ TEST(Fit, LengthsGrowToTheLongest) {
       EXPECT_GT(rows[row].iteration_seconds, rows[row - 1].iteration_seconds);
     }
   }
-  EXPECT_EQ(grow_lengths(predict::scenario_of(test::grpo_job(), scenario.software), test::co_located(test::grpo_job())).size(), 1U);
+  EXPECT_EQ(grow_lengths(predict::scenario_of(test::grpo_job(), scenario.software), test::co_located(test::grpo_job()))
+                .size(),
+            1U);
 }
 
 TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
@@ -69,7 +73,8 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
 }
 
 TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
-  for (const char* cluster : {"nodes: 1, gpus_per_node: 8, gpu: H100", "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB"}) {
+  for (const char* cluster :
+       {"nodes: 1, gpus_per_node: 8, gpu: H100", "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB"}) {
     const plan::Job job = test::ppo_job(cluster);
     const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     const JobFit fit = fit_job(scenario, quick).value();
@@ -121,13 +126,15 @@ TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
 }
 
 TEST(Fit, PinnedDevicesStay) {
-  const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 8, gpu: H100", "fixed: {actor_train: {devices: 8-15}}\n");
+  const plan::Job job =
+      test::ppo_job("nodes: 4, gpus_per_node: 8, gpu: H100", "fixed: {actor_train: {devices: 8-15}}\n");
   const auto smallest = min_cluster(predict::scenario_of(job, predict::software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
   EXPECT_EQ(cluster::node_count(smallest->cluster), 2);
   const auto train = std::find_if(job.workflow.tasks.begin(), job.workflow.tasks.end(),
                                   [](const workflow::Task& task) { return task.name == "actor_train"; });
-  EXPECT_EQ(smallest->ranked.plan.tasks[static_cast<std::size_t>(train - job.workflow.tasks.begin())].mesh, (cluster::Mesh{8, 8}));
+  EXPECT_EQ(smallest->ranked.plan.tasks[static_cast<std::size_t>(train - job.workflow.tasks.begin())].mesh,
+            (cluster::Mesh{8, 8}));
 }
 
 TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
@@ -143,7 +150,8 @@ TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
 }
 
 TEST(Fit, NodesAreTakenFromTheEnd) {
-  const plan::Job job = test::ppo_job("groups: [{nodes: 2, gpus_per_node: 8, gpu: H100}, {nodes: 2, gpus_per_node: 4, gpu: A100-40}]");
+  const plan::Job job =
+      test::ppo_job("groups: [{nodes: 2, gpus_per_node: 8, gpu: H100}, {nodes: 2, gpus_per_node: 4, gpu: A100-40}]");
   EXPECT_EQ(with_nodes(job.cluster, 4), job.cluster);
   EXPECT_EQ(cluster::device_count(with_nodes(job.cluster, 3)), 20);
   EXPECT_EQ(with_nodes(job.cluster, 2).groups.size(), 1U);

@@ -48,7 +48,8 @@ TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
   EXPECT_LT(ties_at(0), ties_at(10));
   EXPECT_LE(ties_at(0), ties_at(0.1));
   EXPECT_LE(ties_at(0.1), ties_at(10));
-  EXPECT_EQ(ties_at(10) + 1, rank_plans(predict::scenario_of(job, software), test::quick_options()).value().plans.size());
+  EXPECT_EQ(ties_at(10) + 1,
+            rank_plans(predict::scenario_of(job, software), test::quick_options()).value().plans.size());
 }
 
 TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
@@ -83,8 +84,9 @@ TEST(RankPlans, EachPlacementHasAPlanOrAReason) {
 }
 
 TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
-  const plan::Job job =
-      test::ppo_job("nodes: 1, gpus_per_node: 8, host_memory: 1GB, gpu: {name: small, memory: 18GiB, bandwidth: 1TB/s, bf16: 100TFLOP/s}");
+  const plan::Job job = test::ppo_job(
+      "nodes: 1, gpus_per_node: 8, host_memory: 1GB, gpu: {name: small, memory: 18GiB, bandwidth: 1TB/s, bf16: "
+      "100TFLOP/s}");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located, Placement::rlhfuse};
@@ -93,7 +95,8 @@ TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
   ASSERT_EQ(ranking.absent.size(), 2U) << "of what was asked for";
   EXPECT_THAT(why_absent(ranking, Placement::co_located),
               testing::MatchesRegex("does not fit: the fullest device needs [0-9.]+ GiB of 15\\.88 GiB in [a-z_]+"));
-  EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located)) << "it begins with that plan";
+  EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located))
+      << "it begins with that plan";
 }
 
 TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
@@ -105,7 +108,8 @@ TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
   RankOptions real = test::quick_options();
   real.option_set = OptionSet::real;
   real.placements = {Placement::rlhfuse};
-  EXPECT_EQ(why_absent(rank_plans(scenario, real).value(), Placement::rlhfuse), "does not apply: nothing is fused with ReaL's means");
+  EXPECT_EQ(why_absent(rank_plans(scenario, real).value(), Placement::rlhfuse),
+            "does not apply: nothing is fused with ReaL's means");
 }
 
 TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
@@ -125,7 +129,8 @@ TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
   options.placements = {Placement::co_located, Placement::rlhfuse};
   const Ranking ranking = rank_plans(scenario, options).value();
   for (const RankedPlan& ranked : ranking.plans)
-    EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse) << "a plan that fuses nothing is the co-located one";
+    EXPECT_EQ(ranked.plan.fusion.any(), ranked.placement == Placement::rlhfuse)
+        << "a plan that fuses nothing is the co-located one";
   const plan::Fusion& fusion = ranking.plans.front().plan.fusion;
   EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
 }
@@ -197,7 +202,8 @@ TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
   const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
-  EXPECT_THAT(ranking.error().message, HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
+  EXPECT_THAT(ranking.error().message,
+              HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
 }
 
 TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
@@ -223,7 +229,8 @@ TEST(RankPlans, NoPlanStandsThereTwice) {
 
 TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
-  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB", "limits: {margin: 0}\n");
+  const plan::Job job =
+      test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB", "limits: {margin: 0}\n");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_TRUE(ranking.ok()) << ranking.error().message;
@@ -237,12 +244,13 @@ TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
 
 TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
   // Each engine alone leaves the other too much where both want nine tenths: only together they get less.
-  const plan::Job job = plan::parse_job(
-                            "format: dovetail/job@1\nname: remax\nalgorithm: remax\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
-                            "workload: {prompts: 64, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
-                            "cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40, host_memory: 16GB}\n",
-                            "remax.yaml")
-                            .value();
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nname: remax\nalgorithm: remax\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
+          "workload: {prompts: 64, prompt_length: 128, response_length: {p50: 200, p90: 600, cap: 1024}}\n"
+          "cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40, host_memory: 16GB}\n",
+          "remax.yaml")
+          .value();
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
   options.placements = {Placement::co_located};

@@ -26,13 +26,15 @@ plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu:
 plan::Job long_tailed_job() {
   return plan::parse_job(
              "format: dovetail/job@1\nname: small\nalgorithm: ppo\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
-             "workload: {prompts: 512, mini_batches: 2, prompt_length: 128, response_length: {p50: 300, sigma: 1, cap: 8192}}\n"
+             "workload: {prompts: 512, mini_batches: 2, prompt_length: 128, response_length: {p50: 300, sigma: 1, cap: "
+             "8192}}\n"
              "cluster: {nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB}\n",
              "small.yaml")
       .value();
 }
 
-/// A few choices a task and shape, on all devices, of inference on halves of them, too; of trainings those with pipelines.
+/// A few choices a task and shape, on all devices, of inference on halves of them, too; of trainings those with
+/// pipelines.
 void thin_out(SearchSpace& space, std::size_t most) {
   for (std::size_t task = 0; task < space.choices.size(); ++task) {
     const workflow::TaskKind kind = space.scenario->job.workflow.tasks[task].kind;
@@ -61,7 +63,8 @@ base::Ticks min_period(const SearchSpace& space, FusionSelection fusion) {
   for (std::size_t task = 0; task < all.size(); ++task) {
     if (space.is_rule(task)) all[task].push_back({});
     for (const std::int32_t mesh : space.open[task])
-      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
+      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
+           ++choice)
         all[task].push_back({mesh, static_cast<std::int32_t>(choice)});
   }
   Trial trial(space);
@@ -70,9 +73,10 @@ base::Ticks min_period(const SearchSpace& space, FusionSelection fusion) {
   base::Ticks least = base::Ticks::max();
   for (bool more = true; more;) {
     for (std::size_t task = 0; task < all.size(); ++task) selection[task] = all[task][digits[task]];
-    for (const FusionSelection tried :
-         {FusionSelection{}, FusionSelection{fusion.generation, false}, FusionSelection{false, fusion.training}, fusion})
-      if (const Score score = trial.exact_score(selection, tried); score.excess == 0) least = std::min(least, score.period);
+    for (const FusionSelection tried : {FusionSelection{}, FusionSelection{fusion.generation, false},
+                                        FusionSelection{false, fusion.training}, fusion})
+      if (const Score score = trial.exact_score(selection, tried); score.excess == 0)
+        least = std::min(least, score.period);
     std::size_t task = 0;
     while (task < digits.size() && ++digits[task] == all[task].size()) digits[task++] = 0;
     more = task < digits.size();
@@ -98,8 +102,8 @@ TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
 
 TEST(FusedSearch, IsNoWorseThanFusingWhatIsFoundWithoutFusion) {
   for (const char* algorithm : {"ppo", "grpo"}) {
-    const test::Place place(
-        test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
+    const test::Place place(test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b",
+                                            "nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
     RankOptions options;
     options.search.chains = 4;
     options.search.iterations = 20'000;
@@ -124,10 +128,12 @@ TEST(FusedSearch, KeepsToWhatTheJobDemandsAndForbids) {
   job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = true};
   const test::Place place(job);
   EXPECT_EQ(open_fusion(job), (FusionSelection{false, true}));
-  const std::vector<Found> found = search(place.space, {}, {.chains = 2, .iterations = 20'000, .fusion = open_fusion(job)}).found;
+  const std::vector<Found> found =
+      search(place.space, {}, {.chains = 2, .iterations = 20'000, .fusion = open_fusion(job)}).found;
   ASSERT_FALSE(found.empty());
   for (const Found& one : found) EXPECT_EQ(one.score.fused, (FusionSelection{false, true}));
-  for (const Found& one : search(place.space, {}, {.chains = 2, .iterations = 5000}).found) EXPECT_FALSE(one.score.fused.any());
+  for (const Found& one : search(place.space, {}, {.chains = 2, .iterations = 5000}).found)
+    EXPECT_FALSE(one.score.fused.any());
 }
 
 TEST(FusedSearch, GivesTheSameAnswerOnAnyNumberOfThreadsAndRanks) {
@@ -149,8 +155,8 @@ TEST(FusedSearch, GivesTheSameAnswerOnAnyNumberOfThreadsAndRanks) {
 
 TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
   for (const char* algorithm : {"ppo", "grpo", "remax"}) {
-    const test::Place place(
-        test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
+    const test::Place place(test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b",
+                                            "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
     const FusionSelection fusion = open_fusion(place.job);
     const double bound = period_bound(place.space, fusion);
     EXPECT_GT(bound, 0.5 * period_bound(place.space)) << algorithm;
@@ -159,8 +165,8 @@ TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
     base::Random random(3, 0);
     int fused = 0;
     for (int round = 0; round < 600; ++round) {
-      const Selection selection =
-          round % 2 == 0 ? test::random_selection(place.space, random) : test::random_co_located_selection(place.space, random);
+      const Selection selection = round % 2 == 0 ? test::random_selection(place.space, random)
+                                                 : test::random_co_located_selection(place.space, random);
       const Score score = trial.score(selection, fusion);
       fused += score.fused.any() ? 1 : 0;
       EXPECT_GE(base::seconds_of_ticks(score.period), bound * (1 - 1e-9)) << algorithm;

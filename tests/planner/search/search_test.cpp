@@ -84,13 +84,14 @@ TEST(Trial, RefusesOnlyWhatIsTooMuch) {
     const Selection selection = random_selection(place.space, random);
     const Score score = other.score(selection, round % 2 == 0 ? fusion : FusionSelection{});
     int asked = 0;
-    const auto found = trial.score_unless(selection, round % 2 == 0 ? fusion : FusionSelection{}, [&](const Score& least) {
-      EXPECT_TRUE(has(least.fused, score.fused)) << round;
-      EXPECT_LE(least.period, score.period) << round;
-      EXPECT_LE(least.excess, score.excess) << round;
-      ++asked;
-      return least.cost(usable) > last;
-    });
+    const auto found =
+        trial.score_unless(selection, round % 2 == 0 ? fusion : FusionSelection{}, [&](const Score& least) {
+          EXPECT_TRUE(has(least.fused, score.fused)) << round;
+          EXPECT_LE(least.period, score.period) << round;
+          EXPECT_LE(least.excess, score.excess) << round;
+          ++asked;
+          return least.cost(usable) > last;
+        });
     EXPECT_GE(asked, 1);
     if (found) {
       EXPECT_EQ(*found, score) << round;
@@ -115,7 +116,8 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
     if (place.space.is_rule(task)) continue;
     std::vector<SelectedChoice> all;
     for (const std::int32_t mesh : place.space.open[task])
-      for (std::size_t choice = 0; choice < place.space.choices[task][place.space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
+      for (std::size_t choice = 0;
+           choice < place.space.choices[task][place.space.shapes[static_cast<std::size_t>(mesh)]].size(); ++choice)
         all.push_back({mesh, static_cast<std::int32_t>(choice)});
     plans *= static_cast<double>(all.size());
     tasks.emplace_back(task, all);
@@ -126,7 +128,8 @@ TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
   base::Ticks least = base::Ticks::max();
   std::vector<std::size_t> digits(tasks.size(), 0);
   for (bool more = true; more;) {
-    for (std::size_t index = 0; index < tasks.size(); ++index) selection[tasks[index].first] = tasks[index].second[digits[index]];
+    for (std::size_t index = 0; index < tasks.size(); ++index)
+      selection[tasks[index].first] = tasks[index].second[digits[index]];
     if (const Score score = trial.exact_score(selection); score.excess == 0) least = std::min(least, score.period);
     std::size_t index = 0;
     while (index < digits.size() && ++digits[index] == tasks[index].second.size()) digits[index++] = 0;
@@ -229,7 +232,8 @@ TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
 }
 
 TEST(Pool, IsTheSameBehindAMessage) {
-  const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6, {true, false}}}, {{}, {base::Ticks(7), 0, {false, true}}}};
+  const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6, {true, false}}},
+                                 {{}, {base::Ticks(7), 0, {false, true}}}};
   std::string message;
   put(message, found);
   std::string_view left = message;
@@ -262,7 +266,8 @@ TEST(Search, ListsPlansWithDifferentMeshesTheBestFirst) {
     EXPECT_TRUE(meshes.insert(of_plan).second);
     EXPECT_EQ(one.score.excess, 0);
   }
-  EXPECT_TRUE(std::is_sorted(found.begin(), found.end(), [](const Found& a, const Found& b) { return a.score.period < b.score.period; }));
+  EXPECT_TRUE(std::is_sorted(found.begin(), found.end(),
+                             [](const Found& a, const Found& b) { return a.score.period < b.score.period; }));
 }
 
 TEST(RealSearch, FindsAPlanThatFits) {
@@ -274,24 +279,27 @@ TEST(RealSearch, FindsAPlanThatFits) {
 
 TEST(PeriodBound, IsBelowEveryPlan) {
   for (const char* algorithm : {"ppo", "grpo", "reinforce++", "remax"}) {
-    const Place place(
-        test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
+    const Place place(test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b",
+                                      "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));
     const double bound = period_bound(place.space);
     EXPECT_GT(bound, 0);
     Trial trial(place.space);
     base::Random random(3, 0);
     for (int round = 0; round < 500; ++round)
-      EXPECT_GE(base::seconds_of_ticks(trial.score(random_selection(place.space, random)).period), bound * (1 - 1e-9)) << algorithm;
+      EXPECT_GE(base::seconds_of_ticks(trial.score(random_selection(place.space, random)).period), bound * (1 - 1e-9))
+          << algorithm;
   }
 }
 
 TEST(PeriodBound, IsTheWorkWhereAllIsOnOneDevice) {
-  const Place place(test::small_job("{name: grpo, reward: rule}", "actor: qwen3-0.6b", "nodes: 1, gpus_per_node: 1, gpu: H100"));
+  const Place place(
+      test::small_job("{name: grpo, reward: rule}", "actor: qwen3-0.6b", "nodes: 1, gpus_per_node: 1, gpu: H100"));
   double work = 0;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     if (!place.space.is_rule(task)) work += base::seconds_of_ticks(place.space.choices[task][0].front().duration);
   // The engine's new weights, too.
-  work += base::seconds_of_ticks(place.space.weight_syncs[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same);
+  work += base::seconds_of_ticks(
+      place.space.weight_syncs[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same);
   EXPECT_NEAR(period_bound(place.space), work, 1e-3 * work);
 }
 

@@ -25,7 +25,8 @@ plan::Job job_on(const std::string& gpu, const std::string& more = "") {
 }
 
 struct OneTraining {
-  explicit OneTraining(plan::Job of) : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
+  explicit OneTraining(plan::Job of)
+      : job(std::move(of)), scenario(predict::scenario_of(job, predict::software_of(job).value())) {}
   OneTraining(const OneTraining&) = delete;
   OneTraining& operator=(const OneTraining&) = delete;
 
@@ -35,7 +36,9 @@ struct OneTraining {
   std::vector<Choice> choices(OptionSet option_set = OptionSet::all) const {
     return make_search_space(scenario, search_meshes(job), {.option_set = option_set}, 1).choices[0][0];
   }
-  std::int64_t least(bool on_host) const { return min_need(scenario, 0, one_device, {.optimizer_on_host = on_host})->bytes; }
+  std::int64_t least(bool on_host) const {
+    return min_need(scenario, 0, one_device, {.optimizer_on_host = on_host})->bytes;
+  }
   std::int64_t usable() const { return cluster::gpu_of(job.cluster, base::DeviceId(0)).usable_memory; }
 };
 
@@ -43,7 +46,8 @@ TEST(Choices, ATrainingWithoutRoomElseStepsOnTheHost) {
   const OneTraining training{job_on("RTX-4090, host_memory: 64GB")};
   const std::vector<Choice> choices = training.choices();
   ASSERT_FALSE(choices.empty());
-  EXPECT_TRUE(std::all_of(choices.begin(), choices.end(), [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
+  EXPECT_TRUE(std::all_of(choices.begin(), choices.end(),
+                          [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
   EXPECT_GT(training.least(false), training.usable());
   EXPECT_LT(training.least(true), training.usable());
   EXPECT_TRUE(training.choices(OptionSet::real).empty());
@@ -52,7 +56,8 @@ TEST(Choices, ATrainingWithoutRoomElseStepsOnTheHost) {
 TEST(Choices, WhereDevicesHaveRoomTheOptimizerStaysThere) {
   const std::vector<Choice> choices = OneTraining{job_on("H100, host_memory: 64GB")}.choices();
   ASSERT_FALSE(choices.empty());
-  EXPECT_TRUE(std::none_of(choices.begin(), choices.end(), [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
+  EXPECT_TRUE(std::none_of(choices.begin(), choices.end(),
+                           [](const Choice& choice) { return choice.planned.offload.optimizer_on_host; }));
 }
 
 TEST(Choices, NothingIsOnTheHostThatHasNoRoomOrThatTheJobKeepsOnDevices) {
@@ -66,13 +71,14 @@ TEST(Choices, NothingIsOnTheHostThatHasNoRoomOrThatTheJobKeepsOnDevices) {
 
 TEST(Choices, WhatIsFreeOfAnEnginesLimitsFollowsWhatIsFixed) {
   const auto engines = [](const std::string& fixed) {
-    const plan::Job job = plan::parse_job(
-                              "format: dovetail/job@1\nalgorithm: grpo\nmodels: {actor: qwen2.5-1.5b, reward: qwen2.5-1.5b}\n"
-                              "workload: {prompts: 64, prompt_length: 256, response_length: 512}\n"
-                              "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\nfixed: {actor_generate: {engine: {" +
-                                  fixed + "}}}\n",
-                              "job.yaml")
-                              .value();
+    const plan::Job job =
+        plan::parse_job(
+            "format: dovetail/job@1\nalgorithm: grpo\nmodels: {actor: qwen2.5-1.5b, reward: qwen2.5-1.5b}\n"
+            "workload: {prompts: 64, prompt_length: 256, response_length: 512}\n"
+            "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\nfixed: {actor_generate: {engine: {" +
+                fixed + "}}}\n",
+            "job.yaml")
+            .value();
     const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
     const std::size_t generate = workflow::find_task(job.workflow, "actor_generate")->index();
     std::vector<plan::Engine> found;

@@ -14,7 +14,8 @@ namespace dovetail::planner {
 namespace {
 
 plan::Job ppo_job() {
-  return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
+  return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b",
+                         "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
 }
 
 TEST(FusedActivities, FuseGenerationAsTheEvaluatorDoes) {
@@ -72,7 +73,8 @@ TEST(FusedActivities, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
     EXPECT_LE(base::seconds_of_ticks(training->duration), bound.seconds() + 1e-6) << round;
     least = std::min(least, base::seconds_of_ticks(training->duration) / bound.seconds());
     for (const std::size_t task : *fused.pair())
-      EXPECT_GE(base::seconds_of_ticks(training->duration) + 1e-6, predict::stage_work(place.scenario, {task, plan.tasks[task]}).busiest)
+      EXPECT_GE(base::seconds_of_ticks(training->duration) + 1e-6,
+                predict::stage_work(place.scenario, {task, plan.tasks[task]}).busiest)
           << round;
     const Score score = trial.score(selection, {.generation = false, .training = true});
     EXPECT_TRUE(score.fused.training);
@@ -86,8 +88,8 @@ TEST(FusedActivities, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
 
 TEST(FusedActivities, FloorIsWhatADeviceAloneHasToDo) {
   // One stage each: both follow one another on the same devices, whatever the schedule.
-  const test::Place place(
-      test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
+  const test::Place place(test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b",
+                                          "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
   FusionTables tables(place.space);
   FusedActivities fused(tables);
   plan::Plan plan;
@@ -95,12 +97,14 @@ TEST(FusedActivities, FloorIsWhatADeviceAloneHasToDo) {
   const auto pair = *fused.pair();
   for (bool found = false; !found;) {
     plan = plan_of(place.space, test::random_co_located_selection(place.space, random), "");
-    found = std::all_of(pair.begin(), pair.end(), [&](std::size_t task) { return plan.tasks[task].layout.pipeline == 1; }) &&
+    found = std::all_of(pair.begin(), pair.end(),
+                        [&](std::size_t task) { return plan.tasks[task].layout.pipeline == 1; }) &&
             plan.tasks[pair[0]].layout == plan.tasks[pair[1]].layout;
   }
   const predict::TrainTask first{pair[0], plan.tasks[pair[0]]}, second{pair[1], plan.tasks[pair[1]]};
   EXPECT_NEAR(predict::fused_training_floor(place.scenario, first, second).value(),
-              predict::stage_work(place.scenario, first).busiest + predict::stage_work(place.scenario, second).busiest, 1e-6);
+              predict::stage_work(place.scenario, first).busiest + predict::stage_work(place.scenario, second).busiest,
+              1e-6);
 }
 
 }  // namespace

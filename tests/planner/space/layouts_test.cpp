@@ -32,15 +32,16 @@ TEST(Layouts, AreAsManyAsReaLsSearchHas) {
 }
 
 TEST(Layouts, AreAsManyAsReaLsSearchKeeps) {
-  // Of 4 mini-batches (docs/facts.md#real-layouts-and-meshes): [nodes] of generation and inference, and of training. There are sequences
-  // enough for all.
+  // Of 4 mini-batches (docs/facts.md#real-layouts-and-meshes): [nodes] of generation and inference, and of training.
+  // There are sequences enough for all.
   const std::map<int, std::pair<std::size_t, std::size_t>> kept = {
       {1, {22, 22}}, {2, {57, 53}}, {4, {164, 136}}, {8, {520, 356}}, {16, {2095, 1183}}};
   for (const auto& [nodes, pairs] : kept) {
     EXPECT_EQ(pairs_of(nodes, real_search_rules(nodes, 1024, 0)), pairs.first) << nodes;
     EXPECT_EQ(pairs_of(nodes, real_search_rules(nodes, 1024, 4)), pairs.second) << nodes;
   }
-  // With 512, data times pipeline degree is at most 64 in training: one layout less, dp8 tp1, on each of 36 meshes of nine nodes or more.
+  // With 512, data times pipeline degree is at most 64 in training: one layout less, dp8 tp1, on each of 36 meshes of
+  // nine nodes or more.
   EXPECT_EQ(pairs_of(16, real_search_rules(16, 512, 4)), 1183U - 36U);
 }
 

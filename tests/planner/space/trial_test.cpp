@@ -21,8 +21,9 @@ std::int64_t missing_bytes(const test::Place& place, const Selection& selection,
     // A schedule that runs one after the other.
     activations = 0;
     for (const std::size_t task : *plan.fusion.training)
-      activations = std::max(*activations, predict::bytes_of(predict::working_memory(place.scenario, task, plan.tasks[task]),
-                                                             predict::MemoryKind::activations));
+      activations =
+          std::max(*activations, predict::bytes_of(predict::working_memory(place.scenario, task, plan.tasks[task]),
+                                                   predict::MemoryKind::activations));
   }
   std::int64_t missing = 0;
   for (const predict::TaskMemory& memory : predict::task_memory(place.scenario, plan, activations))
@@ -41,15 +42,17 @@ Seen expect_one_account(test::Place& place, int rounds, std::uint64_t seed) {
   Trial trial(place.space);
   Seen seen;
   for (int round = 0; round < rounds; ++round) {
-    const Selection selection =
-        round % 2 == 0 ? test::random_selection(place.space, random) : test::random_co_located_selection(place.space, random);
+    const Selection selection = round % 2 == 0 ? test::random_selection(place.space, random)
+                                               : test::random_co_located_selection(place.space, random);
     const Score score = trial.score(selection, {round % 3 == 0, round % 4 < 2});
     EXPECT_EQ(score.excess, missing_bytes(place, selection, score.fused)) << "round " << round;
     seen.lacking += score.excess > 0 ? 1 : 0;
     seen.fused += score.fused.training ? 1 : 0;
     const plan::Plan plan = plan_of(place.space, selection, "");
-    seen.host +=
-        std::any_of(plan.tasks.begin(), plan.tasks.end(), [](const plan::TaskPlan& task) { return task.offload.optimizer; }) ? 1 : 0;
+    seen.host += std::any_of(plan.tasks.begin(), plan.tasks.end(),
+                             [](const plan::TaskPlan& task) { return task.offload.optimizer; })
+                     ? 1
+                     : 0;
   }
   return seen;
 }

@@ -23,8 +23,9 @@ TEST(ChooseEfficiency, SaysWhy) {
   const std::string own = "{name: mine, memory: 60GiB, bandwidth: 3TB/s, bf16: 900TFLOP/s, link: 450GB/s}";
   EXPECT_EQ(choice_of(node + own).reason, EfficiencyReason::custom_gpu);
   EXPECT_EQ(choice_of(node + own).gpus, std::vector<std::string>{"mine"});
-  EXPECT_EQ(choice_of("groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: A100}]").reason,
-            EfficiencyReason::mixed_gpus);
+  EXPECT_EQ(
+      choice_of("groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: A100}]").reason,
+      EfficiencyReason::mixed_gpus);
 }
 
 }  // namespace

@@ -14,7 +14,9 @@
 namespace dovetail::predict {
 namespace {
 
-Estimate estimate_of(const plan::Job& job, const plan::Plan& plan) { return estimate(scenario_of(job, software_of(job).value()), plan); }
+Estimate estimate_of(const plan::Job& job, const plan::Plan& plan) {
+  return estimate(scenario_of(job, software_of(job).value()), plan);
+}
 
 double seconds_of(const Estimate& estimate, const plan::Job& job, std::string_view task) {
   const std::size_t index = workflow::find_task(job.workflow, task)->index();
@@ -83,7 +85,8 @@ TEST(Estimate, PaddedRowsTakeWhatTheLongestTakes) {
     EXPECT_GT(seconds_of(rows, padded, task), seconds_of(estimate_of(packed, plan), packed, task)) << task;
   }
   // An engine pads nothing, and padding is no throughput.
-  EXPECT_DOUBLE_EQ(seconds_of(rows, padded, "actor_generate"), seconds_of(estimate_of(packed, plan), packed, "actor_generate"));
+  EXPECT_DOUBLE_EQ(seconds_of(rows, padded, "actor_generate"),
+                   seconds_of(estimate_of(packed, plan), packed, "actor_generate"));
   EXPECT_DOUBLE_EQ(rows.tokens_per_second, 256 * (128 + vary.mean()) / rows.iteration_seconds / 8);
 }
 

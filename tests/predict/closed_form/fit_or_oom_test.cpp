@@ -25,30 +25,35 @@ Limit limit_of(const std::string& job_text, const std::string& tasks) {
   Limit limit;
   for (std::size_t task = 0; task < memory.size(); ++task) {
     if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
-    if (limit.task.empty() || memory[task].margin() < limit.memory.margin()) limit = {job.workflow.tasks[task].name, memory[task]};
+    if (limit.task.empty() || memory[task].margin() < limit.memory.margin())
+      limit = {job.workflow.tasks[task].name, memory[task]};
   }
   return limit;
 }
 
 std::string ppo_text(const std::string& models, const std::string& length, const std::string& cluster) {
-  return "algorithm: ppo\nmodels: " + models + "\nworkload: {prompts: 64, mini_batch: 8, packing: false, prompt_length: " + length +
+  return "algorithm: ppo\nmodels: " + models +
+         "\nworkload: {prompts: 64, mini_batch: 8, packing: false, prompt_length: " + length +
          ", response_length: " + length + "}\ncluster: " + cluster + "\nsoftware: {training: deepspeed-zero}\n";
 }
 
 /// All four models of PPO in one process a device, which generates with the trained weights.
-std::string in_trainer(const std::string& devices, const std::string& layout, const std::string& generation, const std::string& batch) {
+std::string in_trainer(const std::string& devices, const std::string& layout, const std::string& generation,
+                       const std::string& batch) {
   const auto task = [&](const std::string& name, const std::string& of_layout, const std::string& settings) {
     return "  - {task: " + name + ", devices: " + devices + ", layout: {" + of_layout + "}, " + settings + "}\n";
   };
   const std::string score = "micro_batch: {sequences: " + batch + "}";
-  return task("actor_generate", generation, "engine: {own_weights: false, max_num_seqs: " + batch + "}, offload: [weights]") +
+  return task("actor_generate", generation,
+              "engine: {own_weights: false, max_num_seqs: " + batch + "}, offload: [weights]") +
          task("reward_infer", layout, score) + task("reference_infer", layout, score + ", offload: [weights]") +
          task("critic_infer", layout, score) + task("actor_train", layout + ", recompute: full", score) +
          task("critic_train", layout + ", recompute: full", score);
 }
 
 const std::string small_critic =
-    "{model_type: opt, num_hidden_layers: 24, hidden_size: 1024, num_attention_heads: 16, ffn_dim: 4096, vocab_size: 50272, "
+    "{model_type: opt, num_hidden_layers: 24, hidden_size: 1024, num_attention_heads: 16, ffn_dim: 4096, vocab_size: "
+    "50272, "
     "max_position_embeddings: 2048}";
 
 // DeepSpeedExamples, issue 368: about 55 GB, so that it runs on devices of 80 GB and not of 40.
@@ -64,44 +69,53 @@ TEST(FitOrOom, AWholeActorGatheredToGenerateDecides) {
 
 // OpenRLHF, issue 277: ZeRO 2 keeps the weights of all four models whole.
 TEST(FitOrOom, FourModelsWithWholeWeightsFail) {
-  const Limit limit = limit_of(ppo_text("{actor: llama-2-13b, reward: llama-2-13b}", "1024", "{nodes: 1, gpus_per_node: 4, gpu: A800}"),
-                               in_trainer("0-3", "dp: 4, zero: 2", "dp: 4, zero: 2", "1"));
+  const Limit limit =
+      limit_of(ppo_text("{actor: llama-2-13b, reward: llama-2-13b}", "1024", "{nodes: 1, gpus_per_node: 4, gpu: A800}"),
+               in_trainer("0-3", "dp: 4, zero: 2", "dp: 4, zero: 2", "1"));
   EXPECT_FALSE(limit.memory.fits());
 }
 
 // OpenRLHF, issue 698: it failed in the optimizer's step, and ran with Adam on the host.
 TEST(FitOrOom, AdamOnTheHostTakesItsStateAndItsGradientsAlong) {
   const std::string job =
-      "algorithm: sft\nmodels: {actor: llama-3-8b}\nworkload: {prompts: 8, mini_batches: 8, packing: false, prompt_length: 64, "
-      "response_length: 64}\ncluster: {nodes: 1, gpus_per_node: 1, gpu: A100-80}\nsoftware: {training: deepspeed-zero}\n";
+      "algorithm: sft\nmodels: {actor: llama-3-8b}\nworkload: {prompts: 8, mini_batches: 8, packing: false, "
+      "prompt_length: 64, "
+      "response_length: 64}\ncluster: {nodes: 1, gpus_per_node: 1, gpu: A100-80}\nsoftware: {training: "
+      "deepspeed-zero}\n";
   const auto plan = [](const std::string& offload) {
-    return "  - {task: actor_train, devices: 0, layout: {zero: 2, recompute: full}, micro_batch: {sequences: 1}" + offload + "}\n";
+    return "  - {task: actor_train, devices: 0, layout: {zero: 2, recompute: full}, micro_batch: {sequences: 1}" +
+           offload + "}\n";
   };
   EXPECT_FALSE(limit_of(job, plan("")).memory.fits());
   const Limit on_host = limit_of(job, plan(", offload: [optimizer_on_host]"));
   EXPECT_TRUE(on_host.memory.fits());
-  EXPECT_LT(on_host.memory.needed(), 30'000'000'000);                         // weights, and what a short sequence needs
-  EXPECT_EQ(on_host.memory.host, std::int64_t{8'030'261'248} * (8 + 4 + 4));  // moments, master weights, gradients in fp32
+  EXPECT_LT(on_host.memory.needed(), 30'000'000'000);  // weights, and what a short sequence needs
+  EXPECT_EQ(on_host.memory.host,
+            std::int64_t{8'030'261'248} * (8 + 4 + 4));  // moments, master weights, gradients in fp32
 }
 
-std::string grpo_plan(const std::string& devices, const std::string& engine, const std::string& layout, const std::string& infer,
-                      const std::string& train) {
+std::string grpo_plan(const std::string& devices, const std::string& engine, const std::string& layout,
+                      const std::string& infer, const std::string& train) {
   const auto task = [&](const std::string& name, const std::string& settings) {
     return "  - {task: " + name + ", devices: " + devices + ", layout: {" + settings + "}\n";
   };
-  return task("actor_generate", engine + ", offload: [weights]") + task("actor_infer", layout + "}, micro_batch: {" + infer + "}") +
+  return task("actor_generate", engine + ", offload: [weights]") +
+         task("actor_infer", layout + "}, micro_batch: {" + infer + "}") +
          task("reference_infer", layout + "}, micro_batch: {" + infer + "}, offload: [weights]") +
-         task("actor_train", layout + ", recompute: full}, micro_batch: {" + train + "}, offload: [weights, gradients, optimizer]");
+         task("actor_train",
+              layout + ", recompute: full}, micro_batch: {" + train + "}, offload: [weights, gradients, optimizer]");
 }
 
 // NeMo-RL, issue 493: logits of four sequences of 8192 tokens.
 TEST(FitOrOom, LogProbabilitiesOfLongSequencesFailOnASmallDevice) {
   const std::string job =
-      "algorithm: {name: grpo, reward: rule}\nmodels: {actor: {model_type: qwen2, num_hidden_layers: 28, hidden_size: 1536, "
+      "algorithm: {name: grpo, reward: rule}\nmodels: {actor: {model_type: qwen2, num_hidden_layers: 28, hidden_size: "
+      "1536, "
       "num_attention_heads: 12, num_key_value_heads: 2, intermediate_size: 8960, vocab_size: 151936}}\n"
       "workload: {prompts: 64, samples_per_prompt: 16, packing: false, prompt_length: 256, response_length: 7936}\n"
       "cluster: {nodes: 1, gpus_per_node: 1, gpu: A6000}\nsoftware: {training: fsdp2}\n";
-  const Limit limit = limit_of(job, grpo_plan("0", "dp: 1}, engine: {memory_utilization: 0.6}", "zero: 3", "sequences: 4", "sequences: 1"));
+  const Limit limit = limit_of(
+      job, grpo_plan("0", "dp: 1}, engine: {memory_utilization: 0.6}", "zero: 3", "sequences: 4", "sequences: 1"));
   EXPECT_FALSE(limit.memory.fits());
   EXPECT_EQ(limit.task, "actor_infer");
   EXPECT_EQ(limit.memory.parts.front().kind, MemoryKind::logits);
@@ -110,11 +124,13 @@ TEST(FitOrOom, LogProbabilitiesOfLongSequencesFailOnASmallDevice) {
 // verl's tuning scripts: the least devices for 72B. 40 sequences a device are less than the limit of tokens.
 TEST(FitOrOom, AMicroBatchIsNoLargerThanADevicesShare) {
   const std::string job =
-      "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen2-72b}\nworkload: {prompts: 1024, samples_per_prompt: 5, "
-      "mini_batches: 4, prompt_length: {p50: 100, p90: 140, cap: 512}, response_length: {p50: 220, p90: 380, cap: 512}}\n"
+      "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen2-72b}\nworkload: {prompts: 1024, "
+      "samples_per_prompt: 5, "
+      "mini_batches: 4, prompt_length: {p50: 100, p90: 140, cap: 512}, response_length: {p50: 220, p90: 380, cap: "
+      "512}}\n"
       "cluster: {nodes: 4, gpus_per_node: 8, gpu: H800}\nsoftware: {training: verl-fsdp}\n";
-  const Limit limit = limit_of(
-      job, grpo_plan("0-31", "dp: 2, tp: 16}, engine: {memory_utilization: 0.6}", "dp: 32, zero: 3", "tokens: 24000", "tokens: 24000"));
+  const Limit limit = limit_of(job, grpo_plan("0-31", "dp: 2, tp: 16}, engine: {memory_utilization: 0.6}",
+                                              "dp: 32, zero: 3", "tokens: 24000", "tokens: 24000"));
   EXPECT_TRUE(limit.memory.fits());
   EXPECT_EQ(limit.task, "actor_train");
 }

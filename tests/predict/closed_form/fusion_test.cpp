@@ -32,7 +32,9 @@ struct Scene {
   plan::Plan plan = test::pipelined_on_16(job);
 
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
-  double seconds(std::string_view name) const { return task_seconds(scenario, task(name), plan.tasks[task(name)]).seconds; }
+  double seconds(std::string_view name) const {
+    return task_seconds(scenario, task(name), plan.tasks[task(name)]).seconds;
+  }
 };
 
 TEST(InterStage, WithoutATailNothingMoves) {
@@ -49,8 +51,8 @@ TEST(InterStage, WithoutATailNothingMoves) {
 
 TEST(InterStage, ApartIsTheSumOfItsTasks) {
   const Scene scene(long_tail);
-  const double sum =
-      scene.seconds("actor_generate") + scene.seconds("reward_infer") + scene.seconds("reference_infer") + scene.seconds("critic_infer");
+  const double sum = scene.seconds("actor_generate") + scene.seconds("reward_infer") +
+                     scene.seconds("reference_infer") + scene.seconds("critic_infer");
   EXPECT_NEAR(inter_stage(scene.scenario, scene.plan.tasks, 0.2).apart, sum, 1e-9 * sum);
 }
 
@@ -84,7 +86,8 @@ TEST(InterStage, OneInstanceFreesNone) {
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, 0.5);
   EXPECT_EQ(fused.keepers, 1);
   EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
-  EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(), HasSubstr("with one instance none can be freed"));
+  EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
+              HasSubstr("with one instance none can be freed"));
 }
 
 TEST(InterStage, WhereNothingMovesGenerationEndsWithTheSlowestInstance) {
@@ -116,8 +119,10 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
                     ", sigma: " + *rc::gen::element<std::string>("0.3", "0.8", "1.2") + ", cap: 4096}");
   const double threshold = *rc::gen::inRange(1, 100) / 100.0;
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
-  const cost::GenerationSeconds alone = generation_seconds(scene.scenario, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
-  // Fewer instances do not end the tail sooner, and inference is not done before the last sample, nor sooner than on all devices.
+  const cost::GenerationSeconds alone =
+      generation_seconds(scene.scenario, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
+  // Fewer instances do not end the tail sooner, and inference is not done before the last sample, nor sooner than on
+  // all devices.
   RC_ASSERT(fused.generation_ends() >= alone.sum() * (1 - 1e-9));
   RC_ASSERT(fused.seconds() >= fused.generation_ends());
   const double inference = fused.apart - alone.sum();
@@ -146,7 +151,8 @@ TEST(FusedEstimate, IsShorterByWhatTheFusionsGain) {
   scene.plan.fusion.threshold = best_threshold(scene.scenario, scene.plan.tasks);
   scene.plan.fusion.training = plan::train_pair(scene.job);
   const Estimate fused = estimate(scene.scenario, scene.plan);
-  const double gained = fused.inter_stage->apart - fused.inter_stage->seconds() + fused.intra_stage->apart - fused.intra_stage->seconds();
+  const double gained =
+      fused.inter_stage->apart - fused.inter_stage->seconds() + fused.intra_stage->apart - fused.intra_stage->seconds();
   EXPECT_GT(gained, 0);
   EXPECT_NEAR(fused.iteration_seconds, apart.iteration_seconds - gained, 1e-6);
   const auto& times = fused.timing.activities;
@@ -170,7 +176,8 @@ TEST(FusedEstimate, TrainingBothNeedsTheMemoryOfBoth) {
     };
     EXPECT_EQ(part(fused, "activations of both"), fused.intra_stage->activations.value());
     for (const char* role : {"actor", "critic"})
-      EXPECT_EQ(part(fused, std::string(role) + "'s optimizer"), part(apart, std::string(role) + "'s optimizer")) << role;
+      EXPECT_EQ(part(fused, std::string(role) + "'s optimizer"), part(apart, std::string(role) + "'s optimizer"))
+          << role;
   }
 }
 
@@ -204,7 +211,8 @@ TEST(FusionChooser, KeepsToWhatTheJobSays) {
 TEST(WhyNotFused, GrpoHasNothingToFuseItsTrainingWith) {
   const plan::Job job = test::grpo_job();
   const Scenario scenario = scenario_of(job, software_of(job).value());
-  EXPECT_THAT(planner::why_not_fused(scenario, test::co_located(job)), testing::Contains(HasSubstr("grpo has no second role")));
+  EXPECT_THAT(planner::why_not_fused(scenario, test::co_located(job)),
+              testing::Contains(HasSubstr("grpo has no second role")));
 }
 
 }  // namespace

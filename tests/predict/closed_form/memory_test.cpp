@@ -64,7 +64,8 @@ TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {
 TEST(Memory, WhatIsOffloadedGoesToTheHost) {
   const plan::Job job = test::grpo_job();
   const auto kept = memory_of(job, test::co_located(job));
-  const auto away = memory_of(job, test::co_located(job, R"(, "offload": ["gradients", "optimizer"])", R"(, "offload": ["weights"])"));
+  const auto away = memory_of(
+      job, test::co_located(job, R"(, "offload": ["gradients", "optimizer"])", R"(, "offload": ["weights"])"));
   const TaskMemory& before = memory_in(kept, job, "actor_generate");
   const TaskMemory& after = memory_in(away, job, "actor_generate");
   EXPECT_EQ(bytes_in(job, after, "actor's optimizer"), 0);
@@ -101,14 +102,15 @@ TEST(Memory, AnEngineWithoutRoomForOneSequenceInItsShareDoesNotFit) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::separated(job);
   const auto memory = static_cast<double>(job.cluster.groups[0].gpu.memory);
-  const auto least =
-      static_cast<double>(bytes_in(job, memory_of(job, plan)[0], "actor's weights in the engine") + 28 * 2 * 8 * 128 * 2 * 640);
+  const auto least = static_cast<double>(bytes_in(job, memory_of(job, plan)[0], "actor's weights in the engine") +
+                                         28 * 2 * 8 * 128 * 2 * 640);
   plan.tasks[0].engine.memory_utilization = 1.001 * least / memory;
   EXPECT_TRUE(memory_of(job, plan)[0].fits());
   plan.tasks[0].engine.memory_utilization = 0.5 * least / memory;
   const TaskMemory generation = memory_of(job, plan)[0];
   EXPECT_FALSE(generation.fits());
-  EXPECT_NEAR(static_cast<double>(bytes_in(job, generation, "what memory_utilization keeps from the engine")), 2 * memory - least, 10);
+  EXPECT_NEAR(static_cast<double>(bytes_in(job, generation, "what memory_utilization keeps from the engine")),
+              2 * memory - least, 10);
 }
 
 TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
@@ -125,9 +127,11 @@ TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
 TEST(Memory, NewWeightsArriveWhileTheTrainedOnesAreBack) {
   plan::Job job = test::grpo_job();
   for (llm::Transformer& model : job.models) model = llm::find_bundled_model("llama-3-8b").value();
-  plan::Plan plan = test::co_located(job, R"(, "offload": ["weights", "gradients", "optimizer"])", R"(, "offload": ["weights"])");
+  plan::Plan plan =
+      test::co_located(job, R"(, "offload": ["weights", "gradients", "optimizer"])", R"(, "offload": ["weights"])");
   const auto share = [&] {
-    return static_cast<std::int64_t>(plan.tasks[0].engine.memory_utilization * static_cast<double>(job.cluster.groups[0].gpu.memory));
+    return static_cast<std::int64_t>(plan.tasks[0].engine.memory_utilization *
+                                     static_cast<double>(job.cluster.groups[0].gpu.memory));
   };
   EXPECT_EQ(memory_of(job, plan)[0].needed(), share());
   // Weights in both forms and the embedding between them are more than a share with little room for keys and values.
@@ -147,9 +151,10 @@ TEST(Memory, APairIsTrainedTogether) {
       "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n";
   const auto logits_of = [&](const std::string& algorithm, const std::string& tasks, int sequences) {
     const plan::Job job = plan::parse_job(head + "algorithm: " + algorithm + "\n" + tail, "job.yaml").value();
-    const std::string text = "format: dovetail/plan@1\ntasks:\n" + tasks +
-                             "  - {task: actor_train, devices: 0, layout: {}, micro_batch: {sequences: " + std::to_string(sequences) +
-                             "}}\n";
+    const std::string text =
+        "format: dovetail/plan@1\ntasks:\n" + tasks +
+        "  - {task: actor_train, devices: 0, layout: {}, micro_batch: {sequences: " + std::to_string(sequences) +
+        "}}\n";
     return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "logits");
   };
   const std::string reference = "  - {task: reference_infer, devices: 0, layout: {}, micro_batch: {sequences: 1}}\n";
@@ -161,7 +166,8 @@ TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
   const plan::Job job = test::dpo_job();
   const auto memory_with = [&](int tokens) {
     const std::string task = ", devices: 0, layout: {}, micro_batch: {tokens: " + std::to_string(tokens) + "}}\n";
-    const std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: reference_infer" + task + "  - {task: actor_train" + task;
+    const std::string text =
+        "format: dovetail/plan@1\ntasks:\n  - {task: reference_infer" + task + "  - {task: actor_train" + task;
     return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
   };
   EXPECT_EQ(memory_with(640), memory_with(1280));
@@ -180,16 +186,20 @@ TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
 }
 
 TEST(Memory, MoreSequencesNeverNeedLess) {
-  // Virtual stages round micro-batches up, which shrinks them; where lengths vary, some iterations fill them all the same.
+  // Virtual stages round micro-batches up, which shrinks them; where lengths vary, some iterations fill them all the
+  // same.
   const auto activations_of = [](int prompts) {
-    const plan::Job job = plan::parse_job("format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: qwen3-0.6b}\nworkload: {prompts: " +
-                                              std::to_string(prompts) +
-                                              ", mini_batches: 1, prompt_length: 128, response_length: {p50: 600, sigma: 0.9, cap: 4096}}\n"
-                                              "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\nsoftware: {training: megatron}\n",
-                                          "job.yaml")
-                              .value();
+    const plan::Job job =
+        plan::parse_job(
+            "format: dovetail/job@1\nalgorithm: sft\nmodels: {actor: qwen3-0.6b}\nworkload: {prompts: " +
+                std::to_string(prompts) +
+                ", mini_batches: 1, prompt_length: 128, response_length: {p50: 600, sigma: 0.9, cap: 4096}}\n"
+                "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\nsoftware: {training: megatron}\n",
+            "job.yaml")
+            .value();
     const std::string text =
-        "format: dovetail/plan@1\ntasks:\n  - {task: actor_train, devices: 0-7, layout: {dp: 4, pp: 2, vpp: 7}, micro_batch: {tokens: "
+        "format: dovetail/plan@1\ntasks:\n  - {task: actor_train, devices: 0-7, layout: {dp: 4, pp: 2, vpp: 7}, "
+        "micro_batch: {tokens: "
         "8448}}\n";
     return bytes_in(job, memory_of(job, plan::parse_plan(text, "plan.yaml", job).value()).back(), "activations");
   };
@@ -205,7 +215,8 @@ TEST(Memory, FragmentsAreOfAllThatTheTrainingProcessHolds) {
   const plan::Job job = test::grpo_job();
   const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
   const double beyond = software_of(job)->conventions.reserved_factor - 1;
-  EXPECT_EQ(bytes_in(job, training, "reserved beyond what other models have"), std::llround(beyond * 2 * parameters));  // the reference's
+  EXPECT_EQ(bytes_in(job, training, "reserved beyond what other models have"),
+            std::llround(beyond * 2 * parameters));  // the reference's
 }
 
 TEST(Memory, SaysWhatIsMissing) {

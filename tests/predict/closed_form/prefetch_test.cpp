@@ -31,11 +31,14 @@ plan::Job with_slower_links(plan::Job job, double slower) {
 
 /// A job with software that prefetches and the same without, with host links `slower` times slower than they are.
 struct Both {
-  explicit Both(const plan::Job& of, double slower = 1) : job(with_slower_links(of, slower)), fetching(prefetching(job)) {}
+  explicit Both(const plan::Job& of, double slower = 1)
+      : job(with_slower_links(of, slower)), fetching(prefetching(job)) {}
   Both(const Both&) = delete;
 
   Estimate without(const plan::Plan& plan) const { return estimate(scenario_of(job, software_of(job).value()), plan); }
-  Estimate with(const plan::Plan& plan) const { return estimate(scenario_of(fetching, software_of(job).value()), plan); }
+  Estimate with(const plan::Plan& plan) const {
+    return estimate(scenario_of(fetching, software_of(job).value()), plan);
+  }
   std::size_t task(std::string_view name) const { return workflow::find_task(job.workflow, name)->index(); }
 
   plan::Job job;
@@ -47,7 +50,8 @@ const std::string leaves = R"(, "offload": ["weights"])";
 
 std::size_t activity_of(const Estimate& estimate, Activity::Kind kind, std::size_t task) {
   for (std::size_t activity = 0; activity < estimate.graph.activities.size(); ++activity)
-    if (estimate.graph.activities[activity].kind == kind && estimate.graph.activities[activity].task == task) return activity;
+    if (estimate.graph.activities[activity].kind == kind && estimate.graph.activities[activity].task == task)
+      return activity;
   return estimate.graph.activities.size();
 }
 
@@ -79,8 +83,8 @@ TEST(Prefetch, HidesWhatFitsBesideTheOtherTasks) {
   EXPECT_EQ(transfers_of(after.activities[reference]), 0);
   EXPECT_EQ(transfers_of(after.activities[train]), 0);
   // No second is lost: what is no part of the tasks is in the activities beside them.
-  EXPECT_NEAR(transfers_of(after.activities[activity_of(after, Activity::Kind::load, train)]), 0.5 * transfers_of(before.activities[train]),
-              1e-12);
+  EXPECT_NEAR(transfers_of(after.activities[activity_of(after, Activity::Kind::load, train)]),
+              0.5 * transfers_of(before.activities[train]), 1e-12);
   EXPECT_LT(after.timing.activities[activity_of(after, Activity::Kind::load, reference)].begin, base::Ticks(0))
       << "beside the iteration before";
 }
@@ -152,7 +156,8 @@ TEST(Prefetch, RoomIsGivenOnce) {
   const auto conflicts_with_room = [&](std::int64_t room) {
     generation.usable = generation.needed() + room;
     const plan::Conflicts conflicts = transfer_conflicts(scenario, plan, plan::iteration_graph(job.job, plan), memory);
-    return std::pair(conflicts[actor][job.task("actor_generate")] ? 1 : 0, conflicts[reference][job.task("actor_generate")] ? 1 : 0);
+    return std::pair(conflicts[actor][job.task("actor_generate")] ? 1 : 0,
+                     conflicts[reference][job.task("actor_generate")] ? 1 : 0);
   };
   EXPECT_EQ(conflicts_with_room(of_actor + of_reference), std::pair(0, 0));
   EXPECT_EQ(conflicts_with_room(of_actor + of_reference - 1), std::pair(0, 1)) << "the actor's pass comes first";
@@ -174,8 +179,8 @@ TEST(Prefetch, WhatIsFusedKeepsItsTransfers) {
 /// A plan of `space` that moves much to host memory.
 plan::Plan random_plan(const planner::SearchSpace& space) {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
-  const planner::Selection selection =
-      *rc::gen::arbitrary<bool>() ? test::random_selection(space, random) : test::random_co_located_selection(space, random);
+  const planner::Selection selection = *rc::gen::arbitrary<bool>() ? test::random_selection(space, random)
+                                                                   : test::random_co_located_selection(space, random);
   plan::Plan plan = planner::plan_of(space, selection, "custom");
   for (plan::TaskPlan& planned : plan.tasks) {
     planned.offload.weights = *rc::gen::arbitrary<bool>();
@@ -185,8 +190,8 @@ plan::Plan random_plan(const planner::SearchSpace& space) {
 }
 
 RC_GTEST_PROP(Prefetch, NeverMakesAnIterationLongerNorBeatsTheBound, ()) {
-  static const test::Place place(
-      prefetching(test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 8, gpu: H100")));
+  static const test::Place place(prefetching(
+      test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 8, gpu: H100")));
   static const double bound = planner::period_bound(place.space);
   Both job(place.job, *rc::gen::element(1.0, 10.0, 100.0));
   job.job.software.prefetch = false;

@@ -15,7 +15,8 @@ InferenceLoad load_of(std::initializer_list<InferenceTask> tasks) {
   return load;
 }
 
-/// Eight devices, of which two instances of four keep the tail. What takes 2 s on all of them takes 4 s on those that are freed.
+/// Eight devices, of which two instances of four keep the tail. What takes 2 s on all of them takes 4 s on those that
+/// are freed.
 constexpr TailDevices half{8, 4, 2};
 const InferenceTask one_device{.passes = 2, .load = 0.2, .hand_over = 0.3, .last = 0.01, .replicas = 8};
 
@@ -54,7 +55,8 @@ TEST(TailInference, AKeeperWithoutSamplesJoinsWhereThatHelps) {
 }
 
 TEST(TailInference, TheRestIsTheMeanOverTheEndsOfTheTail) {
-  EXPECT_NEAR(inference_end(half, {{1, 1, 0, 0.5}, {99, 1, 0, 0.5}}, load_of({one_device})).rest, 0.5 * 2 + 0.5 * 0.01, 1e-12);
+  EXPECT_NEAR(inference_end(half, {{1, 1, 0, 0.5}, {99, 1, 0, 0.5}}, load_of({one_device})).rest, 0.5 * 2 + 0.5 * 0.01,
+              1e-12);
 }
 
 TEST(TailInference, TasksThatShareAWorkerScoreTheLastSampleInTurn) {
@@ -90,13 +92,15 @@ RC_GTEST_PROP(TailInference, NeverScoresMoreThanAllDevicesCan, ()) {
   InferenceLoad load;
   const int tasks = *rc::gen::inRange(1, 5);
   const auto seconds = [](int most) { return 0.01 * *rc::gen::inRange(0, most); };
-  for (int task = 0; task < tasks; ++task) load.add({seconds(500), seconds(50), seconds(100), seconds(10), 1 << *rc::gen::inRange(0, 7)});
+  for (int task = 0; task < tasks; ++task)
+    load.add({seconds(500), seconds(50), seconds(100), seconds(10), 1 << *rc::gen::inRange(0, 7)});
   std::vector<TailSlice> slices(20);
   double mean = 0;
   double until = 0;
   for (std::size_t slice = 0; slice < slices.size(); ++slice) {
     const double part = static_cast<double>(slice + 1) / static_cast<double>(slices.size());
-    slices[slice] = {seconds(50), 0.5 + 0.5 * part, (devices.keepers - 1) * part, 1.0 / static_cast<double>(slices.size())};
+    slices[slice] = {seconds(50), 0.5 + 0.5 * part, (devices.keepers - 1) * part,
+                     1.0 / static_cast<double>(slices.size())};
     until += slices[slice].seconds;
     mean += until / static_cast<double>(slices.size());
   }

@@ -40,8 +40,8 @@ struct Seen {
 };
 
 Seen operator+(const Seen& a, const Seen& b) {
-  return {a.plans + b.plans, a.generations + b.generations, a.trainings + b.trainings, a.reallocations + b.reallocations,
-          a.host_transfers + b.host_transfers};
+  return {a.plans + b.plans, a.generations + b.generations, a.trainings + b.trainings,
+          a.reallocations + b.reallocations, a.host_transfers + b.host_transfers};
 }
 
 void count(const plan::Plan& plan, const plan::IterationGraph& graph, Seen& seen) {
@@ -56,17 +56,19 @@ void count(const plan::Plan& plan, const plan::IterationGraph& graph, Seen& seen
 
 base::Ticks calibrated(const test::Place& place, const plan::Plan& plan) {
   const measure::Measurement row{.name = "row", .group = "row", .job = place.job, .plan = plan};
-  return base::ticks_of_seconds(measure::calibration_row(row).predicted({place.scenario.software.efficiency, {0.8}}).front());
+  return base::ticks_of_seconds(
+      measure::calibration_row(row).predicted({place.scenario.software.efficiency, {0.8}}).front());
 }
 
 /// Of one drawn plan, that the search, the evaluator and the fit agree.
-void check(const test::Place& place, const planner::Selection& selection, planner::FusionSelection fusion, planner::Trial& trial,
-           planner::FusionTables& tables, Seen& seen) {
+void check(const test::Place& place, const planner::Selection& selection, planner::FusionSelection fusion,
+           planner::Trial& trial, planner::FusionTables& tables, Seen& seen) {
   const planner::Score score = trial.exact_score(selection, fusion);
   const plan::Plan plan = planner::FusedActivities(tables).fused_plan(selection, score.fused);
   EXPECT_EQ(plan.fusion.threshold.has_value(), score.fused.generation);
   EXPECT_EQ(plan.fusion.training.has_value(), score.fused.training);
-  const planner::FusionTables::Training* training = plan.fusion.training ? tables.training(*plan.fusion.training, selection) : nullptr;
+  const planner::FusionTables::Training* training =
+      plan.fusion.training ? tables.training(*plan.fusion.training, selection) : nullptr;
   const KnownParts known{.training = training != nullptr ? &training->at_least : nullptr};
   const TimedIteration timed = timed_iteration(place.scenario, plan, {}, known);
   EXPECT_EQ(score.period, timed.timing.period);
@@ -91,14 +93,16 @@ Seen draw(const Setting& setting, int number, int plans) {
     const bool together = random.below(2) == 0;
     const planner::Selection selection =
         together ? test::random_co_located_selection(place.space, random) : test::random_selection(place.space, random);
-    check(place, selection, {.generation = random.below(2) == 0, .training = random.below(2) == 0}, trial, tables, seen);
+    check(place, selection, {.generation = random.below(2) == 0, .training = random.below(2) == 0}, trial, tables,
+          seen);
   }
   return seen;
 }
 
 TEST(TimedIteration, IsWhatTheEvaluatorTheFitAndTheSearchSay) {
   Seen seen;
-  for (int number = 0; number < static_cast<int>(std::size(settings)); ++number) seen = seen + draw(settings[number], number, 60);
+  for (int number = 0; number < static_cast<int>(std::size(settings)); ++number)
+    seen = seen + draw(settings[number], number, 60);
   EXPECT_GE(seen.plans, 400);
   EXPECT_GE(seen.generations, 10);
   EXPECT_GE(seen.trainings, 3);
@@ -106,7 +110,9 @@ TEST(TimedIteration, IsWhatTheEvaluatorTheFitAndTheSearchSay) {
   EXPECT_GE(seen.host_transfers, 20);
 }
 
-std::size_t index_of(const plan::Job& job, std::string_view task) { return workflow::find_task(job.workflow, task)->index(); }
+std::size_t index_of(const plan::Job& job, std::string_view task) {
+  return workflow::find_task(job.workflow, task)->index();
+}
 
 /// GRPO on one node, generation apart from all else.
 struct Apart {
@@ -119,7 +125,8 @@ TEST(TimedIteration, WaitsAsTheOrderSays) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
-  // The critic on devices of its own: its training is beside the actor's, unless the trainer has it behind and waits for it.
+  // The critic on devices of its own: its training is beside the actor's, unless the trainer has it behind and waits
+  // for it.
   for (const char* task : {"critic_infer", "critic_train"}) {
     plan::TaskPlan& critic = plan.tasks[index_of(job, task)];
     critic.mesh = {8, 8};
@@ -133,10 +140,12 @@ TEST(TimedIteration, WaitsAsTheOrderSays) {
   const std::size_t critic = index_of(job, "critic_train");
   const std::size_t actor = index_of(job, "actor_train");
   const TimedIteration ideal = timed_iteration(scenario, plan);
-  const TimedIteration one_by_one = timed_iteration(scenario, plan, {.edges = {{actor, critic, 0}}, .barriers = {{actor, critic}}});
+  const TimedIteration one_by_one =
+      timed_iteration(scenario, plan, {.edges = {{actor, critic, 0}}, .barriers = {{actor, critic}}});
   EXPECT_GE(one_by_one.timing.activities[critic].begin, one_by_one.timing.activities[actor].end);
   EXPECT_GT(one_by_one.timing.period, ideal.timing.period);
-  EXPECT_EQ(one_by_one.iteration_seconds, iteration_seconds(scenario, base::seconds_of_ticks(one_by_one.timing.period)));
+  EXPECT_EQ(one_by_one.iteration_seconds,
+            iteration_seconds(scenario, base::seconds_of_ticks(one_by_one.timing.period)));
 }
 
 TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
@@ -146,7 +155,8 @@ TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
     const workflow::TaskKind kind = apart.job.workflow.tasks[task].kind;
     phases[kind == workflow::TaskKind::generate ? 0 : kind == workflow::TaskKind::train ? 2 : 1].push_back(task);
   }
-  const TimedIteration timed = timed_iteration(apart.scenario, apart.plan, {.edges = {}, .barriers = {phases[0], phases[1], phases[2]}});
+  const TimedIteration timed =
+      timed_iteration(apart.scenario, apart.plan, {.edges = {}, .barriers = {phases[0], phases[1], phases[2]}});
   const auto begin_of = [&](const std::vector<std::size_t>& phase) {
     base::Ticks first = base::Ticks::max();
     for (const std::size_t task : phase) first = std::min(first, timed.timing.activities[task].begin);

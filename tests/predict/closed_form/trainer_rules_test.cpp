@@ -56,10 +56,12 @@ TEST(TrainerRules, LetMegatronDoAsBefore) {
 
 TEST(TrainerRules, RefusePinsAtTheirKey) {
   const base::Error tensor = error_of("verl-fsdp", "actor_train: {layout: {tp: 2}}");
-  EXPECT_THAT(tensor.message, HasSubstr("actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
+  EXPECT_THAT(tensor.message,
+              HasSubstr("actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
   EXPECT_EQ(tensor.line, 8);
   EXPECT_EQ(tensor.column, 36);
-  EXPECT_THAT(error_of("deepspeed-zero", "critic_train: {layout: {pp: 2}}").message, HasSubstr("no pipeline parallelism; accepted: 1"));
+  EXPECT_THAT(error_of("deepspeed-zero", "critic_train: {layout: {pp: 2}}").message,
+              HasSubstr("no pipeline parallelism; accepted: 1"));
   EXPECT_THAT(error_of("fsdp1", "actor_train: {layout: {zero: 1}}").message,
               HasSubstr("`zero` is 1, which fsdp1 does not have; accepted: 3"));
   EXPECT_THAT(error_of("verl-fsdp", "critic_infer: {layout: {tp: 4}}").message, HasSubstr("no tensor parallelism"));

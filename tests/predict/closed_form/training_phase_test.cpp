@@ -17,7 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-/// PPO on `nodes` nodes of eight H100: an actor of 36 layers, a critic of 28 without a head that weighs, two mini-batches.
+/// PPO on `nodes` nodes of eight H100: an actor of 36 layers, a critic of 28 without a head that weighs, two
+/// mini-batches.
 plan::Job ppo_job(int nodes) {
   const std::string text =
       "format: dovetail/job@1\nalgorithm: ppo\n"
@@ -28,7 +29,9 @@ plan::Job ppo_job(int nodes) {
   return plan::parse_job(text, "ppo.yaml").value();
 }
 
-std::size_t task_of(const plan::Job& job, std::string_view name) { return workflow::find_task(job.workflow, name)->index(); }
+std::size_t task_of(const plan::Job& job, std::string_view name) {
+  return workflow::find_task(job.workflow, name)->index();
+}
 
 plan::TaskPlan planned(int data, int tensor, int pipeline, int virtual_stages, double sequences) {
   plan::TaskPlan plan;
@@ -92,7 +95,8 @@ TEST_F(Phase, VirtualStagesGoRoundTheDevices) {
   // The head is on the last chunk; activations of a stage are shared out over its chunks.
   EXPECT_GT(model.forward[11], model.forward[10]);
   const pipeline::Problem whole = training_problem(scenario, {actor, planned(4, 1, 4, 1, 3)}).value();
-  const double chunks = static_cast<double>((model.activation[0] + model.activation[4] + model.activation[8]).count()) * 24;
+  const double chunks =
+      static_cast<double>((model.activation[0] + model.activation[4] + model.activation[8]).count()) * 24;
   EXPECT_NEAR(chunks, static_cast<double>(whole.models.front().activation[0].count()) * 22, 1e-4 * chunks);
 }
 

@@ -20,7 +20,8 @@ TEST(Variations, DifferInOneSettingAndAreSound) {
     for (const plan::TaskPlan& varied : variations_of(scenario, task, plan.tasks[task])) {
       EXPECT_NE(varied, plan.tasks[task]);
       const planner::ChangeKind kind = planner::kind_of(plan.tasks[task], varied);
-      EXPECT_TRUE(kind != planner::ChangeKind::mesh && kind != planner::ChangeKind::layout && kind != planner::ChangeKind::settings)
+      EXPECT_TRUE(kind != planner::ChangeKind::mesh && kind != planner::ChangeKind::layout &&
+                  kind != planner::ChangeKind::settings)
           << name_of(kind);
       kinds.insert(kind);
       plan::Plan changed = plan;

@@ -92,7 +92,8 @@ TEST(DealtPacks, AreWhatTracesTakeThemFor) {
   const auto seconds = [](const simulate::Trace& trace) { return 1e-9 * static_cast<double>(trace.end.count()); };
   EXPECT_NEAR(seconds(inference_trace(of.scenario, of.task("actor_infer"), scored)), 11 * pass, 1e-7);
   const TrainTask train{of.task("actor_train"), of.planned("actor_train")};
-  const cost::ChunkPasses passes = cost::training_passes(facts, train.planned.layout, 6, pack, machine, efficiency).chunks.front();
+  const cost::ChunkPasses passes =
+      cost::training_passes(facts, train.planned.layout, 6, pack, machine, efficiency).chunks.front();
   const cost::TrainingSeconds closed = closed_training_seconds(of.scenario, train);
   EXPECT_NEAR(seconds(training_trace(of.scenario, train).value()),
               2 * 6 * (passes.forward.sum() + passes.backward.sum()) + closed.gradients + closed.optimizer, 1e-7);

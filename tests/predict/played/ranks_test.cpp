@@ -40,30 +40,34 @@ std::vector<std::string> words(const Lane& lane) {
 }
 
 TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
-  const Lane slowest{
-      devices(4),
-      {span(0, 10, BarKind::forward), span(10, 30, BarKind::backward, 4), span(30, 33, BarKind::optimizer), span(33, 43, BarKind::forward)},
-      {{Ticks(0), 5}}};
+  const Lane slowest{devices(4),
+                     {span(0, 10, BarKind::forward), span(10, 30, BarKind::backward, 4),
+                      span(30, 33, BarKind::optimizer), span(33, 43, BarKind::forward)},
+                     {{Ticks(0), 5}}};
   const simulate::Trace trace = with_ranks({Ticks(43), {slowest}}, {{3, {1, 0.5}}});
   ASSERT_EQ(trace.lanes.size(), 2U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
   EXPECT_THAT(trace.lanes[0].devices, ElementsAre(0, 1));
   EXPECT_THAT(words(trace.lanes[0]), ElementsAre("forward 0-10", "backward 10-30", "optimizer 30-33", "forward 33-43"));
   EXPECT_THAT(trace.lanes[1].devices, ElementsAre(2, 3));
-  EXPECT_THAT(words(trace.lanes[1]),
-              ElementsAre("forward 0-5", "backward 5-17", "imbalance 17-30", "optimizer 30-33", "forward 33-38", "imbalance 38-43"))
+  EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-5", "backward 5-17", "imbalance 17-30", "optimizer 30-33",
+                                                 "forward 33-38", "imbalance 38-43"))
       << "launches take what they take";
   EXPECT_EQ(trace.lanes[1].memory, slowest.memory);
 }
 
 TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
-  const Lane first{{0, 1}, {span(0, 10, BarKind::infer), span(10, 20, BarKind::infer), span(20, 32, BarKind::bubble)}, {}};
-  const Lane second{{2, 3}, {span(0, 12, BarKind::bubble), span(12, 22, BarKind::infer), span(22, 32, BarKind::infer)}, {}};
+  const Lane first{
+      {0, 1}, {span(0, 10, BarKind::infer), span(10, 20, BarKind::infer), span(20, 32, BarKind::bubble)}, {}};
+  const Lane second{
+      {2, 3}, {span(0, 12, BarKind::bubble), span(12, 22, BarKind::infer), span(22, 32, BarKind::infer)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(32), {first, second}}, {{3, {1, 0.8}}});
   ASSERT_EQ(trace.lanes.size(), 4U);
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
-  EXPECT_THAT(words(trace.lanes[1]), ElementsAre("score 0-8", "imbalance 8-10", "score 10-18", "imbalance 18-20", "bubble 20-32"));
-  EXPECT_THAT(words(trace.lanes[3]), ElementsAre("bubble 0-12", "score 12-20", "imbalance 20-22", "score 22-30", "imbalance 30-32"));
+  EXPECT_THAT(words(trace.lanes[1]),
+              ElementsAre("score 0-8", "imbalance 8-10", "score 10-18", "imbalance 18-20", "bubble 20-32"));
+  EXPECT_THAT(words(trace.lanes[3]),
+              ElementsAre("bubble 0-12", "score 12-20", "imbalance 20-22", "score 22-30", "imbalance 30-32"));
 }
 
 TEST(WithRanks, ManyAreOfEightKinds) {
@@ -100,7 +104,8 @@ struct Sums {
 Sums sums_of(const simulate::Trace& trace) {
   Sums sums;
   for (const simulate::Use& use : simulate::uses_of(trace)) {
-    const bool is_pass = use.bar_kind == BarKind::infer || use.bar_kind == BarKind::forward || use.bar_kind == BarKind::backward;
+    const bool is_pass =
+        use.bar_kind == BarKind::infer || use.bar_kind == BarKind::forward || use.bar_kind == BarKind::backward;
     if (is_pass) sums.passes += use.time;
     if (use.bar_kind == BarKind::imbalance) sums.imbalance += use.time;
   }
@@ -117,7 +122,8 @@ TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
   const std::size_t train = workflow::find_task(job.workflow, "critic_train")->index();
   for (const std::size_t task : {infer, train}) {
     const auto trace_on = [&](const Scenario& scenario) {
-      return task == infer ? inference_trace(scenario, task, plan.tasks[task]) : training_trace(scenario, {task, plan.tasks[task]}).value();
+      return task == infer ? inference_trace(scenario, task, plan.tasks[task])
+                           : training_trace(scenario, {task, plan.tasks[task]}).value();
     };
     const simulate::Trace trace = trace_on(unbalanced);
     EXPECT_EQ(simulate::find_fault(trace), std::nullopt);

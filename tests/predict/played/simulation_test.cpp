@@ -61,14 +61,17 @@ TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
   expect_sound(of, simulation);
   EXPECT_TRUE(simulation.iteration.steady);
   for (std::size_t activity = 0; activity < simulation.closed.graph.activities.size(); ++activity) {
-    const bool generates = simulation.closed.graph.activities[activity].kind == plan::Activity::Kind::task &&
-                           of.job.workflow.tasks[simulation.closed.graph.activities[activity].task].kind == workflow::TaskKind::generate;
+    const bool generates =
+        simulation.closed.graph.activities[activity].kind == plan::Activity::Kind::task &&
+        of.job.workflow.tasks[simulation.closed.graph.activities[activity].task].kind == workflow::TaskKind::generate;
     // Of generation the closed form is one of averages.
     const double tolerance = generates ? 0.02 * simulation.closed.activities[activity].seconds : 100 * whole_ns;
-    EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds, tolerance)
+    EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds,
+                tolerance)
         << activity;
   }
-  EXPECT_NEAR(simulation.iteration_seconds, simulation.closed.iteration_seconds, 0.02 * simulation.closed.iteration_seconds);
+  EXPECT_NEAR(simulation.iteration_seconds, simulation.closed.iteration_seconds,
+              0.02 * simulation.closed.iteration_seconds);
 }
 
 plan::Job prefetching(plan::Job job) {
@@ -82,7 +85,8 @@ void expect_sound_within(const Case& of, const Simulation& simulation) {
   for (const simulate::Lane& lane : simulation.iteration.trace.lanes) {
     const std::vector<simulate::Use> uses = simulate::uses_of(lane);
     EXPECT_EQ(simulate::busy_time(uses) + simulate::idle_time(uses), simulation.iteration.trace.end);
-    EXPECT_LE(simulate::peak_of(lane).second, cluster::gpu_of(of.job.cluster, base::DeviceId(lane.devices.front())).usable_memory);
+    EXPECT_LE(simulate::peak_of(lane).second,
+              cluster::gpu_of(of.job.cluster, base::DeviceId(lane.devices.front())).usable_memory);
   }
 }
 
@@ -100,7 +104,8 @@ TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
     for (std::size_t activity = 0; activity < simulation.closed.graph.activities.size(); ++activity) {
       if (!plan::is_host_transfer(simulation.closed.graph.activities[activity])) continue;
       ++transfers;
-      EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds, whole_ns);
+      EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds,
+                  whole_ns);
     }
     EXPECT_EQ(transfers, slower > 1 ? 1 : 3);
     const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
@@ -108,8 +113,9 @@ TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
     EXPECT_EQ(simulate::time_of(uses, BarKind::transfer) > base::Ticks(0), slower > 1) << "but for what nothing hides";
     // What differs is generation.
     const std::size_t generate = of.task("actor_generate");
-    const double generation =
-        slower > 1 ? 0 : seconds_of(simulation.iteration.activities[generate]) - simulation.closed.activities[generate].seconds;
+    const double generation = slower > 1 ? 0
+                                         : seconds_of(simulation.iteration.activities[generate]) -
+                                               simulation.closed.activities[generate].seconds;
     EXPECT_NEAR(simulation.iteration_seconds - simulation.closed.iteration_seconds, generation, 100 * whole_ns);
   }
 }
@@ -138,11 +144,13 @@ TEST(Simulation, PrefetchingStaysWithinTheMemoryHoweverLittleThereIs) {
 }
 
 RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
-  static const test::Place place(test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 8, gpu: H100"));
+  static const test::Place place(
+      test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", "nodes: 2, gpus_per_node: 8, gpu: H100"));
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const bool together = *rc::gen::arbitrary<bool>();
   plan::Plan plan = planner::plan_of(
-      place.space, together ? test::random_co_located_selection(place.space, random) : test::random_selection(place.space, random),
+      place.space,
+      together ? test::random_co_located_selection(place.space, random) : test::random_selection(place.space, random),
       "custom");
   for (plan::TaskPlan& planned : plan.tasks) {
     planned.offload.weights = *rc::gen::arbitrary<bool>();
@@ -168,7 +176,8 @@ RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
 }
 
 RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
-  static const test::Place place(test::small_job("ppo", "actor: qwen3-1.7b, reward: qwen3-4b", "nodes: 1, gpus_per_node: 8, gpu: H100"));
+  static const test::Place place(
+      test::small_job("ppo", "actor: qwen3-1.7b, reward: qwen3-4b", "nodes: 1, gpus_per_node: 8, gpu: H100"));
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   plan::Plan plan = planner::plan_of(place.space, test::random_co_located_selection(place.space, random), "custom");
   for (plan::TaskPlan& planned : plan.tasks) planned.offload.weights = *rc::gen::arbitrary<bool>();
@@ -183,7 +192,8 @@ RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
   const auto simulation = Simulator(place.scenario, {}).simulate(plan);
   RC_PRE(simulation.ok());
   RC_CLASSIFY(simulation->migrations.front().has_value(), "something migrates");
-  for (const simulate::Lane& lane : simulation->iteration.trace.lanes) RC_ASSERT(simulate::peak_of(lane).second <= needed);
+  for (const simulate::Lane& lane : simulation->iteration.trace.lanes)
+    RC_ASSERT(simulate::peak_of(lane).second <= needed);
 }
 
 TEST(Simulation, OnDevicesApartOneActivityOffThereIsNoWaitingForData) {
@@ -203,12 +213,14 @@ TEST(Simulation, OnDevicesApartOneActivityOffThereIsNoWaitingForData) {
   EXPECT_LT(share_of_waiting(ahead), share_of_waiting(waiting));
 }
 
-/// The reallocation to the generate task, where that uses the weights as they are trained: simulated, and by the closed form.
+/// The reallocation to the generate task, where that uses the weights as they are trained: simulated, and by the closed
+/// form.
 std::pair<double, double> reallocation_seconds_of(const Case& of, plan::Plan plan) {
   plan.tasks[of.task("actor_generate")].engine.own_weights = false;
   const Simulation simulation = of.simulate(plan);
   expect_sound(of, simulation);
-  for (std::size_t activity = of.job.workflow.tasks.size(); activity < simulation.closed.graph.activities.size(); ++activity)
+  for (std::size_t activity = of.job.workflow.tasks.size(); activity < simulation.closed.graph.activities.size();
+       ++activity)
     if (simulation.closed.graph.activities[activity].task == of.task("actor_generate"))
       return {seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds};
   return {0, 0};
@@ -224,7 +236,8 @@ TEST(Simulation, MovesWeightsAsFastAsTheBusiestLink) {
   EXPECT_GE(apart, closed - whole_ns);
 }
 
-plan::Plan pipelined(const Case& of, const std::string& train = R"("layout": {"tp": 2, "pp": 4}, "micro_batch": {"sequences": 2})") {
+plan::Plan pipelined(const Case& of,
+                     const std::string& train = R"("layout": {"tp": 2, "pp": 4}, "micro_batch": {"sequences": 2})") {
   const std::string infer = R"("layout": {"dp": 2, "tp": 2, "pp": 2}, "micro_batch": {"sequences": 4})";
   std::string text = R"({"format": "dovetail/plan@1", "tasks": [)";
   for (const workflow::Task& task : of.job.workflow.tasks) {
@@ -246,8 +259,8 @@ TEST(Simulation, TrainsByTheRealSchedule) {
   for (const char* name : {"actor_train", "critic_train"}) {
     const std::size_t task = of.task(name);
     const double scheduled = scheduled_training_seconds(of.scenario, {task, plan.tasks[task]}).value();
-    EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]), scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(),
-                whole_ns);
+    EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]),
+                scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(), whole_ns);
   }
   // Each stage works as long as its passes; what is left are bubbles and messages.
   const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
@@ -297,8 +310,8 @@ TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
   fuse::SolveOptions options;
   options.chains = 1;
   options.iterations = FusedSearch{}.iterations;
-  const double room =
-      static_cast<double>(activation_room(of.scenario, plan)) / fullest_over_average(of.scenario, *plan.fusion.training, plan);
+  const double room = static_cast<double>(activation_room(of.scenario, plan)) /
+                      fullest_over_average(of.scenario, *plan.fusion.training, plan);
   options.memory_cap = base::Memory(static_cast<std::int64_t>(room));
   const fuse::Solved scheduled = fuse::solve(fused.problem, "auto", options).value();
   const Simulation played = Simulator(of.scenario, {}).simulate(plan).value();
@@ -383,7 +396,8 @@ TEST(Simulation, IsTheSameAgainAndOtherWithAnotherSeed) {
 
 TEST(Simulation, PlansThatFitNeverHoldMoreThanTheirDevicesHave) {
   const plan::Job ppo = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80");
-  for (const plan::Job& job : {test::grpo_job(), test::grpo_job(1), ppo, prefetching(ppo), prefetching(test::grpo_job(1))}) {
+  for (const plan::Job& job :
+       {test::grpo_job(), test::grpo_job(1), ppo, prefetching(ppo), prefetching(test::grpo_job(1))}) {
     const Case of(job);
     const planner::Ranking ranking = planner::rank_plans(of.scenario, test::quick_options()).value();
     ASSERT_FALSE(ranking.plans.empty());

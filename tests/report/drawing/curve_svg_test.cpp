@@ -26,7 +26,8 @@ CurvePicture example() {
   picture.places = {{1, "1x"}, {2, "2x"}, {4, "4x", true}};
   picture.hollow_name = "does not fit";
   CurvePicture::Panel time{"iteration (s)", {}};
-  time.lines.push_back({"simulated", {10.0, 12.0, 20.0}, {CurvePicture::Range{9, 11}, CurvePicture::Range{11, 13}, std::nullopt}});
+  time.lines.push_back(
+      {"simulated", {10.0, 12.0, 20.0}, {CurvePicture::Range{9, 11}, CurvePicture::Range{11, 13}, std::nullopt}});
   time.lines.push_back({"closed form", {10.5, std::nullopt, 19.0}});
   time.levels.push_back({"do not migrate", 15});
   time.marks.push_back({0, 1, "best: 2x"});

@@ -17,10 +17,12 @@ using testing::ElementsAre;
 simulate::Trace small_trace() {
   simulate::Trace trace;
   trace.end = Ticks(10);
-  trace.lanes.push_back({{0, 1},
-                         {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
-                         {{Ticks(0), 100}, {Ticks(4), 0}}});
-  trace.lanes.push_back({{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
+  trace.lanes.push_back(
+      {{0, 1},
+       {{Ticks(0), Ticks(4), BarKind::decode, 0, 128, Ticks(1)}, {Ticks(4), Ticks(10), BarKind::tail, 0, 0}},
+       {{Ticks(0), 100}, {Ticks(4), 0}}});
+  trace.lanes.push_back(
+      {{2}, {{Ticks(0), Ticks(7), BarKind::decode, 0, 64}, {Ticks(7), Ticks(10), BarKind::backward, 1, 3}}, {}});
   return trace;
 }
 
@@ -30,7 +32,8 @@ std::vector<timeline::Track> tasks() {
 
 TEST(IterationChart, SaysWhatItsRowsAre) {
   simulate::Trace trace = small_trace();
-  EXPECT_THAT(iteration_chart(iteration_timeline(trace, tasks(), "t", true), "Timeline").note, testing::Not(testing::HasSubstr("links")));
+  EXPECT_THAT(iteration_chart(iteration_timeline(trace, tasks(), "t", true), "Timeline").note,
+              testing::Not(testing::HasSubstr("links")));
   trace.host_links.push_back({{2}, {{Ticks(1), Ticks(3), BarKind::loading, 1, 0, {}}}, {}});
   const Chart chart = iteration_chart(iteration_timeline(trace, tasks(), "t", true), "Timeline");
   EXPECT_THAT(chart.note, testing::HasSubstr("The last rows are what goes over links to host memory"));

@@ -20,7 +20,8 @@ using testing::SizeIs;
 
 /// A plan of a job, played with less fusion, too.
 answer::SimulationAnswer played_plan(const plan::Job& job, const plan::Plan& plan) {
-  answer::SimulationAnswer played{.scenario = predict::scenario_of(job, predict::software_of(job).value()), .plan = plan};
+  answer::SimulationAnswer played{.scenario = predict::scenario_of(job, predict::software_of(job).value()),
+                                  .plan = plan};
   predict::Simulator simulator(played.scenario, {});
   played.simulation = simulator.simulate(plan).value();
   played.variants = study::play_fusion_variants(simulator, plan, played.simulation).value();
@@ -28,7 +29,8 @@ answer::SimulationAnswer played_plan(const plan::Job& job, const plan::Plan& pla
 }
 
 planner::Ranking ranking_of(const plan::Job& job) {
-  return planner::rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options()).value();
+  return planner::rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options())
+      .value();
 }
 
 plan::Job ppo_job() { return test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"); }
@@ -49,7 +51,8 @@ TEST(JobPage, SaysHowLongAnIterationTakesAndWhetherItFits) {
   const answer::SimulationAnswer played = played_plan(job, test::co_located(job));
   const Page page = job_page(played);
   EXPECT_EQ(figure(page, "iteration").value, answer::seconds_text(played.simulation.iteration_seconds));
-  EXPECT_EQ(figure(page, "iteration").note, answer::seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
+  EXPECT_EQ(figure(page, "iteration").note,
+            answer::seconds_text(played.simulation.closed.iteration_seconds) + " by the closed form");
   EXPECT_THAT(figure(page, "fits").value, EndsWith("GiB left"));
   EXPECT_THAT(section<Table>(page, "Does it fit?").note, HasSubstr("Yes;"));
   const Table& fusion = section<Table>(page, "What stage fusion gains");
@@ -92,7 +95,8 @@ TEST(JobPage, LeadsFromEachActivityToItsFirstBar) {
     const timeline::Bar& bar = chart.timeline.bars[static_cast<std::size_t>(activities.bars[row])];
     const std::string& activity = activities.rows[row][0];
     const bool moves = activity.starts_with("weights to ");
-    EXPECT_THAT(title_of(chart.timeline, bar), HasSubstr(moves ? activity.substr(std::string("weights to ").size()) : activity));
+    EXPECT_THAT(title_of(chart.timeline, bar),
+                HasSubstr(moves ? activity.substr(std::string("weights to ").size()) : activity));
     EXPECT_EQ(bar.bar_kind == timeline::BarKind::reallocation, moves);
   }
   EXPECT_TRUE(std::any_of(activities.bars.begin(), activities.bars.end(), [](std::int32_t bar) { return bar >= 0; }));
@@ -131,8 +135,8 @@ TEST(JobPage, ComparesWithEveryPlanThatWasFound) {
   for (std::size_t row = 1; row < table.rows.size(); ++row) {
     EXPECT_EQ(table.rows[row][2], answer::seconds_text(ranking.plans[row].estimate.iteration_seconds));
     if (ranking.plans[row].estimate.iteration_seconds > ranking.plans[0].estimate.iteration_seconds)
-      EXPECT_THAT(table.rows[row][4],
-                  testing::AllOf(testing::ContainsRegex("[+][0-9.]+ m?s|s less side by side"), testing::Not(HasSubstr(" -"))))
+      EXPECT_THAT(table.rows[row][4], testing::AllOf(testing::ContainsRegex("[+][0-9.]+ m?s|s less side by side"),
+                                                     testing::Not(HasSubstr(" -"))))
           << "what is slower makes it lose";
     else
       EXPECT_EQ(table.rows[row][4], "a tie: no step that counts differs");
@@ -154,7 +158,8 @@ TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
   const plan::Job job = ppo_job();
   plan::Plan plan = ranking_of(job).plans.front().plan;
   const auto pair = plan::train_pair(job);
-  if (pair && !plan::find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]])) plan.fusion.training = pair;
+  if (pair && !plan::find_training_fault(job, *pair, plan.tasks[(*pair)[0]], plan.tasks[(*pair)[1]]))
+    plan.fusion.training = pair;
   if (!plan::find_threshold_fault(0.2, job, plan.tasks)) plan.fusion.threshold = 0.2;
   ASSERT_TRUE(plan.fusion.any());
   const answer::SimulationAnswer played = played_plan(job, plan);
@@ -170,7 +175,8 @@ TEST(JobPage, ShowsWhatEachFusionTakesOffIdleTime) {
 
 TEST(JobPage, MarksTheBestThreshold) {
   study::Sweep sweep;
-  for (const std::optional<double> value : {std::optional<double>(), std::optional(0.05), std::optional(0.2), std::optional(0.4)}) {
+  for (const std::optional<double> value :
+       {std::optional<double>(), std::optional(0.05), std::optional(0.2), std::optional(0.4)}) {
     study::SweepPoint point{value, {}, study::SweepFigures{}};
     point.figures->iteration_seconds = value == 0.2 ? 8 : 10;
     point.figures->fit = predict::Fit::fits;

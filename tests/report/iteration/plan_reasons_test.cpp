@@ -27,7 +27,9 @@ class Reasons : public testing::Test {
   plan::Plan plan_ = test::pipelined_on_16(job_);
 };
 
-TEST_F(Reasons, APlanAgainstItselfHasNone) { EXPECT_EQ(against(scenario_, plan_, plan_), "no step that counts differs"); }
+TEST_F(Reasons, APlanAgainstItselfHasNone) {
+  EXPECT_EQ(against(scenario_, plan_, plan_), "no step that counts differs");
+}
 
 TEST_F(Reasons, TasksThatFollowOneAnotherAreNamed) {
   plan::Plan apart = plan_;

@@ -71,14 +71,17 @@ const Work hand_over{BarKind::hand_over, -1, 10};
 
 /// Generation, training of two batches, the hand-over of the iteration.
 simulate::Trace generation_first() {
-  return trace_of({lane_of({0, 1}, {{BarKind::decode, 0, 40, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, hand_over})});
+  return trace_of({lane_of(
+      {0, 1}, {{BarKind::decode, 0, 40, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, hand_over})});
 }
 
 /// The same, begun 10 before the end of generation.
 simulate::Trace generation_cut() {
-  return trace_of({lane_of(
-      {0, 1},
-      {{BarKind::decode, 0, 10, 8}, {BarKind::forward, 1, 20, 0}, {BarKind::backward, 1, 30, 1}, {BarKind::decode, 0, 30, 8}, hand_over})});
+  return trace_of({lane_of({0, 1}, {{BarKind::decode, 0, 10, 8},
+                                    {BarKind::forward, 1, 20, 0},
+                                    {BarKind::backward, 1, 30, 1},
+                                    {BarKind::decode, 0, 30, 8},
+                                    hand_over})});
 }
 
 TEST(Overlay, OfATimelineWithItselfHasNoDifference) {
@@ -144,7 +147,8 @@ TEST(Overlay, WhatGoesOverLinksToHostMemoryIsNoPartOfItsActivity) {
   with_links.host_links.push_back({{0, 1}, {{seconds(5), seconds(15), BarKind::loading, 1, 0, {}}}, {}});
   for (const NamedTimeline& other : {plan_of(generation_first()), trace_of_plan(generation_first())}) {
     const Page page = overlay_page(plan_of(with_links), other, "both");
-    EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by")) << "the hand-over stays last beside a row without one";
+    EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"))
+        << "the hand-over stays last beside a row without one";
     for (const auto& row : activities_table(page).rows) EXPECT_THAT(row[3], testing::AnyOf("0.0 ms", "")) << row[0];
     EXPECT_TRUE(bars_of(page).rows.empty());
   }
@@ -159,7 +163,8 @@ TEST(Overlay, OfAnIterationWithItsOwnTraceDiffersByNothing) {
   for (const simulate::Trace& trace : {generation_first(), generation_cut()}) {
     const NamedTimeline plan = plan_of(trace);
     for (const bool trace_first : {false, true}) {
-      const Page page = trace_first ? overlay_page(trace_of_plan(trace), plan, "both") : overlay_page(plan, trace_of_plan(trace), "both");
+      const Page page = trace_first ? overlay_page(trace_of_plan(trace), plan, "both")
+                                    : overlay_page(plan, trace_of_plan(trace), "both");
       EXPECT_TRUE(bars_of(page).rows.empty());
       for (const auto& row : lanes_of(page).rows) {
         EXPECT_EQ(row[8], "0");
@@ -188,8 +193,8 @@ TEST(Overlay, GivesIdleTimeOfATraceItsCause) {
 
 TEST(Overlay, PairsDevicesByTheirNames) {
   const simulate::Trace together = trace_of({lane_of({0, 1, 2}, {{BarKind::decode, 0, 40}})});
-  const simulate::Trace apart =
-      trace_of({lane_of({0}, {{BarKind::decode, 0, 40}}), lane_of({1, 2}, {{BarKind::decode, 0, 30}, {BarKind::tail, 0, 10}})});
+  const simulate::Trace apart = trace_of(
+      {lane_of({0}, {{BarKind::decode, 0, 40}}), lane_of({1, 2}, {{BarKind::decode, 0, 30}, {BarKind::tail, 0, 10}})});
   const Page page = overlay_page(plan_of(together), trace_of_plan(apart), "both");
   ASSERT_EQ(lanes_of(page).rows.size(), 2U);
   EXPECT_EQ(lanes_of(page).rows[0][0], "device 0");
@@ -199,8 +204,8 @@ TEST(Overlay, PairsDevicesByTheirNames) {
 }
 
 TEST(Overlay, MovesAMeasuredTraceToTheCommonActivity) {
-  const simulate::Trace measured =
-      trace_of({lane_of({0, 1}, {{BarKind::loading, -1, 25}, {BarKind::decode, 0, 45, 8}, {BarKind::forward, 1, 20, 0}})});
+  const simulate::Trace measured = trace_of(
+      {lane_of({0, 1}, {{BarKind::loading, -1, 25}, {BarKind::decode, 0, 45, 8}, {BarKind::forward, 1, 20, 0}})});
   const Page page = overlay_page(plan_of(generation_cut()), trace_of_plan(measured, false), "both");
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is turned by"));
   EXPECT_THAT(chart_of(page).note, HasSubstr("A is moved by +"));
@@ -254,7 +259,8 @@ simulate::Trace overlapping(std::int64_t train_begins) {
   train.push_back({BarKind::dependency, 0, train_begins - after});
   for (std::int64_t batch = 0; batch < 5 - after / 10; ++batch) train.push_back({BarKind::forward, 1, 10, batch});
   train.push_back(hand_over);
-  return trace_of({lane_of({0}, {{BarKind::decode, 0, 60, 8}, {BarKind::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
+  return trace_of(
+      {lane_of({0}, {{BarKind::decode, 0, 60, 8}, {BarKind::dependency, 1, 30}, hand_over}), lane_of({1}, train)});
 }
 
 TEST(Overlay, CountsTheBarsOfAActivityFromItsBeginning) {
@@ -265,19 +271,22 @@ TEST(Overlay, CountsTheBarsOfAActivityFromItsBeginning) {
   for (const auto& row : bars_of(page).rows) EXPECT_EQ(row[4], "-10.0 s") << "each is as much earlier";
   for (const Bar& bar : timeline_of(page).bars) {
     if (bar.partner < 0 || bar.microbatch < 0) continue;
-    EXPECT_EQ(bar.microbatch, timeline_of(page).bars[static_cast<std::size_t>(bar.partner)].microbatch) << "the same batch";
+    EXPECT_EQ(bar.microbatch, timeline_of(page).bars[static_cast<std::size_t>(bar.partner)].microbatch)
+        << "the same batch";
   }
   const Table& activities = activities_table(page);
   EXPECT_EQ(activities.title, "Differences by step");
   ASSERT_EQ(activities.rows.size(), 2U);
   EXPECT_EQ(activities.rows[1][0], "train");
-  EXPECT_THAT(activities.rows[1], testing::ElementsAre("train", "70.0 s", "60.0 s", "-10.0 s", "50.0 s", "50.0 s", "0.0 ms"));
+  EXPECT_THAT(activities.rows[1],
+              testing::ElementsAre("train", "70.0 s", "60.0 s", "-10.0 s", "50.0 s", "50.0 s", "0.0 ms"));
 }
 
 TEST(Overlay, GivesKindsOfATraceAloneColoursOfTheirOwn) {
   const auto trace = [](const std::string& name) {
     const auto read = timeline::parse_chrome_trace(
-        R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"name":"x"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":")" + name + "\"}]",
+        R"([{"ph":"X","pid":1,"tid":1,"ts":0,"dur":2,"name":"x"},{"ph":"X","pid":1,"tid":1,"ts":2,"dur":1,"name":")" +
+            name + "\"}]",
         "t.json");
     EXPECT_TRUE(read.ok());
     return NamedTimeline{name, *read};

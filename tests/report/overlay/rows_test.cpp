@@ -14,7 +14,8 @@ namespace {
 
 using base::Ticks;
 
-/// Devices 0 to n - 1 in rows that are drawn at random, each with a bar whose micro-batch, and a counter whose value, names the row.
+/// Devices 0 to n - 1 in rows that are drawn at random, each with a bar whose micro-batch, and a counter whose value,
+/// names the row.
 timeline::Timeline random_rows(int devices) {
   std::map<int, std::vector<int>> drawn;
   for (int device = 0; device < devices; ++device) drawn[*rc::gen::inRange(0, 4)].push_back(device);
@@ -49,7 +50,8 @@ RC_GTEST_PROP(OverlayRows, GivesBothTheSameRowsAndKeepsWhatDevicesDo, ()) {
   const timeline::Timeline divided_a = divide_rows(a, b);
   const timeline::Timeline divided_b = divide_rows(b, a);
   RC_ASSERT(divided_a.lanes.size() == divided_b.lanes.size());
-  for (std::size_t lane = 0; lane < divided_a.lanes.size(); ++lane) RC_ASSERT(divided_a.lanes[lane].name == divided_b.lanes[lane].name);
+  for (std::size_t lane = 0; lane < divided_a.lanes.size(); ++lane)
+    RC_ASSERT(divided_a.lanes[lane].name == divided_b.lanes[lane].name);
   RC_ASSERT(work_of(divided_a) == work_of(a));
   RC_ASSERT(work_of(divided_b) == work_of(b));
 }

@@ -25,8 +25,8 @@ Bar bar(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t mic
   return made;
 }
 
-/// Lanes of bars without gaps of three bar kinds, one of them idle time, with a counter each; behind them all, for a time that may be
-/// nothing, the hand-over.
+/// Lanes of bars without gaps of three bar kinds, one of them idle time, with a counter each; behind them all, for a
+/// time that may be nothing, the hand-over.
 Timeline random_timeline(int stretch, int closing) {
   Timeline timeline;
   timeline.end = Ticks(stretch + closing);
@@ -35,7 +35,8 @@ Timeline random_timeline(int stretch, int closing) {
     timeline::Counter counter{"held", "bytes", lane, {}};
     for (int now = 0; now < stretch;) {
       const int until = std::min(now + *rc::gen::inRange(1, 20), stretch);
-      bars.push_back(bar(now, until, *rc::gen::element(BarKind::decode, BarKind::infer, BarKind::bubble), *rc::gen::inRange(0, 2)));
+      bars.push_back(bar(now, until, *rc::gen::element(BarKind::decode, BarKind::infer, BarKind::bubble),
+                         *rc::gen::inRange(0, 2)));
       const base::Memory value(*rc::gen::inRange(0, 4));
       if (counter.steps.empty() || counter.steps.back().second != value) counter.steps.emplace_back(Ticks(now), value);
       now = until;
@@ -130,7 +131,8 @@ TEST(OverlayTurn, JoinsWhatTheEndCutsAndCutsWhatRunsAtTheBeginning) {
 TEST(OverlayTurn, KeepsBarsApartThatDiffer) {
   Timeline timeline;
   timeline.end = Ticks(30);
-  add_lane(timeline, "device 0", {bar(0, 10, BarKind::forward, 1), bar(10, 20, BarKind::forward, 2), bar(20, 30, BarKind::forward, 3)});
+  add_lane(timeline, "device 0",
+           {bar(0, 10, BarKind::forward, 1), bar(10, 20, BarKind::forward, 2), bar(20, 30, BarKind::forward, 3)});
   EXPECT_EQ(turned(timeline, Ticks(10)).bars.size(), 3U);
 }
 

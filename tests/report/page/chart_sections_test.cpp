@@ -17,7 +17,9 @@ TEST(TimeBreakdown, KeepsAllOfTheTime) {
   const timeline::Timeline timeline = test::large_timeline(7, 90);
   const Breakdown breakdown = time_breakdown(timeline);
   ASSERT_EQ(breakdown.rows.size(), timeline.lanes.size() + 1);
-  const auto sum = [](const Breakdown::Row& row) { return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks()); };
+  const auto sum = [](const Breakdown::Row& row) {
+    return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks());
+  };
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
     const timeline::TimeByActivity times = timeline::time_by_bar_kind(bars_of(timeline, lane));
     EXPECT_EQ(sum(breakdown.rows[lane + 1]), std::accumulate(times.begin(), times.end(), Ticks()));
@@ -43,7 +45,8 @@ TEST(MaxWaits, AreSortedAndLeadToTheirBars) {
 
 TEST(MaxWaits, SayWhatIsAwaitedWhere) {
   const Table waits = wait_table(test::small_timeline());
-  EXPECT_EQ(waits.rows.at(0), (std::vector<std::string>{"dependency", "device 0", "2 ticks", "4 ticks", "B7 actor", "device 1"}));
+  EXPECT_EQ(waits.rows.at(0),
+            (std::vector<std::string>{"dependency", "device 0", "2 ticks", "4 ticks", "B7 actor", "device 1"}));
 }
 
 }  // namespace

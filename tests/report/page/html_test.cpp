@@ -44,12 +44,14 @@ TEST(Html, IsOnePageThatLoadsNothing) {
     EXPECT_THAT(html, Not(HasSubstr(outside))) << outside;
   EXPECT_EQ(count_of(html, "<script"), 2U);
   EXPECT_EQ(count_of(html, "</script>"), 2U);
-  EXPECT_EQ(count_of(html, "@TITLE@") + count_of(html, "@DATA@") + count_of(html, "@SCRIPT@") + count_of(html, "@STYLE@"), 0U);
+  EXPECT_EQ(
+      count_of(html, "@TITLE@") + count_of(html, "@DATA@") + count_of(html, "@SCRIPT@") + count_of(html, "@STYLE@"),
+      0U);
 }
 
 TEST(Html, NamesCannotLeaveTheirPlaces) {
-  for (const std::string name :
-       {"</script><script>alert(1)</script>", "<!--<script>", "</title><b>", "\"'&\\u003c\n\x1b\xff", "@DATA@@SCRIPT@"}) {
+  for (const std::string name : {"</script><script>alert(1)</script>", "<!--<script>", "</title><b>",
+                                 "\"'&\\u003c\n\x1b\xff", "@DATA@@SCRIPT@"}) {
     const std::string html = render_html(page_named(name));
     const std::string plain = render_html(page_named("x"));
     EXPECT_EQ(count_of(html, "<script"), count_of(plain, "<script")) << name;

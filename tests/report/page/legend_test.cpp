@@ -31,8 +31,8 @@ const Category& category_of(const Legend& legend, std::size_t bar) {
 TEST(Legend, HasACategoryForWhatThereIs) {
   const Timeline timeline = test::small_timeline();
   const Legend legend = legend_of(timeline);
-  EXPECT_THAT(names_of(legend), ElementsAre("actor forward", "actor backward", "critic forward", "critic backward", "warm-up", "dependency",
-                                            "transfer", "drain"));
+  EXPECT_THAT(names_of(legend), ElementsAre("actor forward", "actor backward", "critic forward", "critic backward",
+                                            "warm-up", "dependency", "transfer", "drain"));
   ASSERT_EQ(legend.of.size(), timeline.bars.size());
   EXPECT_EQ(category_of(legend, 0).bar_title, "F{micro-batch} actor");
   EXPECT_EQ(category_of(legend, 0).bar_label, "{micro-batch}");
@@ -82,7 +82,8 @@ TEST(Legend, KeepsIdleTimeApartFromWorkWhereNamesShareACategory) {
   for (const int names : {1, 14, 15, 16, 30}) {
     const Legend legend = legend_of(named_bars(names));
     ASSERT_EQ(legend.of.size(), static_cast<std::size_t>(names));
-    for (std::size_t bar = 0; bar < legend.of.size(); ++bar) EXPECT_EQ(category_of(legend, bar).idle, bar % 2 == 1) << names << " names";
+    for (std::size_t bar = 0; bar < legend.of.size(); ++bar)
+      EXPECT_EQ(category_of(legend, bar).idle, bar % 2 == 1) << names << " names";
   }
   EXPECT_EQ(legend_of(named_bars(14)).categories.size(), 14U);
   EXPECT_EQ(legend_of(named_bars(30)).categories.size(), 16U);

@@ -76,10 +76,14 @@ TEST(PageJson, HasTheFieldsThatAnyBarHas) {
 }
 
 TEST(PageJson, WritesEverySection) {
-  Breakdown breakdown{
-      "where", "", base::TimeUnit::ms, {{"work", {}, false}, {"idle", {}, true}}, {{"all", {base::Ticks(7), base::Ticks(3)}}}};
+  Breakdown breakdown{"where",
+                      "",
+                      base::TimeUnit::ms,
+                      {{"work", {}, false}, {"idle", {}, true}},
+                      {{"all", {base::Ticks(7), base::Ticks(3)}}}};
   Table table{{{"plan", Align::left}, {"time"}}, {{"best", "1 s"}, {"other", "2 s"}}, "ranked", "note", {0}, {4, -1}};
-  LineChart lines{"sweep", "", "threshold", "seconds", {{"iteration", {}, {{0.05, 99}, {0.2, 94.8}}}}, {{0, 1, "best"}}};
+  LineChart lines{"sweep",         "", "threshold", "seconds", {{"iteration", {}, {{0.05, 99}, {0.2, 94.8}}}},
+                  {{0, 1, "best"}}};
   const Page page{"t", "s", {{"makespan", "1", "n"}}, {breakdown, table, lines}};
   const json sections = json::parse(page_to_json(page)).at("sections");
   EXPECT_EQ(sections[0].at("rows").at(0).at("amounts"), json({7, 3}));

@@ -13,7 +13,9 @@ namespace {
 using timeline::BarKind;
 
 /// Relative luminance as WCAG 2 defines it.
-double luminance(Color color) { return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue); }
+double luminance(Color color) {
+  return 0.2126 * linear(color.red) + 0.7152 * linear(color.green) + 0.0722 * linear(color.blue);
+}
 
 Color of(const std::array<Color, shades>& colors, BarKind bar_kind) { return colors[*shade_of(bar_kind)]; }
 
@@ -40,8 +42,10 @@ TEST(Palette, TellsModelsApartWithEveryCommonColourVision) {
   const auto colors = colors_of(eight_models_with_two_replicas());
   for (std::size_t a = 0; a < colors.size(); a += 2) {
     for (std::size_t b = 0; b < a; b += 2) {
-      EXPECT_GT(min_difference(of(colors[a], BarKind::forward), of(colors[b], BarKind::forward)), 11) << a / 2 << " and " << b / 2;
-      EXPECT_GT(min_difference(of(colors[a], BarKind::backward), of(colors[b], BarKind::backward)), 17) << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], BarKind::forward), of(colors[b], BarKind::forward)), 11)
+          << a / 2 << " and " << b / 2;
+      EXPECT_GT(min_difference(of(colors[a], BarKind::backward), of(colors[b], BarKind::backward)), 17)
+          << a / 2 << " and " << b / 2;
     }
   }
 }
@@ -52,7 +56,8 @@ TEST(Palette, DrawsForwardLightAndBackwardDark) {
     EXPECT_GT(luminance(of(colors, BarKind::weight_gradient)), luminance(of(colors, BarKind::backward)));
     EXPECT_GT(luminance(of(colors, BarKind::backward)), luminance(of(colors, BarKind::step)));
     // A factor that is seen without colours too.
-    EXPECT_GT((luminance(of(colors, BarKind::forward)) + 0.05) / (luminance(of(colors, BarKind::backward)) + 0.05), 2.0);
+    EXPECT_GT((luminance(of(colors, BarKind::forward)) + 0.05) / (luminance(of(colors, BarKind::backward)) + 0.05),
+              2.0);
   }
 }
 

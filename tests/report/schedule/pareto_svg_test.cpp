@@ -32,7 +32,8 @@ TEST(ParetoSvg, SaysWhatTheFrontSpans) {
   const std::string svg = render_pareto_svg(example());
   EXPECT_EQ(find_xml_fault(svg), "");
   EXPECT_THAT(svg, HasSubstr(">two &amp; three</text>"));
-  EXPECT_THAT(svg, HasSubstr("3 schedules: from makespan 100 at peak activation 9 to makespan 900 at peak activation 1"));
+  EXPECT_THAT(svg,
+              HasSubstr("3 schedules: from makespan 100 at peak activation 9 to makespan 900 at peak activation 1"));
   EXPECT_THAT(svg, HasSubstr(">100 \u00B7 9</text>"));
   EXPECT_THAT(svg, HasSubstr("makespan (ticks, logarithmic)"));
   EXPECT_THAT(svg, HasSubstr("peak activation (in the problem's unit, logarithmic)"));

@@ -43,8 +43,9 @@ TEST(Svg, SaysWhatTheScheduleCosts) {
 
 TEST(Svg, ExplainsColoursAndIdleTime) {
   const std::string svg = render_svg(test::small_timeline());
-  for (const char* text : {">actor</text>", ">critic</text>", ">forward</text>", ">backward</text>", ">idle 40.0%</text>",
-                           ">warm-up 10.0%</text>", ">dependency 20.0%</text>", ">transfer 5.0%</text>", ">drain 5.0%</text>"}) {
+  for (const char* text :
+       {">actor</text>", ">critic</text>", ">forward</text>", ">backward</text>", ">idle 40.0%</text>",
+        ">warm-up 10.0%</text>", ">dependency 20.0%</text>", ">transfer 5.0%</text>", ">drain 5.0%</text>"}) {
     EXPECT_THAT(svg, HasSubstr(text));
   }
   EXPECT_THAT(svg, Not(HasSubstr("delay")));
@@ -94,7 +95,8 @@ TEST(Svg, DrawsEveryKindOfWork) {
 void expect_within(const std::string& svg, const std::string& pattern, double least, double most) {
   const std::regex expression(pattern);
   std::size_t found = 0;
-  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), expression); match != std::sregex_iterator(); ++match, ++found) {
+  for (auto match = std::sregex_iterator(svg.begin(), svg.end(), expression); match != std::sregex_iterator();
+       ++match, ++found) {
     const double value = std::stod((*match)[1]);
     EXPECT_GE(value, least) << match->str();
     EXPECT_LE(value, most) << match->str();
@@ -185,7 +187,8 @@ timeline::Timeline small_iteration() {
   add_lane(timeline, "devices 0-1,5", {{at(0), at(38), BarKind::decode, 0}, {at(38), at(40), BarKind::hand_over}});
   add_lane(timeline, "device 2", {{at(0), at(25), BarKind::dependency, 0}, {at(25), at(40), BarKind::infer, 1}});
   add_lane(timeline, "host links 0-1", {{at(10), at(20), BarKind::loading, 1}});
-  timeline.counters = {{"memory in use", "bytes", 0, {{at(0), base::Memory(1LL << 30)}, {at(15), base::Memory(64LL << 30)}}}};
+  timeline.counters = {
+      {"memory in use", "bytes", 0, {{at(0), base::Memory(1LL << 30)}, {at(15), base::Memory(64LL << 30)}}}};
   return timeline;
 }
 
@@ -193,8 +196,9 @@ TEST(Svg, DrawsIterationsOfTasks) {
   const std::string svg = render_svg(small_iteration());
   EXPECT_EQ(find_xml_fault(svg), "");
   for (const char* text :
-       {"a &lt;title&gt;", "end 4.0 s", "peak memory in use 64.00 GiB on devices 0-1,5", ">generate</text>", ">decode</text>",
-        ">hand-over</text>", ">host links 0-1</text>", ">dependency 15.6%</text>", "<title>dependency on generate: 0 to 2.5 s</title>",
+       {"a &lt;title&gt;", "end 4.0 s", "peak memory in use 64.00 GiB on devices 0-1,5", ">generate</text>",
+        ">decode</text>", ">hand-over</text>", ">host links 0-1</text>", ">dependency 15.6%</text>",
+        "<title>dependency on generate: 0 to 2.5 s</title>",
         "<title>loading of score &lt;&amp;&quot;it&quot;&gt;: 1 to 2 s", ">Memory in use</text>", ">40.00 GiB</text>"})
     EXPECT_THAT(svg, HasSubstr(text));
 }
@@ -202,14 +206,17 @@ TEST(Svg, DrawsIterationsOfTasks) {
 TEST(Svg, NamesSomeRowsWhereThereIsNoRoomForAll) {
   timeline::Timeline timeline = small_iteration();
   for (int device = 10; device < 310; ++device)
-    add_lane(timeline, "device " + std::to_string(device), {{base::Ticks(0), timeline.end, timeline::BarKind::tail, 0}});
+    add_lane(timeline, "device " + std::to_string(device),
+             {{base::Ticks(0), timeline.end, timeline::BarKind::tail, 0}});
   const std::string svg = render_svg(timeline);
   const std::regex name("<text x=\"[0-9.]+\" y=\"([0-9.]+)\"[^>]*text-anchor=\"end\">devices? [0-9,-]+</text>");
   std::vector<double> baselines;
-  for (std::sregex_iterator found(svg.begin(), svg.end(), name), end; found != end; ++found) baselines.push_back(std::stod((*found)[1]));
+  for (std::sregex_iterator found(svg.begin(), svg.end(), name), end; found != end; ++found)
+    baselines.push_back(std::stod((*found)[1]));
   ASSERT_GT(baselines.size(), 10U);
   EXPECT_LT(baselines.size(), timeline.lanes.size());
-  for (std::size_t index = 1; index < baselines.size(); ++index) EXPECT_GE(baselines[index] - baselines[index - 1], 9 - 0.1);
+  for (std::size_t index = 1; index < baselines.size(); ++index)
+    EXPECT_GE(baselines[index] - baselines[index - 1], 9 - 0.1);
 }
 
 TEST(Svg, WritesNumbersShort) {

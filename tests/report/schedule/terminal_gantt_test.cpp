@@ -76,8 +76,8 @@ TEST(TerminalGantt, TakesItsShareOfALongerScale) {
 }
 
 TEST(TerminalGantt, FitsEveryWidth) {
-  for (const auto& timeline : {test::small_timeline(), test::hostile_timeline(), test::large_timeline(20, 300), test::large_timeline(3, 7),
-                               timeline::Timeline{}}) {
+  for (const auto& timeline : {test::small_timeline(), test::hostile_timeline(), test::large_timeline(20, 300),
+                               test::large_timeline(3, 7), timeline::Timeline{}}) {
     for (int columns = 40; columns <= 200; ++columns) {
       for (const bool color : {false, true}) {
         const std::string text = render_terminal_gantt(timeline, {columns, color, 0});
@@ -117,14 +117,16 @@ TEST(TerminalGantt, ColoursBarsAndWritesMicrobatches) {
     EXPECT_TRUE(resets) << line;
   }
   EXPECT_THAT(without_colors(text), HasSubstr(" F  B  actor"));
-  EXPECT_THAT(without_colors(text), HasSubstr("idle: warm-up 10.0%  \u00B7 dependency 20.0%  \u203A transfer 5.0%  drain 5.0%"));
+  EXPECT_THAT(without_colors(text),
+              HasSubstr("idle: warm-up 10.0%  \u00B7 dependency 20.0%  \u203A transfer 5.0%  drain 5.0%"));
 }
 
 TEST(TerminalGantt, MarksWhereABarOfTheSameColourFollows) {
   timeline::Timeline timeline = test::small_timeline();
   bars_of(timeline, 1)[2].bar_kind = timeline::BarKind::forward;
-  EXPECT_THAT(without_colors(lines_of(render_terminal_gantt(timeline, {80, true, 0}))[3]), HasSubstr("7            \u2595"
-                                                                                                     "7"));
+  EXPECT_THAT(without_colors(lines_of(render_terminal_gantt(timeline, {80, true, 0}))[3]),
+              HasSubstr("7            \u2595"
+                        "7"));
 }
 
 TEST(TerminalGantt, ThinsLanes) {
@@ -149,7 +151,8 @@ TEST(TerminalGantt, NamesWeightGradientsAndSteps) {
 TEST(TerminalGantt, GivesLettersToModelsWherePipelinesAreTooMany) {
   timeline::Timeline timeline = test::small_timeline();
   timeline.tracks.clear();
-  for (int replica = 0; replica < 30; ++replica) timeline.tracks.push_back({"actor/" + std::to_string(replica), 0, replica});
+  for (int replica = 0; replica < 30; ++replica)
+    timeline.tracks.push_back({"actor/" + std::to_string(replica), 0, replica});
   bars_of(timeline, 1)[3].track = 29;
   const std::string text = render_terminal_gantt(timeline, {80, false, 0});
   EXPECT_THAT(text, HasSubstr("a/A actor/0 forward/backward"));

@@ -15,7 +15,8 @@ TEST(Table, AlignsItsColumns) {
 }
 
 TEST(Table, CountsCodePointsNotBytes) {
-  EXPECT_EQ(render_table({{"name", Align::left}, {"n"}}, {{"\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", "1"}, {"ab", "\xE2\x80\x93"}}),
+  EXPECT_EQ(render_table({{"name", Align::left}, {"n"}},
+                         {{"\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", "1"}, {"ab", "\xE2\x80\x93"}}),
             "name   n\n"
             "-----  -\n"
             "\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9  1\n"
@@ -25,7 +26,8 @@ TEST(Table, CountsCodePointsNotBytes) {
 TEST(Table, MayHaveNoRows) { EXPECT_EQ(render_table({{"a"}, {"bc"}}, {}), "a  bc\n-  --\n"); }
 
 TEST(Table, HasNoSpacesAtTheEndsOfLines) {
-  const std::string table = render_table({{"a", Align::left}, {"b", Align::left}}, {{"long cell", ""}, {"", "other"}, {"", ""}});
+  const std::string table =
+      render_table({{"a", Align::left}, {"b", Align::left}}, {{"long cell", ""}, {"", "other"}, {"", ""}});
   EXPECT_EQ(table.find(" \n"), std::string::npos) << table;
 }
 
