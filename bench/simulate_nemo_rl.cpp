@@ -69,7 +69,8 @@ predict::ActivitySeconds played_step(const predict::Simulation& simulation, cons
   const double seconds = base::seconds_of_ticks(time.end - time.begin);
   const bool moves = of.kind == plan::Activity::Kind::task;
   const double transfers = moves ? device_seconds(simulation.iteration, plan, of.task, simulate::BarKind::loading) : 0;
-  return predict::sum_of({{"host transfers", transfers}, {"all else", seconds - transfers}});
+  return predict::sum_of(
+      {{predict::SecondsOf::host_transfers, transfers}, {predict::SecondsOf::compute, seconds - transfers}});
 }
 
 /// The step's seconds, then those of each phase, by what `seconds_of` says of a step of the graph.

@@ -40,7 +40,7 @@ double seconds_in_phase(const Phase& phase, const plan::Job& job, const plan::Ac
   if (!is_in_phase(phase, job, step)) return 0;
   double offload = 0;
   for (const predict::SecondsPart& part : seconds.parts)
-    if (part.name == predict::host_transfers) offload += part.seconds;
+    if (part.of == predict::SecondsOf::host_transfers) offload += part.seconds;
   if (phase == Phase(PhaseKind::offload)) return offload;
   return phase == Phase(PhaseKind::training) ? seconds.seconds - offload : seconds.seconds;
 }

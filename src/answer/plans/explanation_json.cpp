@@ -64,13 +64,13 @@ Json comparison_json(const ExplanationAnswer& answer, const planner::Comparison&
     Json entry{{"step", activity_words(answer.scenario.job, step.kind, step.task)},
                {"seconds", pair_json(step.seconds)},
                {"critical", Json{{"here", json_ratio(step.critical.here)}, {"best", json_ratio(step.critical.there)}}}};
-    if (!step.part.empty()) entry["part"] = Json{{"name", step.part}, {"seconds", pair_json(step.of_part)}};
+    if (step.part) entry["part"] = Json{{"name", base::enum_name(*step.part)}, {"seconds", pair_json(step.of_part)}};
     if (step.fused_here || step.fused_there)
       entry["fused"] = Json{{"here", step.fused_here}, {"best", step.fused_there}};
     object["steps"].push_back(std::move(entry));
   }
   for (const planner::TimeUse& use : comparison.uses)
-    object["uses"].push_back(Json{{"name", use.name}, {"seconds", pair_json(use.seconds)}});
+    object["uses"].push_back(Json{{"name", base::enum_name(use.of)}, {"seconds", pair_json(use.seconds)}});
   for (const planner::IdleDevices& idle : comparison.idle)
     object["idle"].push_back(
         Json{{"first", idle.devices.first}, {"count", idle.devices.count}, {"seconds", json_seconds(idle.seconds)}});

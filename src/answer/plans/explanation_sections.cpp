@@ -140,8 +140,8 @@ std::string step_seconds_text(double seconds, bool fused) {
 /// What makes the most of the difference; parts of what one plan alone fuses are of other kinds.
 std::string max_text(const planner::ActivityComparison& step) {
   if (step.fused_here != step.fused_there) return step.fused_here ? "fused here" : "fused in the best";
-  if (step.part.empty() || std::abs(step.of_part.lost()) < negligible) return "";
-  return fmt::format("{} {}", step.part, signed_seconds(step.of_part.lost()));
+  if (!step.part || std::abs(step.of_part.lost()) < negligible) return "";
+  return fmt::format("{} {}", base::enum_name(*step.part), signed_seconds(step.of_part.lost()));
 }
 
 Sections steps_sections(const ExplanationAnswer& answer, const planner::Comparison& comparison) {
@@ -192,8 +192,8 @@ Sections uses_sections(const ExplanationAnswer& answer, const planner::Compariso
   std::vector<std::vector<std::string>> rows;
   for (const planner::TimeUse& use : comparison.uses) {
     if (std::abs(use.seconds.here) < negligible && std::abs(use.seconds.there) < negligible) continue;
-    rows.push_back({use.name, use_seconds_text(use.seconds.here), use_seconds_text(use.seconds.there),
-                    signed_seconds(use.seconds.lost())});
+    rows.push_back({std::string(base::enum_name(use.of)), use_seconds_text(use.seconds.here),
+                    use_seconds_text(use.seconds.there), signed_seconds(use.seconds.lost())});
   }
   return "\nWhat the average device does in an iteration:\n" +
          Table{{{"what", Align::left}, {"here"}, {"best"}, {"lost"}}, rows} + idle_text(comparison) +

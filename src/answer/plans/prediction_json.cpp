@@ -20,7 +20,7 @@ Json activity_json(const PredictionAnswer& answer, std::size_t index) {
   if (activity.within) object["within"] = job.workflow.tasks[*activity.within].name;
   object["parts"] = Json::array();
   for (const predict::SecondsPart& part : estimate.activities[index].parts)
-    object["parts"].push_back(Json{{"name", part.name}, {"seconds", json_seconds(part.seconds)}});
+    object["parts"].push_back(Json{{"name", base::enum_name(part.of)}, {"seconds", json_seconds(part.seconds)}});
   if (const predict::TaskMemory& memory = estimate.memory[activity.task];
       activity.kind == Activity::Kind::task && memory.usable > 0)
     object["device_memory"] = Json{

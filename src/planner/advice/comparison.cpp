@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 namespace dovetail::planner {
 namespace {
 
 using plan::Activity;
+using predict::SecondsOf;
 
 /// Devices that the meshes of an activity have together: of two that overlap those in both count once.
 int device_count(const std::vector<cluster::Mesh>& meshes) {
@@ -21,17 +21,17 @@ int device_count(const std::vector<cluster::Mesh>& meshes) {
   return devices;
 }
 
-/// Seconds of the average device, by name.
+/// Seconds of the average device.
 class Account {
  public:
   explicit Account(std::vector<TimeUse>& uses) : uses_(uses) {}
 
-  void add(std::string_view name, double SecondsPair::* side, double seconds) {
-    const auto use = std::find_if(uses_.begin(), uses_.end(), [&](const TimeUse& known) { return known.name == name; });
+  void add(SecondsOf of, double SecondsPair::* side, double seconds) {
+    const auto use = std::find_if(uses_.begin(), uses_.end(), [&](const TimeUse& known) { return known.of == of; });
     if (use != uses_.end())
       use->seconds.*side += seconds;
     else
-      uses_.push_back({std::string(name), {}}), uses_.back().seconds.*side = seconds;
+      uses_.push_back({of, {}}), uses_.back().seconds.*side = seconds;
   }
 
  private:
@@ -61,14 +61,14 @@ void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double
     if (fused) hidden += share * (of.estimate.activities[index].seconds - seconds.seconds);
     for (const predict::SecondsPart& part : seconds.parts) {
       if (share == 0 || part.seconds == 0) continue;
-      account.add(activity.kind == Activity::Kind::reallocation ? "moving weights" : part.name, side,
+      account.add(activity.kind == Activity::Kind::reallocation ? SecondsOf::moving_weights : part.of, side,
                   share * part.seconds);
       busy += share * part.seconds;
     }
   }
-  if (hidden != 0) account.add(hidden_by_fusion, side, hidden);
-  account.add("between iterations", side, scenario.software.efficiency.iteration);
-  account.add(idle_use, side,
+  if (hidden != 0) account.add(SecondsOf::hidden_by_fusion, side, hidden);
+  account.add(SecondsOf::between_iterations, side, scenario.software.efficiency.iteration);
+  account.add(SecondsOf::idle, side,
               std::max(0.0, of.estimate.iteration_seconds - scenario.software.efficiency.iteration - busy - hidden));
 }
 
@@ -109,10 +109,10 @@ const predict::ActivitySeconds* counterpart(const predict::Estimate& estimate, c
   return nullptr;
 }
 
-double seconds_of(const predict::ActivitySeconds* activity, std::string_view part) {
+double seconds_of(const predict::ActivitySeconds* activity, SecondsOf part) {
   if (activity == nullptr) return 0;
   const auto found = std::find_if(activity->parts.begin(), activity->parts.end(),
-                                  [&](const predict::SecondsPart& known) { return known.name == part; });
+                                  [&](const predict::SecondsPart& known) { return known.of == part; });
   return found == activity->parts.end() ? 0 : found->seconds;
 }
 
@@ -121,10 +121,10 @@ void find_part(const predict::ActivitySeconds& here, const predict::ActivitySeco
                ActivityComparison& comparison) {
   double most = 0;
   for (const predict::SecondsPart& part : here.parts) {
-    const SecondsPair seconds{part.seconds, seconds_of(there, part.name)};
+    const SecondsPair seconds{part.seconds, seconds_of(there, part.of)};
     if (std::abs(seconds.lost()) <= most) continue;
     most = std::abs(seconds.lost());
-    comparison.part = part.name;
+    comparison.part = part.of;
     comparison.of_part = seconds;
   }
 }
@@ -139,7 +139,7 @@ std::vector<ActivityComparison> compare_activities(const predict::Scenario& scen
     std::size_t other = 0;
     const predict::ActivitySeconds* same = counterpart(there.estimate, activity, other);
     ActivityComparison comparison{
-        activity.task, activity.kind, {here.estimate.activities[index].seconds, 0}, {critical_here[index], 0}, "", {}};
+        activity.task, activity.kind, {here.estimate.activities[index].seconds, 0}, {critical_here[index], 0}, {}, {}};
     comparison.fused_here = is_fused(here.estimate.graph, index);
     if (same != nullptr) {
       comparison.seconds.there = same->seconds;
@@ -157,7 +157,7 @@ std::vector<ActivityComparison> compare_activities(const predict::Scenario& scen
                           activity.kind,
                           {0, there.estimate.activities[index].seconds},
                           {0, critical_there[index]},
-                          "",
+                          {},
                           {}});
   }
   return activities;

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "predict/closed_form/estimate.h"
@@ -27,8 +26,8 @@ struct ActivityComparison {
   SecondsPair seconds;  ///< 0 where the plan has no such activity
   /// What one second less of the activity takes off the iteration: 1 of a critical activity, 0 of one that others hide.
   SecondsPair critical;
-  std::string part;  ///< of its seconds the one that differs most ("communication"); empty where none does, or one plan
-                     ///< alone fuses it
+  /// Of its seconds those that differ most; nothing where none do, or one plan alone fuses it.
+  std::optional<predict::SecondsOf> part;
   SecondsPair of_part;
   /// Whether the plan fuses the activity with others: their seconds stand at the first of them, the others have none of
   /// their own.
@@ -36,16 +35,9 @@ struct ActivityComparison {
   bool fused_there = false;
 };
 
-/// The name of what fusion takes off the iteration, with seconds below 0: what is fused is accounted for as its tasks
-/// would be one after the other, so that it can be compared with a plan that fuses nothing.
-inline constexpr std::string_view hidden_by_fusion = "hidden by fusion";
-
-/// The name of what is no other use.
-inline constexpr std::string_view idle_use = "idle";
-
 /// What the average device does; all uses together are the iteration.
 struct TimeUse {
-  std::string name;  ///< "compute", "bubbles", idle_use, hidden_by_fusion, ...
+  predict::SecondsOf of = predict::SecondsOf::idle;
   SecondsPair seconds;
 };
 

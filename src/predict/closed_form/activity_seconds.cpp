@@ -51,10 +51,10 @@ cost::GenerationSeconds generation_of(const TaskScenario& task) {
 }
 
 std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
-  return {{"compute", pipeline.slowest.compute},
-          {"communication", pipeline.slowest.communication + pipeline.transfers},
-          {"launch", pipeline.slowest.launch},
-          {"bubbles", pipeline.bubbles}};
+  return {{SecondsOf::compute, pipeline.slowest.compute},
+          {SecondsOf::communication, pipeline.slowest.communication + pipeline.transfers},
+          {SecondsOf::launch, pipeline.slowest.launch},
+          {SecondsOf::bubbles, pipeline.bubbles}};
 }
 
 /// What comes from host memory to the device with the most; training gives as much back.
@@ -77,13 +77,13 @@ OverheadSeconds overhead_of(const TaskScenario& task) {
 ActivitySeconds host_transfer_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
   const TaskScenario task = task_scenario(scenario, activity.task, plan.tasks[activity.task]);
   const auto bytes = static_cast<double>(loaded_bytes_of(task));
-  return sum_of({{host_transfers, cost::host_seconds(task.machine, bytes, scenario.software.efficiency)}});
+  return sum_of({{SecondsOf::host_transfers, cost::host_seconds(task.machine, bytes, scenario.software.efficiency)}});
 }
 
 void add_overhead(const TaskScenario& task, std::vector<SecondsPart>& parts) {
   const OverheadSeconds overhead = overhead_of(task);
-  parts.push_back({host_transfers, overhead.host_transfers});
-  parts.push_back({"hand-over", overhead.hand_over});
+  parts.push_back({SecondsOf::host_transfers, overhead.host_transfers});
+  parts.push_back({SecondsOf::hand_over, overhead.hand_over});
 }
 
 ActivitySeconds inference_of(const TaskScenario& task, std::size_t index) {
@@ -97,8 +97,8 @@ ActivitySeconds inference_of(const TaskScenario& task, std::size_t index) {
 ActivitySeconds training_of(const TaskScenario& task, std::size_t index) {
   const cost::TrainingSeconds seconds = closed_training_seconds(task.scenario, {index, task.plan});
   std::vector<SecondsPart> parts = parts_of(seconds.pipeline);
-  parts.push_back({"gradients", seconds.gradients});
-  parts.push_back({"optimizer", seconds.optimizer});
+  parts.push_back({SecondsOf::gradients, seconds.gradients});
+  parts.push_back({SecondsOf::optimizer, seconds.optimizer});
   add_overhead(task, parts);
   return sum_of(std::move(parts));
 }
@@ -106,13 +106,13 @@ ActivitySeconds training_of(const TaskScenario& task, std::size_t index) {
 /// New weights from where `train` has them into an engine.
 ActivitySeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
   const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
-  return sum_of({{"refit", cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart, task.machine,
-                                                     task.scenario.software.efficiency)}});
+  return sum_of({{SecondsOf::weight_sync, cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart,
+                                                                    task.machine, task.scenario.software.efficiency)}});
 }
 
 ActivitySeconds reallocation_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
   const Reallocation moving = reallocation(scenario, plan, activity);
-  return sum_of({{"transfer", realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
+  return sum_of({{SecondsOf::transfer, realloc::reallocation_seconds(moving.moves, moving.links).seconds}});
 }
 
 }  // namespace
@@ -194,11 +194,11 @@ ActivitySeconds task_seconds(const Scenario& scenario, std::size_t index, const 
   switch (task.kind) {
     case TaskKind::generate: {
       const cost::GenerationSeconds seconds = generation_seconds(scenario, index, planned);
-      return sum_of({{"prefill", seconds.prefill},
-                     {"recompute", seconds.recompute},
-                     {"decode, full batch", seconds.full},
-                     {"decode, emptying batch", seconds.tail},
-                     {"slowest instance", seconds.imbalance}});
+      return sum_of({{SecondsOf::prefill, seconds.prefill},
+                     {SecondsOf::recompute, seconds.recompute},
+                     {SecondsOf::full_batch, seconds.full},
+                     {SecondsOf::emptying_batch, seconds.tail},
+                     {SecondsOf::slowest_instance, seconds.imbalance}});
     }
     case TaskKind::infer:
       return inference_of(task_scenario(scenario, index, planned), index);
@@ -208,7 +208,7 @@ ActivitySeconds task_seconds(const Scenario& scenario, std::size_t index, const 
       break;
   }
   const auto sequences = static_cast<double>(workflow::sequences_of(task, scenario.job.workload));
-  return sum_of({{"rule", sequences * base::seconds_of_ticks(task.time_per_sequence)}});
+  return sum_of({{SecondsOf::rule, sequences * base::seconds_of_ticks(task.time_per_sequence)}});
 }
 
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <vector>
 
 #include "cluster/collective.h"
@@ -11,13 +10,14 @@
 #include "plan/iteration_graph.h"
 #include "plan/plan.h"
 #include "predict/closed_form/scenario.h"
+#include "predict/closed_form/seconds_of.h"
 #include "realloc/plan.h"
 
 namespace dovetail::predict {
 
 /// A part of an activity's seconds.
 struct SecondsPart {
-  std::string_view name;
+  SecondsOf of = SecondsOf::compute;
   double seconds = 0;
 };
 
@@ -25,10 +25,6 @@ struct ActivitySeconds {
   double seconds = 0;
   std::vector<SecondsPart> parts;  ///< they add up to it
 };
-
-/// The name of the part of an infer or train task's seconds in which its devices wait for what comes from host memory
-/// and goes back.
-inline constexpr std::string_view host_transfers = "host transfers";
 
 /// Of these parts.
 ActivitySeconds sum_of(std::vector<SecondsPart> parts);

@@ -129,10 +129,10 @@ InferenceLoad inference_of(const Scenario& scenario, const std::vector<plan::Tas
 }  // namespace
 
 ActivitySeconds activity_seconds(const InterStage& fused) {
-  return sum_of({{"until the threshold", fused.until},
-                 {"migration", fused.migration},
-                 {"tail, beside scoring", fused.tail},
-                 {"scoring of the rest", fused.rest}});
+  return sum_of({{SecondsOf::until_threshold, fused.until},
+                 {SecondsOf::migration, fused.migration},
+                 {SecondsOf::tail, fused.tail},
+                 {SecondsOf::rest, fused.rest}});
 }
 
 std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,

@@ -44,9 +44,9 @@ IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
 }  // namespace
 
 ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSeconds& overhead) {
-  return sum_of({{"fused schedule", schedule_seconds},
-                 {host_transfers, overhead.host_transfers},
-                 {"hand-over", overhead.hand_over}});
+  return sum_of({{SecondsOf::fused_schedule, schedule_seconds},
+                 {SecondsOf::host_transfers, overhead.host_transfers},
+                 {SecondsOf::hand_over, overhead.hand_over}});
 }
 
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {

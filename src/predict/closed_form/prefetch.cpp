@@ -36,7 +36,7 @@ std::vector<std::int64_t> moving_bytes(const Scenario& scenario, const plan::Pla
 
 void subtract(double seconds, ActivitySeconds& from) {
   for (SecondsPart& part : from.parts)
-    if (part.name == host_transfers) part.seconds -= seconds;
+    if (part.of == SecondsOf::host_transfers) part.seconds -= seconds;
   from = sum_of(std::move(from.parts));
 }
 

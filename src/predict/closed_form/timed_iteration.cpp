@@ -13,7 +13,7 @@ void make_one(TimedIteration& result, std::size_t leader, const std::vector<std:
               ActivitySeconds seconds) {
   plan::put_within(result.graph, leader, members);
   result.activities[leader] = std::move(seconds);
-  for (const std::size_t member : members) result.activities[member] = sum_of({{"within another step", 0}});
+  for (const std::size_t member : members) result.activities[member] = sum_of({{SecondsOf::nothing, 0}});
 }
 
 void fuse_generation(const Scenario& scenario, const plan::Plan& plan, TimedIteration& result) {

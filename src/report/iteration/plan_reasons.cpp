@@ -63,9 +63,10 @@ std::vector<Difference> take_fused(const predict::Scenario& scenario, const plan
 Difference difference_of(const predict::Scenario& scenario, const planner::ActivityComparison& activity) {
   Difference difference{answer::activity_words(scenario.job, activity.kind, activity.task), activity.seconds.lost()};
   // A part that pulls the other way explains nothing.
-  if (!activity.part.empty() && activity.of_part.lost() * activity.seconds.lost() > 0 &&
+  if (activity.part && activity.of_part.lost() * activity.seconds.lost() > 0 &&
       std::abs(activity.of_part.lost()) >= negligible)
-    difference.note = fmt::format("{} {}", activity.part, answer::signed_seconds(activity.of_part.lost()));
+    difference.note =
+        fmt::format("{} {}", base::enum_name(*activity.part), answer::signed_seconds(activity.of_part.lost()));
   return difference;
 }
 
@@ -118,7 +119,7 @@ std::string reasons_against(const predict::Scenario& scenario, const planner::Es
   const auto explains = [&](double lost) { return std::abs(lost) >= negligible && (lost > 0) == slower; };
   std::vector<std::string> texts;
   for (const planner::TimeUse& use : comparison.uses)
-    if (use.name == planner::idle_use && explains(use.seconds.lost()))
+    if (use.of == predict::SecondsOf::idle && explains(use.seconds.lost()))
       texts.push_back("idle time " + answer::signed_seconds(use.seconds.lost()));
   const std::string overlap = overlap_text(scenario, plan, other, slower);
   for (const Difference& difference : differences_of(scenario, plan, other, std::move(comparison.activities))) {

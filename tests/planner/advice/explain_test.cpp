@@ -193,11 +193,11 @@ TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   ASSERT_TRUE(explanation.comparison.has_value());
   double here = 0, there = 0, idle = 0;
   for (const TimeUse& use : explanation.comparison->uses) {
-    EXPECT_GE(use.seconds.here, -1e-6) << use.name;
-    EXPECT_GE(use.seconds.there, -1e-6) << use.name;
+    EXPECT_GE(use.seconds.here, -1e-6) << base::enum_name(use.of);
+    EXPECT_GE(use.seconds.there, -1e-6) << base::enum_name(use.of);
     here += use.seconds.here;
     there += use.seconds.there;
-    if (use.name == "idle") idle = use.seconds.here;
+    if (use.of == predict::SecondsOf::idle) idle = use.seconds.here;
   }
   EXPECT_NEAR(here, explanation.estimate.iteration_seconds, 1e-6);
   EXPECT_NEAR(there, explanation.best->estimate.iteration_seconds, 1e-6);
@@ -207,10 +207,10 @@ TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   EXPECT_NEAR(device_seconds / 8, idle, 1e-6);
 }
 
-/// Seconds of the average device, by name.
-SecondsPair use_of(const Comparison& comparison, std::string_view name) {
+/// Seconds of the average device.
+SecondsPair use_of(const Comparison& comparison, predict::SecondsOf of) {
   for (const TimeUse& use : comparison.uses)
-    if (use.name == name) return use.seconds;
+    if (use.of == of) return use.seconds;
   return {};
 }
 
@@ -227,17 +227,17 @@ TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
   for (const TimeUse& use : comparison.uses) {
     there += use.seconds.there;
     // Both plans have the same tasks, meshes and layouts.
-    if (use.name != "idle" && use.name != hidden_by_fusion) {
-      EXPECT_NEAR(use.seconds.here, use.seconds.there, 1e-9) << use.name;
+    if (use.of != predict::SecondsOf::idle && use.of != predict::SecondsOf::hidden_by_fusion) {
+      EXPECT_NEAR(use.seconds.here, use.seconds.there, 1e-9) << base::enum_name(use.of);
     }
   }
   EXPECT_NEAR(there, together.iteration_seconds, 1e-6);
-  EXPECT_EQ(use_of(comparison, hidden_by_fusion).here, 0);
+  EXPECT_EQ(use_of(comparison, predict::SecondsOf::hidden_by_fusion).here, 0);
   const predict::InterStage& generation = *together.inter_stage;
   const predict::IntraStage& training = *together.intra_stage;
-  EXPECT_NEAR(use_of(comparison, hidden_by_fusion).there,
+  EXPECT_NEAR(use_of(comparison, predict::SecondsOf::hidden_by_fusion).there,
               generation.seconds() - generation.apart + training.seconds() - training.apart, 1e-6);
-  EXPECT_LT(use_of(comparison, hidden_by_fusion).there, 0);
+  EXPECT_LT(use_of(comparison, predict::SecondsOf::hidden_by_fusion).there, 0);
 }
 
 TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
@@ -253,7 +253,7 @@ TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
     EXPECT_EQ(step.fused_there, trains) << step.task;
     EXPECT_FALSE(step.fused_here);
     if (trains) {
-      EXPECT_EQ(step.part, "");
+      EXPECT_FALSE(step.part.has_value());
     }
   }
 }

@@ -44,7 +44,7 @@ TEST(Estimate, PartsOfAStepAddUpToIt) {
   for (const ActivitySeconds& activity : estimate_of(job, test::co_located(job)).activities) {
     double sum = 0;
     for (const SecondsPart& part : activity.parts) {
-      EXPECT_GE(part.seconds, 0) << part.name;
+      EXPECT_GE(part.seconds, 0) << base::enum_name(part.of);
       sum += part.seconds;
     }
     EXPECT_NEAR(sum, activity.seconds, 1e-9);

@@ -62,7 +62,7 @@ bool has(const Estimate& estimate, Activity::Kind kind, std::size_t task) {
 double transfers_of(const ActivitySeconds& activity) {
   double seconds = 0;
   for (const SecondsPart& part : activity.parts)
-    if (part.name == host_transfers) seconds += part.seconds;
+    if (part.of == SecondsOf::host_transfers) seconds += part.seconds;
   return seconds;
 }
 
