@@ -18,9 +18,8 @@ CLI::Option* finish(CLI::Option* option, const Flagged& flagged, std::string_vie
 }
 
 void add_list(CLI::App& command, const Flagged& flagged, std::string_view kind,
-              std::function<void(const std::vector<std::string>&)> take) {
-  CLI::Option* const option =
-      command.add_option_function<std::vector<std::string>>(flagged.name, std::move(take), flagged.help);
+              const std::function<void(const std::vector<std::string>&)>& take) {
+  CLI::Option* const option = command.add_option_function<std::vector<std::string>>(flagged.name, take, flagged.help);
   // Without extra arguments: a list must not swallow the positional argument that follows it.
   if (!is_positional(flagged)) option->allow_extra_args(false);
   finish(option, flagged, kind);

@@ -52,11 +52,11 @@ inline constexpr bool is_list<std::vector<T>> = true;
 
 template <class T>
 struct Plain {
-  using type = T;
+  using Type = T;
 };
 template <class T>
 struct Plain<std::optional<T>> {
-  using type = T;
+  using Type = T;
 };
 
 /// The help of an option with its default in place of {}.
@@ -81,7 +81,7 @@ std::string choices_of(const answer::Choice& kind) {
 
 template <class Value, class Kind>
 void add_value(CLI::App& command, const Flagged& flagged, const Kind& kind, Value& value) {
-  using Type = typename Plain<Value>::type;
+  using Type = typename Plain<Value>::Type;
   if constexpr (std::is_same_v<Kind, answer::Choice>)
     add_choice(command, flagged, choices_of<Type>(kind), [&value](const std::string& text) {
       if (const auto named = base::enum_named<Type>(text)) value = *named;
