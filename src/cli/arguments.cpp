@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <charconv>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -12,11 +10,6 @@
 #include "cli/options.h"
 
 namespace dovetail::cli {
-namespace {
-
-constexpr double max_time_limit = 1e7;
-
-}  // namespace
 
 void add_flag(CLI::App& command, const std::string& name, bool& value, const std::string& description) {
   command.add_flag(name, value, description);
@@ -99,12 +92,6 @@ void exclude_option(CLI::App& command, const std::string& name, const std::strin
 
 void set_action(CLI::App& command, Action& action, Action run) {
   command.callback([&action, run = std::move(run)] { action = run; });
-}
-
-base::Status check_standard_input(const std::vector<std::optional<std::string>>& paths) {
-  if (std::count(paths.begin(), paths.end(), "-") <= 1) return {};
-  return base::bad_input(
-      "standard input is asked for more than once, and can be read once; accepted: '-' for one of the files");
 }
 
 std::vector<std::string> split(const std::string& text, char separator) { return CLI::detail::split(text, separator); }

@@ -73,9 +73,6 @@ CLI::App* add_command(CLI::App& program, const std::string& name, const std::str
 /// Makes `action` what `run` is where `command` is the subcommand that is asked for.
 void set_action(CLI::App& command, Action& action, Action run);
 
-/// An Error where more than one of these files is standard input, "-", which can be read once.
-base::Status check_standard_input(const std::vector<std::optional<std::string>>& paths);
-
 /// The parts of `text` between separators; one, empty, of an empty text.
 std::vector<std::string> split(const std::string& text, char separator);
 

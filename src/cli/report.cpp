@@ -153,7 +153,9 @@ base::Result<int> run_report(const ReportArguments& arguments) {
   DOVETAIL_CHECK(check_overlay(arguments));
   std::vector<std::optional<std::string>> read(arguments.files.begin(), arguments.files.end());
   read.insert(read.end(), arguments.plans.begin(), arguments.plans.end());
-  DOVETAIL_CHECK(check_standard_input(read));
+  std::vector<std::optional<answer::Input>> inputs_read;
+  for (const std::optional<std::string>& path : read) inputs_read.push_back(answer::Input{*path});
+  DOVETAIL_CHECK(answer::check_standard_input(inputs_read));
   if (!is_standard_output(arguments.output) && !arguments.output.ends_with(".html") &&
       !arguments.output.ends_with(".htm"))
     return base::bad_input(

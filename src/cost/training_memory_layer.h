@@ -29,8 +29,8 @@ struct TrainingShape {
   /// even here.
   double expert_capacity = 0;
   bool all_forwards_first = false;  ///< GPipe; else 1F1B, interleaved where the layout has virtual stages
-  std::vector<double>
-      in_flight;  ///< [stage] micro-batches held at the peak, from a schedule; empty: by the rule of 1F1B or GPipe
+  /// [stage] micro-batches held at the peak, from a schedule; empty: by the rule of 1F1B or GPipe
+  std::vector<double> in_flight;
 };
 
 /// Tokens of a micro-batch on one context-parallel rank.

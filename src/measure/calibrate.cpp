@@ -31,8 +31,8 @@ struct Scene {
 
   plan::Job job;
   predict::Scenario scenario;
-  std::optional<predict::IntraStage>
-      training;  ///< of fused train tasks, with the first efficiencies that were asked for
+  /// Of fused train tasks, with the first efficiencies that were asked for.
+  std::optional<predict::IntraStage> training;
   std::optional<std::vector<predict::TaskMemory>> memory;  ///< where the software prefetches
 };
 

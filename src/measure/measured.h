@@ -66,8 +66,8 @@ struct MeasuredRun {
   std::size_t other_series = 0;           ///< keys that are no times
   std::size_t not_numbers = 0;            ///< as StepLog has it
   std::size_t repeated = 0;               ///< likewise
-  std::optional<double>
-      warm_up_ratio;  ///< the iteration of the first step left out as warm-up, to that of those that count
+  /// The iteration of the first step left out as warm-up, to that of those that count.
+  std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;  ///< tokens, by the statistic
   std::optional<double> max_response;   ///< tokens, of all steps that count
   std::optional<double> at_cap;         ///< fraction of the responses, by the statistic

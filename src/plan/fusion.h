@@ -35,8 +35,8 @@ struct Fusion {
 /// What inter-stage fusion puts together.
 struct GenerationStage {
   std::size_t generate = 0;  ///< a task of the workflow
-  std::vector<std::size_t>
-      infer;  ///< in its order: on the same devices, waiting for the data of `generate` and of each other alone
+  /// In its order: on the same devices, waiting for the data of `generate` and of each other alone.
+  std::vector<std::size_t> infer;
 };
 
 /// The first generate task with such infer tasks; nothing where there is none. `tasks`: [task of the workflow].

@@ -122,8 +122,7 @@ std::optional<std::string> find_layout_fault(const TaskPin& pin, const llm::Tran
   if (!pin.mesh)
     return fmt::format(
         "no mesh of the cluster's {} devices has a layout of {} with {}; accepted: degrees that make up devices of one "
-        "node, "
-        "or whole nodes",
+        "node, or whole nodes",
         cluster::device_count(cluster), model.name, degrees);
   return degrees.empty()
              ? fmt::format("no layout of {} is for the {} devices of its mesh; accepted: as many as one is for",

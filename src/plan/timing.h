@@ -20,8 +20,8 @@ struct ActivityTime {
 /// Iterations one after another: those that overlap share devices in order of readiness.
 struct Timing {
   base::Ticks period;  ///< of an iteration in steady state
-  std::vector<ActivityTime>
-      activities;  ///< [activity] of a steady iteration, from the beginning of its first activity but host transfers
+  /// [activity] of a steady iteration, from the beginning of its first activity but host transfers
+  std::vector<ActivityTime> activities;
 };
 
 /// When something happens at `time` of iterations that repeat every `period`, where each period ends with an `overhead`

@@ -32,8 +32,8 @@ struct Pattern {
 /// by row.
 struct Bundle {
   std::size_t pattern = 0;
-  std::vector<int>
-      first_tensors;  ///< [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
+  /// [layer] index in llm::tensors_of(destination.model) of the first tensor of the layer
+  std::vector<int> first_tensors;
   std::vector<DeviceId> holders;  ///< that have it before; ascending, at least one
   std::vector<DeviceId> lacking;  ///< that shall have it and have not; ascending, at least one
   std::int64_t elements = 0;      ///< of the stream

@@ -33,8 +33,8 @@ struct Early {
 /// What decides how things go on once an iteration has ended.
 struct Moment {
   Ticks time;
-  std::vector<std::tuple<State, Ticks, std::size_t>>
-      under_way;  ///< of the iterations behind it: state, how long ago begun, arriving
+  /// Of the iterations behind it: state, how long ago begun, arriving.
+  std::vector<std::tuple<State, Ticks, std::size_t>> under_way;
 
   bool like(const Moment& other) const { return under_way == other.under_way; }
 };

@@ -31,8 +31,8 @@ struct Activities {
     bool urgent = false;
   };
   std::vector<Item> items;
-  std::vector<plan::ActivityEdge>
-      edges;      ///< between items; early ones of items that last no less, and have no transfers
+  /// Between items; early ones of items that last no less, and have no transfers.
+  std::vector<plan::ActivityEdge> edges;
   int links = 0;  ///< how many there are for transfers
 };
 
@@ -51,10 +51,10 @@ struct Played {
 };
 
 struct Play {
-  std::vector<Played>
-      played;         ///< [iteration * items + item], those that have ended; others have an end before their beginning
-  base::Ticks begin;  ///< of the stretch that repeats,
-  base::Ticks end;    ///< and of its first repetition
+  /// [iteration * items + item], those that have ended; others have an end before their beginning
+  std::vector<Played> played;
+  base::Ticks begin;           ///< of the stretch that repeats,
+  base::Ticks end;             ///< and of its first repetition
   std::size_t iterations = 1;  ///< that it is of
   std::size_t last = 0;        ///< the last iteration that ends by `end`
   bool steady = false;         ///< false: it was cut off, and the stretch is of the later half

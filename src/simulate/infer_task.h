@@ -17,8 +17,8 @@ namespace dovetail::simulate {
 /// A task that scores samples. Its facts must outlive whatever is made of it.
 struct InferTask {
   const cost::ModelFacts& facts;
-  llm::Layout
-      layout;  ///< as planned for all devices; a replica is one data-parallel rank of it, whatever their number here
+  /// As planned for all devices; a replica is one data-parallel rank of it, whatever their number here.
+  llm::Layout layout;
   plan::MicroBatching micro_batching;
   cost::Machine machine;
   cost::Efficiency efficiency;

@@ -43,8 +43,8 @@ struct Worker {
 struct Inference {
   base::Ticks end;                               ///< of the last sample; 0 without tasks
   std::vector<std::vector<base::Ticks>> scored;  ///< [task][sample]
-  std::vector<std::vector<Span>>
-      spans;  ///< [worker] hand-over, loading, inference and draining pipelines; gaps where it waits
+  /// [worker] hand-over, loading, inference and draining pipelines; gaps where it waits
+  std::vector<std::vector<Span>> spans;
   /// [worker] InferTask::held of the model it has, from that time on.
   std::vector<std::vector<std::pair<base::Ticks, std::int64_t>>> memory;
 };

@@ -30,8 +30,8 @@ struct Span {
 struct Lane {
   std::vector<int> devices;  ///< of the cluster, ascending
   std::vector<Span> spans;   ///< in order, without gaps from 0 to Trace::end
-  std::vector<std::pair<base::Ticks, std::int64_t>>
-      memory;  ///< bytes that the work itself holds on each device, from that time on
+  /// Bytes that the work itself holds on each device, from that time on.
+  std::vector<std::pair<base::Ticks, std::int64_t>> memory;
 };
 
 struct Trace {

@@ -60,8 +60,8 @@ struct Overflow {
   std::int64_t needed = 0;  ///< bytes of the device; of host memory where that is what is too small
   std::int64_t usable = 0;
   bool host = false;
-  std::optional<predict::MemoryPart>
-      part;  ///< of the device the one that has grown the most since step 0; nothing of host memory
+  /// Of the device the one that has grown the most since step 0; nothing of host memory.
+  std::optional<predict::MemoryPart> part;
   std::int64_t part_growth = 0;
 };
 
@@ -81,8 +81,8 @@ struct Forecast {
   std::int64_t steps = 0;           ///< that fit: all that were asked for, or those before no plan does
   std::vector<ForecastPlan> plans;  ///< those of the spans, in the order in which they are used first
   std::vector<ForecastSpan> spans;  ///< the schedule of plans; empty where none fits at step 0
-  std::vector<ForecastPoint>
-      points;                ///< some steps; among them the first, the last, and the first with the longest responses
+  /// Some steps; among them the first, the last, and the first with the longest responses.
+  std::vector<ForecastPoint> points;
   double seconds = 0;        ///< of all: iterations, pauses and restarts
   double pause_seconds = 0;  ///< of these
   double restart_seconds = 0;

@@ -70,17 +70,17 @@ struct Sweep {
   std::optional<std::size_t> fastest;  ///< of what fits the one with the most samples a second (of equals `own`, but of
                                        ///< thresholds the first), where it is one's choice
   std::optional<std::size_t> cheapest;  ///< likewise with the least GPU-hours a sample (of equals `fastest`)
-  std::optional<std::size_t>
-      overflow;          ///< the first point by rising value whose plan does not fit, where one before it does
+  /// The first point by rising value whose plan does not fit, where one before it does.
+  std::optional<std::size_t> overflow;
   bool complete = true;  ///< false: stopped before the last point
 };
 
 struct SweepOptions {
   SweepInput over = SweepInput::threshold;
   std::vector<double> values = {};  ///< rising; empty: default_values
-  std::optional<std::int64_t>
-      cap;                ///< of SweepInput::length: the longest response, in tokens; nothing: it grows as all do
-  bool simulate = false;  ///< every point is played, too
+  /// Of SweepInput::length: the longest response, in tokens; nothing: it grows as all do.
+  std::optional<std::int64_t> cap;
+  bool simulate = false;                       ///< every point is played, too
   predict::SimulationOptions simulation = {};  ///< how
   planner::RankOptions rank =
       {};  ///< of SweepInput::nodes: how plans are searched; its time limit is for the whole sweep

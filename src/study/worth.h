@@ -49,8 +49,8 @@ struct GenerationWorth {
       0;  ///< the same, but the tasks that score share the devices out behind generation; one task has them all
   std::vector<FusedAt> fused;  ///< at the best threshold, and at the plan's where that was played, by rising threshold
   std::optional<std::size_t> best;  ///< of these; nothing where none is better than plain
-  std::optional<double>
-      tail;  ///< part of generation that the average instance waits for the last one; of the first draw
+  /// Part of generation that the average instance waits for the last one; of the first draw.
+  std::optional<double> tail;
   Worth fusion;
 };
 

@@ -33,8 +33,8 @@ constexpr auto names_of(Head) {
 struct Role {
   std::string name;
   Head head = Head::language_model;
-  std::string
-      initialised_from;  ///< the role with whose weights it starts, and whose shape it has; empty: weights of its own
+  /// The role with whose weights it starts, and whose shape it has; empty: weights of its own.
+  std::string initialised_from;
   std::string averaged_from;  ///< the trained role of which it is a moving average; empty: it is none
   double decay =
       0.0;  ///< of the average: after each iteration its weights are decay * own + (1 - decay) * the trained role's
@@ -112,8 +112,8 @@ struct Workflow {
   std::vector<DataEdge> data_edges;            ///< by (to, from)
   std::vector<TaskId> order;                   ///< topological; of tasks that could be next the first in `tasks` is
   std::vector<std::optional<RoleId>> role_of;  ///< [task]
-  std::vector<std::optional<TaskId>>
-      trained_by;  ///< [role]: its train task; a role without one is frozen, or a moving average
+  /// [role]: its train task; a role without one is frozen, or a moving average
+  std::vector<std::optional<TaskId>> trained_by;
 };
 
 /// What is wrong with the roles and tasks of a workflow, and where.

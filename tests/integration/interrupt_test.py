@@ -3,7 +3,7 @@
 
 usage: interrupt_test.py SOURCE_DIR DOVETAIL [--moments N] [--limit SECONDS] [--longest SECONDS] [--seed N] [--only TEXT] [--stacks SECONDS]
 
-The tests stop each command at a moment of its first seconds, and leave it time enough for a busy machine. By hand, more
+The tests stop each command at two moments of its first seconds, and leave it time enough for a busy machine. By hand, more
 of both and less to end: interrupt_test.py . build/release/bin/dovetail --moments 20 --longest 25 --limit 1
 """
 
@@ -19,7 +19,7 @@ import tempfile
 import time
 from pathlib import Path
 
-LONGEST = 2.5  # seconds of a command within which it is stopped
+LONGEST = 3.0  # seconds of a command within which it is stopped
 FAR_TOO_LONG = 60.0  # seconds to wait for its end
 INTERRUPTED = 130
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -191,7 +191,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", type=Path)
     parser.add_argument("dovetail", type=lambda path: str(Path(path).resolve()))
-    parser.add_argument("--moments", type=int, default=1, help="at which each command is stopped")
+    parser.add_argument("--moments", type=int, default=2, help="at which each command is stopped")
     parser.add_argument("--limit", type=float, default=3, help="seconds in which it has to end")
     parser.add_argument(
         "--longest", type=float, default=LONGEST, help="seconds of a command within which it is stopped"

@@ -73,6 +73,8 @@ class Words(unittest.TestCase):
             "Picks",
             "add_refit",
             "behind_",
+            "ScoringLoad",
+            "StepEdge",
         ):
             self.assertIsNotNone(advice_of(name), name)
         for name in ("max_iterations", "almost", "longest_first", "background", "meaning", "refit"):

@@ -25,8 +25,7 @@ inline auto options_of(const MeasuredRequest*) {
   return options<MeasuredRequest>(
       option("FILE", &MeasuredRequest::logs, File{},
              "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, "
-             "KEY=FILE where the "
-             "file's name does not say the key); '-' for standard input"),
+             "KEY=FILE where the file's name does not say the key); '-' for standard input"),
       option("job", &MeasuredRequest::job, File{"JOB"}, "the job that ran, for the prediction"),
       option("plan", &MeasuredRequest::plan, File{}, "the plan that it ran by, a dovetail/plan@1 file"),
       option("format", &MeasuredRequest::format, Choice{"auto"}, "whose log it is (default auto: by its keys)"),

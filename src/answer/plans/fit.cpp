@@ -34,17 +34,13 @@ std::vector<std::size_t> tasks_by_margin(const std::vector<predict::TaskMemory>&
 }
 
 base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch) {
-  DOVETAIL_CHECK(check_standard_input({request.job, request.plan}));
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(request.job, &stop));
-  tell_label(watch, scenario.job.name);
-  FitAnswer answer{std::move(scenario), std::nullopt, std::nullopt};
-  if (request.plan) {
-    DOVETAIL_TRY(const plan::Plan plan, read_plan(*request.plan, answer.scenario, watch));
-    DOVETAIL_CHECK(tell_read(watch));
-    answer.plan = fitted_plan(answer.scenario, plan);
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
+  DOVETAIL_CHECK(tell_read(watch));
+  FitAnswer answer{std::move(asked.scenario), std::nullopt, std::nullopt};
+  if (asked.plan) {
+    answer.plan = fitted_plan(answer.scenario, *asked.plan);
   } else {
-    DOVETAIL_CHECK(tell_read(watch));
     DOVETAIL_TRY(const planner::RankOptions options,
                  rank_options(request.search, answer.scenario.job.placements, watch));
     auto fit = planner::fit_job(answer.scenario, options);

@@ -33,8 +33,8 @@ struct FittedPlan {
 
 struct FitAnswer {
   predict::Scenario scenario;
-  std::optional<FittedPlan>
-      plan;  ///< that was asked about; else the fastest that fits, or the nearest to it; nothing where none was found
+  /// That was asked about; else the fastest that fits, or the nearest to it; nothing where none was found.
+  std::optional<FittedPlan> plan;
   std::optional<planner::JobFit> job;  ///< where no plan was asked about
   Outcome outcome = Outcome::done;
 

@@ -44,4 +44,16 @@ base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& 
   return plan;
 }
 
+base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const Watch& watch,
+                                  const parallel::Cancellation* cancellation) {
+  DOVETAIL_CHECK(check_standard_input({job, plan}));
+  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(job, cancellation));
+  tell_label(watch, scenario.job.name);
+  AskedJob asked{std::move(scenario), std::nullopt};
+  if (plan) {
+    DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch));
+  }
+  return asked;
+}
+
 }  // namespace dovetail::answer

@@ -17,4 +17,14 @@ base::Result<predict::Scenario> read_scenario(const Input& job, const parallel::
 /// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
 base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch);
 
+/// A job, and the plan of it that a question is about where one is given.
+struct AskedJob {
+  predict::Scenario scenario;
+  std::optional<plan::Plan> plan;
+};
+
+/// Reads both, and tells `watch` the job's name. `cancellation` may stop the work on the job, and must outlive it.
+base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const Watch& watch,
+                                  const parallel::Cancellation* cancellation = nullptr);
+
 }  // namespace dovetail::answer

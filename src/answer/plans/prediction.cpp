@@ -13,15 +13,12 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
 }
 
 base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch) {
-  DOVETAIL_CHECK(check_standard_input({job, plan}));
-  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(job));
-  tell_label(watch, scenario.job.name);
-  DOVETAIL_TRY(plan::Plan read, read_plan(plan, scenario, watch));
+  DOVETAIL_TRY(AskedJob asked, read_asked(job, plan, watch));
   DOVETAIL_CHECK(tell_read(watch));
-  const bool parted = !fused && read.fusion.any();
-  if (parted) read.fusion = {};
-  predict::Estimate estimate = predict::estimate(scenario, read);
-  return PredictionAnswer{std::move(scenario), std::move(read), std::move(estimate), parted};
+  const bool parted = !fused && asked.plan->fusion.any();
+  if (parted) asked.plan->fusion = {};
+  predict::Estimate estimate = predict::estimate(asked.scenario, *asked.plan);
+  return PredictionAnswer{std::move(asked.scenario), *std::move(asked.plan), std::move(estimate), parted};
 }
 
 base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch) {

@@ -33,8 +33,7 @@ inline auto options_of(const RankingRequest*) {
       option("top", &RankingRequest::shown, Count{1, 1000}, "how many plans to show at most"),
       option("simulate", &RankingRequest::simulated, Count{0, 1000},
              "of the first plans that are ties, how many to play event by event at most, and to order by that (default "
-             "{}, as other "
-             "commands do)"),
+             "{}, as other commands do)"),
       group(&RankingRequest::search), unlisted(&RankingRequest::exchange), unlisted(&RankingRequest::on_better));
 }
 

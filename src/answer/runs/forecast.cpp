@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "answer/plans/job_input.h"
 #include "answer/question/seconds.h"
-#include "answer/runs/asked_job.h"
 #include "answer/runs/length_cap.h"
 #include "base/csv.h"
 #include "base/document.h"
@@ -98,7 +98,7 @@ base::Result<study::ForecastOptions> forecast_options(const ForecastRequest& req
 base::Result<ForecastAnswer> ask(const ForecastRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check(request));
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   const plan::Job& job = asked.scenario.job;
   DOVETAIL_TRY(study::Growth growth, read_growth(request));
   DOVETAIL_CHECK(tell_read(watch));

@@ -34,8 +34,7 @@ inline auto options_of(const ForecastRequest*) {
       required("steps", &ForecastRequest::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
       option("lengths", &ForecastRequest::lengths, Words{"GROWTH"},
              "factors of all response lengths at steps, linear between them: 0:1,500:2.5,1000:4; or a CSV file with "
-             "the columns step and "
-             "factor, mean or p50"),
+             "the columns step and factor, mean or p50"),
       option("mean", &ForecastRequest::mean, Words{"GROWTH"}, "the same by the mean response, in tokens: 500:2000"),
       option("p50", &ForecastRequest::median, Words{"GROWTH"},
              "the same by the length that half of them reach: 500:1500"),

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "answer/plans/job_input.h"
 #include "answer/plans/search_options.h"
-#include "answer/runs/asked_job.h"
 #include "predict/played/simulation.h"
 #include "study/fusion_variants.h"
 
@@ -34,8 +34,8 @@ inline auto options_of(const PlayOptions*) {
 /// What is to be played.
 struct ChosenPlan {
   plan::Plan plan;
-  std::optional<double>
-      bound;  ///< seconds that no plan's iteration can beat that fuses no more; nothing where none is known
+  /// Seconds that no plan's iteration can beat that fuses no more; nothing where none is known.
+  std::optional<double> bound;
   std::optional<planner::Ranking> ranking;  ///< of all plans that were found, where some were searched and one fits
   std::vector<std::string> notes;           ///< why something that was asked for is not fused, or how it is
 };
@@ -55,8 +55,8 @@ predict::SimulationOptions simulation_options(const PlayOptions& options);
 /// A plan that was played, as it is and with less fusion.
 struct PlayedPlan {
   predict::Simulation simulation;
-  std::vector<study::FusionVariant>
-      variants;  ///< the least fused first; empty where nothing is fused, or it was stopped
+  /// The least fused first; empty where nothing is fused, or it was stopped.
+  std::vector<study::FusionVariant> variants;
 };
 
 base::Result<PlayedPlan> play_plan(const PlayOptions& options, const predict::Scenario& scenario,

@@ -39,7 +39,7 @@ void sweep_thresholds(const PlayOptions& play, const Watch& watch, SimulationAns
 base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch& watch) {
   const PlayOptions& play = request.play;
   const parallel::Cancellation stop(watch.cancellation, play.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_playable(asked.scenario.job, request.job));
   DOVETAIL_TRY(ChosenPlan chosen, choose_plan(play, request.job, asked, request.compared, watch));

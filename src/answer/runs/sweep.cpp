@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "answer/runs/asked_job.h"
+#include "answer/plans/job_input.h"
 #include "answer/runs/length_cap.h"
 #include "answer/runs/played_plan.h"
 
@@ -46,7 +46,7 @@ base::Result<study::SweepOptions> sweep_options(const SweepRequest& request, con
 base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check(request));
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   DOVETAIL_CHECK(tell_read(watch));
   SweepAnswer answer{.scenario = std::move(asked.scenario), .plan = std::move(asked.plan)};
   DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));

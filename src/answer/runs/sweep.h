@@ -32,8 +32,7 @@ inline auto options_of(const SweepRequest*) {
              "numbers"),
       option("cap", &SweepRequest::cap, Words{"TOKENS"},
              "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow "
-             "as all do; the "
-             "default)"),
+             "as all do; the default)"),
       option("simulate", &SweepRequest::simulate, Flag{},
              "also play every point event by event (of threshold: always)"),
       option("draws", &SweepRequest::draws, Count{1, 1000},

@@ -2,14 +2,14 @@
 
 #include <utility>
 
-#include "answer/runs/asked_job.h"
+#include "answer/plans/job_input.h"
 #include "answer/runs/played_plan.h"
 
 namespace dovetail::answer {
 
 base::Result<WhatIfAnswer> ask(const WhatIfRequest& request, const Watch& watch) {
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, stop, watch));
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   DOVETAIL_CHECK(tell_read(watch));
   const predict::Scenario& scenario = asked.scenario;
   DOVETAIL_CHECK(check_playable(scenario.job, request.job));

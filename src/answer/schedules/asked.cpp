@@ -59,6 +59,16 @@ base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
 
 }  // namespace
 
+base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context) {
+  fuse::SolveOptions options = asked.options;
+  options.start = context.start;
+  options.exchange = context.exchange;
+  options.cancellation = context.stop;
+  options.on_progress = [progress = context.progress](const fuse::Progress& so_far) { progress->tell(so_far); };
+  if (const auto fault = fuse::find_fault(options, asked.named.problem)) return base::bad_input(*fault);
+  return options;
+}
+
 std::optional<Impossible> find_impossible(const Asked& asked) {
   Impossible impossible{fuse::find_impossible(asked.named.problem, asked.options.memory_cap),
                         asked.options.deadline && *asked.options.deadline < asked.bounds.makespan};

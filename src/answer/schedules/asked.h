@@ -8,6 +8,7 @@
 #include "answer/question/section.h"
 #include "answer/question/watch.h"
 #include "answer/schedules/problem_input.h"
+#include "answer/schedules/search_progress.h"
 #include "base/result.h"
 #include "fuse/solution/solution.h"
 #include "parallel/exchange.h"
@@ -25,6 +26,16 @@ struct Asked {
     return !options.deadline || solution.evaluation.makespan <= *options.deadline;
   }
 };
+
+/// What a search has beside what was asked; all of it must outlive the search.
+struct SearchContext {
+  const fuse::Solution* start = nullptr;         ///< null: none
+  const parallel::Exchange* exchange = nullptr;  ///< null: no other processes
+  const parallel::Cancellation* stop = nullptr;  ///< who may stop it
+  SearchProgress* progress = nullptr;            ///< told how far it is
+};
+/// The options of a search for what was asked; an Error where they do not go together (fuse::find_fault).
+base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context);
 
 /// Why no schedule at all can do what is asked.
 struct Impossible {

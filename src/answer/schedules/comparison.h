@@ -31,8 +31,7 @@ inline auto options_of(const ComparisonRequest*) {
       option("all", &ComparisonRequest::all, Flag{}, "run every solver, those too that are not shown otherwise"),
       option("objective", &ComparisonRequest::objective, Choice{},
              "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
-             "then the least "
-             "makespan)"),
+             "then the least makespan)"),
       option("robust", &ComparisonRequest::robustness_percent, Count{0, 100}, robust_help),
       group(&ComparisonRequest::search),
       option("draws", &ComparisonRequest::draws, Count{1, 1'000'000}, "draws of varied durations (default {})"));

@@ -77,14 +77,9 @@ base::Status search(const FrontRequest& request, const fuse::Solution* start, co
   const auto begin = std::chrono::steady_clock::now();
   const Asked& asked = front.asked;
   const pipeline::Problem& problem = asked.named.problem;
-  fuse::SolveOptions options = asked.options;
-  const parallel::Cancellation stop(watch.cancellation, with_patience(options.time_limit_seconds));
-  options.cancellation = &stop;
-  options.start = start;
-  options.exchange = request.exchange;
-  if (const auto fault = fuse::find_fault(options, problem)) return base::bad_input(*fault);
+  const parallel::Cancellation stop(watch.cancellation, with_patience(asked.options.time_limit_seconds));
   SearchProgress progress(watch, problem, asked.bounds.makespan);
-  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
+  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(asked, {start, request.exchange, &stop, &progress}));
   front.references = reference_schedules(problem, options);
   if (options.time_limit_seconds)
     *options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));

@@ -51,8 +51,8 @@ struct ReferenceSchedule {
 struct FrontAnswer {
   Asked asked;
   std::optional<Impossible> impossible;  ///< where no schedule fits, and none was searched; else:
-  std::vector<FrontSchedule>
-      schedules;  ///< by rising makespan and falling peak; one that does not fit, where none was found that does
+  /// By rising makespan and falling peak; one that does not fit, where none was found that does.
+  std::vector<FrontSchedule> schedules;
   std::vector<ReferenceSchedule> references;
   std::vector<fuse::PeakBoundStep> peak_bound;  ///< over the makespans of the schedules, where it was asked for
   double seconds = 0;

@@ -49,14 +49,9 @@ base::Status solve(const ScheduleRequest& request, const fuse::Solver& solver, c
                    const Watch& watch, ScheduleAnswer& answer) {
   const Asked& asked = answer.asked;
   const pipeline::Problem& problem = asked.named.problem;
-  fuse::SolveOptions options = asked.options;
-  const parallel::Cancellation stop(watch.cancellation, with_patience(options.time_limit_seconds));
-  options.cancellation = &stop;
-  options.start = start;
-  options.exchange = request.exchange;
-  if (const auto fault = fuse::find_fault(options, problem)) return base::bad_input(*fault);
+  const parallel::Cancellation stop(watch.cancellation, with_patience(asked.options.time_limit_seconds));
   SearchProgress progress(watch, problem, asked.bounds.makespan);
-  options.on_progress = [&progress](const fuse::Progress& so_far) { progress.tell(so_far); };
+  DOVETAIL_TRY(fuse::SolveOptions options, options_of_search(asked, {start, request.exchange, &stop, &progress}));
   if (request.on_better)
     options.on_better = [&](const fuse::Solution& solution) {
       const bool fits = pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty();

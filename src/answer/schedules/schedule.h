@@ -43,8 +43,7 @@ inline auto options_of(const ScheduleRequest*) {
              "how to make it (default {}: " + std::string(default_solver().summary) + ")"),
       option("objective", &ScheduleRequest::objective, Choice{},
              "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
-             "then the least "
-             "makespan; pareto: the whole front between the two)"),
+             "then the least makespan; pareto: the whole front between the two)"),
       option("robust", &ScheduleRequest::robustness_percent, Count{0, 100}, robust_help),
       option("deadline", &ScheduleRequest::deadline, Words{"TIME"},
              "find the least peak among the schedules that end by TIME, in the problem's unit"),
@@ -55,8 +54,8 @@ inline auto options_of(const ScheduleRequest*) {
 
 /// What is proven, or measured, of what was asked for, beyond the bounds of the two figures.
 struct ScheduleRemarks {
-  std::optional<base::Memory>
-      peak_at_deadline;  ///< no schedule that ends by the deadline has less; absent where none is proven to exist
+  /// No schedule that ends by the deadline has less; absent where none is proven to exist.
+  std::optional<base::Memory> peak_at_deadline;
   std::optional<base::Ticks> makespan_at_peak;  ///< no schedule with at most this peak is shorter
   std::optional<fuse::Variation> varied;        ///< the makespan when durations vary as robustness weighs it
 };
@@ -65,8 +64,8 @@ struct ScheduleAnswer {
   Asked asked;
   std::string solver;                    ///< that was asked for
   std::optional<Impossible> impossible;  ///< where no schedule can do what is asked, and none was searched
-  std::optional<fuse::Solved>
-      solved;  ///< else: what was found; the outcome is infeasible where it does not fit, or is late
+  /// Else: what was found; the outcome is infeasible where it does not fit, or is late.
+  std::optional<fuse::Solved> solved;
   ScheduleRemarks remarks;
   double iterations_per_second = 0;    ///< of the search; 0 where it told none
   std::vector<std::string> written{};  ///< where the schedule is: set by who writes it

@@ -20,8 +20,7 @@ base::Error problem_in_place_of_schedule(const std::string& name) {
 base::Error no_schedule(const std::string& path) {
   return {base::Failure::bad_input, path, 1, 1,
           "this is no schedule; accepted: JSON (it starts with a brace), a FlexFusion trace (with a bracket), a CSV of "
-          "PyTorch (with an "
-          "action such as 0F0)"};
+          "PyTorch (with an action such as 0F0)"};
 }
 
 /// A CSV holds one pipeline; what a schedule of several needs has to be said before the reader refuses it.
@@ -30,10 +29,9 @@ base::Status check_one_pipeline(const pipeline::Problem& problem, const std::str
   if (pipelines == 1) return {};
   return base::Error{
       base::Failure::bad_input, path, 0, 0,
-      fmt::format(
-          "a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a copy "
-          "of its file (dovetail problem prints it) that keeps one model with one replica",
-          pipelines)};
+      fmt::format("a PyTorch CSV is of one pipeline, and the problem has {}; give a problem with this pipeline only: a "
+                  "copy of its file (dovetail problem prints it) that keeps one model with one replica",
+                  pipelines)};
 }
 
 base::Result<pipeline::ScheduleFile> parse_as(ScheduleFormat format, std::string_view content, const std::string& path,

@@ -18,8 +18,8 @@ namespace dovetail::answer {
 struct ScheduleText {
   Input input;
   std::string content;
-  std::optional<ScheduleFormat>
-      format;  ///< the one that was asked for, else told from the content; nothing where that looks like none
+  /// The one that was asked for, else told from the content; nothing where that looks like none.
+  std::optional<ScheduleFormat> format;
 };
 
 /// Reads the document; its format is `forced`, else told from its content.

@@ -16,8 +16,7 @@ inline constexpr const char* memory_cap_help =
     "most that a device may hold, with what is resident, in the unit of activation";
 inline constexpr const char* robust_help =
     "weigh the makespan when durations vary: in place of the makespan counts (100 - N)% of it and N% of its 95th "
-    "percentile when every "
-    "op lasts 5% less to 5% more (default {})";
+    "percentile when every op lasts 5% less to 5% more (default {})";
 
 struct ScheduleSearchOptions {
   SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};

@@ -13,8 +13,8 @@ namespace dovetail::fuse {
 struct Windows {
   std::vector<base::Ticks> from;   ///< [op] the earliest start
   std::vector<base::Ticks> until;  ///< [op] the latest end
-  std::vector<std::int32_t>
-      preceding;  ///< [op][row of its device]: how many ops of that row end before the op starts, at least
+  /// [op][row of its device]: how many ops of that row end before the op starts, at least
+  std::vector<std::int32_t> preceding;
   std::vector<bool> changed_on;  ///< [device] since it was last sequenced
   bool impossible = false;
 };

@@ -22,8 +22,8 @@ ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 /// What an exact search found out. "Fits" below: no device exceeds the problem's capacity, or options.memory_cap, by
 /// more than any schedule must.
 struct ExactResult {
-  std::optional<Solution>
-      solution;                  ///< the best schedule found; absent only where the problem is too large to be tried
+  /// The best schedule found; absent only where the problem is too large to be tried.
+  std::optional<Solution> solution;
   bool makespan_proven = false;  ///< no schedule has a better makespan, as far as the objective goes by it: see below
   bool peak_proven = false;      ///< likewise the peak activation
   /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution keeps: none of

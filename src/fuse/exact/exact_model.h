@@ -45,10 +45,10 @@ struct ExactModel {
   std::vector<pipeline::OpId> graph_op;  ///< [op] in the lowered graph
   WaitRows waits;
   std::vector<std::int64_t> tail;  ///< [op] by position: passes after its end in every schedule
-  std::vector<std::vector<std::size_t>>
-      activation;  ///< per pipeline stage: its classes F, I (or B) and, where split, W
-  std::vector<std::vector<std::size_t>>
-      stages_of_device;         ///< indices into `activation`, a pipeline's in order of its stages
+  /// Per pipeline stage: its classes F, I (or B) and, where split, W.
+  std::vector<std::vector<std::size_t>> activation;
+  /// Indices into `activation`, a pipeline's in order of its stages.
+  std::vector<std::vector<std::size_t>> stages_of_device;
   std::int64_t time_grain = 1;  ///< every start and end is a multiple of it
 
   std::size_t size() const { return class_of.size(); }

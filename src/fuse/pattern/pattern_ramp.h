@@ -33,8 +33,8 @@ struct Side {
 struct RampTask {
   Side side;
   std::vector<std::int64_t> count;  ///< [class] micro-batches that belong to the ramp
-  std::vector<std::size_t>
-      first;  ///< [class] index of its micro-batch 0 in arrays of all ops of the ramp; one more at the end
+  /// [class] index of its micro-batch 0 in arrays of all ops of the ramp; one more at the end
+  std::vector<std::size_t> first;
   std::vector<std::int64_t> in_flight;  ///< [stage] micro-batches that may always be in flight
   std::vector<std::int64_t> room;       ///< [device] beyond that, forwards may start while no more than this is held
 };

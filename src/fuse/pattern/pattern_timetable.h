@@ -16,8 +16,8 @@ namespace dovetail::fuse {
 /// Start times of all micro-batches, from minus to plus infinity, in order on each class.
 struct Timetable {
   std::int64_t period = 0;
-  std::vector<std::vector<std::int64_t>>
-      starts;  ///< [class] those of micro-batches 0 .. per_round - 1, ascending within a period
+  /// [class] those of micro-batches 0 .. per_round - 1, ascending within a period
+  std::vector<std::vector<std::int64_t>> starts;
 
   /// When micro-batch `microbatch`, which may be negative, starts.
   std::int64_t at(std::size_t op_class, std::int64_t microbatch) const {

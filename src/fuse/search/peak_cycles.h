@@ -25,8 +25,8 @@ struct PeakCyclesTask {
   std::string_view phase;          ///< for progress
   std::int64_t target;             ///< walkers need not come below this peak
   std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
-  std::function<void(std::size_t own, const Chain& walker)>
-      take_over;                  ///< called again and again while a cooling goes on
+  /// Called again and again while a cooling goes on.
+  std::function<void(std::size_t own, const Chain& walker)> take_over;
   std::function<bool()> is_over;  ///< by what all processes know
 };
 

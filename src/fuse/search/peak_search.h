@@ -14,8 +14,8 @@ struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;             ///< no peak below it is possible: the search ends there
   std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
-  std::vector<pipeline::Order>
-      starts;  ///< [own chain] what its cycles start from, within deadline and room; or empty for its best
+  /// [own chain] what its cycles start from, within deadline and room; or empty for its best
+  std::vector<pipeline::Order> starts;
 };
 
 /// Lowers the peaks of the chains until `rounds` has done the iterations that are planned, or the target is met.

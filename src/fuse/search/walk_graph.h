@@ -19,8 +19,8 @@ struct WalkEdge {
 /// way of joints, which last no time, on no device.
 struct WalkGraph {
   std::int32_t nodes = 0;
-  std::vector<WalkEdge>
-      edges;  ///< at most one of a node's predecessors has a lag, and at most one of its successors; it comes first
+  /// At most one of a node's predecessors has a lag, and at most one of its successors; it comes first.
+  std::vector<WalkEdge> edges;
 };
 
 /// Whether two ops are of one (pipeline, stage, kind). Micro-batches are alike, so that like ops need never change

@@ -45,18 +45,18 @@ constexpr auto names_of(Objective) {
 /// cancellation.
 struct SolveOptions {
   Objective objective = Objective::makespan;
-  std::optional<base::Ticks>
-      deadline;                ///< schedules that end by then count as equally long: the least peak at a deadline
+  /// Schedules that end by then count as equally long: the least peak at a deadline.
+  std::optional<base::Ticks> deadline;
   int robustness_percent = 0;  ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
   const Solution* start = nullptr;  ///< a schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
   std::optional<std::int64_t> iterations;  ///< per chain; absent: chosen from the problem's size
-  std::optional<std::int64_t>
-      iterations_alone;  ///< likewise, of `auto` for each mini-batch by itself where there are several
-  std::optional<double>
-      time_limit_seconds;  ///< absent: none; chooses the iterations from the speed measured at the start
-  int threads = 1;         ///< never changes the answer
+  /// Likewise, of `auto` for each mini-batch by itself where there are several.
+  std::optional<std::int64_t> iterations_alone;
+  /// Absent: none; chooses the iterations from the speed measured at the start.
+  std::optional<double> time_limit_seconds;
+  int threads = 1;  ///< never changes the answer
   /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the
   /// default.
   std::optional<std::int64_t> proof_work;

@@ -44,8 +44,7 @@ constexpr std::array<VerbFacts, 12> verbs{{
 constexpr std::string_view container_name = "OVERLAP_F_B";
 constexpr std::string_view accepted =
     "an action like 0F3 (stage, F, B, I, W, BW, SEND_F, RECV_F, SEND_B or RECV_B, micro-batch), 0UNSHARD, 0RESHARD, "
-    "0REDUCE_GRAD or "
-    "(1F3;2B0)OVERLAP_F_B is accepted";
+    "0REDUCE_GRAD or (1F3;2B0)OVERLAP_F_B is accepted";
 
 constexpr std::string_view accepted_numbers = "a whole number up to 2147483647 is accepted";
 

@@ -285,10 +285,10 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
     case Limit::activation:
       break;
   }
-  return node.error(fmt::format(
-      "with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a larger "
-      "unit (GB in place of bytes) makes the numbers smaller",
-      what_, base::format_memory(Memory(max_sum))));
+  return node.error(
+      fmt::format("with {} the activations of all micro-batches on one device add up to more than is accepted, {}; a "
+                  "larger unit (GB in place of bytes) makes the numbers smaller",
+                  what_, base::format_memory(Memory(max_sum))));
 }
 
 Status read_memory(const Node& node, Problem& problem) {

@@ -79,8 +79,8 @@ struct Lowering {
   OpGraph graph;
   std::vector<Pipeline> pipelines;
   std::vector<PipelineId> first_pipeline;  ///< [model] its replica 0; the others follow
-  std::vector<std::int32_t>
-      stage_begin;  ///< [pipeline], first index of its stages in the two arrays below; one more at the end
+  /// [pipeline], first index of its stages in the two arrays below; one more at the end
+  std::vector<std::int32_t> stage_begin;
   std::vector<std::int32_t> microbatch_begin;  ///< [pipeline stage], index into microbatch_ops of its micro-batch 0
   std::vector<MicrobatchOps> microbatch_ops;
   std::vector<std::vector<OpId>> steps;  ///< [pipeline stage][mini-batch]; empty where the model has no steps

@@ -54,8 +54,8 @@ struct DeviceDifference {
 
 struct ScheduleDifference {
   std::vector<DeviceDifference> devices;
-  std::optional<Parting>
-      parting;  ///< the earliest of all devices; absent where the schedules are equal up to the names of micro-batches
+  /// The earliest of all devices; absent where the schedules are equal up to the names of micro-batches.
+  std::optional<Parting> parting;
   bool same_order = true;   ///< every device runs the same ops in the same order, if not at the same times
   std::vector<Move> moves;  ///< those that moved furthest in time, furthest first
 };

@@ -20,8 +20,8 @@ struct Explanation {
 
   Ranking ranking;         ///< of the plans that the search found
   std::string impossible;  ///< why no plan at all can be had; empty: some was looked at
-  std::optional<RankedPlan>
-      best;  ///< the first of `ranking`, or a change that fits and is faster by the closed form than all of it
+  /// The first of `ranking`, or a change that fits and is faster by the closed form than all of it.
+  std::optional<RankedPlan> best;
   std::optional<Comparison> comparison;  ///< with `best`, where it is another plan
 
   /// Of a plan that fits: what makes it faster, the most first. Of one that does not: what makes it fit, the cheapest

@@ -104,8 +104,8 @@ class Relaxation {
   /// What an improvement asks for again and again.
   struct Around {
     std::vector<const Term*> terms;  ///< those of the workflow, and what has to share a device
-    std::vector<std::vector<std::size_t>>
-        of;  ///< [task] the terms that it has a part in: all others of its parts are 0
+    /// [task] the terms that it has a part in: all others of its parts are 0
+    std::vector<std::vector<std::size_t>> of;
     std::vector<std::vector<std::size_t>> in;  ///< [term] likewise its tasks
     std::vector<double> trained_on;            ///< [task]
   };

@@ -156,8 +156,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   if (!least) {
     error.message = fmt::format(
         "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide "
-        "its heads and "
-        "layers, and make up a mesh",
+        "its heads and layers, and make up a mesh",
         name);
     return error;
   }
@@ -165,8 +164,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
       "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, "
-      "{:.2f} GiB more than the "
-      "{:.2f} GiB that can be used",
+      "{:.2f} GiB more than the {:.2f} GiB that can be used",
       name, llm::to_text(least->planned.layout), least->planned.mesh.count,
       least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes),
       gibi(least->bytes - usable), gibi(usable));

@@ -38,8 +38,8 @@ bool shares_search(const RankOptions& options) {
 struct Starts {
   std::vector<Selection> all;         ///< of the named placements
   std::vector<TriedPlacement> tried;  ///< what came of each of these
-  std::optional<Selection>
-      for_rlhfuse;  ///< the co-located plan that it begins with, where it may be looked at and that fits
+  /// The co-located plan that it begins with, where it may be looked at and that fits.
+  std::optional<Selection> for_rlhfuse;
 };
 
 /// The fastest that fits; where none does the one that comes nearest.

@@ -17,12 +17,12 @@ namespace dovetail::planner {
 struct RankOptions {
   SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound and its fusion are found here
   OptionSet option_set = OptionSet::all;
-  std::vector<Placement>
-      placements;             ///< that may be looked at; empty: all. Without `searched` among them nothing is searched.
+  /// That may be looked at; empty: all. Without `searched` among them nothing is searched.
+  std::vector<Placement> placements;
   std::size_t shown = 8;      ///< plans in the answer at most
   std::size_t simulated = 0;  ///< of the first plans that are ties, so many at most are played and ordered by that
-  std::function<void(const plan::Plan&)>
-      on_better;  ///< called with the best plan that the search has met, each time there is a better one
+  /// Called with the best plan that the search has met, each time there is a better one.
+  std::function<void(const plan::Plan&)> on_better;
 };
 
 /// A plan that does not fit, or is tight, with what is missing, where none fits.
@@ -37,16 +37,16 @@ struct Ranking {
   std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the
                                   ///< closed form); of each placement the best, and others found, in their best fusion
   std::vector<std::string> not_fused;  ///< why_not_fused of the first
-  std::vector<AbsentPlacement>
-      absent;                          ///< that were asked for (all, where none was named) and have no plan among these
+  /// That were asked for (all, where none was named) and have no plan among these.
+  std::vector<AbsentPlacement> absent;
   std::optional<NearestPlan> nearest;  ///< where no plan fits
   double bound =
       0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
-  std::optional<double>
-      fused_bound;                  ///< the same of all plans, whatever they fuse; nothing where plans may fuse nothing
+  /// The same of all plans, whatever they fuse; nothing where plans may fuse nothing.
+  std::optional<double> fused_bound;
   std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
-  std::optional<parallel::EndedBy>
-      cut_short;         ///< what ended the work before all of it was done: another run may find better plans
+  /// What ended the work before all of it was done: another run may find better plans.
+  std::optional<parallel::EndedBy> cut_short;
   std::size_t ties = 0;  ///< plans from the second on that are within the model's error of the best
 
   /// How far a plan is, by the closed form, above the bound that holds for it; nothing where none is known.

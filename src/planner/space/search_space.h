@@ -35,12 +35,12 @@ struct SearchSpace {
   std::vector<std::size_t> shapes;                        ///< [mesh] its shape
   std::vector<cluster::Mesh> examples;                    ///< [shape] a mesh of it
   std::vector<std::vector<std::vector<Choice>>> choices;  ///< [task][shape], the fastest first; empty for rules
-  std::vector<std::vector<std::vector<int>>>
-      weight_forms;  ///< [task][shape][choice]: equal where weights lie alike on equal meshes
+  /// [task][shape][choice]: equal where weights lie alike on equal meshes
+  std::vector<std::vector<std::vector<int>>> weight_forms;
   std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape], of generation
   std::vector<base::Ticks> rules;                          ///< [task] how long a rule takes
-  std::vector<std::vector<std::size_t>>
-      linked;                                   ///< [task] others that have its mesh and form of weights (linked_tasks)
+  /// [task] others that have its mesh and form of weights (linked_tasks)
+  std::vector<std::vector<std::size_t>> linked;
   std::vector<std::vector<std::int32_t>> open;  ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }

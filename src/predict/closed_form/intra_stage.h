@@ -25,8 +25,8 @@ struct IntraStage {
   double bound = 0;             ///< that no schedule of both beats
   OverheadSeconds overhead;     ///< of both: their transfers share the link to host memory; one hand-over
   double apart = 0;             ///< one after the other, each as its layout has it
-  std::optional<std::int64_t>
-      activations;       ///< bytes of the fullest device, of fullest micro-batches; nothing without a schedule
+  /// Bytes of the fullest device, of fullest micro-batches; nothing without a schedule.
+  std::optional<std::int64_t> activations;
   bool limited = false;  ///< with more room for activations the schedule might be another
 
   double seconds() const { return schedule_seconds + overhead.sum(); }

@@ -20,8 +20,8 @@ struct Scenario {
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
   workflow::LengthDistribution lengths;  ///< of prompt and response together
-  workflow::LengthDistribution
-      rows;  ///< what passes of infer and train tasks work on: lengths, all the longest where rows are padded
+  /// What passes of infer and train tasks work on: lengths, all the longest where rows are padded.
+  workflow::LengthDistribution rows;
   /// Long work of this folder looks at it, and ends with the best so far. Null: nobody stops it.
   const parallel::Cancellation* cancellation = nullptr;
 

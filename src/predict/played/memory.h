@@ -16,8 +16,8 @@ namespace dovetail::predict {
 /// Bytes on a device of a stage of generation and inference, beside resident_memory of its generate task.
 struct StageMemory {
   std::int64_t engine = 0;  ///< while it generates, without keys and values
-  std::vector<std::int64_t>
-      inference;  ///< [infer task of the stage] while it scores for it: what task_memory says of that task
+  /// [infer task of the stage] while it scores for it: what task_memory says of that task
+  std::vector<std::int64_t> inference;
 };
 
 StageMemory stage_memory(const Scenario& scenario, const plan::Plan& plan, const plan::GenerationStage& stage);

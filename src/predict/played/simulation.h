@@ -34,8 +34,8 @@ struct Simulation {
   simulate::Iteration iteration;  ///< of the first draw
   std::vector<double> draws;      ///< seconds of an iteration, of each draw that was played
   double iteration_seconds = 0;   ///< the mean of the draws
-  std::vector<std::optional<simulate::Migration>>
-      migrations;                         ///< [draw] of a plan with a threshold: what migrates; nothing where none does
+  /// [draw] of a plan with a threshold: what migrates; nothing where none does
+  std::vector<std::optional<simulate::Migration>> migrations;
   std::optional<FusedTraining> training;  ///< where two train tasks are fused
 };
 

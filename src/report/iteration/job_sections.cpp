@@ -93,8 +93,7 @@ std::string fusion_note(const answer::SimulationAnswer& played) {
   if (const auto& fused = played.simulation.training)
     note += fmt::format(
         " The fused training takes {}, where no schedule of both takes less than {} (proven), one after the other {}, "
-        "and each pair of "
-        "mini-batches fused by itself {}.",
+        "and each pair of mini-batches fused by itself {}.",
         answer::seconds_text(base::seconds_of_ticks(fused->trace.end)),
         answer::seconds_text(base::seconds_of_ticks(fused->bound)),
         answer::seconds_text(base::seconds_of_ticks(fused->apart)),
@@ -241,9 +240,8 @@ Table ranking_table(const answer::SimulationAnswer& played) {
   table.title = "Ranked plans, and why each loses";
   table.note = fmt::format(
       "By their closed forms, the fastest first; {} is the mean error of these predictions. Beside each what makes it "
-      "slower or "
-      "faster than the plan that is shown: idle time of the average device, the steps that differ most, with the part "
-      "of them that "
+      "slower or faster than the plan that is shown: idle time of the average device, the steps that differ most, with "
+      "the part of them that "
       "does, and tasks that run side by side in one plan alone.",
       percent(played.scenario.software.efficiency.error));
   table.columns = {{"plan"},

@@ -25,8 +25,8 @@ struct TimelineActivity {
 
 struct TimelineActivities {
   std::vector<TimelineActivity> activities;  ///< in the order of their categories
-  std::vector<std::int32_t>
-      of;  ///< [bar] its activity; -1: idle time, links to host memory, and what is behind the stretch that repeats
+  /// [bar] its activity; -1: idle time, links to host memory, and what is behind the stretch that repeats
+  std::vector<std::int32_t> of;
   std::optional<base::Ticks> stretch;                      ///< of a timeline that repeats: stretch_end
   std::map<std::string, std::size_t, std::less<>> number;  ///< [name] of the activity
 };

@@ -20,10 +20,10 @@ struct Summary {
   std::vector<base::Memory> peaks;                  ///< [lane]
   std::size_t fullest_lane = 0;                     ///< the first with the largest peak
   base::Ticks peak_time;                            ///< when it first has it
-  std::vector<std::array<bool, timeline::bar_kinds>>
-      drawn;  ///< [track] the work that takes time; behind them that of no track
-  std::vector<std::size_t>
-      label_digits;         ///< [track] of its largest micro-batch: bars that are alike have numbers, or none
+  /// [track] the work that takes time; behind them that of no track
+  std::vector<std::array<bool, timeline::bar_kinds>> drawn;
+  /// [track] of its largest micro-batch: bars that are alike have numbers, or none
+  std::vector<std::size_t> label_digits;
   bool has_memory = false;  ///< whether any lane holds any
 };
 /// Each lane counts as often as it has devices, one of links to host memory not at all.

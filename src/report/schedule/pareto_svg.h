@@ -32,8 +32,8 @@ struct ParetoPicture {
   base::TimeUnit time_unit = base::TimeUnit::tick;
   std::vector<FrontPoint> front;   ///< by rising makespan and falling peak, at least one
   std::vector<NamedPoint> others;  ///< constructions
-  std::vector<TradePoint>
-      bound;  ///< a falling staircase; the first is at the bound on the makespan, left of which there is nothing
+  /// A falling staircase; the first is at the bound on the makespan, left of which there is nothing.
+  std::vector<TradePoint> bound;
 };
 
 /// A self-contained SVG: the front as a staircase with the dominated region shaded, below it the region that the bounds
