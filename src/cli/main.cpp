@@ -69,9 +69,16 @@ std::string unexpected_argument(const CLI::App& command, const std::string& text
                      answer::hint_and_list(argument, "the commands are", candidates));
 }
 
-/// What the parser says, but for an option without its value, which it puts in terms of its own.
-std::string text_of(const CLI::ParseError& error) {
+/// What the parser says, but for an option without its value, which it puts in terms of its own, and with what an
+/// option that is missing takes.
+std::string text_of(const CLI::App& command, const CLI::ParseError& error) {
   std::string text = error.what();
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const CLI::Option* const option = command.get_option_no_throw(text.substr(0, text.find(' ')));
+    if (option != nullptr && !option->get_positional())
+      text += fmt::format("; accepted: {} {}", option->get_name(), option->get_option_text());
+    return text;
+  }
   const std::size_t colon = text.find(": ");
   const bool lacks_value = text.find(" required ") != std::string::npos && text.ends_with(" missing");
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) == nullptr || colon == std::string::npos || !lacks_value)
@@ -87,7 +94,8 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error) {
     print_error(program.help());
     return exit_bad_input;
   }
-  const std::string what = remaining.empty() ? text_of(error) : unexpected_argument(command, remaining.front());
+  const std::string what =
+      remaining.empty() ? text_of(command, error) : unexpected_argument(command, remaining.front());
   print_error(fmt::format("dovetail: {}\nsee {} --help\n", what, name));
   return exit_bad_input;
 }

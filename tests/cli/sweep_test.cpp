@@ -175,7 +175,7 @@ TEST_F(SweepCommand, MistakesSayWhatIsAccepted) {
     EXPECT_EQ(result.exit_code, 2) << result.out;
     EXPECT_THAT(result.err, HasSubstr(message));
   };
-  fails({}, "--over is required");
+  fails({}, "--over is required; accepted: --over threshold|");
   fails({"--over", "lenght"}, "length");
   fails({"--over", "batch", "--values", "2.5"}, "`2.5` is no value of batch; accepted: a whole number from 1");
   fails({"--over", "batch", "--cap", "keep"}, "--cap is for --over length");
