@@ -7,17 +7,18 @@
 //     double memory_utilization = 0.9;
 //     bool cuda_graphs = true;
 //   };
-//   constexpr auto fields_of(const Engine*) {
+//   template <std::same_as<Engine> T>
+//   constexpr auto fields_of(const T*) {
 //     using base::field;
-//     return base::fields<Engine>(
-//         field("memory_utilization", &Engine::memory_utilization, base::Number{0.01, 1},
+//     return base::fields<T>(
+//         field("memory_utilization", &T::memory_utilization, base::Number{0.01, 1},
 //               {.words = "memory utilization {}"}),
-//         field("cuda_graphs", &Engine::cuda_graphs, base::Flag{},
-//               {.words = "CUDA graphs", .otherwise = "no graphs"}));
+//         field("cuda_graphs", &T::cuda_graphs, base::Flag{}, {.words = "CUDA graphs", .otherwise = "no graphs"}));
 //   }
 //
-// A member without a field does not compile. Fields are read and written in the order of the list, which need not be
-// that of the members; the members' initializers are the defaults.
+// It is a template so that only who uses the list pays for it. A member without a field does not compile. Fields are
+// read and written in the order of the list, which need not be that of the members; the members' initializers are the
+// defaults.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,21 +45,22 @@ struct Layout {
   int devices() const { return data * context * tensor * pipeline; }
   friend bool operator==(const Layout&, const Layout&) = default;
 };
-constexpr auto fields_of(const Layout*) {
+template <std::same_as<Layout> T>
+constexpr auto fields_of(const T*) {
   using base::field;
-  return base::fields<Layout>(field("dp", &Layout::data, degree_limits, {.what = "data"}),
-                              field("tp", &Layout::tensor, degree_limits, {.what = "tensor"}),
-                              field("pp", &Layout::pipeline, degree_limits, {.what = "pipeline"}),
-                              field("cp", &Layout::context, degree_limits, {.what = "context"}),
-                              field("ep", &Layout::expert, degree_limits, {.what = "expert"}),
-                              field("etp", &Layout::expert_tensor, degree_limits, {.what = "expert_tensor"}),
-                              field("vpp", &Layout::virtual_stages, degree_limits, {.what = "virtual_stages"}),
-                              field("zero", &Layout::zero, base::Whole{0, 3}, {.words = "ZeRO stage {}"}),
-                              field("sequence_parallel", &Layout::sequence_parallel, base::Flag{},
-                                    {.words = "sequence parallel", .otherwise = "not sequence parallel"}),
-                              field("recompute", &Layout::recomputation, base::Choice{}, {.words = "{}"}),
-                              field("stage_layers", &Layout::stage_layers,
-                                    base::WholeList{"the number of layers of a stage", 0, max_layer_count}));
+  return base::fields<T>(
+      field("dp", &T::data, degree_limits, {.what = "data"}),
+      field("tp", &T::tensor, degree_limits, {.what = "tensor"}),
+      field("pp", &T::pipeline, degree_limits, {.what = "pipeline"}),
+      field("cp", &T::context, degree_limits, {.what = "context"}),
+      field("ep", &T::expert, degree_limits, {.what = "expert"}),
+      field("etp", &T::expert_tensor, degree_limits, {.what = "expert_tensor"}),
+      field("vpp", &T::virtual_stages, degree_limits, {.what = "virtual_stages"}),
+      field("zero", &T::zero, base::Whole{0, 3}, {.words = "ZeRO stage {}"}),
+      field("sequence_parallel", &T::sequence_parallel, base::Flag{},
+            {.words = "sequence parallel", .otherwise = "not sequence parallel"}),
+      field("recompute", &T::recomputation, base::Choice{}, {.words = "{}"}),
+      field("stage_layers", &T::stage_layers, base::WholeList{"the number of layers of a stage", 0, max_layer_count}));
 }
 
 /// Calls `f` with the field of each parallel degree: a whole number from 1. ZeRO's stage, which may be 0, is none.

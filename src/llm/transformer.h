@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,16 +46,16 @@ struct LatentAttention {
 
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
-constexpr auto fields_of(const LatentAttention*) {
+template <std::same_as<LatentAttention> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Whole;
-  using Latent = LatentAttention;
-  return base::fields<Latent>(
-      field("query_rank", &Latent::query_rank, Whole{0, max_width}, {.what = "the rank of compressed queries"}),
-      field("key_value_rank", &Latent::key_value_rank, Whole{1, max_width},
+  return base::fields<T>(
+      field("query_rank", &T::query_rank, Whole{0, max_width}, {.what = "the rank of compressed queries"}),
+      field("key_value_rank", &T::key_value_rank, Whole{1, max_width},
             {.what = "the rank of compressed keys and values"}),
-      field("plain_size", &Latent::plain_size, Whole{0, max_head_size}, {.what = "the plain part of a head"}),
-      field("rotary_size", &Latent::rotary_size, Whole{1, max_head_size}, {.what = "the rotary part of a head"}),
-      field("value_size", &Latent::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
+      field("plain_size", &T::plain_size, Whole{0, max_head_size}, {.what = "the plain part of a head"}),
+      field("rotary_size", &T::rotary_size, Whole{1, max_head_size}, {.what = "the rotary part of a head"}),
+      field("value_size", &T::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
 }
 
 /// Mixture of experts: in place of the one feed-forward network in all layers but the first few.
@@ -69,17 +70,18 @@ struct Experts {
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
-constexpr auto fields_of(const Experts*) {
+template <std::same_as<Experts> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Flag, base::Whole;
-  return base::fields<Experts>(
-      field("count", &Experts::count, Whole{1, 1 << 16}, {.what = "the number of experts"}),
-      field("active", &Experts::active, Whole{1, 1 << 16}, {.what = "the number of active experts"}),
-      field("width", &Experts::width, Whole{1, max_width}, {.what = "the width of an expert"}),
-      field("shared_width", &Experts::shared_width, Whole{0, max_width}, {.what = "the width of the shared experts"}),
-      field("shared_gate", &Experts::shared_gate, Flag{}),
-      field("dense_layers", &Experts::dense_layers, Whole{0, max_layer_count},
+  return base::fields<T>(
+      field("count", &T::count, Whole{1, 1 << 16}, {.what = "the number of experts"}),
+      field("active", &T::active, Whole{1, 1 << 16}, {.what = "the number of active experts"}),
+      field("width", &T::width, Whole{1, max_width}, {.what = "the width of an expert"}),
+      field("shared_width", &T::shared_width, Whole{0, max_width}, {.what = "the width of the shared experts"}),
+      field("shared_gate", &T::shared_gate, Flag{}),
+      field("dense_layers", &T::dense_layers, Whole{0, max_layer_count},
             {.what = "the number of dense layers before those with experts"}),
-      field("router_bias", &Experts::router_bias, Flag{}));
+      field("router_bias", &T::router_bias, Flag{}));
 }
 
 struct Transformer {
@@ -108,9 +110,9 @@ struct Transformer {
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
 /// The name is not in its hash: models of one shape are alike.
-constexpr auto fields_of(const Transformer*) {
+template <std::same_as<Transformer> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Choice, base::Flag, base::Part, base::Whole;
-  using T = Transformer;
   return base::fields<T>(
       field("name", &T::name, base::Name{}, {.hashed = base::Hashed::never}),
       field("layers", &T::layers, Whole{1, max_layer_count}, {.what = "the number of layers"}),

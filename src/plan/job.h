@@ -1,6 +1,7 @@
 // A job: what is to be trained, on what, and how much of it an iteration has.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,11 +28,11 @@ struct Software {
 
   friend bool operator==(const Software&, const Software&) = default;
 };
-constexpr auto fields_of(const Software*) {
+template <std::same_as<Software> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Name;
-  return base::fields<Software>(
-      field("training", &Software::training, Name{}), field("efficiency", &Software::efficiency, Name{}),
-      field("profile", &Software::profile, Name{}), field("prefetch", &Software::prefetch, base::Flag{}));
+  return base::fields<T>(field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
+                         field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

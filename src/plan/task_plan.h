@@ -1,6 +1,7 @@
 // One task's part of a plan: its devices, its layout and its settings.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,11 +24,12 @@ struct MicroBatching {
 
   friend bool operator==(const MicroBatching&, const MicroBatching&) = default;
 };
-constexpr auto fields_of(const MicroBatching*) {
+template <std::same_as<MicroBatching> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Whole;
-  return base::fields<MicroBatching>(field("sequences", &MicroBatching::sequences, Whole{1, max_count}),
-                                     field("tokens", &MicroBatching::tokens, Whole{1, max_count}),
-                                     field("count", &MicroBatching::count, Whole{1, max_count}));
+  return base::fields<T>(field("sequences", &T::sequences, Whole{1, max_count}),
+                         field("tokens", &T::tokens, Whole{1, max_count}),
+                         field("count", &T::count, Whole{1, max_count}));
 }
 
 /// An engine with less of a device's memory would hold nothing.
@@ -52,20 +54,21 @@ struct Engine {
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };
-constexpr auto fields_of(const Engine*) {
+template <std::same_as<Engine> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Flag, base::Number, base::Whole;
-  return base::fields<Engine>(
-      field("memory_utilization", &Engine::memory_utilization, Number{min_memory_utilization, 1},
+  return base::fields<T>(
+      field("memory_utilization", &T::memory_utilization, Number{min_memory_utilization, 1},
             {.words = "memory utilization {}"}),
-      field("max_num_seqs", &Engine::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
-      field("max_num_batched_tokens", &Engine::max_num_batched_tokens, Whole{1, max_count},
+      field("max_num_seqs", &T::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
+      field("max_num_batched_tokens", &T::max_num_batched_tokens, Whole{1, max_count},
             {.words = "{} tokens together at most"}),
-      field("chunked_prefill", &Engine::chunked_prefill, Flag{},
+      field("chunked_prefill", &T::chunked_prefill, Flag{},
             {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
-      field("longest_first", &Engine::longest_first, Flag{},
+      field("longest_first", &T::longest_first, Flag{},
             {.words = "longest first", .otherwise = "in the order of arrival"}),
-      field("cuda_graphs", &Engine::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
-      field("own_weights", &Engine::own_weights, Flag{},
+      field("cuda_graphs", &T::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
+      field("own_weights", &T::own_weights, Flag{},
             {.words = "with weights of its own", .otherwise = "with the trained weights"}));
 }
 
@@ -78,13 +81,14 @@ struct Offload {
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
-constexpr auto fields_of(const Offload*) {
+template <std::same_as<Offload> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Flag;
-  return base::fields<Offload>(
-      field("weights", &Offload::weights, Flag{}, {.words = "weights"}),
-      field("gradients", &Offload::gradients, Flag{}, {.words = "gradients"}),
-      field("optimizer", &Offload::optimizer, Flag{}, {.words = "optimizer"}),
-      field("optimizer_on_host", &Offload::optimizer_on_host, Flag{}, {.words = "optimizer (stepped on the host)"}));
+  return base::fields<T>(
+      field("weights", &T::weights, Flag{}, {.words = "weights"}),
+      field("gradients", &T::gradients, Flag{}, {.words = "gradients"}),
+      field("optimizer", &T::optimizer, Flag{}, {.words = "optimizer"}),
+      field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.words = "optimizer (stepped on the host)"}));
 }
 
 /// One task's part of a plan. A rule has no devices.

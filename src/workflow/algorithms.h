@@ -15,6 +15,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -66,20 +67,19 @@ struct AlgorithmOptions {
 
   friend bool operator==(const AlgorithmOptions&, const AlgorithmOptions&) = default;
 };
-constexpr auto fields_of(const AlgorithmOptions*) {
+template <std::same_as<AlgorithmOptions> T>
+constexpr auto fields_of(const T*) {
   using base::field, base::Choice;
-  using Options = AlgorithmOptions;
-  return base::fields<Options>(
-      field("reference", &Options::reference, Choice{}),
-      field("reference_decay", &Options::reference_decay, base::Number{0, max_decay},
-            {.applies = [](const Options& options) { return options.reference == ReferenceUse::averaged; },
-             .only_with = "`reference: averaged`"}),
-      field("reward", &Options::reward, Choice{}),
-      field("reward_seconds", &Options::reward_time, base::Seconds{},
-            {.applies = [](const Options& options) { return options.reward == RewardUse::rule; },
-             .only_with = "`reward: rule`"}),
-      field("policy_log_probabilities", &Options::policy_log_probabilities, Choice{}),
-      field("ptx_tokens", &Options::ptx_tokens, base::Whole{0, max_token_count}));
+  return base::fields<T>(field("reference", &T::reference, Choice{}),
+                         field("reference_decay", &T::reference_decay, base::Number{0, max_decay},
+                               {.applies = [](const T& options) { return options.reference == ReferenceUse::averaged; },
+                                .only_with = "`reference: averaged`"}),
+                         field("reward", &T::reward, Choice{}),
+                         field("reward_seconds", &T::reward_time, base::Seconds{},
+                               {.applies = [](const T& options) { return options.reward == RewardUse::rule; },
+                                .only_with = "`reward: rule`"}),
+                         field("policy_log_probabilities", &T::policy_log_probabilities, Choice{}),
+                         field("ptx_tokens", &T::ptx_tokens, base::Whole{0, max_token_count}));
 }
 
 struct Algorithm {

@@ -31,20 +31,26 @@ def described():
     """The structs that each header in src/ describes, but for the example in the facility's own."""
     structs = {}
     for header in sorted((SOURCE / "src").rglob("*.h")):
-        names = re.findall(r"^constexpr auto fields_of\(const (\w+)\*\)", header.read_text(encoding="utf-8"), re.M)
+        names = re.findall(
+            r"^template <std::same_as<(\w+)> T>\nconstexpr auto fields_of\(", header.read_text(encoding="utf-8"), re.M
+        )
         if names:
             structs[header.relative_to(SOURCE / "src")] = names
     return structs
 
 
-def errors_with(header, text):
-    """What the compiler says where `text` stands in place of that header."""
+def errors_with(header, text, names):
+    """What the compiler says where `text` stands in place of that header, and a program uses the lists of `names`."""
     with tempfile.TemporaryDirectory() as folder:
         changed = Path(folder) / header
         changed.parent.mkdir(parents=True)
         changed.write_text(text, encoding="utf-8")
         program = Path(folder) / "program.cpp"
-        program.write_text(f'#include "{header.as_posix()}"\n', encoding="utf-8")
+        uses = [
+            f"const auto of_{name} = fields_of(static_cast<const dovetail::{header.parts[0]}::{name}*>(nullptr));"
+            for name in names
+        ]
+        program.write_text("\n".join([f'#include "{header.as_posix()}"', *uses, ""]), encoding="utf-8")
         done = subprocess.run(
             [COMPILER, "-std=c++20", "-fsyntax-only", f"-I{folder}", f"-I{SOURCE / 'src'}", str(program)],
             capture_output=True,
@@ -67,7 +73,7 @@ class Descriptors(unittest.TestCase):
                         rf"^struct {name} {{\n", r"\g<0>  bool forgotten = false;\n", text, flags=re.M
                     )
                     self.assertEqual(count, 1)
-                errors = errors_with(header, text)
+                errors = errors_with(header, text, names)
                 self.assertEqual(
                     len(re.findall(f"error: static assertion failed.*{MESSAGE}", errors)), len(names), errors
                 )
@@ -76,11 +82,10 @@ class Descriptors(unittest.TestCase):
         header = Path("plan/task_plan.h")
         text = (SOURCE / "src" / header).read_text(encoding="utf-8")
         text = text.replace("struct Engine {\n", "struct Engine {\n  bool remembered = false;\n")
-        text = text.replace(
-            "base::fields<Engine>(\n",
-            'base::fields<Engine>(\n      field("remembered", &Engine::remembered, Flag{}),\n',
-        )
-        self.assertEqual(errors_with(header, text), "")
+        begin = text.index("base::fields<T>(\n", text.index("std::same_as<Engine>"))
+        field = 'base::fields<T>(field("remembered", &T::remembered, Flag{}),\n'
+        text = text[:begin] + field + text[begin + len("base::fields<T>(\n") :]
+        self.assertEqual(errors_with(header, text, ["Engine"]), "")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Efficiencies fitted to measured runs, and what error is left.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include "answer/question/input.h"
@@ -17,14 +18,13 @@ struct CalibrationRequest {
   int restarts = cost::FitOptions{}.restarts;
   int seed = static_cast<int>(cost::FitOptions{}.seed);
 };
-inline auto options_of(const CalibrationRequest*) {
-  return options<CalibrationRequest>(
-      option("FILE", &CalibrationRequest::measurements, File{},
-             "measurements, a dovetail/measurement@1 file, '-' for standard input"),
-      option("evaluations", &CalibrationRequest::evaluations, Count{10, 1'000'000},
-             "of all rows, for each start of each fit"),
-      option("restarts", &CalibrationRequest::restarts, Count{0, 1000}, "starts of each fit beside the given one"),
-      option("seed", &CalibrationRequest::seed, Count{0, 1'000'000'000}, "of the other starts"));
+template <std::same_as<CalibrationRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("FILE", &T::measurements, File{}, "measurements, a dovetail/measurement@1 file, '-' for standard input"),
+      option("evaluations", &T::evaluations, Count{10, 1'000'000}, "of all rows, for each start of each fit"),
+      option("restarts", &T::restarts, Count{0, 1000}, "starts of each fit beside the given one"),
+      option("seed", &T::seed, Count{0, 1'000'000'000}, "of the other starts"));
 }
 
 struct CalibrationAnswer {

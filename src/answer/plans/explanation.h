@@ -1,6 +1,7 @@
 // Why a plan is not the best, or why it does not fit, and what to change.
 #pragma once
 
+#include <concepts>
 #include <string>
 
 #include "answer/plans/search_options.h"
@@ -15,12 +16,11 @@ struct ExplanationRequest {
   int shown = 10;
   PlanSearchOptions search = {};
 };
-inline auto options_of(const ExplanationRequest*) {
-  return options<ExplanationRequest>(
-      option("JOB", &ExplanationRequest::job, File{}, "job file, '-' for standard input"),
-      required("plan", &ExplanationRequest::plan, File{}, "the plan, a dovetail/plan@1 file"),
-      option("top", &ExplanationRequest::shown, Count{1, 1000}, "how many changes to show at most"),
-      group(&ExplanationRequest::search));
+template <std::same_as<ExplanationRequest> T>
+auto options_of(const T*) {
+  return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+                    required("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file"),
+                    option("top", &T::shown, Count{1, 1000}, "how many changes to show at most"), group(&T::search));
 }
 
 struct ExplanationAnswer {

@@ -2,6 +2,7 @@
 // limit.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,11 +18,11 @@ struct FitRequest {
   std::optional<Input> plan = std::nullopt;
   PlanSearchOptions search = {};
 };
-inline auto options_of(const FitRequest*) {
-  return options<FitRequest>(
-      option("JOB", &FitRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &FitRequest::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
-      group(&FitRequest::search));
+template <std::same_as<FitRequest> T>
+auto options_of(const T*) {
+  return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+                    option("plan", &T::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
+                    group(&T::search));
 }
 
 /// A plan with what it holds, also as responses grow.

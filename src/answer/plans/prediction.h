@@ -1,6 +1,7 @@
 // What a given plan of a job costs: step by step, in time, memory and money.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <string>
 
@@ -17,10 +18,11 @@ struct PredictionRequest {
   Input job;
   Input plan;
 };
-inline auto options_of(const PredictionRequest*) {
-  return options<PredictionRequest>(option("JOB", &PredictionRequest::job, File{}, "job file, '-' for standard input"),
-                                    required("plan", &PredictionRequest::plan, File{},
-                                             "predict this plan, a dovetail/plan@1 file, in place of searching"));
+template <std::same_as<PredictionRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      required("plan", &T::plan, File{}, "predict this plan, a dovetail/plan@1 file, in place of searching"));
 }
 
 struct PredictionAnswer {

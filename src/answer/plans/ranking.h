@@ -1,6 +1,7 @@
 // Which plans a job can have, searched and ranked, beside what none can beat and what would change the choice.
 #pragma once
 
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <string>
@@ -24,23 +25,25 @@ struct RankingRequest {
   /// Called with the best plan so far and the job, each time the search has met a better one.
   std::function<void(const plan::Plan&, const plan::Job&)> on_better = {};
 };
-inline auto options_of(const RankingRequest*) {
-  return options<RankingRequest>(
-      option("JOB", &RankingRequest::job, File{}, "job file, '-' for standard input"),
-      option("placement", &RankingRequest::placements, Words{"PLACEMENT"},
+template <std::same_as<RankingRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("placement", &T::placements, Words{"PLACEMENT"},
              "only this family of plans (may be given several times): co-located, interleaving, disaggregated, "
              "megatron, rlhfuse, searched"),
-      option("top", &RankingRequest::shown, Count{1, 1000}, "how many plans to show at most"),
-      option("simulate", &RankingRequest::simulated, Count{0, 1000},
+      option("top", &T::shown, Count{1, 1000}, "how many plans to show at most"),
+      option("simulate", &T::simulated, Count{0, 1000},
              "of the first plans that are ties, how many to play event by event at most, and to order by that (default "
              "{}, as other commands do)"),
-      group(&RankingRequest::search), unlisted(&RankingRequest::exchange), unlisted(&RankingRequest::on_better));
+      group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 struct RankingAnswer {
   predict::Scenario scenario;
   planner::Ranking ranking;
   std::vector<planner::Flip> flips;
+  bool all_inputs_tried = false;  ///< for the flips, before the time was over
   bool too_many_samples = false;  ///< to play any of the plans, as was asked for
   Outcome outcome = Outcome::done;
 

@@ -1,6 +1,7 @@
 // What requests say of a search for plans.
 #pragma once
 
+#include <concepts>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ struct PlanSearchOptions {
   SearchBudget budget{.chains = planner::SearchOptions{}.chains, .seed = planner::SearchOptions{}.seed};
 };
 
-inline auto options_of(const PlanSearchOptions*) {
-  return options<PlanSearchOptions>(option("means", &PlanSearchOptions::option_set, Choice{},
-                                           "which layouts and settings: all, or only those that ReaL has"),
-                                    group(&PlanSearchOptions::budget));
+template <std::same_as<PlanSearchOptions> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("means", &T::option_set, Choice{}, "which layouts and settings: all, or only those that ReaL has"),
+      group(&T::budget));
 }
 
 /// RankOptions::simulated of all questions but the ranking itself, so that they mean the same first plan.

@@ -1,6 +1,7 @@
 // How long a search goes on, and on what: options that all searches have.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -20,17 +21,19 @@ struct SearchBudget {
   int thread_count() const;
 };
 
-inline auto options_of(const SearchBudget*) {
-  return options<SearchBudget>(option("chains", &SearchBudget::chains, Count{1, 4096},
-                                      "independent chains of a search (default {}; not the machine's size)"),
-                               option("iterations", &SearchBudget::iterations, Count{1, 1'000'000'000'000},
-                                      "iterations of each chain (default: of plans 150000, of schedules what takes "
-                                      "about ten seconds on two ordinary cores)"),
-                               option("time-limit", &SearchBudget::time_limit, Seconds{},
-                                      "time to search, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations"),
-                               option("threads", &SearchBudget::threads, Count{1, 1024},
-                                      "threads (default: all processors); never changes the answer"),
-                               option("seed", &SearchBudget::seed, Count{}, "seed of the random numbers (default {})"));
+template <std::same_as<SearchBudget> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("chains", &T::chains, Count{1, 4096},
+             "independent chains of a search (default {}; not the machine's size)"),
+      option("iterations", &T::iterations, Count{1, 1'000'000'000'000},
+             "iterations of each chain (default: of plans 150000, of schedules what takes "
+             "about ten seconds on two ordinary cores)"),
+      option("time-limit", &T::time_limit, Seconds{},
+             "time for all of it, in seconds or as 500ms, 30s, 2m, 1h; chooses the iterations of a "
+             "search"),
+      option("threads", &T::threads, Count{1, 1024}, "threads (default: all processors); never changes the answer"),
+      option("seed", &T::seed, Count{}, "seed of the random numbers (default {})"));
 }
 
 }  // namespace dovetail::answer

@@ -6,13 +6,14 @@
 //     std::optional<Input> plan;
 //     PlanSearchOptions search;
 //   };
-//   inline auto options_of(const FitRequest*) {
-//     return options<FitRequest>(option("JOB", &FitRequest::job, File{}, "job file, '-' for standard input"),
-//                                option("plan", &FitRequest::plan, File{}, "this plan, in place of searching"),
-//                                group(&FitRequest::search));
+//   template <std::same_as<FitRequest> T>
+//   auto options_of(const T*) {
+//     return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+//                       option("plan", &T::plan, File{}, "this plan, in place of searching"), group(&T::search));
 //   }
 //
-// The members' initializers are the defaults. A member without an option does not compile.
+// It is a template so that only who uses the list pays for it. The members' initializers are the defaults. A member
+// without an option does not compile.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // A run of many steps whose responses grow: what it takes, and when to plan again.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,26 +28,26 @@ struct ForecastRequest {
   int searches = study::ForecastOptions{}.searches;
   PlanSearchOptions search = {};
 };
-inline auto options_of(const ForecastRequest*) {
-  return options<ForecastRequest>(
-      option("JOB", &ForecastRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &ForecastRequest::plan, File{}, "begin with this plan, a dovetail/plan@1 file"),
-      required("steps", &ForecastRequest::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
-      option("lengths", &ForecastRequest::lengths, Words{"GROWTH"},
+template <std::same_as<ForecastRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("plan", &T::plan, File{}, "begin with this plan, a dovetail/plan@1 file"),
+      required("steps", &T::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
+      option("lengths", &T::lengths, Words{"GROWTH"},
              "factors of all response lengths at steps, linear between them: 0:1,500:2.5,1000:4; or a CSV file with "
              "the columns step and factor, mean or p50"),
-      option("mean", &ForecastRequest::mean, Words{"GROWTH"}, "the same by the mean response, in tokens: 500:2000"),
-      option("p50", &ForecastRequest::median, Words{"GROWTH"},
-             "the same by the length that half of them reach: 500:1500"),
-      option("cap", &ForecastRequest::cap, Words{"TOKENS"},
+      option("mean", &T::mean, Words{"GROWTH"}, "the same by the mean response, in tokens: 500:2000"),
+      option("p50", &T::median, Words{"GROWTH"}, "the same by the length that half of them reach: 500:1500"),
+      option("cap", &T::cap, Words{"TOKENS"},
              "where responses end: tokens, keep (the job's longest, the default where lengths vary) or scale (none)"),
-      option("pause", &ForecastRequest::pauses, Words{"STEPS:TIME"},
+      option("pause", &T::pauses, Words{"STEPS:TIME"},
              "every so many steps the run stands still so long, for checkpoints or evaluation: 100:5m (may be given "
              "several times)"),
-      option("restart", &ForecastRequest::restart, Seconds{}, "what a change of the plan takes (none)"),
-      option("searches", &ForecastRequest::searches, Count{0, 100},
+      option("restart", &T::restart, Seconds{}, "what a change of the plan takes (none)"),
+      option("searches", &T::searches, Count{0, 100},
              "at how many lengths plans are searched, from the first to the longest; 0: the plan is kept"),
-      group(&ForecastRequest::search));
+      group(&T::search));
 }
 
 struct ForecastAnswer {

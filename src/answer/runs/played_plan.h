@@ -1,6 +1,7 @@
 // A plan of a job, chosen, fused as asked and played.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,15 +21,16 @@ struct PlayOptions {
   int fused_iterations = static_cast<int>(predict::FusedSearch{}.iterations);
   PlanSearchOptions search = {};
 };
-inline auto options_of(const PlayOptions*) {
-  return options<PlayOptions>(
-      option("fuse", &PlayOptions::fuse, Choice{.none = "as-planned"},
+template <std::same_as<PlayOptions> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("fuse", &T::fuse, Choice{.none = "as-planned"},
              "stage fusion: what the plan says, nothing, the trainings, generation with scoring, or both"),
-      option("draws", &PlayOptions::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
-      option("most-iterations", &PlayOptions::max_iterations, Count{2, 100'000}, "to play until they repeat"),
-      option("fused-iterations", &PlayOptions::fused_iterations, Count{1, 1'000'000'000},
+      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      option("most-iterations", &T::max_iterations, Count{2, 100'000}, "to play until they repeat"),
+      option("fused-iterations", &T::fused_iterations, Count{1, 1'000'000'000},
              "of the search for the fused training's schedule"),
-      group(&PlayOptions::search));
+      group(&T::search));
 }
 
 /// What is to be played.

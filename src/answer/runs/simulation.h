@@ -1,6 +1,7 @@
 // A plan played event by event: where every second of every device goes.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -18,12 +19,12 @@ struct SimulationRequest {
   PlayOptions play = {};
   bool compared = false;  ///< also the other plans of the job, and the plan at each threshold: what pages show
 };
-inline auto options_of(const SimulationRequest*) {
-  return options<SimulationRequest>(
-      option("JOB", &SimulationRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &SimulationRequest::plan, File{},
-             "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
-      group(&SimulationRequest::play), unlisted(&SimulationRequest::compared));
+template <std::same_as<SimulationRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("plan", &T::plan, File{}, "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
+      group(&T::play), unlisted(&T::compared));
 }
 
 /// A plan, as predicted and as played.

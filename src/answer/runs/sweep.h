@@ -1,6 +1,7 @@
 // One input of a job or of its plan varied, and what each value costs.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 
@@ -21,23 +22,21 @@ struct SweepRequest {
   int draws = 3;
   PlanSearchOptions search = {};
 };
-inline auto options_of(const SweepRequest*) {
-  return options<SweepRequest>(
-      option("JOB", &SweepRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &SweepRequest::plan, File{},
-             "the plan, a dovetail/plan@1 file, in place of the best that is found"),
-      required("over", &SweepRequest::over, Choice{}, "what varies; of nodes plans are found anew"),
-      option("values", &SweepRequest::values, Words{"LIST"},
+template <std::same_as<SweepRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file, in place of the best that is found"),
+      required("over", &T::over, Choice{}, "what varies; of nodes plans are found anew"),
+      option("values", &T::values, Words{"LIST"},
              "its values, separated by commas: 5%,20% of threshold, factors of length, micro-batch and bandwidth, else "
              "numbers"),
-      option("cap", &SweepRequest::cap, Words{"TOKENS"},
+      option("cap", &T::cap, Words{"TOKENS"},
              "of --over length: where responses end: tokens, keep (the job's longest) or scale (none: the longest grow "
              "as all do; the default)"),
-      option("simulate", &SweepRequest::simulate, Flag{},
-             "also play every point event by event (of threshold: always)"),
-      option("draws", &SweepRequest::draws, Count{1, 1000},
-             "how often the lengths of all samples are drawn and played"),
-      group(&SweepRequest::search));
+      option("simulate", &T::simulate, Flag{}, "also play every point event by event (of threshold: always)"),
+      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      group(&T::search));
 }
 
 struct SweepAnswer {

@@ -1,6 +1,7 @@
 // Is stage fusion worth it for a plan, and what would other ways of working give.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,14 +18,14 @@ struct WhatIfRequest {
   int draws = 3;
   PlanSearchOptions search = {};
 };
-inline auto options_of(const WhatIfRequest*) {
-  return options<WhatIfRequest>(
-      option("JOB", &WhatIfRequest::job, File{}, "job file, '-' for standard input"),
-      option("plan", &WhatIfRequest::plan, File{},
+template <std::same_as<WhatIfRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("plan", &T::plan, File{},
              "compare with this plan, a dovetail/plan@1 file, in place of the best that is found"),
-      option("draws", &WhatIfRequest::draws, Count{1, 1000},
-             "how often the lengths of all samples are drawn and played"),
-      group(&WhatIfRequest::search));
+      option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),
+      group(&T::search));
 }
 
 /// A plan in other ways of working, and whether its fusions are worth it.

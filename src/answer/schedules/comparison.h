@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,18 +24,17 @@ struct ComparisonRequest {
   ScheduleSearchOptions search = {};
   int draws = fuse::VariationOptions{}.draws;
 };
-inline auto options_of(const ComparisonRequest*) {
-  return options<ComparisonRequest>(
-      option("PROBLEM", &ComparisonRequest::problem, File{"PROBLEM"},
-             "problem file, '-' for standard input, or a bundled instance"),
-      option("solver", &ComparisonRequest::solvers, Words{"SOLVER"}, "run this one only; may be repeated"),
-      option("all", &ComparisonRequest::all, Flag{}, "run every solver, those too that are not shown otherwise"),
-      option("objective", &ComparisonRequest::objective, Choice{},
+template <std::same_as<ComparisonRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("PROBLEM", &T::problem, File{"PROBLEM"}, "problem file, '-' for standard input, or a bundled instance"),
+      option("solver", &T::solvers, Words{"SOLVER"}, "run this one only; may be repeated"),
+      option("all", &T::all, Flag{}, "run every solver, those too that are not shown otherwise"),
+      option("objective", &T::objective, Choice{},
              "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
              "then the least makespan)"),
-      option("robust", &ComparisonRequest::robustness_percent, Count{0, 100}, robust_help),
-      group(&ComparisonRequest::search),
-      option("draws", &ComparisonRequest::draws, Count{1, 1'000'000}, "draws of varied durations (default {})"));
+      option("robust", &T::robustness_percent, Count{0, 100}, robust_help), group(&T::search),
+      option("draws", &T::draws, Count{1, 1'000'000}, "draws of varied durations (default {})"));
 }
 
 /// The variations of durations that schedules are tried with, in thousandths.

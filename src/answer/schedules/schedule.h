@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <functional>
 #include <optional>
 #include <string>
@@ -35,21 +36,21 @@ struct ScheduleRequest {
   std::function<void(const pipeline::Schedule&)> on_better =
       {};  ///< the best so far that does what is asked; as Watch's callbacks
 };
-inline auto options_of(const ScheduleRequest*) {
-  return options<ScheduleRequest>(
-      option("PROBLEM", &ScheduleRequest::problem, File{"PROBLEM"},
+template <std::same_as<ScheduleRequest> T>
+auto options_of(const T*) {
+  return options<T>(
+      option("PROBLEM", &T::problem, File{"PROBLEM"},
              "problem file, '-' for standard input, or a bundled instance (see dovetail instances)"),
-      option("solver", &ScheduleRequest::solver, Words{"SOLVER"},
+      option("solver", &T::solver, Words{"SOLVER"},
              "how to make it (default {}: " + std::string(default_solver().summary) + ")"),
-      option("objective", &ScheduleRequest::objective, Choice{},
+      option("objective", &T::objective, Choice{},
              "what comes first (default {}: the least makespan, then the least peak at it; memory: the least peak, "
              "then the least makespan; pareto: the whole front between the two)"),
-      option("robust", &ScheduleRequest::robustness_percent, Count{0, 100}, robust_help),
-      option("deadline", &ScheduleRequest::deadline, Words{"TIME"},
+      option("robust", &T::robustness_percent, Count{0, 100}, robust_help),
+      option("deadline", &T::deadline, Words{"TIME"},
              "find the least peak among the schedules that end by TIME, in the problem's unit"),
-      option("from", &ScheduleRequest::from, File{},
-             "start the search from this schedule of the problem: never worse than it"),
-      group(&ScheduleRequest::search), unlisted(&ScheduleRequest::exchange), unlisted(&ScheduleRequest::on_better));
+      option("from", &T::from, File{}, "start the search from this schedule of the problem: never worse than it"),
+      group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
 }
 
 /// What is proven, or measured, of what was asked for, beyond the bounds of the two figures.

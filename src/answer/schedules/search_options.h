@@ -1,6 +1,7 @@
 // What requests say of a search for schedules.
 #pragma once
 
+#include <concepts>
 #include <optional>
 #include <string>
 
@@ -22,10 +23,9 @@ struct ScheduleSearchOptions {
   SearchBudget budget{.chains = fuse::SolveOptions{}.chains, .seed = fuse::SolveOptions{}.seed};
   std::optional<base::Memory> memory_cap = std::nullopt;
 };
-inline auto options_of(const ScheduleSearchOptions*) {
-  return options<ScheduleSearchOptions>(
-      group(&ScheduleSearchOptions::budget),
-      option("memory-cap", &ScheduleSearchOptions::memory_cap, Amount{}, memory_cap_help));
+template <std::same_as<ScheduleSearchOptions> T>
+auto options_of(const T*) {
+  return options<T>(group(&T::budget), option("memory-cap", &T::memory_cap, Amount{}, memory_cap_help));
 }
 
 /// The options for a solver, without start, cancellation, other processes and progress.
