@@ -1,9 +1,7 @@
 # Compiler settings of every target of ours.
 add_library(dovetail_settings INTERFACE)
 target_compile_options(dovetail_settings INTERFACE
-  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual
-  # Where several files are compiled as one, a local name may be another file's at its top.
-  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>
+  -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wold-style-cast -Wnon-virtual-dtor -Woverloaded-virtual -Wshadow
   # The same sums on every machine: no fused multiply-add where the source has two operations.
   -ffp-contract=off)
 # g++ 12 sees overlapping copies inside std::string where there are none (GCC bug 105329).

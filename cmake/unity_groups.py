@@ -2,48 +2,82 @@
 """Prints, for each source file, the number of the group that it can be compiled with as one (DOVETAIL_UNITY,
 cmake/Unity.cmake).
 
-Two files that use one name for different things in their unnamed namespaces, for a macro or in a using-declaration fall
-into different groups, so such names need not be unique in a folder. What this overlooks shows as an error when the
-group is compiled.
+Two files of a namespace that use one name for different things in their unnamed namespaces, for a macro or in a
+using-declaration fall into different groups, and so do a constant of one and a local name of the other, which would
+shadow it. So such names need not be unique in a folder. What this overlooks shows as an error when the group is
+compiled.
 
 usage: unity_groups.py MOST_FILES SOURCE...
 """
 
 import re
 import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 
+NAMESPACE = re.compile(r"^namespace ([\w:]+) \{", re.M)
 UNNAMED = re.compile(r"^namespace \{\n(.*?)^\}  // namespace$", re.S | re.M)
 # clang-format leaves what a namespace holds unindented, so a line that starts with a letter declares something.
-DECLARED = [
-    re.compile(r"^#define (\w+)"),
-    re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"),
-    re.compile(r"^using (\w+) ="),
-    re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*(?:[({=;]|$)"),
-]
+MACRO = re.compile(r"^#define (\w+)", re.M)
+TYPE = [re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)"), re.compile(r"^using (\w+) =")]
+FUNCTION_OR_CONSTANT = re.compile(r"^(?!using |namespace )[A-Za-z][^(={]*?(\w+)(?:\[\w*\])?\s*([({=;]|$)")
 USING_DECLARATION = re.compile(r"^using ([\w:]*::(\w+));", re.M)
 CALLED = re.compile(r"(?<![\w:.>])(\w+)\(")
+WORD = re.compile(r"(?<![\w:.>])[A-Za-z]\w*")
 TEST_MACROS = re.compile(r"(TEST|RC_GTEST|INSTANTIATE_|TYPED_)")
 
 
+@dataclass
+class Names:
+    """What a file, or a group of files, has; each name with the namespace that it stands in."""
+
+    meanings: dict = field(default_factory=dict)  # what a name stands for
+    constants: set = field(default_factory=set)  # of unnamed namespaces
+    words: set = field(default_factory=set)  # all that stand in its text
+
+    def add(self, other):
+        self.meanings |= other.meanings
+        self.constants |= other.constants
+        self.words |= other.words
+
+
+def declared_by(line):
+    """(name, whether it is a constant) of what the line declares, or None."""
+    for pattern in TYPE:
+        if found := pattern.match(line):
+            return found.group(1), False
+    if found := FUNCTION_OR_CONSTANT.match(line):
+        is_constructed = line.startswith("const") and line.endswith(");")
+        return found.group(1), is_constructed or found.group(2) in ("=", "{", ";")
+    return None
+
+
 def names_of(source):
-    """{name: what it stands for} of the file's own: macros, using-declarations, all in unnamed namespaces; and of what
-    else it calls."""
     text = Path(source).read_text(encoding="utf-8")
-    lines = [line for line in text.splitlines() if line.startswith("#define")]
-    lines += [line for body in UNNAMED.findall(text) for line in body.splitlines()]
-    names = dict.fromkeys(CALLED.findall(text), "the function of that name in the folder")
-    names |= {name: target for target, name in USING_DECLARATION.findall(text)}
-    for line in lines:
-        if not TEST_MACROS.match(line):
-            found = next((match for match in (pattern.match(line) for pattern in DECLARED) if match), None)
-            names |= {found.group(1): source} if found else {}
+    found = NAMESPACE.search(text)
+    namespace = found.group(1) if found else ""
+    called = {name: "the function of that name in the folder" for name in CALLED.findall(text)}
+    used = {name: target for target, name in USING_DECLARATION.findall(text)}
+    names = Names({(namespace, name): meaning for name, meaning in (called | used).items()})
+    names.meanings |= {("", name): source for name in MACRO.findall(text)}
+    names.words = {(namespace, word) for word in WORD.findall(text)}
+    for line in "".join(UNNAMED.findall(text)).splitlines():
+        if not TEST_MACROS.match(line) and (declared := declared_by(line)):
+            name, is_constant = declared
+            names.meanings[namespace, name] = source
+            if is_constant:
+                names.constants.add((namespace, name))
     return names
 
 
 def fit(one, other):
-    """Whether each name stands for the same in both."""
-    return all(other.get(name, what) == what for name, what in one.items())
+    """Whether each name stands for the same in both, and no constant of one may be shadowed in the other."""
+    fewer, more = sorted((one.meanings, other.meanings), key=len)
+    return (
+        all(more.get(name, meaning) == meaning for name, meaning in fewer.items())
+        and one.constants.isdisjoint(other.words)
+        and other.constants.isdisjoint(one.words)
+    )
 
 
 def groups_of(sources, most_files):
@@ -56,8 +90,9 @@ def groups_of(sources, most_files):
             (i for i, (taken, files) in enumerate(groups) if files < most_files and fit(names, taken)), len(groups)
         )
         if number == len(groups):
-            groups.append(({}, 0))
-        groups[number] = (groups[number][0] | names, groups[number][1] + 1)
+            groups.append((Names(), 0))
+        groups[number][0].add(names)
+        groups[number] = (groups[number][0], groups[number][1] + 1)
         numbers.append(number)
     return numbers
 

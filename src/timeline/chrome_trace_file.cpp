@@ -34,7 +34,7 @@ std::string id_of(const Node& event, std::string_view key) {
   return node && (node->is_number() || node->is_string()) ? std::string(node->text()) : "";
 }
 
-Result<std::string_view> text_of(const Node& event, std::string_view key) {
+Result<std::string_view> text_at(const Node& event, std::string_view key) {
   const auto node = event.find(key);
   if (!node) return std::string_view();
   if (!node->is_string() && !node->is_number())
@@ -136,8 +136,8 @@ class TraceReader {
     }
     see(begin);
     see(end);
-    DOVETAIL_TRY(const std::string_view name, text_of(event, "name"));
-    DOVETAIL_TRY(const std::string_view category, text_of(event, "cat"));
+    DOVETAIL_TRY(const std::string_view name, text_at(event, "name"));
+    DOVETAIL_TRY(const std::string_view category, text_at(event, "cat"));
     Bar bar{begin, end, category == idle_category ? BarKind::idle : BarKind::work};
     bar.name = names_.number(name);
     bar.category = categories_.number(category);
@@ -147,7 +147,7 @@ class TraceReader {
 
   Status read_counter(const Node& event) {
     DOVETAIL_TRY(const Ticks time, microseconds(event, "ts"));
-    DOVETAIL_TRY(const std::string_view name, text_of(event, "name"));
+    DOVETAIL_TRY(const std::string_view name, text_at(event, "name"));
     DOVETAIL_TRY(const Node values, base::require(event, "a counter", "args", "\"args\": {\"used\": 1}"));
     if (!values.is_map())
       return values.error(fmt::format("args is {}; accepted: an object with numbers", values.describe()));
@@ -164,11 +164,11 @@ class TraceReader {
   }
 
   Status read_metadata(const Node& event) {
-    DOVETAIL_TRY(const std::string_view what, text_of(event, "name"));
+    DOVETAIL_TRY(const std::string_view what, text_at(event, "name"));
     const auto arguments = event.find("args");
     if (!arguments || !arguments->is_map()) return {};
     if (what == "process_name" || what == "thread_name") {
-      DOVETAIL_TRY(const std::string_view name, text_of(*arguments, "name"));
+      DOVETAIL_TRY(const std::string_view name, text_at(*arguments, "name"));
       if (!name.empty()) (what == "process_name" ? process_of(event).name : thread_of(event).name) = name;
       return {};
     }

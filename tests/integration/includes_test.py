@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A source of src has the headers of what it uses of the standard library and of fmt, itself or by a header of ours: a
-build that reads these headers once for all files (precompiled, or several files as one) would not miss them.
+"""A source of src has the headers of what it uses, of the standard library, of fmt and of ours, itself or by another
+header of ours: a build that reads headers once for several files (cmake/Unity.cmake) would not miss them.
 
 usage: includes_test.py SOURCE_DIR
 """
 
+import collections
 import functools
 import re
 import sys
@@ -57,44 +58,153 @@ BROUGHT_BY = {
 LITERAL_OR_COMMENT = re.compile(r'R"(\w*)\((?:.|\n)*?\)\1"|//[^\n]*|/\*(?:.|\n)*?\*/|"(?:\\.|[^"\\\n])*"')
 
 
-def missing_headers(texts):
-    """[(source, header)]: what each of the sources uses and has from nowhere; texts: {name from src: content}."""
-    ours = {name: re.findall(r'^\s*#\s*include\s+"([^"]+)"', text, re.M) for name, text in texts.items()}
-    others = {name: re.findall(r"^\s*#\s*include\s+<([^>]+)>", text, re.M) for name, text in texts.items()}
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<([^>]+)>)', re.M)
+
+# clang-format leaves what a namespace holds unindented: what starts a line declares something for all who include it.
+DECLARED = [
+    re.compile(r"^(?:template .*?> )?(?:struct|class|union|enum class|enum) (\w+)(?!.*;\s*$)", re.M),
+    re.compile(r"^using (\w+) =", re.M),
+    re.compile(
+        r"^(?!using |namespace |#|struct |class |enum |return |template )[A-Za-z_][^(={};\n]*?"
+        r"\b(\w+)(?:\[\w*\])?\s*(?:[({=;]|$)",
+        re.M,
+    ),
+]
+# Members, local names and types that are only named: whoever sees them may mean these.
+SPOKEN = [
+    re.compile(r"^ +[^(={};\n]*?[\w>&*\]] [*&]?(\w+)\(", re.M),
+    re.compile(r"\(\*(\w+)\)\("),
+    re.compile(r"\bauto (\w+) (?:= \[|:)"),
+    re.compile(r"^ +(?:struct|class|enum class) (\w+)", re.M),
+    re.compile(r"\b(?:class|struct|enum class|enum) (\w+)[^;{]*;"),
+]
+CALL = re.compile(r"(?<![\w.:>])(\w+)\(")
+TYPE = re.compile(r"(?<![\w.:>])([A-Z]\w*[a-z]\w*)\b")
+NAMED = re.compile(r"(?<![\w.:> ] )(?<![\w.:>&*])([a-z]\w*_\w+)\b(?![(<:=])")
+QUALIFIED = re.compile(r"(?<![\w:])(?:dovetail::)?(\w+)::(\w+)")
+MACRO = re.compile(r"^#\s*define (\w+)", re.M)
+# Templates find them by their argument where they are instantiated.
+FOUND_BY_ARGUMENT = {"fields_of", "options_of"}
+
+
+class Sources:
+    """What sources include and declare; texts: {name from src: content}."""
+
+    def __init__(self, texts):
+        self.code = {name: LITERAL_OR_COMMENT.sub(" ", text) for name, text in texts.items()}
+        self.ours, self.others = {}, {}
+        for name, text in texts.items():
+            found = INCLUDE.findall(text)
+            self.ours[name] = [own for own, _ in found if own and own != name]
+            self.others[name] = [other for _, other in found if other]
+        # By folder, which is the namespace, and name: the headers.
+        self.headers = collections.defaultdict(set)
+        for name, code in self.code.items():
+            if name.endswith(".h"):
+                for declared in names_by(DECLARED, code):
+                    self.headers[folder_of(name), declared].add(name)
+                for macro in MACRO.findall(code):
+                    self.headers["", macro].add(name)
+        self.folders = {folder_of(name) for name in texts}
+        self.spoken = {name: names_by(SPOKEN, code) for name, code in self.code.items()}
 
     @functools.cache
-    def headers_of(name):
-        return frozenset(others.get(name, [])).union(*(headers_of(other) for other in ours.get(name, []) if other != name))
+    def seen_by(self, name):
+        """A source, and all of ours that it includes."""
+        return frozenset([name]).union(*(self.seen_by(other) for other in self.ours.get(name, [])))
 
+
+def folder_of(name):
+    return name.partition("/")[0]
+
+
+def names_by(patterns, code):
+    return {found for pattern in patterns for found in pattern.findall(code)}
+
+
+def missing_of_others(sources):
+    """[(source, header)]: what each of the sources uses of the standard library and fmt, and has from nowhere."""
     missing = set()
-    for name, text in texts.items():
-        code = LITERAL_OR_COMMENT.sub(" ", text)
+    for name, code in sources.code.items():
         used = {HEADER_OF[found] for found in re.findall(r"\bstd::(\w+)", code) if found in HEADER_OF}
         used |= {"fmt/format.h"} if re.search(r"\bfmt::", code) else set()
-        have = headers_of(name)
+        have = {header for seen in sources.seen_by(name) for header in sources.others.get(seen, [])}
         missing |= {(name, header) for header in used - have if not BROUGHT_BY.get(header, set()) & have}
     return sorted(missing)
+
+
+def missing_of_ours(sources):
+    """[(source, name)]: what each of the sources uses of ours, and sees no declaration of."""
+    missing = set()
+    for name, code in sources.code.items():
+        seen = sources.seen_by(name)
+        known = names_by(DECLARED, code) | FOUND_BY_ARGUMENT
+        known.update(*(sources.spoken.get(other, set()) for other in seen))
+        here = {found for pattern in (CALL, TYPE, NAMED) for found in pattern.findall(code)} - known
+        # A function may be found by its argument, in the argument's namespace.
+        used = {(folder_of(name), found) for found in here if not sees_any(sources, seen, found)}
+        used |= {(folder, found) for folder, found in QUALIFIED.findall(code) if found not in known}
+        used |= {("", macro) for macro in re.findall(r"\bDOVETAIL_\w+", code)}
+        missing |= {(name, what) for key, what in used if sources.headers.get((key, what), seen).isdisjoint(seen)}
+    return sorted(missing)
+
+
+def sees_any(sources, seen, name):
+    return any(not sources.headers.get((folder, name), set()).isdisjoint(seen) for folder in sources.folders)
+
+
+def header(name):
+    return f"a/{name}.h"
 
 
 class Includes(unittest.TestCase):
     def test_each_source_has_what_it_uses(self):
         root = SOURCE / "src"
-        texts = {
-            path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
-            for path in root.rglob("*")
-            if path.suffix in (".h", ".cpp")
-        }
-        missing = missing_headers(texts)
-        self.assertFalse(missing, "\n" + "\n".join(f"src/{name} lacks <{header}>" for name, header in missing))
+        sources = Sources(
+            {
+                path.relative_to(root).as_posix(): path.read_text(encoding="utf-8")
+                for path in root.rglob("*")
+                if path.suffix in (".h", ".cpp")
+            }
+        )
+        missing = [f"src/{name} lacks <{header}>" for name, header in missing_of_others(sources)]
+        missing += [f"src/{name} sees no declaration of {what}" for name, what in missing_of_ours(sources)]
+        self.assertFalse(missing, "\n" + "\n".join(missing))
 
-    def test_what_is_missing_is_found(self):
-        texts = {
-            "all": "#include <vector>\nstd::vector<int> all();\n",
-            "one": '#include "all"\n// std::map\nstd::optional<int> f() { return std::max(1, 2); }\n',
-            "two": '#include "all"\nstd::vector<std::size_t> g() { return fmt::format("std::set"); }\n',
+    def test_a_missing_header_of_others_is_found(self):
+        all_, one, two = (header(name) for name in ("all", "one", "two"))
+        sources = Sources(
+            {
+                all_: "#include <vector>\nstd::vector<int> all();\n",
+                one: f'#include "{all_}"\n// std::map\nstd::optional<int> f() {{ return std::max(1, 2); }}\n',
+                two: f'#include "{all_}"\nstd::vector<std::size_t> g() {{ return fmt::format("std::set"); }}\n',
+            }
+        )
+        expected = [(one, "algorithm"), (one, "optional"), (two, "fmt/format.h")]
+        self.assertEqual(missing_of_others(sources), expected)
+
+    def test_a_missing_header_of_ours_is_found(self):
+        of_type, of_make = header("type"), header("make")
+        declarations = {
+            of_type: "struct Type {\n  int size() const;\n};\n#define DOVETAIL_TRY(x) x\n",
+            of_make: f'#include "{of_type}"\nType make_one();\nint count_of(const Type& type);\n',
         }
-        expected = [("one", "algorithm"), ("one", "optional"), ("two", "fmt/format.h")]
-        self.assertEqual(missing_headers(texts), expected)
+        for use, include, missing in (
+            ("Type type;", "", "Type"),
+            ("Type type;", of_type, None),
+            ("auto type = make_one();", of_type, "make_one"),
+            ("auto type = make_one();", of_make, None),
+            ("Maker maker{.make = make_one};", of_type, "make_one"),
+            ("type.size(); type.make_one(); // make_one()", "", None),
+            ("struct Type {\n};\nType type;", "", None),
+            ("DOVETAIL_TRY(1)", "", "DOVETAIL_TRY"),
+        ):
+            with self.subTest(use=use, include=include):
+                text = (f'#include "{include}"\n' if include else "") + use + "\n"
+                sources = Sources({**declarations, "a/use": text})
+                self.assertEqual(missing_of_ours(sources), [("a/use", missing)] if missing else [])
+        sources = Sources({**declarations, "b/use": "a::Type type = b::make_one();\n"})
+        self.assertEqual(missing_of_ours(sources), [("b/use", "Type")])
 
 
 if __name__ == "__main__":

@@ -44,6 +44,24 @@ class Groups(unittest.TestCase):
             with self.subTest(first=first, second=second):
                 self.assertEqual(self.groups(unnamed(first), unnamed(second), unnamed("int other = 1;")), [0, 1, 0])
 
+    def test_a_constant_is_kept_from_files_that_have_another_thing_of_that_name(self):
+        for text, numbers in (
+            ("int f(int most) {\n  return most;\n}", [0, 1]),
+            ("int f(const Limits& limits) {\n  return limits.most;\n}", [0, 0]),
+            ("int f() {\n  return base::most;\n}", [0, 0]),
+        ):
+            for constant in ("constexpr int most = 3;", "constexpr Memory most(3);", "const Memory most{3};"):
+                with self.subTest(constant=constant, text=text):
+                    self.assertEqual(self.groups(unnamed(constant), unnamed(text)), numbers)
+
+    def test_files_of_different_namespaces_do_not_disturb_each_other(self):
+        one, other = (
+            unnamed("constexpr int most = 3;\nint read(int a) {").replace("dovetail", f"dovetail::{name}")
+            for name in "ab"
+        )
+        self.assertEqual(self.groups(one, other), [0, 0])
+        self.assertEqual(self.groups("#define LIMIT 1\n" + one, "#define LIMIT 2\n" + other), [0, 1])
+
     def test_macros_and_using_declarations_of_different_things_part_them(self):
         self.assertEqual(self.groups("#define LIMIT 1\n", "#define LIMIT 2\n"), [0, 1])
         self.assertEqual(
@@ -52,7 +70,7 @@ class Groups(unittest.TestCase):
 
     def test_a_call_of_the_folders_function_is_kept_from_a_files_own_of_that_name(self):
         own = unnamed("Json to_json(const Row& row) {\n  return {};\n}")
-        call = "void write(const Answer& answer) {\n  print(to_json(answer));\n}\n"
+        call = "namespace dovetail {\nvoid write(const Answer& answer) {\n  print(to_json(answer));\n}\n}\n"
         self.assertEqual(self.groups(own, call), [0, 1])
         self.assertEqual(self.groups(call, call.replace("write", "send")), [0, 0])
 

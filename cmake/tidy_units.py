@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Puts all of src into few compilation units for clang-tidy, most of whose time goes to the headers of each unit.
+
+usage: tidy_units.py SOURCE_DIR BUILD_DIR
+
+BUILD_DIR is configured; BUILD_DIR/tidy gets the units and their compile_commands.json.
+"""
+
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from unity_groups import groups_of
+
+MOST_FILES = 80
+# A check looks through the whole unit for each of its findings, also for those in others' headers, and these have
+# hundreds.
+APART = "#include <CLI/CLI.hpp>"
+
+
+def flags_of(build):
+    """What any file of src is compiled with that decides what it means."""
+    flags = []
+    for entry in json.loads((build / "compile_commands.json").read_text(encoding="utf-8")):
+        words = shlex.split(entry["command"])
+        if any(word.startswith("src/CMakeFiles/") for word in words):
+            words = iter(words)
+            for word in words:
+                flag = [word, next(words)] if word == "-isystem" else [word]
+                if word.startswith(("-D", "-I", "-isystem", "-std=")) and flag not in flags:
+                    flags.append(flag)
+    return [word for flag in flags for word in flag]
+
+
+def units_of(source):
+    """[[file]], the largest unit first."""
+    files = sorted((source / "src").rglob("*.cpp"))
+    apart = [file for file in files if APART in file.read_text(encoding="utf-8")]
+    units = []
+    for part in (apart, [file for file in files if file not in apart]):
+        numbers = groups_of(part, MOST_FILES)
+        units += [[file for file, of in zip(part, numbers) if of == number] for number in sorted(set(numbers))]
+    return sorted(units, key=len, reverse=True)
+
+
+def write_units(source, build):
+    folder = build / "tidy"
+    folder.mkdir(exist_ok=True)
+    flags = flags_of(build)
+    commands = []
+    for number, files in enumerate(units_of(source)):
+        unit = folder / f"unit_{number}.cpp"
+        unit.write_text("".join(f'#include "{file}"\n' for file in files), encoding="utf-8")
+        arguments = ["clang++", *flags, "-c", str(unit)]
+        commands.append({"directory": str(build), "file": str(unit), "arguments": arguments})
+    (folder / "compile_commands.json").write_text(json.dumps(commands, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_units(Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve())
