@@ -6,10 +6,13 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "answer/plans/example_jobs.h"
 #include "plan/plan_file.h"
+#include "support/effort.h"
 
 namespace dovetail::answer {
 namespace {
@@ -38,6 +41,7 @@ TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
   for (const auto& [job, plan] :
        {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
         std::pair("rlhfuse-33b-13b.yaml", "rlhfuse-33b-13b.plan.json")}) {
+    if (test::sanitized && job != std::string_view("ppo-7b.yaml")) continue;
     SCOPED_TRACE(job);
     const ExplanationAnswer answer = ask(request_for(job, plan), {}).value();
     const json object = json::parse(to_json(answer));

@@ -128,7 +128,7 @@ TEST(ScheduleSections, SayWhereTheScheduleIsBeforeTheTime) {
 
 TEST(MinCapacity, IsEnoughForASchedule) {
   const pipeline::Problem& problem = pipeline::find_instance("exp2")->problem;
-  ScheduleRequest request = request_of("exp2", "auto");
+  ScheduleRequest request = request_of("exp2", "search");
   const std::vector<base::Memory> capacities = min_capacities(problem);
   request.search.memory_cap = *std::max_element(capacities.begin(), capacities.end());
   EXPECT_EQ(ask(request, {})->outcome, Outcome::done);
