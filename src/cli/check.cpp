@@ -92,7 +92,7 @@ std::string device_table(const Checked& checked) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t device = 0; device < checked.timeline.lanes.size(); ++device) {
     const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-    const timeline::TimeByActivity time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
+    const timeline::TimeByBarKind time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
     rows.push_back({fmt::format("{}", device), base::format_time(use.busy, unit),
                     answer::percent(1.0 - share(use.busy, checked.evaluation.makespan)),
                     base::format_memory(use.peak)});
@@ -164,7 +164,7 @@ std::string to_text(const Checked& checked) {
 answer::Json device_json(const Checked& checked, std::size_t device) {
   const base::TimeUnit unit = checked.problem().time_unit;
   const pipeline::DeviceUse& use = checked.evaluation.devices[device];
-  const timeline::TimeByActivity time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
+  const timeline::TimeByBarKind time = timeline::time_by_bar_kind(timeline::bars_of(checked.timeline, device));
   answer::Json object{{"device", device},
                       {"busy", answer::json_time(use.busy, unit)},
                       {"first_start", answer::json_time(use.first_start, unit)},

@@ -64,9 +64,12 @@ double amount_of(const Counter& counter, base::Memory value) {
   return counter.unit.empty() ? count / millionths : count;
 }
 
-TimeByActivity time_by_bar_kind(std::span<const Bar> bars) {
-  TimeByActivity time;
-  for (const Bar& bar : bars) time[index_of(bar.bar_kind)] += bar.end - bar.begin;
+TimeByBarKind time_by_bar_kind(std::span<const Bar> bars) {
+  TimeByBarKind time;
+  for (const Bar& bar : bars) {
+    time[index_of(bar.bar_kind)] += bar.end - bar.begin - bar.launch;
+    time[index_of(BarKind::launch)] += bar.launch;
+  }
   return time;
 }
 

@@ -104,10 +104,10 @@ std::pair<base::Ticks, base::Memory> peak_of(const Counter& counter);
 /// A value of `counter` in its unit. For pictures.
 double amount_of(const Counter& counter, base::Memory value);
 
-/// Time by BarKind. That of a lane without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits
-/// 63 bits.
-using TimeByActivity = std::array<base::Ticks, bar_kinds>;
-TimeByActivity time_by_bar_kind(std::span<const Bar> bars);
+/// Time by BarKind; what a bar waits for launches is time of BarKind::launch, not of its own kind. That of a lane
+/// without gaps sums up to the timeline's end. REQUIRES, of all lanes: lanes x end fits 63 bits.
+using TimeByBarKind = std::array<base::Ticks, bar_kinds>;
+TimeByBarKind time_by_bar_kind(std::span<const Bar> bars);
 
 /// Whether nothing but the name of a bar says what it is.
 bool is_known_by_name(const Bar& bar);

@@ -104,9 +104,9 @@ TEST(ScheduleTimeline, SplitsIdleTimeByItsCause) {
   EXPECT_THAT(to_text(timeline, 2), ElementsAre("drain 0-14"));
 }
 
-TEST(ScheduleTimeline, SumsTimeByActivity) {
+TEST(ScheduleTimeline, SumsTimeByBarKind) {
   const Timeline timeline = hand_made();
-  const TimeByActivity time = time_by_bar_kind(timeline.bars);
+  const TimeByBarKind time = time_by_bar_kind(timeline.bars);
   const auto of = [&](BarKind bar_kind) { return time[index_of(bar_kind)].count(); };
   EXPECT_EQ(of(BarKind::forward), 8);
   EXPECT_EQ(of(BarKind::backward), 8);

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
 namespace dovetail::timeline {
 namespace {
@@ -22,6 +23,15 @@ TEST(BarKind, HasANameOfItsOwnForEveryOne) {
   EXPECT_EQ(name_of(BarKind::warm_up), "warm-up");
   EXPECT_EQ(name_of(BarKind::awaiting), "new weights");
   EXPECT_EQ(name_of(BarKind::drain), "drain");
+}
+
+TEST(TimeByBarKind, WaitingForLaunchesIsIdleTime) {
+  const Bar decode{.begin = Ticks(0), .end = Ticks(10), .bar_kind = BarKind::decode, .launch = Ticks(3)};
+  const Bar infer{.begin = Ticks(10), .end = Ticks(14), .bar_kind = BarKind::infer, .launch = Ticks(1)};
+  const TimeByBarKind time = time_by_bar_kind(std::vector{decode, infer});
+  EXPECT_EQ(time[index_of(BarKind::decode)], Ticks(7));
+  EXPECT_EQ(time[index_of(BarKind::infer)], Ticks(3));
+  EXPECT_EQ(time[index_of(BarKind::launch)], Ticks(4));
 }
 
 TEST(BarKind, IsWorkOrIdle) {

@@ -79,7 +79,7 @@ Summary summarize(const timeline::Timeline& timeline) {
     for (const Bar& bar : bars) add_work(summary, bar);
     const double devices = device_count(timeline.lanes[lane]);
     all += as_double(timeline.end) * devices;
-    const timeline::TimeByActivity time = time_by_bar_kind(bars);
+    const timeline::TimeByBarKind time = time_by_bar_kind(bars);
     for (std::size_t bar_kind = 0; bar_kind < time.size(); ++bar_kind)
       times[bar_kind] += as_double(time[bar_kind]) * devices;
   }

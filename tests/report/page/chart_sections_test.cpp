@@ -21,7 +21,7 @@ TEST(TimeBreakdown, KeepsAllOfTheTime) {
     return std::accumulate(row.amounts.begin(), row.amounts.end(), Ticks());
   };
   for (std::size_t lane = 0; lane < timeline.lanes.size(); ++lane) {
-    const timeline::TimeByActivity times = timeline::time_by_bar_kind(bars_of(timeline, lane));
+    const timeline::TimeByBarKind times = timeline::time_by_bar_kind(bars_of(timeline, lane));
     EXPECT_EQ(sum(breakdown.rows[lane + 1]), std::accumulate(times.begin(), times.end(), Ticks()));
   }
   Ticks of_lanes;
