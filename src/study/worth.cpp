@@ -54,30 +54,37 @@ std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double 
   return text;
 }
 
+constexpr std::string_view no_time = "there was no time to look at it";
+
+/// The answer where nothing but time may be the reason.
+Worth not_worth(std::string why_not) {
+  return {why_not == no_time ? Verdict::not_known : Verdict::no, std::move(why_not)};
+}
+
 Worth judge(const std::vector<TrainingAlternative>& ways) {
   const TrainingAlternative& serial = ways.front();
   for (const TrainingAlternative& way : ways)
-    if (way.way == TrainingWay::fused && !way.why_not.empty()) return {false, way.why_not};
+    if (way.way == TrainingWay::fused && !way.why_not.empty()) return not_worth(way.why_not);
   const TrainingAlternative* fused = fastest(ways, true);
   const TrainingAlternative* best = fastest(ways, false);
-  if (fused == nullptr) return {false, "what both hold at once does not fit"};
-  if (fused->seconds >= serial.seconds) return {false, "one schedule is no shorter than one training after the other"};
+  if (fused == nullptr) return {Verdict::no, "what both hold at once does not fit"};
+  if (fused->seconds >= serial.seconds)
+    return {Verdict::no, "one schedule is no shorter than one training after the other"};
   const std::string gain =
       fmt::format("one schedule takes {} off one after the other", shorter(fused->seconds, serial.seconds));
-  if (fused->seconds > serial.seconds * (1 - min_gain)) return {false, gain};
+  if (fused->seconds > serial.seconds * (1 - min_gain)) return {Verdict::no, gain};
   if (best != nullptr && fused->seconds > best->seconds * (1 - min_gain))
-    return {false, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) +
-                       too_large_ones(ways, best->seconds)};
+    return {Verdict::no, fmt::format("{}, but without it as much is had: {}", gain, name_of(best->way)) +
+                             too_large_ones(ways, best->seconds)};
   std::string reason = gain;
   if (best != nullptr && best->way != TrainingWay::serial)
     reason +=
         fmt::format(", and {} off the best without it: {}", shorter(fused->seconds, best->seconds), name_of(best->way));
-  return {true, reason + too_large_ones(ways, fused->seconds)};
+  return {Verdict::yes, reason + too_large_ones(ways, fused->seconds)};
 }
 
 TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
 
-constexpr const char* no_time = "this was not looked at: the command was stopped before";
 constexpr const char* too_large = "the phase is longer or larger than schedules can be";
 
 /// Of generation the part that the average instance waits for the last one.
@@ -95,7 +102,7 @@ Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::s
   const std::string gain = shorter(best.seconds, *found.plain);
   if (best.seconds > found.side_by_side * (1 - min_gain))
     return {
-        false,
+        Verdict::no,
         fmt::format(
             "{}; both take {} less than one after the other, but as much is had without fusion, by tasks that score "
             "side by side on parts of the devices behind generation",
@@ -104,22 +111,22 @@ Worth judge_gain(const GenerationWorth& found, const FusedAt& best, const std::s
       fmt::format("with {:g}% unfinished both take {} less than one after the other", best.threshold * 100, gain);
   if (found.side_by_side < *found.plain)
     reason += fmt::format(", and {} less than with scoring side by side", shorter(best.seconds, found.side_by_side));
-  return {true, reason};
+  return {Verdict::yes, reason};
 }
 
 /// `fault`: find_migration_fault. Where all instances end together that is the reason.
 Worth judge(const GenerationWorth& found, int instances, const std::optional<std::string>& fault) {
-  if (fault && (instances == 1 || *found.tail > 0)) return {false, *fault};
+  if (fault && (instances == 1 || *found.tail > 0)) return {Verdict::no, *fault};
   constexpr double short_tail = 0.05;
   std::string tail =
       fmt::format("the average instance waits {:.1f}% of generation for the last one", *found.tail * 100);
   if (*found.tail < short_tail) tail = "the tail is short: " + tail + ", which leaves little to overlap";
   const FusedAt* best = found.best ? &found.fused[*found.best] : nullptr;
   if (best != nullptr && best->seconds <= *found.plain * (1 - min_gain)) return judge_gain(found, *best, tail);
-  if (*found.tail < short_tail) return {false, tail};
+  if (*found.tail < short_tail) return {Verdict::no, tail};
   if (best != nullptr)
-    return {false, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
-  return {false, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
+    return {Verdict::no, fmt::format("{}, but fusion takes only {} off", tail, shorter(best->seconds, *found.plain))};
+  return {Verdict::no, tail + ", but moving samples and loading models takes what scoring beside the tail saves"};
 }
 
 /// Why what both stages gain is no gain of the iteration's, as far as it was played; nothing where it is.
@@ -149,7 +156,7 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
   for (const TrainingWay way : training_ways)
     if (!is_fused(way))
       found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way)
-                                                                        : no_way(way, no_time));
+                                                                        : no_way(way, std::string(no_time)));
   const bool shown =
       std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
   if (!shown && !plan.fusion.training && !scenario.is_stopped()) {
@@ -181,8 +188,8 @@ GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::
   const auto stage = plan::generation_stage(scenario.job, plan.tasks);
   if (!stage || !what_ifs.thresholds || scenario.is_stopped()) {
     constexpr double any = 0.5;
-    found.fusion = {false,
-                    plan::as_reason(plan::find_threshold_fault(any, scenario.job, plan.tasks).value_or(no_time))};
+    const auto fault = plan::find_threshold_fault(any, scenario.job, plan.tasks);
+    found.fusion = not_worth(fault ? plan::as_reason(*fault) : std::string(no_time));
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;
@@ -197,10 +204,10 @@ GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::
   }
   found.fusion = judge(found, plan.tasks[stage->generate].layout.data,
                        predict::find_migration_fault(scenario, plan, *what_ifs.thresholds));
-  if (!found.fusion.worth) return found;
+  if (found.fusion.verdict != Verdict::yes) return found;
   const bool trained = plan.fusion.training.has_value();
   if (const auto lost = why_lost(what_ifs, trained, found.fused[*found.best].threshold))
-    found.fusion = {false, found.fusion.reason + ", but " + *lost};
+    found.fusion = {Verdict::no, found.fusion.reason + ", but " + *lost};
   return found;
 }
 

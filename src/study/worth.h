@@ -19,9 +19,11 @@ namespace dovetail::study {
 /// By what part something has to be shorter to be worth it.
 inline constexpr double min_gain = 0.01;
 
+enum class Verdict { no, yes, not_known };
+
 struct Worth {
-  bool worth = false;
-  std::string reason;  ///< without a period at its end
+  Verdict verdict = Verdict::no;  ///< not known where there was no time to look
+  std::string reason;             ///< without a period at its end
 };
 
 /// Of the training phase.

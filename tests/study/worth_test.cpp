@@ -30,7 +30,7 @@ GenerationWorth generation_of(const Scene& scene) {
 TEST(Worth, OfFusedTrainingIsNoWithoutACritic) {
   const plan::Job job = test::grpo_job();
   const TrainingWorth training = training_of({job, test::co_located(job)});
-  EXPECT_FALSE(training.fusion.worth);
+  EXPECT_EQ(training.fusion.verdict, Verdict::no);
   EXPECT_THAT(training.fusion.reason, HasSubstr("grpo trains no second model"));
   ASSERT_EQ(training.ways.size(), std::size(training_ways));
   for (const TrainingAlternative& way : training.ways)
@@ -54,7 +54,7 @@ TEST(Worth, OfTrainingShowsWhatThePlanSays) {
 TEST(Worth, OfFusedTrainingIsNoWithoutBubbles) {
   const plan::Job job = ppo_with(test::long_tail);
   const TrainingWorth training = training_of({job, pipelined(job, 1)});
-  EXPECT_FALSE(training.fusion.worth);
+  EXPECT_EQ(training.fusion.verdict, Verdict::no);
   EXPECT_THAT(training.fusion.reason, HasSubstr("pipelines of one stage have no bubbles"));
 }
 
@@ -65,7 +65,7 @@ TEST(Worth, OfFusedTrainingIsYesWhereNothingElseFillsTheBubbles) {
   for (const char* name : {"actor_train", "critic_train"})
     scene.plan.tasks[scene.task(name)].micro_batching = {0, 0, 2};
   const TrainingWorth training = training_of(scene);
-  EXPECT_TRUE(training.fusion.worth) << training.fusion.reason;
+  EXPECT_EQ(training.fusion.verdict, Verdict::yes) << training.fusion.reason;
   double best[2] = {1e9, 1e9};
   for (const TrainingAlternative& way : training.ways)
     if (way.why_not.empty() && way.fits()) best[is_fused(way.way)] = std::min(best[is_fused(way.way)], way.seconds);
@@ -80,7 +80,7 @@ TEST(Worth, OfFusedTrainingIsNoWhereBubblesAreFew) {
   for (const char* name : {"actor_train", "critic_train"})
     scene.plan.tasks[scene.task(name)].micro_batching = {1, 0, 0};
   const TrainingWorth training = training_of(scene);
-  EXPECT_FALSE(training.fusion.worth) << training.fusion.reason;
+  EXPECT_EQ(training.fusion.verdict, Verdict::no) << training.fusion.reason;
   EXPECT_THAT(training.fusion.reason, HasSubstr("without it as much is had"));
 }
 
@@ -92,14 +92,14 @@ TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
     scene.plan.tasks[scene.task(name)].layout.data = 1;
   }
   const Worth fusion = training_of(scene).fusion;
-  EXPECT_FALSE(fusion.worth);
+  EXPECT_EQ(fusion.verdict, Verdict::no);
   EXPECT_THAT(fusion.reason, HasSubstr("fusion needs the same devices"));
 }
 
 TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
   const plan::Job job = ppo_with("512");
   const GenerationWorth generation = generation_of({job, pipelined(job, 4)});
-  EXPECT_FALSE(generation.fusion.worth);
+  EXPECT_EQ(generation.fusion.verdict, Verdict::no);
   EXPECT_THAT(generation.fusion.reason, HasSubstr("the tail is short"));
   ASSERT_TRUE(generation.plain);
   EXPECT_LT(*generation.tail, 0.05);
@@ -112,12 +112,12 @@ TEST(Worth, OfFusedGenerationIsNoWhereInferenceSideBySideGainsAsMuch) {
   ASSERT_GT(scene.scenario.software.efficiency.task, 0);
   WhatIfs found = what_ifs_of(scene);
   const GenerationWorth generation = generation_worth(scene.scenario, scene.plan, found, 1);
-  EXPECT_TRUE(generation.fusion.worth);
+  EXPECT_EQ(generation.fusion.verdict, Verdict::yes);
   EXPECT_LT(generation.side_by_side, *generation.plain);
   EXPECT_THAT(generation.fusion.reason, HasSubstr("less than with scoring side by side"));
   found.thresholds->side_by_side = found.thresholds->points[found.thresholds->best].value;
   const Worth fusion = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
-  EXPECT_FALSE(fusion.worth);
+  EXPECT_EQ(fusion.verdict, Verdict::no);
   EXPECT_THAT(fusion.reason, HasSubstr("as much is had without fusion, by tasks that score side by side"));
 }
 
@@ -128,7 +128,7 @@ TEST(Worth, OfFusedGenerationIsNoWithOneInstance) {
   layout.data = 1;
   layout.tensor = 8;
   const Worth fusion = generation_of(scene).fusion;
-  EXPECT_FALSE(fusion.worth);
+  EXPECT_EQ(fusion.verdict, Verdict::no);
   EXPECT_THAT(fusion.reason, HasSubstr("one instance generates"));
 }
 
@@ -147,7 +147,7 @@ TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
 TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
   const plan::Job job = test::grpo_job();
   const GenerationWorth generation = generation_of({job, test::separated(job)});
-  EXPECT_FALSE(generation.fusion.worth);
+  EXPECT_EQ(generation.fusion.verdict, Verdict::no);
   EXPECT_THAT(generation.fusion.reason, HasSubstr("no task infers on the devices of actor_generate"));
   EXPECT_FALSE(generation.plain);
 }
@@ -162,7 +162,8 @@ TEST(Worth, OfFusedGenerationIsWhatThresholdsSave) {
   if (generation.best) {
     for (const FusedAt& fused : generation.fused) EXPECT_GE(fused.seconds, generation.fused[*generation.best].seconds);
     const double without = std::min(*generation.plain, generation.side_by_side);
-    EXPECT_EQ(generation.fusion.worth, generation.fused[*generation.best].seconds <= without * (1 - min_gain));
+    EXPECT_EQ(generation.fusion.verdict == Verdict::yes,
+              generation.fused[*generation.best].seconds <= without * (1 - min_gain));
   }
 }
 
@@ -170,18 +171,18 @@ TEST(Worth, OfFusedGenerationIsNoWhereTheIterationIsNoShorterOrDoesNotFit) {
   const plan::Job job = ppo_with(test::long_tail);
   const Scene scene(job, pipelined(job, 4));
   WhatIfs found = what_ifs_of(scene);
-  ASSERT_TRUE(generation_worth(scene.scenario, scene.plan, found, 1).fusion.worth);
+  ASSERT_EQ(generation_worth(scene.scenario, scene.plan, found, 1).fusion.verdict, Verdict::yes);
   WhatIfFigures& fused =
       *found.ways[static_cast<std::size_t>(find_fusion(found, true, false) - found.ways.data())].figures;
   fused.iteration_seconds = find_fusion(found, false, false)->figures->iteration_seconds + 1;
   const Worth longer = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
-  EXPECT_FALSE(longer.worth);
+  EXPECT_EQ(longer.verdict, Verdict::no);
   EXPECT_THAT(longer.reason, ContainsRegex("less than one after the other, .* but the iteration takes [0-9.]+% more"));
   WhatIfFigures& plain =
       *found.ways[static_cast<std::size_t>(find_fusion(found, false, false) - found.ways.data())].figures;
   fused.iteration_seconds = plain.iteration_seconds;
   const Worth as_long = generation_worth(scene.scenario, scene.plan, found, 1).fusion;
-  EXPECT_FALSE(as_long.worth);
+  EXPECT_EQ(as_long.verdict, Verdict::no);
   EXPECT_THAT(as_long.reason, HasSubstr("but the iteration is no shorter"));
   fused.fit = predict::Fit::does_not_fit;
   EXPECT_THAT(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason,

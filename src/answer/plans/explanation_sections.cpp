@@ -121,14 +121,16 @@ std::string repair_text(const ExplanationAnswer& answer, const Change& repair) {
 
 Sections changes_sections(const ExplanationAnswer& answer) {
   const planner::Explanation& explanation = answer.explanation;
+  const std::string of_all = explanation.ranking.cut_short
+                                 ? "\nNo change that was looked at before the end"
+                                 : "\nNo change of one task, of two side by side, or of what is fused";
   if (explanation.fits()) {
-    if (explanation.changes.empty())
-      return "\nNo change of one task, of two side by side, or of what is fused makes it faster.\n";
+    if (explanation.changes.empty()) return of_all + " makes it faster.\n";
     return "\nChanges that make it faster, each by itself:\n" + changes_table(answer);
   }
   if (!explanation.changes.empty())
     return "\nChanges that make it fit, each by itself, the cheapest first:\n" + changes_table(answer);
-  const std::string none = "\nNo change of one task, of two side by side, or of what is fused makes it fit.";
+  const std::string none = of_all + " makes it fit.";
   return explanation.repair ? none + repair_text(answer, *explanation.repair) : none + "\n";
 }
 

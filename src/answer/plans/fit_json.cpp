@@ -27,7 +27,7 @@ Json memory_json(const predict::Scenario& scenario, const std::vector<TaskMemory
                {"host_memory", memory.host_memory},
                {"fits", memory.fits()},
                {"verdict", name_of(memory.fit())},
-               {"margin", memory.min_margin},
+               {"min_margin", memory.min_margin},
                {"parts", parts_json(scenario.job.workflow, memory)}};
     tasks.push_back(std::move(entry));
   }

@@ -63,6 +63,7 @@ base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watc
   answer.ranking = std::move(ranking).value();
   answer.too_many_samples = search.options.simulated > 0 && planner::playable(job, search.options.simulated) == 0;
   answer.flips = planner::find_flips(answer.scenario, answer.ranking, search.options.search.threads);
+  answer.all_inputs_tried = !answer.scenario.is_stopped();
   answer.outcome = outcome_of(answer.ranking, watch);
   answer.scenario.cancellation = nullptr;
   return answer;

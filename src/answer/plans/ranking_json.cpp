@@ -56,6 +56,7 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
   for (const planner::Flip& flip : answer.flips)
     object["flips"].push_back(
         Json{{"input", flip.input}, {"factor", flip.factor}, {"plan", flip.plan}, {"gain", json_ratio(flip.gain)}});
+  if (!answer.all_inputs_tried) object["flips_cut_short"] = true;
 }
 
 }  // namespace

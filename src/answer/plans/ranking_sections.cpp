@@ -80,8 +80,12 @@ Table plans_table(const RankingAnswer& answer) {
 
 std::string flips_text(const RankingAnswer& answer) {
   if (answer.ranking.plans.size() < 2) return "";
-  if (answer.flips.empty()) return "\nNo input by itself, halved or doubled, makes another of these plans the best.\n";
-  std::string text = "\nWhat would change the choice:\n";
+  if (answer.flips.empty())
+    return answer.all_inputs_tried ? "\nNo input by itself, halved or doubled, makes another of these plans the best.\n"
+                                   : "";
+  std::string text = answer.all_inputs_tried
+                         ? "\nWhat would change the choice:\n"
+                         : "\nWhat would change the choice, of the inputs that there was time for:\n";
   for (const planner::Flip& flip : answer.flips)
     text += fmt::format("  {} x {:g}: plan {} ({}) is {} faster\n", flip.input, flip.factor, flip.plan + 1,
                         name_of(answer.ranking.plans[flip.plan].placement), percent(flip.gain));

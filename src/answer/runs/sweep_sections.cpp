@@ -189,7 +189,10 @@ std::string best_text(const SweepAnswer& answer) {
   const Sweep& sweep = answer.sweep;
   if (sweep.over == SweepInput::threshold || !sweep.fastest) return "";
   const SweepPoint& fastest = sweep.points[*sweep.fastest];
-  std::string text = sweep.points.size() > 1 && gains_nothing(sweep)
+  const auto compared = std::count_if(sweep.points.begin(), sweep.points.end(),
+                                      [](const SweepPoint& point) { return point.figures.has_value(); });
+  if (compared < 2 && sweep.points.size() > 1) return "";
+  std::string text = compared > 1 && gains_nothing(sweep)
                          ? fmt::format("\nIt makes no difference: {:.2f} samples a second at each that fits.\n",
                                        fastest.figures->samples_per_second)
                          : fmt::format("\nMost samples a second at {}: {:.2f}.\n", label_of(sweep, fastest),

@@ -13,7 +13,10 @@ using study::TrainingAlternative;
 using study::WhatIf;
 using study::Working;
 
-Json worth_json(const study::Worth& worth) { return Json{{"worth", worth.worth}, {"reason", worth.reason}}; }
+Json worth_json(const study::Worth& worth) {
+  const bool known = worth.verdict != study::Verdict::not_known;
+  return Json{{"worth", known ? Json(worth.verdict == study::Verdict::yes) : Json()}, {"reason", worth.reason}};
+}
 
 Json training_json(const study::TrainingWorth& training) {
   Json object = worth_json(training.fusion);

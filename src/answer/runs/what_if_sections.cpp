@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -23,7 +25,8 @@ using study::Working;
 constexpr std::string_view none = "-";
 
 std::string verdict(std::string_view what, const study::Worth& worth) {
-  return fmt::format("{}: {}, {}.\n", what, worth.worth ? "yes" : "no", worth.reason);
+  constexpr std::array<std::string_view, 3> words{"no", "yes", "not known"};
+  return fmt::format("{}: {}, {}.\n", what, words[static_cast<std::size_t>(worth.verdict)], worth.reason);
 }
 
 /// What is said below a table of some of its rows, once for all of which it is so.

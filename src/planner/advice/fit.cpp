@@ -137,7 +137,8 @@ GrownLengths grown(const predict::Scenario& scenario, const plan::Plan& plan, st
   plan::Job job = scenario.job;
   const double mean = job.workload.response_length.mean();
   if (length) job.workload.response_length = workflow::LengthDistribution::fixed(*length);
-  const predict::Estimate estimate = predict::estimate(predict::scenario_of(job, scenario.software), plan);
+  const predict::Estimate estimate =
+      predict::estimate(predict::scenario_of(job, scenario.software, scenario.cancellation), plan);
   GrownLengths row{
       length, length ? static_cast<double>(*length) / mean : 1, estimate.fit(), 0, 0, estimate.iteration_seconds};
   bool first = true;
@@ -165,13 +166,18 @@ predict::Fit JobFit::fit() const {
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan) {
   const workflow::LengthDistribution& lengths = scenario.job.workload.response_length;
   const std::int64_t longest = lengths.longest();
-  std::vector<GrownLengths> rows{grown(scenario, plan, std::nullopt)};
+  std::vector<GrownLengths> rows;
+  const auto add = [&](std::optional<std::int64_t> length) {
+    GrownLengths row = grown(scenario, plan, length);
+    if (!scenario.is_stopped()) rows.push_back(row);
+  };
+  add(std::nullopt);
   if (lengths.shortest() == longest) return rows;
   // 1.5, 2, 3, 4, 6, ...
-  for (double factor = 1.5, next = 2; factor * lengths.mean() < static_cast<double>(longest);
+  for (double factor = 1.5, next = 2; std::llround(factor * lengths.mean()) < longest && !scenario.is_stopped();
        factor = std::exchange(next, 2 * factor))
-    rows.push_back(grown(scenario, plan, std::llround(factor * lengths.mean())));
-  rows.push_back(grown(scenario, plan, longest));
+    add(std::llround(factor * lengths.mean()));
+  if (!scenario.is_stopped()) add(longest);
   return rows;
 }
 

@@ -24,7 +24,7 @@ struct GrownLengths {
 };
 
 /// The plan with the job's lengths, then with every response at 1.5, 2, 3, 4, 6, ... times their mean, last at the
-/// longest. Prompts stay as they are. REQUIRES: the plan has no fault.
+/// longest. Prompts stay as they are. Once the scenario is stopped, no more of them. REQUIRES: the plan has no fault.
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
 /// A plan with the most memory left on its fullest device that descent finds from every named placement that may be

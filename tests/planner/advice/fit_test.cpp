@@ -49,6 +49,13 @@ TEST(Fit, LengthsGrowToTheLongest) {
             1U);
 }
 
+TEST(Fit, LengthsOfAStoppedScenarioAreLeftOut) {
+  const plan::Job job = test::grpo_job();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const parallel::Cancellation over(nullptr, 0.0);
+  EXPECT_TRUE(grow_lengths(predict::stopped_by(scenario, over), test::co_located(job)).empty());
+}
+
 TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
   plan::Job job = test::grpo_job();
   // Sequences, not tokens: what they hold grows with their length.
