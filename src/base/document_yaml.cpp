@@ -5,6 +5,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include <algorithm>
 #include <istream>
 #include <streambuf>
 
@@ -128,11 +129,26 @@ int read_documents(std::string_view content, YamlReader& reader) {
   return documents;
 }
 
+/// An Error at the first line that is too long to be read.
+Status check_lines(std::string_view content, const std::string& path) {
+  int line = 1;
+  for (std::size_t begin = 0; begin < content.size(); ++line) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    if (end - begin > max_yaml_line)
+      return Error{
+          Failure::bad_input, path, line, 1,
+          fmt::format("the line has {} bytes; accepted: at most {} in a line of YAML", end - begin, max_yaml_line)};
+    begin = end + 1;
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Document> parse_yaml(std::string_view content, const std::string& path) {
   DOVETAIL_CHECK(check_input_size(InputKind::yaml, content.size(), path));
   DOVETAIL_CHECK(check_text(content, path, "a YAML or JSON document"));
+  DOVETAIL_CHECK(check_lines(content, path));
   YamlReader reader(path);
   try {
     const int documents = read_documents(without_byte_order_mark(content), reader);

@@ -233,6 +233,10 @@ Status write_or_prepare(const FileContent& file, std::vector<PendingFile>& pendi
   }
   DOVETAIL_TRY(const Destination destination, destination_of(file.path));
   if (!destination.is_regular()) return write_directly(file.path, file.content);
+  for (const PendingFile& other : pending)
+    if (other.target == destination.target)
+      return bad_input(fmt::format("the outputs '{}' and '{}' are one file, '{}'; accepted: a file for each",
+                                   other.path, file.path, destination.target.string()));
   DOVETAIL_TRY(PendingFile prepared, prepare(file.path, destination, file.content));
   pending.push_back(std::move(prepared));
   return {};

@@ -22,6 +22,10 @@ std::size_t max_input();
 /// A bad_input Error where an input of that kind at `path`, for messages, has too many bytes.
 Status check_input_size(InputKind kind, std::size_t bytes, const std::string& path);
 
+/// The most bytes that a line of YAML may have: until its end, any of it may turn out to be a key, and takes 250 bytes
+/// of memory a byte.
+inline constexpr std::size_t max_yaml_line = std::size_t{1} << 20;
+
 /// The same where the kind is not known yet.
 Status check_input_size(std::size_t bytes, const std::string& path);
 

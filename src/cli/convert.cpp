@@ -46,7 +46,8 @@ base::Error needs_problem(const std::string& path) {
 base::Result<int> run_convert(const ConvertArguments& arguments) {
   const bool to_standard_output = is_standard_output(arguments.output);
   if (arguments.json && to_standard_output)
-    return base::bad_input("--json and '-' as output both want standard output");
+    return base::bad_input(
+        "--json and '-' as output both want standard output; accepted: a file as output, or no --json");
   DOVETAIL_TRY(const auto from, answer::format_to_read(arguments.from));
   DOVETAIL_TRY(const ScheduleFormat to, format_to_write(arguments.output, arguments.to));
   DOVETAIL_TRY(answer::LoadedSchedule loaded,

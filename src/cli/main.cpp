@@ -9,11 +9,14 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "answer/words/figures.h"
 #include "base/nearest.h"
+#include "base/utf8.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/processes.h"
@@ -127,6 +130,15 @@ void add_commands(CLI::App& program, Action& action) {
 /// Until a command says how it stops (stop_on_interrupt) there is nothing to lose.
 extern "C" void exit_at_once(int /*signal*/) { _exit(exit_interrupted); }
 
+/// A line end or a tab in an argument would be lines or columns of their own where the argument is shown.
+base::Status check_arguments(std::span<char* const> arguments) {
+  for (const std::string_view argument : arguments)
+    if (argument.find_first_of("\n\r\t") != std::string_view::npos)
+      return base::bad_input(fmt::format("an argument holds a line end or a tab: '{}'; accepted: one line without tabs",
+                                         base::visible(argument)));
+  return {};
+}
+
 /// A full disk or a closed pipe shows only when the last bytes leave.
 int flush_output(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -137,6 +149,11 @@ int flush_output(int code) {
 int run(int argument_count, char** arguments) {
   std::signal(SIGINT, exit_at_once);
   std::signal(SIGTERM, exit_at_once);
+  // Beyond the limit of files' sizes a write then fails, as on a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+  if (const base::Status checked = check_arguments({arguments, static_cast<std::size_t>(argument_count)});
+      !checked.ok())
+    return report(checked.error());
   CLI::App program(
       "Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.",
       "dovetail");

@@ -1,6 +1,8 @@
 #include "cli/output_file.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <system_error>
@@ -11,7 +13,13 @@
 
 namespace dovetail::cli {
 
-bool is_standard_output(const std::string& path) { return path == "-" || path == "/dev/stdout"; }
+bool is_standard_output(const std::string& path) {
+  if (path == "-" || path == "/dev/stdout") return true;
+  struct stat named{};
+  struct stat output{};
+  return ::stat(path.c_str(), &named) == 0 && ::fstat(STDOUT_FILENO, &output) == 0 && named.st_dev == output.st_dev &&
+         named.st_ino == output.st_ino;
+}
 
 base::Status check_output_path(const std::string& path) {
   if (is_standard_output(path)) return {};
@@ -23,11 +31,14 @@ base::Status check_output_path(const std::string& path) {
 
 base::Status check_no_input(const std::optional<std::string>& path,
                             const std::vector<std::optional<std::string>>& to_be_read) {
-  if (!path || is_standard_output(*path)) return {};
-  std::optional<std::string> input = base::read_as(*path);
+  if (!path) return {};
+  const std::string file = *path == "-" ? "/dev/stdout" : *path;
+  std::optional<std::string> input = base::read_as(file);
   for (const std::optional<std::string>& other : to_be_read) {
     std::error_code ignored;
-    if (other && std::filesystem::equivalent(*path, *other, ignored)) input = other;
+    if (other && std::filesystem::is_regular_file(*other, ignored) &&
+        std::filesystem::equivalent(file, *other, ignored))
+      input = other;
   }
   if (!input) return {};
   return base::bad_input(

@@ -10,7 +10,7 @@
 
 namespace dovetail::cli {
 
-/// Whether `path` is standard output: "-", or /dev/stdout, which is treated alike.
+/// Whether `path` is standard output: "-", or any name of what it goes to, as /dev/stdout is.
 bool is_standard_output(const std::string& path);
 
 /// An Error where `path`, which is to be written, cannot be: its folder does not exist, or nothing can be written

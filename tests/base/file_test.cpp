@@ -198,6 +198,14 @@ TEST_F(File, OfASetThatCannotBePreparedChangeNothing) {
   EXPECT_THAT(names_in_folder(), testing::ElementsAre("a"));
 }
 
+TEST_F(File, OfASetAreNotOneFile) {
+  std::filesystem::create_symlink("target", in_folder("a"));
+  std::filesystem::create_symlink("target", in_folder("b"));
+  const std::vector<FileContent> set{{in_folder("a"), "one"}, {in_folder("b"), "two"}};
+  EXPECT_THAT(write_files(set).error().message, testing::HasSubstr("are one file"));
+  EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("a", "b"));
+}
+
 TEST_F(File, OfASetThatCannotBePutInPlaceArePutBack) {
   ASSERT_TRUE(write_file(in_folder("a"), "old").ok());
   ASSERT_EQ(::mkfifo(in_folder("pipe").c_str(), 0600), 0);

@@ -39,5 +39,12 @@ TEST(InputSize, IsAskedByTheReaders) {
   EXPECT_TRUE(refuses(parse_json(std::string(max_input(InputKind::json) + 1, ' '), "f")));
 }
 
+TEST(InputSize, OfALineOfYamlIsLimited) {
+  const std::string longest = "- " + std::string(max_yaml_line - 2, 'a');
+  EXPECT_TRUE(parse_yaml(longest + "\n" + longest, "f").ok());
+  EXPECT_EQ(to_text(parse_yaml("- b\n" + longest + "a\n", "f").error()),
+            "f:2:1: the line has 1048577 bytes; accepted: at most 1048576 in a line of YAML");
+}
+
 }  // namespace
 }  // namespace dovetail::base

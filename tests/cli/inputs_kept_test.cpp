@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "cli/job_files.h"
 #include "cli/run_program.h"
@@ -141,6 +142,27 @@ TEST(InputsKept, WhenTheyAreStandardInput) {
   const ProgramResult result = run_other({"sh", "-c", script, DOVETAIL_BINARY, inputs.file("problem.yaml")});
   EXPECT_EQ(result.exit_code, 2) << result.err;
   EXPECT_EQ(content_of(inputs.file("problem.yaml")), small_problem);
+}
+
+TEST(InputsKept, WhenTheyAreStandardOutput) {
+  const Inputs inputs;
+  const std::string file = inputs.file("problem.yaml");
+  for (const char* output : {"-", "/dev/stdout", "/dev/fd/1", "//dev/stdout", "\"$1\""}) {
+    const std::string script =
+        "\"$0\" schedule \"$1\" --solver 1f1b --format json -o " + std::string(output) + " 1<>\"$1\"";
+    EXPECT_EQ(run_other({"sh", "-c", script, DOVETAIL_BINARY, file}).exit_code, 2) << output;
+    EXPECT_EQ(content_of(file), small_problem) << output;
+  }
+}
+
+TEST(StandardOutput, IsOneByAllItsNames) {
+  const Inputs inputs;
+  for (const char* output : {"-", "/dev/stdout", "/dev/fd/1", "//dev/stdout", "/proc/self/fd/1"}) {
+    const ProgramResult result =
+        run_program({"schedule", inputs.file("problem.yaml"), "--solver", "1f1b", "--json", "-o", output});
+    ASSERT_EQ(result.exit_code, 0) << output << result.err;
+    EXPECT_TRUE(nlohmann::json::parse(result.out).contains("output")) << output;
+  }
 }
 
 TEST(InputsKept, WhereTheyBelongToASetThatIsWritten) {

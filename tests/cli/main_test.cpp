@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "cli/run_program.h"
 
 namespace dovetail::cli {
@@ -85,6 +88,26 @@ TEST(Program, FailsWhereStandardOutputIsFull) {
   const ProgramResult result = run_other({"sh", "-c", "exec '" DOVETAIL_BINARY "' instances >/dev/full"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.err, "dovetail: standard output: No space left on device\n");
+}
+
+TEST(Program, LeavesNothingWhereAFileMayNotGrow) {
+  const TemporaryFolder folder;
+  const std::string script = "ulimit -f 1; cd '" + folder.file("") +
+                             "' && exec '" DOVETAIL_BINARY "' schedule exp5 --solver greedy -o out.json";
+  const ProgramResult result = run_other({"bash", "-c", script});
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_THAT(result.err, HasSubstr("out.json: cannot be written: File too large"));
+  EXPECT_EQ(folder.size(), 0U);
+}
+
+TEST(Program, TakesNoArgumentOfSeveralLines) {
+  for (const std::string argument : {"a\nb", "a\tb", "\r"}) {
+    const ProgramResult result = run_program({"schedule", argument, "--solver", "greedy"});
+    EXPECT_EQ(result.exit_code, 2);
+    EXPECT_EQ(result.out, "");
+    EXPECT_THAT(result.err, HasSubstr("an argument holds a line end or a tab: '"));
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1);
+  }
 }
 
 TEST(Program, LetsTheFirstProcessSayWhatIsWrong) {

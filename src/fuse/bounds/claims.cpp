@@ -42,6 +42,8 @@ void add_doubts_of_optimal(std::vector<DoubtfulClaim>& doubts, const Claimed<Amo
     doubts.push_back(
         {key, false,
          fmt::format("{}, and {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
+  } else if (!*claimed.optimal && !claimed.bound && claimed.value <= claimed.proven) {
+    doubts.push_back({key, true, fmt::format("{}, and none below the schedule's {} is proven here", text, value)});
   }
 }
 

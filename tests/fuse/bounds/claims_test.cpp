@@ -73,6 +73,9 @@ TEST_F(DoubtfulClaims, OptimalWithoutABoundIsConfirmedByTheProvenOne) {
   schedule_.claims.optimal_makespan = true;
   schedule_.claims.optimal_peak_activation = true;
   EXPECT_THAT(verdicts(), testing::ElementsAre("unconfirmed optimal.makespan"));
+  schedule_.claims.optimal_makespan = false;
+  schedule_.claims.optimal_peak_activation = false;
+  EXPECT_THAT(verdicts(), testing::ElementsAre("refuted optimal.peak_activation"));
 }
 
 }  // namespace
