@@ -294,10 +294,10 @@ TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
 }
 
 TEST(SchedulePareto, TheTimeLimitIsThatOfAllThatIsDone) {
-  // The constructions alone take longer.
+  // The constructions alone take longer: how many of them end is the machine's, but one does.
   const json report =
       report_of(run_program({"schedule", "exp2", "--objective", "pareto", "--time-limit", "1us", "--json"}));
-  EXPECT_GT(report["front"].size(), 1U);
+  EXPECT_GE(report["front"].size(), 1U);
   EXPECT_EQ(report["peak_bound"][0]["makespan"], 225);
 }
 
