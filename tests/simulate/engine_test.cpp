@@ -139,15 +139,20 @@ bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
 
 bool has_played(const Played& played) { return played.end >= played.begin; }
 
+/// When it ends, also where the play was over before: what is there early may be used up before all of it has come.
+Ticks end_of(const Activities& activities, const Played& played, std::size_t item) {
+  return has_played(played) ? played.end : played.begin + activities.items[item].duration;
+}
+
 /// Whether what the node says it waited for was there when it began.
 bool was_behind(const Activities& activities, const Play& play, std::size_t node) {
   const std::size_t after = play.played[node].critical_predecessor;
   if (after == nothing) return false;
   const std::size_t size = activities.items.size();
-  return play.played[after].end == play.played[node].begin ||
+  const Ticks end = end_of(activities, play.played[after], after % size);
+  return end == play.played[node].begin ||
          std::any_of(activities.edges.begin(), activities.edges.end(), [&](const plan::ActivityEdge& edge) {
-           return edge.from == after % size && edge.to == node % size &&
-                  play.played[after].end - edge.early == play.played[node].begin;
+           return edge.from == after % size && edge.to == node % size && end - edge.early == play.played[node].begin;
          });
 }
 
@@ -172,7 +177,8 @@ RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
       const auto back = static_cast<std::size_t>(edge.iterations);
       if (edge.to != node % size || back > node / size) continue;
       const Played& before = played.played[(node / size - back) * size + edge.from];
-      RC_ASSERT(has_played(before) && before.end - edge.early <= here.begin);
+      RC_ASSERT(has_played(before) || edge.early > Ticks(0));
+      RC_ASSERT(end_of(activities, before, edge.from) - edge.early <= here.begin);
     }
     for (std::size_t other = 0; other < node; ++other)
       if (const Played& there = played.played[other];
