@@ -197,6 +197,7 @@ base::Result<Sweep> sweep(const predict::Scenario& given, const plan::Plan* plan
   const std::optional<double> own = own_value(options.over, scenario.job, plan);
 
   Sweep sweep;
+  sweep.cap = options.cap;
   sweep.over = options.over;
   std::optional<PlanSweep> of_plan;
   if (options.over != SweepInput::nodes) of_plan.emplace(scenario, *plan, options);

@@ -65,6 +65,7 @@ struct SweepPoint {
 
 struct Sweep {
   SweepInput over = SweepInput::threshold;
+  std::optional<std::int64_t> cap;     ///< SweepOptions::cap
   std::vector<SweepPoint> points;      ///< without a threshold first, then by rising value
   std::optional<std::size_t> own;      ///< the point that has what the job or the plan says
   std::optional<std::size_t> fastest;  ///< of what fits the one with the most samples a second (of equals `own`, but of

@@ -66,6 +66,7 @@ std::string to_json(const SweepAnswer& answer) {
     object["placement"] = answer.plan->placement;
     add_plan(answer.scenario.job, *answer.plan, object);
   }
+  if (sweep.cap) object["cap"] = *sweep.cap;
   for (const SweepPoint& point : sweep.points) object["points"].push_back(point_json(answer, point));
   if (sweep.own) object["own"] = *sweep.own;
   if (sweep.fastest) object["fastest"] = *sweep.fastest;

@@ -208,6 +208,15 @@ std::string best_text(const SweepAnswer& answer) {
                             label_of(sweep, fastest));
 }
 
+/// Where responses of other lengths end.
+std::string cap_text(const SweepAnswer& answer) {
+  if (answer.sweep.over != SweepInput::length) return "";
+  if (answer.sweep.cap) return fmt::format("\nNo response has more than {}.\n", counted(*answer.sweep.cap, "token"));
+  const std::int64_t longest = answer.scenario.job.workload.response_length.longest();
+  return fmt::format("\nThe longest responses grow as all do; with --cap keep they stay at {}.\n",
+                     counted(longest, "token"));
+}
+
 std::string overflow_text(const SweepAnswer& answer) {
   if (!answer.sweep.overflow) return "";
   const SweepPoint& point = answer.sweep.points[*answer.sweep.overflow];
@@ -238,8 +247,8 @@ Sections sections(const SweepAnswer& answer) {
       fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(answer),
                   job.workflow.name, counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
                   software.efficiency.name, software.conventions.name, efficiency_words(software));
-  all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + overflow_text(answer) +
-         problems_text(answer.sweep);
+  all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + cap_text(answer) +
+         overflow_text(answer) + problems_text(answer.sweep);
   if (!answer.sweep.complete) all += "\nStopped: what follows is not known.\n";
   return all;
 }
