@@ -19,7 +19,7 @@ SOURCE = Path(".")
 DOVETAIL = "dovetail"
 # Not run: several processes are left to mpi_test.py; what follows predicts plans, which takes longer than all the rest
 # together.
-NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain|calibrate)\b")
+NOT_RUN = re.compile(r"mpirun|dovetail (plan|fit|explain)\b")
 BORDER = "-- next command --"
 
 

@@ -257,6 +257,10 @@ ChangeKind kind_of(const plan::TaskPlan& from, const plan::TaskPlan& to) {
   return kinds.size() == 1 ? kinds.front() : ChangeKind::settings;
 }
 
+void estimate_anew(const predict::Scenario& scenario, Change& change) {
+  fill(predict::estimate(scenario, change.plan), change);
+}
+
 std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory) {
   std::optional<std::size_t> fullest;
   for (std::size_t task = 0; task < memory.size(); ++task)

@@ -53,6 +53,9 @@ struct Change {
 Change change_to(const predict::Scenario& scenario, const plan::Plan& from, plan::Plan plan,
                  std::optional<double> over_bound = std::nullopt);
 
+/// With a schedule of its own for trainings that stay fused, which change_to() does without.
+void estimate_anew(const predict::Scenario& scenario, Change& change);
+
 /// The task of an estimate whose device has the least left. REQUIRES: a task that is no rule.
 std::size_t fullest_task(const std::vector<predict::TaskMemory>& memory);
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "parallel/for_each_index.h"
 #include "planner/advice/repair.h"
 
 namespace dovetail::planner {
@@ -25,6 +27,22 @@ std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Expla
   if (change != nullptr && std::all_of(found.begin(), found.end(), is_slower))
     best = RankedPlan{Placement::searched, change->plan, predict::estimate(scenario, change->plan)};
   return best;
+}
+
+/// Trainings that stay fused get schedules of their own; what does not fit with its own is left out, and once it is
+/// stopped, what has none.
+void schedule_anew(const predict::Scenario& scenario, std::vector<Change>& changes, int threads) {
+  std::vector<char> kept(changes.size(), 0);
+  parallel::for_each_index(static_cast<int>(changes.size()), threads, [&](int number) {
+    const auto index = static_cast<std::size_t>(number);
+    const bool fused = changes[index].plan.fusion.training.has_value();
+    if (fused && !scenario.is_stopped()) estimate_anew(scenario, changes[index]);
+    kept[index] = !fused || (!scenario.is_stopped() && changes[index].fit == predict::Fit::fits);
+  });
+  std::size_t index = 0;
+  std::erase_if(changes, [&](const Change&) { return kept[index++] == 0; });
+  std::stable_sort(changes.begin(), changes.end(),
+                   [](const Change& a, const Change& b) { return a.iteration_seconds < b.iteration_seconds; });
 }
 
 std::vector<std::size_t> unlike_pins(const plan::Job& job, const plan::Plan& plan) {
@@ -54,11 +72,16 @@ base::Result<Explanation> explain(const predict::Scenario& given, const plan::Pl
     return ranking.error();
   const PlanSpace around = space_around(scenario, plan, {options.option_set}, options.search.threads);
   explanation.changes = changes_of(scenario, plan, around, options.option_set);
-  if (!explanation.fits() && explanation.changes.empty()) explanation.repair = repair(scenario, plan, around);
-  if (explanation.fits())
-    std::erase_if(explanation.changes, [&](const Change& change) {
-      return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain);
-    });
+  const auto gains_nothing = [&](const Change& change) {
+    return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain);
+  };
+  if (explanation.fits()) std::erase_if(explanation.changes, gains_nothing);
+  schedule_anew(scenario, explanation.changes, options.search.threads);
+  if (explanation.fits()) std::erase_if(explanation.changes, gains_nothing);
+  if (!explanation.fits() && explanation.changes.empty()) {
+    explanation.repair = repair(scenario, plan, around);
+    if (explanation.repair) estimate_anew(scenario, *explanation.repair);
+  }
   if (!explanation.ranking.cut_short) explanation.ranking.cut_short = limit.ended_by();
   explanation.best = best_of(scenario, explanation);
   if (explanation.best && (explanation.best->plan.tasks != plan.tasks || explanation.best->plan.fusion != plan.fusion))

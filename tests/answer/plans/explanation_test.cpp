@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,16 +26,6 @@ plan::Plan plan_of(const ExplanationAnswer& answer, const json& entry) {
   return plan::parse_plan(entry["plan"].dump(), "entry", answer.scenario.job).value();
 }
 
-/// The seconds of an iteration under the plan that an entry of `changes` holds.
-double seconds_of(const ExplanationAnswer& answer, const json& entry) {
-  // A training that stays fused is not scheduled anew for each change.
-  std::optional<double> over_bound;
-  if (const auto& training = answer.explanation.estimate.intra_stage) over_bound = training->over_bound();
-  const plan::Plan plan = plan_of(answer, entry);
-  return predict::estimate_like(answer.scenario, plan, plan.fusion.training ? over_bound : std::nullopt)
-      .iteration_seconds;
-}
-
 TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
   for (const auto& [job, plan] :
        {std::pair("ppo-7b.yaml", "ppo-7b.plan.yaml"), std::pair("grpo-8b.yaml", "grpo-8b.plan.json"),
@@ -50,7 +39,8 @@ TEST(Explanation, PlansOfTheJsonTakeWhatTheirEntriesSay) {
               answer.explanation.best->estimate.timing.period);
     ASSERT_EQ(object["changes"].size(), answer.explanation.changes.size());
     for (std::size_t index = 0; index < object["changes"].size(); ++index)
-      EXPECT_EQ(seconds_of(answer, object["changes"][index]), answer.explanation.changes[index].iteration_seconds)
+      EXPECT_EQ(predict::estimate(answer.scenario, plan_of(answer, object["changes"][index])).iteration_seconds,
+                answer.explanation.changes[index].iteration_seconds)
           << index;
   }
 }
