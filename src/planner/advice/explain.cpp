@@ -37,7 +37,7 @@ void schedule_anew(const predict::Scenario& scenario, std::vector<Change>& chang
     const auto index = static_cast<std::size_t>(number);
     const bool fused = changes[index].plan.fusion.training.has_value();
     if (fused && !scenario.is_stopped()) estimate_anew(scenario, changes[index]);
-    kept[index] = !fused || (!scenario.is_stopped() && changes[index].fit == predict::Fit::fits);
+    if (!fused || (!scenario.is_stopped() && changes[index].fit == predict::Fit::fits)) kept[index] = 1;
   });
   std::size_t index = 0;
   std::erase_if(changes, [&](const Change&) { return kept[index++] == 0; });
