@@ -54,17 +54,10 @@ std::string too_large_ones(const std::vector<TrainingAlternative>& ways, double 
   return text;
 }
 
-constexpr std::string_view no_time = "there was no time to look at it";
-
-/// The answer where nothing but time may be the reason.
-Worth not_worth(std::string why_not) {
-  return {why_not == no_time ? Verdict::not_known : Verdict::no, std::move(why_not)};
-}
-
 Worth judge(const std::vector<TrainingAlternative>& ways) {
   const TrainingAlternative& serial = ways.front();
   for (const TrainingAlternative& way : ways)
-    if (way.way == TrainingWay::fused && !way.why_not.empty()) return not_worth(way.why_not);
+    if (way.way == TrainingWay::fused && !way.why_not.empty()) return {Verdict::no, way.why_not};
   const TrainingAlternative* fused = fastest(ways, true);
   const TrainingAlternative* best = fastest(ways, false);
   if (fused == nullptr) return {Verdict::no, "what both hold at once does not fit"};
@@ -85,6 +78,7 @@ Worth judge(const std::vector<TrainingAlternative>& ways) {
 
 TrainingAlternative no_way(TrainingWay way, std::string why_not) { return {.way = way, .why_not = std::move(why_not)}; }
 
+constexpr const char* no_time = "there was no time to look at it";
 constexpr const char* too_large = "the phase is longer or larger than schedules can be";
 
 /// Of generation the part that the average instance waits for the last one.
@@ -156,7 +150,7 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
   for (const TrainingWay way : training_ways)
     if (!is_fused(way))
       found.ways.push_back(found.ways.empty() || !scenario.is_stopped() ? training_alternative(scenario, plan, way)
-                                                                        : no_way(way, std::string(no_time)));
+                                                                        : no_way(way, no_time));
   const bool shown =
       std::any_of(found.ways.begin(), found.ways.end(), [](const TrainingAlternative& way) { return way.planned; });
   if (!shown && !plan.fusion.training && !scenario.is_stopped()) {
@@ -164,7 +158,8 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
     if (planned.why_not.empty()) found.ways.push_back(std::move(planned));
   }
   std::optional<std::string> why_not = why_not_fused_training(scenario, plan);
-  if (!why_not && scenario.is_stopped()) why_not = no_time;
+  const bool known = why_not || !scenario.is_stopped();
+  if (!known) why_not = no_time;
   if (!why_not && !fused) why_not = too_large;
   if (why_not) {
     for (const TrainingWay way : training_ways)
@@ -179,6 +174,7 @@ TrainingWorth training_worth(const predict::Scenario& scenario, const plan::Plan
     found.bound = base::seconds_of_ticks(fused->bound);
   }
   found.fusion = judge(found.ways);
+  if (!known) found.fusion.verdict = Verdict::not_known;
   return found;
 }
 
@@ -189,7 +185,7 @@ GenerationWorth generation_worth(const predict::Scenario& scenario, const plan::
   if (!stage || !what_ifs.thresholds || scenario.is_stopped()) {
     constexpr double any = 0.5;
     const auto fault = plan::find_threshold_fault(any, scenario.job, plan.tasks);
-    found.fusion = not_worth(fault ? plan::as_reason(*fault) : std::string(no_time));
+    found.fusion = fault ? Worth{Verdict::no, plan::as_reason(*fault)} : Worth{Verdict::not_known, no_time};
     return found;
   }
   const std::vector<simulate::ThresholdPoint>& points = what_ifs.thresholds->points;

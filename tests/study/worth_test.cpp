@@ -96,6 +96,19 @@ TEST(Worth, OfFusedTrainingIsNoWhereTrainingsAreOnOtherDevices) {
   EXPECT_THAT(fusion.reason, HasSubstr("fusion needs the same devices"));
 }
 
+TEST(Worth, IsNotKnownWhereThereWasNoTimeToLook) {
+  const plan::Job job = ppo_with(test::long_tail);
+  const Scene scene(job, pipelined(job, 4));
+  const parallel::Cancellation over(nullptr, 0.0);
+  const predict::Scenario stopped = predict::stopped_by(scene.scenario, over);
+  EXPECT_EQ(training_worth(stopped, scene.plan, std::nullopt).fusion.verdict, Verdict::not_known);
+  EXPECT_EQ(generation_worth(stopped, scene.plan, {}, 1).fusion.verdict, Verdict::not_known);
+  // What cannot be had at all is known without looking.
+  const plan::Job alone = test::grpo_job();
+  const predict::Scenario without_critic = predict::scenario_of(alone, scene.scenario.software, &over);
+  EXPECT_EQ(training_worth(without_critic, test::co_located(alone), std::nullopt).fusion.verdict, Verdict::no);
+}
+
 TEST(Worth, OfFusedGenerationIsNoWithoutATail) {
   const plan::Job job = ppo_with("512");
   const GenerationWorth generation = generation_of({job, pipelined(job, 4)});
