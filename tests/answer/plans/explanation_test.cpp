@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "answer/plans/example_jobs.h"
+#include "answer/texts.h"
 #include "plan/plan_file.h"
 #include "support/effort.h"
 
@@ -17,6 +19,7 @@ namespace dovetail::answer {
 namespace {
 
 using nlohmann::json;
+using testing::HasSubstr;
 
 ExplanationRequest request_for(const std::string& job, const std::string& plan) {
   return {.job = example(job), .plan = example(plan), .search = short_search()};
@@ -53,6 +56,15 @@ TEST(Explanation, NoMoreChangesThanAreAskedFor) {
   const ExplanationAnswer answer = ask(request, {}).value();
   ASSERT_EQ(answer.explanation.changes.size(), 2U);
   EXPECT_EQ(json::parse(to_json(answer))["changes"][1], json::parse(to_json(all))["changes"][1]);
+}
+
+TEST(Explanation, CutShortClaimsNothingOfWhatWasNotLookedAt) {
+  ExplanationAnswer answer = ask(request_for("ppo-7b.yaml", "ppo-7b.plan.yaml"), {}).value();
+  answer.explanation.changes.clear();
+  answer.explanation.ranking.cut_short = std::nullopt;
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No change of one task, of two side by side"));
+  answer.explanation.ranking.cut_short = parallel::EndedBy::time;
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No change that was looked at before the end makes it faster.\n"));
 }
 
 TEST(Explanation, ThePlanMayBeAText) {

@@ -12,6 +12,7 @@
 
 #include "answer/plans/example_jobs.h"
 #include "answer/plans/job_input.h"
+#include "answer/texts.h"
 #include "plan/plan_file.h"
 #include "support/effort.h"
 #include "support/thread_exchange.h"
@@ -89,6 +90,17 @@ TEST(Ranking, PlacementsOfTheRequestComeBeforeThoseOfTheJob) {
   EXPECT_FALSE(answer.ranking.search.has_value());
   request.placements = {"co-locatd"};
   EXPECT_THAT(to_text(ask(request, {}).error()), HasSubstr("did you mean 'co-located'?"));
+}
+
+TEST(Ranking, SaysThatNoInputMattersOnlyWhereAllWereTried) {
+  RankingAnswer answer = ask(request_for("ppo-7b.yaml"), {}).value();
+  EXPECT_TRUE(answer.all_inputs_tried);
+  EXPECT_FALSE(json::parse(to_json(answer)).contains("flips_cut_short"));
+  answer.flips.clear();
+  EXPECT_THAT(texts(sections(answer)), HasSubstr("No input by itself"));
+  answer.all_inputs_tried = false;
+  EXPECT_THAT(texts(sections(answer)), testing::Not(HasSubstr("No input by itself")));
+  EXPECT_EQ(json::parse(to_json(answer))["flips_cut_short"], true);
 }
 
 TEST(Ranking, ItsSectionsAreAHeadingTheTableAndTheFirstPlan) {

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
+#include "answer/texts.h"
 #include "cli/job_files.h"
 
 namespace dovetail::answer {
@@ -37,6 +39,15 @@ TEST(SweepAnswer, OptionsThatHaveNoUseAreRefused) {
   SweepRequest batch = small_request(SweepInput::batch, "16");
   batch.cap = "keep";
   EXPECT_EQ(message_of(batch), "--cap is for --over length");
+}
+
+TEST(SweepAnswer, OneValueIsNotTheBest) {
+  SweepAnswer answer = ask(small_request(SweepInput::mini_batch, "1,2"), {}).value();
+  const auto compares = testing::AnyOf(HasSubstr("samples a second at"), HasSubstr("It makes no difference"));
+  EXPECT_THAT(texts(sections(answer)), compares);
+  for (std::size_t point = 0; point < answer.sweep.points.size(); ++point)
+    if (point != answer.sweep.fastest) answer.sweep.points[point].figures.reset();
+  EXPECT_THAT(texts(sections(answer)), testing::Not(compares));
 }
 
 TEST(SweepAnswer, ACapEndsWhatGrows) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "answer/schedules/capacity.h"
+#include "answer/texts.h"
 #include "pipeline/formats/schedule_file.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/validate.h"
@@ -21,14 +22,6 @@ ScheduleRequest request_of(const std::string& problem, const std::string& solver
   request.search.budget.iterations = 2000;
   request.search.budget.threads = 1;
   return request;
-}
-
-/// All texts of an answer, without its tables.
-std::string texts(const Sections& sections) {
-  std::string text;
-  for (const Section& section : sections.all())
-    if (const auto* lines = std::get_if<Text>(&section)) text += lines->lines;
-  return text;
 }
 
 TEST(AskSchedule, TellsItsWatchWhatItDoes) {
