@@ -6,7 +6,6 @@
 // docs/accuracy.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -130,8 +129,8 @@ std::pair<int, int> print_searched(const measure::Measurements& measurements, co
 }  // namespace
 
 int main(int count, char** arguments) {
-  CLI::App program("Measured RLHF iterations beside the predictions of their plans.");
-  CLI11_PARSE(program, count, arguments);
+  bench::Arguments program("Measured RLHF iterations beside the predictions of their plans.");
+  if (const auto code = program.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   const auto [realhf_met, realhf_all] = print_set(bench::realhf_set(), {.iteration = 0.10, .correlation = 0.95});
   const auto [nemo_rl_met, nemo_rl_all] = print_set(bench::nemo_rl_set(), {.iteration = 0.20, .phase = 0.25});

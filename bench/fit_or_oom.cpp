@@ -4,7 +4,6 @@
 // A row that is told wrong is explained in docs/accuracy.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -130,8 +129,9 @@ void print_open(const std::vector<FitRow>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("Configurations known to fit or to fail for lack of memory beside what the memory model says.");
-  CLI11_PARSE(program, argc, argv);
+  bench::Arguments program(
+      "Configurations known to fit or to fail for lack of memory beside what the memory model says.");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const std::vector<FitRow> rows = bench::fit_rows();
   const Score score = print_scored(rows);

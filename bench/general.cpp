@@ -4,7 +4,6 @@
 // fusing each alone.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "fuse/search/minibatches.h"
@@ -122,10 +121,10 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program("The bundled general problems: the search beside constructions and the annealing baseline.");
+  bench::Arguments program("The bundled general problems: the search beside constructions and the annealing baseline.");
   bench::add_search_options(program, options.seconds, options.threads);
-  program.add_option("instances", options.names, "bundled instances (default: all of examples/general)");
-  CLI11_PARSE(program, argc, argv);
+  program.texts("instances", options.names, "bundled instances (default: all of examples/general)");
+  if (const auto code = program.parse(argc, argv)) return *code;
   if (options.names.empty())
     for (const pipeline::Instance& instance : pipeline::instances())
       if (instance.group >= pipeline::InstanceGroup::three_models) options.names.push_back(instance.name);

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +20,7 @@ using namespace dovetail;
 
 struct Options {
   int chains = 8;
-  std::optional<std::int64_t> iterations;
+  std::int64_t iterations = 0;  ///< 0: as many as the program does by itself
   int ranks = 4;
   std::string program;
   std::string launcher = "mpirun -n {ranks} --oversubscribe --allow-run-as-root --bind-to none";
@@ -61,7 +60,7 @@ Timed run_command(const std::string& command, const std::filesystem::path& folde
 std::string schedule_command(const std::string& instance, const Options& options, int threads) {
   std::string command =
       fmt::format("'{}' schedule {} --chains {} --threads {}", options.program, instance, options.chains, threads);
-  if (options.iterations) command += fmt::format(" --iterations {}", *options.iterations);
+  if (options.iterations > 0) command += fmt::format(" --iterations {}", options.iterations);
   return options.extra.empty() ? command : command + " " + options.extra;
 }
 
@@ -126,18 +125,17 @@ int print_table(const Options& options, const std::filesystem::path& folder) {
 int main(int argc, char** argv) {
   Options options;
   options.program = (std::filesystem::path(argv[0]).parent_path() / "dovetail").string();
-  CLI::App program("The same schedule whoever computes it: threads and MPI ranks against one thread.");
-  program.add_option("--chains", options.chains, "chains in all (default 8)")->check(CLI::PositiveNumber);
-  program.add_option("--iterations", options.iterations, "iterations of a chain (default: the program's)")
-      ->check(CLI::PositiveNumber);
-  program.add_option("--ranks", options.ranks, "MPI ranks (default 4; 0: no MPI)")->check(CLI::NonNegativeNumber);
-  program.add_option("--launcher", options.launcher,
-                     fmt::format("what starts the ranks (default: {})", options.launcher));
-  program.add_option("--program", options.program, "the dovetail program (default: the one beside this)");
-  program.add_option("--extra", options.extra, "further arguments of dovetail schedule, as one text");
-  program.add_option("instances", options.names,
-                     "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
-  CLI11_PARSE(program, argc, argv);
+  bench::Arguments program("The same schedule whoever computes it: threads and MPI ranks against one thread.");
+  program.number("--chains", options.chains, "chains in all", 1);
+  program.number("--iterations", options.iterations, "iterations of a chain (0: as many as the program does by itself)",
+                 0);
+  program.number("--ranks", options.ranks, "MPI ranks (0: no MPI)", 0);
+  program.text("--launcher", options.launcher, "what starts the ranks");
+  program.text("--program", options.program, "the dovetail program (default: the one beside this)");
+  program.text("--extra", options.extra, "further arguments of dovetail schedule, as one text");
+  program.texts("instances", options.names,
+                "bundled instances or files (default: exp9 exp10 three-models-2 split-backward-3)");
+  if (const auto code = program.parse(argc, argv)) return *code;
   if (options.names.empty()) options.names = {"exp9", "exp10", "three-models-2", "split-backward-3"};
   std::string folder = (std::filesystem::temp_directory_path() / "dovetail-invariance-XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr) {

@@ -4,7 +4,6 @@
 // reports besides. What was fitted on which rows, and why rows miss, is in docs/accuracy.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -176,8 +175,8 @@ void print_held_out(const std::vector<Row>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("Measured peak memory of training runs beside what the memory model says.");
-  CLI11_PARSE(program, argc, argv);
+  bench::Arguments program("Measured peak memory of training runs beside what the memory model says.");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const std::vector<Row> rows = bench::measured_memory();
   const std::vector<double> errors = print_rows("GiB; fully specified rows", rows, is_counted);

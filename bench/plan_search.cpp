@@ -5,7 +5,6 @@
 // ten times as many.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -191,15 +190,13 @@ int print_all(const Options& options) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  CLI::App app("The search over plans beside ReaL's.");
+  bench::Arguments program("The search over plans beside ReaL's.");
   Options options;
-  app.add_option("--threads", options.threads, "of the search")->capture_default_str();
-  app.add_option("--iterations", options.iterations, "of each chain")->capture_default_str();
-  app.add_option("--long", options.long_factor, "how many times these the long run has")->capture_default_str();
-  app.add_option("--cases", options.count, "only the first so many")
-      ->capture_default_str()
-      ->check(CLI::Range(1, static_cast<int>(std::size(cases))));
-  CLI11_PARSE(app, count, arguments);
+  program.number("--threads", options.threads, "of the search");
+  program.number("--iterations", options.iterations, "of each chain");
+  program.number("--long", options.long_factor, "how many times these the long run has");
+  program.number("--cases", options.count, "only the first so many", 1, std::size(cases));
+  if (const auto code = program.parse(count, arguments)) return *code;
   bench::print_heading(count, arguments);
   return print_all(options);
 }

@@ -3,7 +3,6 @@
 // must reach.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -179,12 +178,12 @@ int print_tables(const std::vector<const pipeline::Instance*>& instances, const 
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program(
+  bench::Arguments program(
       "The published instances: what the search reaches, beside the published results and the annealing baseline.");
-  program.add_option("--seeds", options.seeds, "run seeds 1 to N (default 1)")->check(CLI::Range(1, 1024));
+  program.number("--seeds", options.seeds, "run seeds 1 to N", 1, 1024);
   bench::add_search_options(program, options.seconds, options.threads);
-  program.add_option("instances", options.names, "exp0 to exp11 (default: all)");
-  CLI11_PARSE(program, argc, argv);
+  program.texts("instances", options.names, "exp0 to exp11 (default: all)");
+  if (const auto code = program.parse(argc, argv)) return *code;
   if (options.names.empty())
     for (const Target& target : targets) options.names.emplace_back(target.instance);
   const auto instances = bench::find_instances(options.names);

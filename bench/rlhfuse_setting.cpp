@@ -6,7 +6,6 @@
 // machine each system's software reaches.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <functional>
@@ -363,21 +362,17 @@ int print_tables(const Effort& effort) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("RLHFuse's setting by simulation, beside the ratios of its paper.");
+  bench::Arguments program("RLHFuse's setting by simulation, beside the ratios of its paper.");
   Effort effort;
-  program.add_option("--pairs", effort.pairs, "of models, from the first")->check(CLI::Range(1, effort.pairs));
-  program.add_option("--lengths", effort.lengths, "of responses, from the shortest")
-      ->check(CLI::Range(1, effort.lengths));
-  program.add_option("--iterations", effort.iterations, "of the search for ReaL's plan, a chain")
-      ->check(CLI::PositiveNumber);
-  program.add_option("--draws", effort.draws, "of lengths that each plan is played on")->check(CLI::PositiveNumber);
-  program.add_option("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)")
-      ->check(CLI::Range(0.0, 60.0));
-  program.add_option("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat")
-      ->check(CLI::Range(1, 512));
-  program.add_flag("--padded", effort.padded,
-                   "inference and training pad all sequences to the longest that there can be");
-  CLI11_PARSE(program, argc, argv);
+  program.number("--pairs", effort.pairs, "of models, from the first", 1, effort.pairs);
+  program.number("--lengths", effort.lengths, "of responses, from the shortest", 1, effort.lengths);
+  program.number("--iterations", effort.iterations, "of the search for ReaL's plan, a chain", 1);
+  program.number("--draws", effort.draws, "of lengths that each plan is played on", 1);
+  program.number("--task", effort.task, "seconds of each task's hand-over, of RLHFuse and Base (NeMo-RL's: 0.882)", 0.0,
+                 60.0);
+  program.number("--mini-batch", effort.mini_batch, "samples of an optimizer step, of all but DeepSpeed-Chat", 1, 512);
+  program.flag("--padded", effort.padded, "inference and training pad all sequences to the longest that there can be");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   print_setting(effort);
   return bench::print_met(print_tables(effort), static_cast<int>(bands.size()));

@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -166,11 +165,11 @@ int print_table(const std::vector<const pipeline::Instance*>& instances, const O
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program(
+  bench::Arguments program(
       "Many stages and micro-batches: the search beside annealing and constructions, each in a process of its own.");
   bench::add_search_options(program, options.seconds, options.threads);
-  program.add_option("instances", options.names, "bundled instances (default: scale64 scale256)");
-  CLI11_PARSE(program, argc, argv);
+  program.texts("instances", options.names, "bundled instances (default: scale64 scale256)");
+  if (const auto code = program.parse(argc, argv)) return *code;
   if (options.names.empty()) options.names = {"scale64", "scale256"};
   const auto instances = bench::find_instances(options.names);
   if (!instances) return 2;

@@ -7,7 +7,6 @@
 // of both on the same draws, it cannot tell the two apart: that is no other best plan, and counted apart.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -242,19 +241,18 @@ void print_other_best(const Sums& sums) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("The closed form of the plan search beside the simulator.");
+  bench::Arguments program("The closed form of the plan search beside the simulator.");
   int jobs = 10;
   int plans = 20;
   int iterations = 20'000;
   int draws = 8;
-  bool large = true;
-  program.add_option("--jobs", jobs, "drawn jobs");
-  program.add_option("--plans", plans, "random plans of each");
-  program.add_option("--iterations", iterations, "of the search for each job's best plan, a chain");
-  program.add_option("--draws", draws, "of lengths that each plan is played on; what is compared is their mean")
-      ->check(CLI::PositiveNumber);
-  program.add_option("--large", large, "time the large jobs as well");
-  CLI11_PARSE(program, argc, argv);
+  bool no_large = false;
+  program.number("--jobs", jobs, "drawn jobs");
+  program.number("--plans", plans, "random plans of each");
+  program.number("--iterations", iterations, "of the search for each job's best plan, a chain");
+  program.number("--draws", draws, "of lengths that each plan is played on; what is compared is their mean", 1);
+  program.flag("--no-large", no_large, "leave the times of the large jobs out");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
 
   Sums sums;
@@ -271,7 +269,7 @@ int main(int argc, char** argv) {
   int met = (sums.random.mean() <= mean_to_reach ? 1 : 0) +
             (sums.same_best + sums.undecided >= same_best_to_reach * jobs ? 1 : 0);
   int all = 2;
-  if (large) {
+  if (!no_large) {
     const double small = seconds_to_simulate(large_job(512, 1024, 32));
     const double most = seconds_to_simulate(large_job(4096, 32'768, 128));
     fmt::print("simulating 512 samples of up to 1024 tokens on 256 GPUs: {:.3f} s (at least 1 s, aim 0.1 s)\n", small);

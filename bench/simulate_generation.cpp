@@ -213,12 +213,12 @@ int main(int argc, char** argv) {
   int count = 200;
   int draws = 16;
   std::uint64_t seed = 1;
-  CLI::App program(
+  bench::Arguments program(
       "Generation by sample beside its closed form, on settings drawn at random, and how long simulations take.");
-  program.add_option("--settings", count, "how many (default 200)")->check(CLI::PositiveNumber);
-  program.add_option("--draws", draws, "of samples for each (default 16)")->check(CLI::PositiveNumber);
-  program.add_option("--seed", seed, "of the draws (default 1)");
-  CLI11_PARSE(program, argc, argv);
+  program.number("--settings", count, "how many", 1);
+  program.number("--draws", draws, "of samples for each", 1);
+  program.number("--seed", seed, "of the draws");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const double mean = print_differences(count, seed, draws);
   const int threshold_draws = std::min(draws, 8);

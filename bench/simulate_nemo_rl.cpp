@@ -3,7 +3,6 @@
 // says. What the tables mean and why rows miss is in docs/accuracy.md.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -336,13 +335,11 @@ int print_claims(const std::vector<Compared>& rows) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App program("Measured steps and phases of NeMo-RL beside the closed form and the simulator.");
+  bench::Arguments program("Measured steps and phases of NeMo-RL beside the closed form and the simulator.");
   double precision = 0.0075;
-  program
-      .add_option("--precision", precision,
-                  "play draws of lengths until the standard error of generation's mean is that part of it")
-      ->check(CLI::Range(1e-4, 1.0));
-  CLI11_PARSE(program, argc, argv);
+  program.number("--precision", precision,
+                 "play draws of lengths until the standard error of generation's mean is that part of it", 1e-4, 1.0);
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   const measure::Measurements set = bench::nemo_rl_set();
   const cost::Candidate common{cost::find_efficiency(set.name).value(), {bench::nemo_rl_spread}};

@@ -57,11 +57,9 @@ Run run_search(const pipeline::Problem& problem, const fuse::SolveOptions& optio
   return made;
 }
 
-void add_search_options(CLI::App& program, double& seconds, int& threads) {
-  program.add_option("--seconds", seconds, fmt::format("time limit of each search (default {:g})", seconds))
-      ->check(CLI::Range(0.001, 86400.0));
-  program.add_option("--threads", threads, fmt::format("threads of each search (default {})", threads))
-      ->check(CLI::Range(1, 1024));
+void add_search_options(Arguments& program, double& seconds, int& threads) {
+  program.number("--seconds", seconds, "time limit of each search", 0.001, 86400.0);
+  program.number("--threads", threads, "threads of each search", 1, 1024);
 }
 
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options) {

@@ -1,13 +1,13 @@
 // What the benchmarks that print tables share: runs of solvers with their times, and the lines around a table.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "arguments.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/solution/solution.h"
 #include "pipeline/problem/instances.h"
@@ -37,7 +37,7 @@ Run run_search(
     const std::function<void()>& when_solved = [] {});
 
 /// The options that all tables have: --seconds and --threads of each search, with the defaults that the two hold.
-void add_search_options(CLI::App& program, double& seconds, int& threads);
+void add_search_options(Arguments& program, double& seconds, int& threads);
 
 /// The best of all constructions (those that make their schedule by rule: not the pattern) by the options' objective.
 Run run_best_construction(const pipeline::Problem& problem, const fuse::SolveOptions& options);

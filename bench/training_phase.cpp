@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -238,10 +237,10 @@ void print_worst(std::vector<Row> rows, double (Row::*error)() const, const std:
 int main(int argc, char** argv) {
   int count = 200;
   std::uint64_t seed = 1;
-  CLI::App program("The closed form of the training phase beside its real schedule, on plans drawn at random.");
-  program.add_option("--plans", count, "how many (default 200)")->check(CLI::PositiveNumber);
-  program.add_option("--seed", seed, "of the draws (default 1)");
-  CLI11_PARSE(program, argc, argv);
+  bench::Arguments program("The closed form of the training phase beside its real schedule, on plans drawn at random.");
+  program.number("--plans", count, "how many", 1);
+  program.number("--seed", seed, "of the draws");
+  if (const auto code = program.parse(argc, argv)) return *code;
   bench::print_heading(argc, argv);
   std::vector<Row> rows;
   double microseconds = 0;

@@ -6,7 +6,6 @@
 // first.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -153,12 +152,11 @@ int print_rates(const pipeline::Instance& instance, const fuse::AnnealingParamet
 int main(int argc, char** argv) {
   std::string name = "exp9";
   std::int64_t most = 0;
-  CLI::App program(
+  bench::Arguments program(
       "Tested neighbours a second and core over one cooling of the published schedule, beside the annealing baseline.");
-  program.add_option("--iterations", most, "end the cooling after so many (default: whole)")
-      ->check(CLI::PositiveNumber);
-  program.add_option("instance", name, "exp0 to exp11 (default exp9)");
-  CLI11_PARSE(program, argc, argv);
+  program.number("--iterations", most, "end the cooling after so many", 1);
+  program.text("instance", name, "exp0 to exp11");
+  if (const auto code = program.parse(argc, argv)) return *code;
   const auto instances = bench::find_instances({name});
   if (!instances) return 2;
   const auto parameters = fuse::published_parameters(instances->front()->problem);

@@ -2,7 +2,6 @@
 // construction. Met: a makespan no larger, at no higher peak; on uneven stages a smaller one is the aim.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 
 #include "report/text/table.h"
@@ -151,14 +150,14 @@ int print_table(const Options& options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App program("One model with split backward: the search against the zero-bubble constructions at their peaks.");
+  bench::Arguments program(
+      "One model with split backward: the search against the zero-bubble constructions at their peaks.");
   bench::add_search_options(program, options.seconds, options.threads);
-  program.add_option("--least-devices", options.min_devices, "fewest devices (default 4)")->check(CLI::Range(2, 256));
-  program.add_option("--most-devices", options.max_devices, "most devices, in steps of four (default 16)")
-      ->check(CLI::Range(2, 256));
-  program.add_option("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)")
-      ->check(CLI::IsMember({"zb-h1", "zb-h2", "zb-v"}));
-  CLI11_PARSE(program, argc, argv);
+  program.number("--least-devices", options.min_devices, "fewest devices", 2, 256);
+  program.number("--most-devices", options.max_devices, "most devices, in steps of four", 2, 256);
+  program.texts("constructions", options.constructions, "zb-h1, zb-h2, zb-v (default: all)",
+                {"zb-h1", "zb-h2", "zb-v"});
+  if (const auto code = program.parse(argc, argv)) return *code;
   if (options.constructions.empty()) options.constructions = {"zb-h1", "zb-h2", "zb-v"};
   bench::print_heading(argc, argv);
   return print_table(options);

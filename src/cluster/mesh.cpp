@@ -46,7 +46,8 @@ std::size_t first_alike(const Cluster& cluster, std::size_t index) {
 
 }  // namespace
 
-std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices) {
+std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices,
+                            bool (*is_wanted)(int first_node, int node_count)) {
   std::vector<Mesh> meshes;
   const auto add = [&](int first, int count) {
     if (count >= min_devices) meshes.push_back({first, count});
@@ -62,8 +63,13 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices) {
       starts.push_back(start + group.devices_per_node);
     }
   }
-  for (auto first = starts.begin(); first != starts.end(); ++first) {
-    for (auto end = first + 1; end != starts.end(); ++end) add(*first, *end - *first);
+  const auto nodes = static_cast<int>(starts.size()) - 1;
+  for (int first = 0; first < nodes; ++first) {
+    for (int end = first + 1; end <= nodes; ++end) {
+      const int start = starts[static_cast<std::size_t>(first)];
+      if (!is_wanted || end - first == nodes || is_wanted(first, end - first))
+        add(start, starts[static_cast<std::size_t>(end)] - start);
+    }
   }
   std::sort(meshes.begin(), meshes.end(),
             [](const Mesh& a, const Mesh& b) { return a.count != b.count ? a.count < b.count : a.first < b.first; });

@@ -24,8 +24,10 @@ struct Mesh {
 ///   counted from the node's first device);
 /// - every run of whole nodes, also of unequal ones.
 /// N nodes of 8 with min_devices 4 have 2 N + N (N + 1) / 2, as many as ReaL's search enumerates.
-/// Takes time and memory in the square of the number of nodes.
-std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1);
+/// Takes time and memory in the square of the number of nodes; memory only for the runs that `is_wanted` where it is
+/// given, and for the whole cluster.
+std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
+                            bool (*is_wanted)(int first_node, int node_count) = nullptr);
 
 /// Whether the mesh has devices, all of them in the cluster, and either lies inside one node or consists of whole
 /// nodes.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_program.h"
+#include "support/effort.h"
 
 namespace dovetail::cli {
 namespace {
@@ -252,7 +253,8 @@ TEST(Schedule, WhereOneMicrobatchDoesNotFitNothingIsSearched) {
 }
 
 TEST(Schedule, NamesTheSolverThatWasAskedForWhereNothingFits) {
-  const ProgramResult result = run_program({"schedule", "exp5", "--memory-cap", "1.96", "--iterations", "10"});
+  const ProgramResult result = run_program({"schedule", "exp5", "--memory-cap", "1.96", "--iterations", "10",
+                                            "--solver", test::sanitized ? "search" : "auto"});
   // One micro-batch at a time needs 1.95.
   EXPECT_EQ(result.exit_code, 0) << result.err;
   const std::string two = std::string(small_problem) +

@@ -43,6 +43,14 @@ TEST(MeshesOf, TakeUnequalNodes) {
                           Mesh{0, 6}, Mesh{0, 9}));
 }
 
+TEST(MeshesOf, AreWithoutTheRunsThatNobodyWants) {
+  const auto from_even_nodes = [](int first_node, int) { return first_node % 2 == 0; };
+  EXPECT_THAT(meshes_of(test::equal_nodes(3, 2), 2, from_even_nodes),
+              ElementsAre(Mesh{0, 2}, Mesh{4, 2}, Mesh{0, 4}, Mesh{0, 6}));
+  const auto none = [](int, int) { return false; };
+  EXPECT_THAT(meshes_of(test::equal_nodes(3, 2), 2, none), ElementsAre(Mesh{0, 6}));
+}
+
 TEST(MeshesOf, MayBeNone) { EXPECT_TRUE(meshes_of(test::equal_nodes(2, 8), 17).empty()); }
 
 TEST(Mesh, IsSoundInsideANodeOrOfWholeNodes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "support/effort.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::cost {
@@ -141,6 +142,7 @@ TEST(Shares, BalancedSharesAreThoseOfManyDraws) {
   for (const double sigma : {0.4, 0.8})
     for (const int each : {1, 2, 4, 16, 64})
       for (const int ranks : {2, 8, 32}) {
+        if (dovetail::test::sanitized && each * ranks > 128) continue;
         const auto lengths = workflow::log_normal_lengths({.mean = 500, .sigma = sigma, .cap = 4000});
         const Drawn expected = drawn(lengths, each, ranks, each <= 4 ? 400 : 40, balanced);
         const Share share = slowest_share(batch_for(lengths, each, ranks, true), 1, ranks);

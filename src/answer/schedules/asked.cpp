@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -59,6 +60,16 @@ base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
 
 }  // namespace
 
+namespace {
+
+/// To evaluate, validate and write a schedule takes up to so long: a second where it has a million ops.
+double closing_seconds(const pipeline::Problem& problem) {
+  constexpr double seconds_an_op = 1e-6;
+  return seconds_an_op * static_cast<double>(pipeline::count_ops(problem));
+}
+
+}  // namespace
+
 base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const SearchContext& context) {
   fuse::SolveOptions options = asked.options;
   options.start = context.start;
@@ -66,6 +77,9 @@ base::Result<fuse::SolveOptions> options_of_search(const Asked& asked, const Sea
   options.cancellation = context.stop;
   options.on_progress = [progress = context.progress](const fuse::Progress& so_far) { progress->tell(so_far); };
   if (const auto fault = fuse::find_fault(options, asked.named.problem)) return base::bad_input(*fault);
+  if (options.time_limit_seconds)
+    *options.time_limit_seconds =
+        std::max(*options.time_limit_seconds / 4, *options.time_limit_seconds - closing_seconds(asked.named.problem));
   return options;
 }
 

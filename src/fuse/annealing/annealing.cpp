@@ -65,7 +65,7 @@ class Annealing {
     planned_ = parameters.latency.iterations + parameters.memory.runs * parameters.memory.iterations;
     if (options.iterations) planned_ = std::min(planned_, *options.iterations);
     // A round of some tens of milliseconds, by size alone.
-    round_ = std::max<std::int64_t>(16, 8'000'000 / static_cast<std::int64_t>(lowering_.graph.size()));
+    round_ = std::max<std::int64_t>(1, 8'000'000 / static_cast<std::int64_t>(lowering_.graph.size()));
   }
 
   Solution run() && {
@@ -169,7 +169,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.threads = 1;
   trial.time_limit_seconds.reset();
   trial.on_progress = nullptr;
-  trial.iterations = std::max<std::int64_t>(16, 20'000'000 / pipeline::count_ops(problem));
+  trial.iterations = std::max<std::int64_t>(1, 20'000'000 / pipeline::count_ops(problem));
   AnnealingParameters parameters = fitted_parameters(problem, *trial.iterations);
   const auto begin = std::chrono::steady_clock::now();
   anneal(problem, parameters, trial);

@@ -19,6 +19,7 @@
 #include "fuse/search/steady_walk.h"
 #include "fuse/search/stop_request.h"
 #include "fuse/search/tighten.h"
+#include "parallel/cancellation.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -301,7 +302,9 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
               double seconds) {
   constexpr std::int64_t fewest = 1'024;
   if (seconds <= 0) return {fewest};
+  const parallel::Cancellation in_time(options.cancellation, seconds);
   SolveOptions trial = options;
+  trial.cancellation = &in_time;
   trial.chains = 1;
   trial.threads = 1;
   trial.time_limit_seconds.reset();
@@ -354,16 +357,23 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Solution> starts;
   if (options.start) starts.push_back(*options.start);
+  // A pattern that fits its plays to the time would give a start that iterations do not repeat: starts only end with
+  // it.
+  const parallel::Cancellation in_time(options.cancellation, options.time_limit_seconds);
   SolveOptions settled = options;
-  StopRequest stop(options);
-  settled.time_limit_seconds
-      .reset();  // a pattern that looks at the time would give a start that iterations do not repeat
+  settled.time_limit_seconds.reset();
+  settled.cancellation = &in_time;
+  StopRequest stop(settled);
   for (const auto solve : {solve_one_at_a_time, solve_pattern, solve_list, solve_greedy, solve_fused_1f1b}) {
-    Answer answer = NotApplicable{};
     // The first is too quick to be interrupted, and there has to be one.
+    if (!starts.empty() && stop.ask()) break;
+    Answer answer = NotApplicable{};
     if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
   }
+  // The best of the starts is all there is time for: one chain holds it.
+  if (!stop.is_shared() && in_time.requested()) settled.chains = 1;
+  settled.cancellation = options.cancellation;
   if (options.time_limit_seconds)
     settled.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - base::seconds_since(begin));
   return search_from(problem, std::move(starts), settled);

@@ -56,12 +56,12 @@ std::optional<std::string> find_value_fault(const Model& model) {
   return std::nullopt;
 }
 
-std::string_view describe(Limit limit) {
+std::string describe(Limit limit) {
   switch (limit) {
     case Limit::ops:
-      return "more than 16777216 ops";
+      return fmt::format("more than {} ops", max_op_count);
     case Limit::step_dependencies:
-      return "more than 33554432 dependencies of optimizer steps";
+      return fmt::format("more than {} dependencies of optimizer steps", max_step_dependency_count);
     case Limit::time:
       return "times that are too long to be added up";
     case Limit::activation:

@@ -72,7 +72,7 @@ Problem with_defaults(Problem problem);
 
 /// Limits of what a file may ask for; a larger one is refused with a message.
 inline constexpr int max_device_count = 65'536;
-inline constexpr std::int64_t max_op_count = 1 << 24;
+inline constexpr std::int64_t max_op_count = 1 << 20;
 inline constexpr std::int64_t max_step_dependency_count = 1 << 25;
 
 /// What all times of a problem, or all activations on one of its devices, may add up to: any sum that is formed later

@@ -99,12 +99,8 @@ bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
 
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
   const cluster::Cluster& cluster = job.cluster;
-  std::vector<cluster::Mesh> meshes = cluster::meshes_of(cluster);
-  if (cluster::node_count(cluster) > few_nodes)
-    std::erase_if(meshes, [&](const cluster::Mesh& mesh) {
-      const int first = cluster::node_of(cluster, base::DeviceId(mesh.first)).value;
-      return !is_usual_run(first, cluster::nodes_of(cluster, mesh)) && mesh.count != cluster::device_count(cluster);
-    });
+  std::vector<cluster::Mesh> meshes =
+      cluster::meshes_of(cluster, 1, cluster::node_count(cluster) > few_nodes ? is_usual_run : nullptr);
   for (const plan::TaskPin& pin : job.fixed)
     if (pin.mesh && std::find(meshes.begin(), meshes.end(), *pin.mesh) == meshes.end()) meshes.push_back(*pin.mesh);
   return meshes;

@@ -183,9 +183,9 @@ TEST(ParseProblem, NamesAMistakeInTheName) {
 TEST(ParseProblem, NamesAMistakeInTheCounts) {
   EXPECT_EQ(model_error("    devices: [0]\n"), "p.yaml:4:5: model `actor` needs the key `microbatches`");
   EXPECT_EQ(model_error("    microbatches: 0\n"),
-            "p.yaml:5:19: `microbatches` of model `actor` must be a whole number from 1 to 16777216, not 0");
+            "p.yaml:5:19: `microbatches` of model `actor` must be a whole number from 1 to 1048576, not 0");
   EXPECT_EQ(model_error("    microbatches: 1\n    minibatches: 1.5\n"),
-            "p.yaml:6:18: `minibatches` of model `actor` must be a whole number from 1 to 16777216, not 1.5");
+            "p.yaml:6:18: `minibatches` of model `actor` must be a whole number from 1 to 1048576, not 1.5");
   EXPECT_EQ(model_error(sound + "    microbatch: 1\n"),
             "p.yaml:10:5: unknown key `microbatch` in a model; did you mean `microbatches`? accepted: name, "
             "microbatches, devices, replicas, "
@@ -295,11 +295,11 @@ TEST(ParseProblem, NamesAMistakeInTheTransfer) {
 
 TEST(ParseProblem, RefusesWhatIsTooLarge) {
   const std::string rest = "    devices: [0, 1]\n    forward: 1\n    backward: 1\n    activation: 1\n";
-  const std::string too_many = "p.yaml:4:5: the problem has more ops than are accepted, 16777216, with model `actor`";
-  EXPECT_EQ(model_error("    microbatches: 4194304\n" + rest), "no error");
-  EXPECT_EQ(model_error("    microbatches: 4194305\n" + rest), too_many);
-  EXPECT_EQ(model_error("    microbatches: 16777216\n    minibatches: 16777216\n" + rest), too_many);
-  EXPECT_EQ(model_error("    microbatches: 4194304\n    step: 1\n" + rest), too_many);
+  const std::string too_many = "p.yaml:4:5: the problem has more ops than are accepted, 1048576, with model `actor`";
+  EXPECT_EQ(model_error("    microbatches: 262144\n" + rest), "no error");
+  EXPECT_EQ(model_error("    microbatches: 262145\n" + rest), too_many);
+  EXPECT_EQ(model_error("    microbatches: 1048576\n    minibatches: 1048576\n" + rest), too_many);
+  EXPECT_EQ(model_error("    microbatches: 262144\n    step: 1\n" + rest), too_many);
 
   EXPECT_EQ(
       model_error("    microbatches: 4000\n    devices: [0]\n    forward: 1\n    backward: 1e15\n    activation: 1\n"),
@@ -322,7 +322,7 @@ TEST(ParseProblem, ManyReplicasByAliasesAreRefusedQuickly) {
   std::string replicas = stages + "]";
   for (int i = 1; i < 5000; ++i) replicas += ", *s";
   EXPECT_EQ(model_error("    microbatches: 1\n    replicas: [" + replicas + "]\n"),
-            "p.yaml:6:16: model `actor` has 5000 stages in 5000 replicas; accepted: at most 16777216 in all");
+            "p.yaml:6:16: model `actor` has 5000 stages in 5000 replicas; accepted: at most 1048576 in all");
 }
 
 TEST(ProblemToYaml, IsShort) {

@@ -45,7 +45,7 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "negative transfer");
   problem = sound();
   problem.models[0].microbatches = 1 << 23;
-  expect_fault(problem, "with model actor there are more than 16777216 ops");
+  expect_fault(problem, "with model actor there are more than 1048576 ops");
   problem = sound();
   problem = sound();
   problem.models[0].microbatches = 1 << 12;

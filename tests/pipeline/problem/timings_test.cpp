@@ -199,7 +199,7 @@ TEST(Timings, OptionsThatDoNotFitAreRefused) {
             "the map of model a has 2 devices; its 1 stages need one each");
   EXPECT_EQ(error_of(content, {{{"a", 1}}, {{"a", {DeviceId(-1)}}}}),
             "the map of model a has device -1; 0 to 65535 are accepted");
-  EXPECT_EQ(error_of(content, microbatches({{"a", 1 << 30}})), "t.csv: with model a there are more than 16777216 ops");
+  EXPECT_EQ(error_of(content, microbatches({{"a", 1 << 30}})), "t.csv: with model a there are more than 1048576 ops");
 }
 
 }  // namespace
