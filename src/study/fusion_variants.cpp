@@ -11,7 +11,7 @@ FusionVariant variant_of(const plan::Fusion& fusion, const predict::Simulation& 
   std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
   for (simulate::Use& use : uses)
     use.time = base::Ticks(use.time.count() / static_cast<std::int64_t>(simulation.iteration.iterations));
-  return {mode_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fits()};
+  return {mode_of(fusion), simulation.iteration_seconds, std::move(uses), played, simulation.closed.fit()};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/enum_names.h"
 #include "base/result.h"
+#include "predict/closed_form/margin.h"
 #include "predict/played/simulation.h"
 #include "simulate/accounting.h"
 
@@ -32,7 +33,8 @@ struct FusionVariant {
   double seconds = 0;               ///< of an iteration: Simulation::iteration_seconds
   std::vector<simulate::Use> uses;  ///< of all devices, in one iteration
   bool played = false;              ///< it is the plan itself
-  bool fits = true;                 ///< Estimate::fits
+  predict::Fit fit = predict::Fit::fits;
+  bool fits() const { return fit != predict::Fit::does_not_fit; }
 };
 
 /// The plan without any fusion, with each by itself where it has both, and as it is, which `simulation` is of; nothing

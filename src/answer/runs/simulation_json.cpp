@@ -59,7 +59,7 @@ Json lane_json(const SimulationAnswer& answer, const Lane& lane, bool timeline) 
 
 Json variants_json(const SimulationAnswer& answer) {
   Json variants = Json::array();
-  for (const study::FusionVariant& variant : answer.variants)
+  for (const study::FusionVariant& variant : answer.variants) {
     variants.push_back(
         Json{{"fused", base::enum_name(variant.mode)},
              {"iteration_seconds", json_ratio(variant.seconds)},
@@ -67,7 +67,9 @@ Json variants_json(const SimulationAnswer& answer) {
              {"hand_over_seconds",
               json_ratio(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over)))},
              {"played", variant.played},
-             {"fits", variant.fits}});
+             {"fits", variant.fits()}});
+    add_verdict(variant.fit, variants.back());
+  }
   return variants;
 }
 

@@ -109,7 +109,7 @@ Sections variants_table(const SimulationAnswer& answer) {
                     fmt::format("{:.2f}x", answer.variants.front().seconds / variant.seconds),
                     seconds_text(mean_seconds(answer, simulate::idle_time(variant.uses))),
                     seconds_text(mean_seconds(answer, simulate::time_of(variant.uses, simulate::BarKind::hand_over))),
-                    variant.fits ? "yes" : "NO"});
+                    std::string(short_name(variant.fit))});
   const bool drawn = answer.simulation.draws.size() > 1;
   const std::string less = less_fusion_words(answer.variants);
   return fmt::format(

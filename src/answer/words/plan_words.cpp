@@ -194,10 +194,10 @@ std::string less_fusion_words(const std::vector<study::FusionVariant>& variants)
                                    [](const study::FusionVariant& variant) { return variant.played; });
   const auto best = std::min_element(variants.begin(), variants.end(),
                                      [](const study::FusionVariant& a, const study::FusionVariant& b) {
-                                       return std::pair(!a.fits, a.seconds) < std::pair(!b.fits, b.seconds);
+                                       return std::pair(!a.fits(), a.seconds) < std::pair(!b.fits(), b.seconds);
                                      });
   if (played == variants.end()) return "";
-  const bool only_fits = best->fits && !played->fits;
+  const bool only_fits = best->fits() && !played->fits();
   if (!only_fits && seconds_text(best->seconds) == seconds_text(played->seconds)) return "";
   const std::string what = best->mode == study::FusionMode::none    ? "nothing is"
                            : best->mode == study::FusionMode::intra ? "the trainings alone are"

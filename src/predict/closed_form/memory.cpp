@@ -122,6 +122,14 @@ class MemoryAccount {
     return task && is_used(copy, *task) ? use_by(kind_of(*task)) : CopyUse::idle;
   }
 
+  MemoryKind weights_kind(const Copy& copy) const {
+    if (copy.of.engine) return MemoryKind::idle_engine;
+    const bool trained_elsewhere =
+        !copy.of.trained && std::any_of(copies_.begin(), copies_.end(),
+                                        [&](const Copy& other) { return other.role == copy.role && other.of.trained; });
+    return trained_elsewhere ? MemoryKind::inference_weights : MemoryKind::weights;
+  }
+
   /// What `copy` has on `device` while `task` runs, or between tasks (nothing), without what working_memory counts.
   void add_resident(const Copy& copy, std::optional<std::size_t> task, int device,
                     std::vector<MemoryPart>& parts) const {
@@ -130,7 +138,7 @@ class MemoryAccount {
     const auto add = [&](MemoryKind kind, std::int64_t of_kind) {
       if (of_kind > 0) parts.push_back({kind, copy.role, of_kind});
     };
-    add(copy.of.engine ? MemoryKind::idle_engine : MemoryKind::weights, bytes.weights);
+    add(weights_kind(copy), bytes.weights);
     add(MemoryKind::gradients, bytes.gradients);
     add(MemoryKind::optimizer, bytes.optimizer);
   }

@@ -34,6 +34,8 @@ std::string_view name_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::weights:
       return "weights";
+    case MemoryKind::inference_weights:
+      return "weights for inference";
     case MemoryKind::gradients:
       return "gradients";
     case MemoryKind::optimizer:

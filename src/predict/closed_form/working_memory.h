@@ -14,7 +14,8 @@ namespace dovetail::predict {
 
 /// What a part of a device's memory is for.
 enum class MemoryKind {
-  weights,            ///< of a role, as trained or scored with
+  weights,            ///< of a role, as trained, or as inferred with where no task trains it
+  inference_weights,  ///< of a role that is trained elsewhere or in another layout: its copy for inference
   gradients,          ///< of a role
   optimizer,          ///< of a role
   activations,        ///< of micro-batches in flight

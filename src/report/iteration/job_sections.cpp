@@ -194,7 +194,7 @@ Table fusion_table(const answer::SimulationAnswer& played) {
     for (const double seconds : idle[index]) sum += seconds;
     std::vector<std::string> row{
         std::string(variant.mode == study::FusionMode::none ? "nothing" : base::enum_name(variant.mode)) +
-            (variant.fits ? "" : ", does not fit"),
+            (variant.fit == predict::Fit::fits ? "" : fmt::format(", {}", predict::name_of(variant.fit))),
         answer::seconds_text(variant.seconds),
         fmt::format("{:.2f}x", played.variants.front().seconds / variant.seconds),
         answer::seconds_text(hand_over_seconds(played, variant)), answer::seconds_text(sum)};

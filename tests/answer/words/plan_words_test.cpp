@@ -25,11 +25,11 @@ TEST(LessFusionWords, NameWhatIsFasterThanThePlanAsFarAsItShows) {
 
 TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
   auto variants = variants_of(21, 20, 19);
-  variants[2].fits = false;
+  variants[2].fit = predict::Fit::does_not_fit;
   EXPECT_EQ(less_fusion_words(variants), "It fits where generation alone is fused.");
-  variants[1].fits = false;
+  variants[1].fit = predict::Fit::does_not_fit;
   EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.");
-  variants[0].fits = false;
+  variants[0].fit = predict::Fit::does_not_fit;
   EXPECT_EQ(less_fusion_words(variants), "") << "nothing fits";
   EXPECT_EQ(less_fusion_words(variants_of(20, 21, 22)), "The iteration is shorter where nothing is fused.");
 }
@@ -37,7 +37,7 @@ TEST(LessFusionWords, WhatFitsComesBeforeWhatIsFaster) {
 TEST(LessFusionWords, FittingIsWorthSayingWhereTimesLookAlike) {
   for (const double none : {19.9999, 19.0}) {
     auto variants = variants_of(none, 21, 20);
-    variants[1].fits = variants[2].fits = false;
+    variants[1].fit = variants[2].fit = predict::Fit::does_not_fit;
     EXPECT_EQ(less_fusion_words(variants), "It fits where nothing is fused.") << none;
   }
 }
