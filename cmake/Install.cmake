@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their
 # headers, the CMake package.
-set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching cost simulate predict planner measure study answer report)
+set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching text weights learn cost simulate predict planner measure study answer report)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 
 install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
@@ -19,7 +19,8 @@ configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/dovetailConfig.cmake.in 
   INSTALL_DESTINATION ${package_folder})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/dovetailConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/dovetailConfig.cmake ${PROJECT_BINARY_DIR}/dovetailConfigVersion.cmake
-  ${CMAKE_CURRENT_LIST_DIR}/FindNettle.cmake DESTINATION ${package_folder})
+  ${CMAKE_CURRENT_LIST_DIR}/FindNettle.cmake ${CMAKE_CURRENT_LIST_DIR}/FindPCRE2.cmake ${CMAKE_CURRENT_LIST_DIR}/FindUtf8proc.cmake
+  DESTINATION ${package_folder})
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/schemas DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail)
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -29,6 +29,9 @@ void count_as_read(const std::string& path);
 /// /dev/null) is written directly.
 Status write_file(const std::string& path, std::string_view content);
 
+/// The same of content that lies in several places, one behind the other: large files need not be put together first.
+Status write_file(const std::string& path, std::span<const std::string_view> parts);
+
 /// A file that is one of a set.
 struct FileContent {
   std::string path;

@@ -75,8 +75,16 @@ int take_over_permissions(int descriptor, const struct stat& replaced) {
   return ::fchmod(descriptor, replaced.st_mode & 07777) == 0 ? 0 : errno;
 }
 
+using Parts = std::span<const std::string_view>;
+
+int write_all(int descriptor, Parts parts) {
+  for (const std::string_view part : parts)
+    if (const int code = write_all(descriptor, part)) return code;
+  return 0;
+}
+
 /// Fills the temporary file; 0 or errno.
-int fill(Descriptor& file, const struct stat* replaced, std::string_view content) {
+int fill(Descriptor& file, const struct stat* replaced, Parts content) {
   if (replaced != nullptr) {
     if (const int code = take_over_permissions(file.number(), *replaced)) return code;
   }
@@ -123,7 +131,7 @@ std::string folder_of(const std::string& target) {
   return folder.empty() ? "." : folder.string();
 }
 
-Result<PendingFile> prepare(const std::string& path, const Destination& destination, std::string_view content) {
+Result<PendingFile> prepare(const std::string& path, const Destination& destination, Parts content) {
   const std::string target = destination.target.string();
   const struct stat* replaced = destination.is_there ? &destination.facts : nullptr;
   // A rename would replace a file that the user has protected from writing.
@@ -217,7 +225,7 @@ Status flush_folders(const std::vector<PendingFile>& files) {
   return {};
 }
 
-Status write_directly(const std::string& path, std::string_view content) {
+Status write_directly(const std::string& path, Parts content) {
   Descriptor file(open_file(path, O_WRONLY));
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
   if (const int code = write_all(file.number(), content)) return io_error(path, "cannot be written", code);
@@ -226,18 +234,18 @@ Status write_directly(const std::string& path, std::string_view content) {
 }
 
 /// Makes the file's new content ready under another name. What is no regular file is written directly.
-Status write_or_prepare(const FileContent& file, std::vector<PendingFile>& pending) {
-  if (file.path == "-") {
-    const int code = write_all(STDOUT_FILENO, file.content);
+Status write_or_prepare(const std::string& path, Parts content, std::vector<PendingFile>& pending) {
+  if (path == "-") {
+    const int code = write_all(STDOUT_FILENO, content);
     return code == 0 ? Status() : io_error("<stdout>", "cannot be written", code);
   }
-  DOVETAIL_TRY(const Destination destination, destination_of(file.path));
-  if (!destination.is_regular()) return write_directly(file.path, file.content);
+  DOVETAIL_TRY(const Destination destination, destination_of(path));
+  if (!destination.is_regular()) return write_directly(path, content);
   for (const PendingFile& other : pending)
     if (other.target == destination.target)
       return bad_input(fmt::format("the outputs '{}' and '{}' are one file, '{}'; accepted: a file for each",
-                                   other.path, file.path, destination.target.string()));
-  DOVETAIL_TRY(PendingFile prepared, prepare(file.path, destination, file.content));
+                                   other.path, path, destination.target.string()));
+  DOVETAIL_TRY(PendingFile prepared, prepare(path, destination, content));
   pending.push_back(std::move(prepared));
   return {};
 }
@@ -245,14 +253,20 @@ Status write_or_prepare(const FileContent& file, std::vector<PendingFile>& pendi
 }  // namespace
 
 Status write_file(const std::string& path, std::string_view content) {
-  const FileContent file{path, content};
-  return write_files(std::span(&file, 1));
+  return write_file(path, std::span(&content, 1));
+}
+
+Status write_file(const std::string& path, std::span<const std::string_view> parts) {
+  std::vector<PendingFile> pending;
+  DOVETAIL_CHECK(write_or_prepare(path, parts, pending));
+  DOVETAIL_CHECK(put_all_in_place(pending));
+  return flush_folders(pending);
 }
 
 Status write_files(std::span<const FileContent> files) {
   std::vector<PendingFile> pending;
   for (const FileContent& file : files) {
-    Status written = write_or_prepare(file, pending);
+    Status written = write_or_prepare(file.path, std::span(&file.content, 1), pending);
     if (written.ok()) continue;
     undo(pending);
     return written;

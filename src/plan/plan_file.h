@@ -18,11 +18,9 @@
 // |-------------|-----------------------------------------------------------------------------------------------------|
 // | task        | its name in the workflow; each task but rules stands once, in any order                             |
 // | devices     | "FIRST-LAST" or "DEVICE": the numbers of the cluster                                                |
-// | layout      | dp, tp, pp, cp, ep, etp, vpp (1 each), zero (0), sequence_parallel (false), recompute (none,        |
-// |             | selective, full), stage_layers (a list; as even as they go)                                         |
+// | layout      | the fields of llm::Layout (llm/layout.h); what is left out has its default                          |
 // | micro_batch | of infer and train: one of sequences, tokens, count                                                 |
-// | engine      | of generate: memory_utilization (0.9), max_num_seqs (256), max_num_batched_tokens (8192),           |
-// |             | cuda_graphs (true), own_weights (true)                                                              |
+// | engine      | of generate: the fields of Engine (plan/task_plan.h)                                                |
 // | offload     | a list of: weights, gradients, optimizer, optimizer_on_host                                         |
 #pragma once
 

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
-#include <sstream>
+#include <filesystem>
 #include <thread>
 
 #include "base/assert.h"
@@ -56,34 +54,6 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const RunOp
   std::vector<std::string> command{DOVETAIL_BINARY};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return run_other(command, options);
-}
-
-TemporaryFolder::TemporaryFolder() {
-  std::string name = (std::filesystem::temp_directory_path() / "dovetail-test-XXXXXX").string();
-  DOVETAIL_ASSERT(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-}
-
-TemporaryFolder::~TemporaryFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
-std::string TemporaryFolder::write(const std::string& name, const std::string& content) const {
-  std::ofstream(file(name), std::ios::binary) << content;
-  return file(name);
-}
-
-std::size_t TemporaryFolder::size() const {
-  return static_cast<std::size_t>(
-      std::distance(std::filesystem::directory_iterator(path_), std::filesystem::directory_iterator()));
-}
-
-std::string content_of(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream content;
-  content << stream.rdbuf();
-  return content.str();
 }
 
 std::string repository_file(const std::string& path) {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "support/temporary_folder.h"
+
 namespace dovetail::cli {
+
+using test::content_of;
+using test::TemporaryFolder;
 
 struct ProgramResult {
   int exit_code = -1;  ///< minus the signal where one ended it
@@ -26,28 +30,6 @@ ProgramResult run_program(const std::vector<std::string>& arguments, const RunOp
 
 /// Any program, found on the PATH.
 ProgramResult run_other(const std::vector<std::string>& command, const RunOptions& options = {});
-
-/// A folder that is empty at first and gone at the end.
-class TemporaryFolder {
- public:
-  TemporaryFolder();
-  ~TemporaryFolder();
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  /// The path of the file `name` in it.
-  std::string file(const std::string& name) const { return (path_ / name).string(); }
-  /// Writes a file there and gives its path.
-  std::string write(const std::string& name, const std::string& content) const;
-  /// How many files it holds.
-  std::size_t size() const;
-
- private:
-  std::filesystem::path path_;
-};
-
-/// The whole content of a file; empty where there is none.
-std::string content_of(const std::string& path);
 
 /// A file of the repository.
 std::string repository_file(const std::string& path);

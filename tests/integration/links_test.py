@@ -24,7 +24,7 @@ IN_FOLDER = re.compile(r"(?<![\w./@-])((?:docs|src|tests|bench|examples|schemas|
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)|!\[[^\]]*\]\(([^)\s]+)\)")
 COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*(?:.|\n)*?\*/')
 NOT_OURS = re.compile(
-    r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$"
+    r"^(CLI|nlohmann|fmt|yaml-cpp|gtest|gmock|rapidcheck|benchmark|mpi|sys|nettle|pcre2|utf8proc|bits|torch|c10|ATen)\b|^(mpi|unistd|stdint)\.h$"
 )
 
 # Files of other projects that pages and comments name as their sources.

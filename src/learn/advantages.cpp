@@ -1,0 +1,71 @@
+#include "learn/advantages.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+#include "base/assert.h"
+
+namespace dovetail::learn {
+
+Advantages estimate_advantages(std::span<const double> rewards, std::span<const double> values, double bootstrap,
+                               double gamma, double lambda) {
+  DOVETAIL_ASSERT(rewards.size() == values.size());
+  Advantages all{std::vector<double>(rewards.size()), std::vector<double>(rewards.size())};
+  double next_value = bootstrap;
+  double next_advantage = 0;
+  for (std::size_t token = rewards.size(); token-- > 0;) {
+    const double surprise = rewards[token] + gamma * next_value - values[token];
+    next_advantage = surprise + gamma * lambda * next_advantage;
+    next_value = values[token];
+    all.advantages[token] = next_advantage;
+    all.returns[token] = next_advantage + values[token];
+  }
+  return all;
+}
+
+bool are_equal(std::span<const double> rewards) {
+  return std::all_of(rewards.begin(), rewards.end(), [&](double reward) { return reward == rewards.front(); });
+}
+
+std::vector<double> group_advantages(std::span<const double> rewards, GroupBaseline baseline, bool scaled) {
+  std::vector<double> advantages(rewards.size(), 0.0);
+  if (are_equal(rewards)) return advantages;
+  const auto count = static_cast<double>(rewards.size());
+  const double mean = std::accumulate(rewards.begin(), rewards.end(), 0.0) / count;
+  double squares = 0;
+  for (const double reward : rewards) squares += (reward - mean) * (reward - mean);
+  constexpr double epsilon = 1e-6;
+  const double scale = scaled ? std::sqrt(squares / (count - 1)) + epsilon : 1;
+  // r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)
+  const double factor = baseline == GroupBaseline::leave_one_out ? count / (count - 1) : 1;
+  for (std::size_t index = 0; index < rewards.size(); ++index)
+    advantages[index] = (rewards[index] - mean) * factor / scale;
+  return advantages;
+}
+
+Moments moments_of(std::span<const std::vector<double>> values) {
+  double sum = 0;
+  double count = 0;
+  for (const std::vector<double>& part : values) {
+    for (const double value : part) sum += value;
+    count += static_cast<double>(part.size());
+  }
+  if (count == 0) return {};
+  Moments moments{sum / count, 0};
+  double squares = 0;
+  for (const std::vector<double>& part : values)
+    for (const double value : part) squares += (value - moments.mean) * (value - moments.mean);
+  moments.deviation = std::sqrt(squares / count);
+  return moments;
+}
+
+void whiten(std::span<std::vector<double>> values) {
+  constexpr double epsilon = 1e-5;
+  const Moments moments = moments_of(values);
+  for (std::vector<double>& part : values)
+    for (double& value : part) value = (value - moments.mean) / (moments.deviation + epsilon);
+}
+
+}  // namespace dovetail::learn

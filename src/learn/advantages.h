@@ -1,0 +1,53 @@
+// How much better than expected each token, or each response, was.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "base/enum_names.h"
+
+namespace dovetail::learn {
+
+/// Of each token of one response.
+struct Advantages {
+  std::vector<double> advantages;
+  std::vector<double> returns;  ///< advantage + value: what the critic is trained towards
+};
+
+/// Generalized advantage estimation (Schulman et al. 2015, arXiv 1506.02438, equation 16): with
+/// d_t = r_t + gamma V_{t+1} - V_t, A_t = d_t + gamma lambda A_{t+1}. `bootstrap`: the value behind the last token, 0
+/// for a response that has ended, that of what it would go on with for one that was cut off. REQUIRES: as many rewards
+/// as values.
+Advantages estimate_advantages(std::span<const double> rewards, std::span<const double> values, double bootstrap,
+                               double gamma, double lambda);
+
+/// What the responses to one prompt are compared with.
+enum class GroupBaseline {
+  mean,           ///< of the group (GRPO, arXiv 2402.03300)
+  leave_one_out,  ///< the mean of the others (RLOO, arXiv 2402.14740)
+};
+constexpr auto names_of(GroupBaseline) {
+  return std::array{base::EnumName{"mean", GroupBaseline::mean},
+                    base::EnumName{"leave_one_out", GroupBaseline::leave_one_out}};
+}
+
+/// The rewards of the responses to one prompt without their baseline, over their standard deviation (of a sample, n -
+/// 1, as TRL and verl take it; plus 1e-6) where `scaled`; 0 for a group whose rewards are equal, also of one response.
+std::vector<double> group_advantages(std::span<const double> rewards, GroupBaseline baseline, bool scaled);
+
+/// Whether no response of the group is better than another: nothing is learned from it.
+bool are_equal(std::span<const double> rewards);
+
+/// Mean and standard deviation (of all, n) of numbers that lie in several places, summed in their order.
+struct Moments {
+  double mean = 0;
+  double deviation = 0;
+};
+Moments moments_of(std::span<const std::vector<double>> values);
+
+/// Gives all numbers the mean 0 and the standard deviation 1: (a - mean) / (deviation + 1e-5). Nothing where there is
+/// none.
+void whiten(std::span<std::vector<double>> values);
+
+}  // namespace dovetail::learn

@@ -1,0 +1,133 @@
+#include "text/added_tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "text/tokenizer_parts.h"
+#include "text/unicode.h"
+
+namespace dovetail::text {
+namespace {
+
+using base::Node;
+
+base::Result<AddedToken> parse_token(const Node& node) {
+  constexpr std::string_view what = "an added token";
+  DOVETAIL_CHECK(
+      base::check_keys(node, what, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
+  DOVETAIL_TRY(const Node id, base::require(node, what, "id"));
+  DOVETAIL_TRY(const Node content, base::require(node, what, "content"));
+  AddedToken token;
+  DOVETAIL_TRY(const std::int64_t number, base::read_whole(id, "the `id` of an added token", 0, max_token_id));
+  token.id = static_cast<TokenId>(number);
+  if (!content.is_string() || content.text().empty())
+    return content.error(fmt::format("the content of an added token is {}; accepted: a text", content.describe()));
+  token.content = content.text();
+  const std::pair<std::string_view, bool*> flags[] = {{"single_word", &token.single_word},
+                                                      {"lstrip", &token.takes_left},
+                                                      {"rstrip", &token.takes_right},
+                                                      {"normalized", &token.normalized},
+                                                      {"special", &token.special}};
+  for (const auto& [key, flag] : flags) DOVETAIL_CHECK(read_flag(node, key, *flag));
+  return token;
+}
+
+/// Where the last character of `text` begins. REQUIRES: it is not empty.
+std::size_t last_character_begin(std::string_view text) {
+  std::size_t begin = text.size() - 1;
+  while (begin > 0 && (static_cast<unsigned char>(text[begin]) & 0xC0) == 0x80) --begin;
+  return begin;
+}
+
+bool ends_with_word(std::string_view text) {
+  return !text.empty() && is_word(first_character(text.substr(last_character_begin(text))).code);
+}
+
+bool starts_with_word(std::string_view text) { return !text.empty() && is_word(first_character(text).code); }
+
+/// How many bytes of white space `text` ends with.
+std::size_t white_space_at_end(std::string_view text) {
+  const std::size_t size = text.size();
+  while (!text.empty()) {
+    const std::size_t begin = last_character_begin(text);
+    if (!is_white_space(first_character(text.substr(begin)).code)) break;
+    text = text.substr(0, begin);
+  }
+  return size - text.size();
+}
+
+std::size_t white_space_at_start(std::string_view text) {
+  const std::size_t size = text.size();
+  while (!text.empty()) {
+    const auto [code, length] = first_character(text);
+    if (!is_white_space(code)) break;
+    text.remove_prefix(length);
+  }
+  return size - text.size();
+}
+
+constexpr std::size_t byte_count = 256;
+
+}  // namespace
+
+base::Result<std::vector<AddedToken>> parse_added_tokens(const Node& node) {
+  if (!node.is_list()) return node.error(fmt::format("`added_tokens` is {}; accepted: a list", node.describe()));
+  std::vector<AddedToken> tokens;
+  std::set<TokenId> ids;
+  std::set<std::string> contents;
+  for (std::size_t index = 0; index < node.size(); ++index) {
+    DOVETAIL_TRY(AddedToken token, parse_token(node.item(index)));
+    if (!ids.insert(token.id).second || !contents.insert(token.content).second)
+      return node.item(index).error(fmt::format("the added token {}, number {}, is there twice; accepted: each once",
+                                                base::quote(token.content), token.id));
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+AddedTokenFinder::AddedTokenFinder(const std::vector<AddedToken>& tokens, bool normalized)
+    : by_first_byte_(byte_count) {
+  for (const AddedToken& token : tokens)
+    if (token.normalized == normalized)
+      by_first_byte_[static_cast<unsigned char>(token.content.front())].push_back(&token);
+  for (std::vector<const AddedToken*>& alike : by_first_byte_)
+    std::sort(alike.begin(), alike.end(),
+              [](const AddedToken* a, const AddedToken* b) { return a->content.size() > b->content.size(); });
+}
+
+const AddedToken* AddedTokenFinder::token_at(std::string_view text) const {
+  for (const AddedToken* token : by_first_byte_[static_cast<unsigned char>(text.front())])
+    if (text.starts_with(token->content)) return token;
+  return nullptr;
+}
+
+std::vector<TextPart> AddedTokenFinder::parts(std::string_view text) const {
+  std::vector<TextPart> parts;
+  std::size_t end = 0;  // of the last part
+  for (std::size_t at = 0; at < text.size() && !by_first_byte_.empty();) {
+    const AddedToken* token = token_at(text.substr(at));
+    if (token == nullptr) {
+      ++at;
+      continue;
+    }
+    std::size_t begin = at;
+    std::size_t stop = at + token->content.size();
+    at = stop;
+    if (token->single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(stop)))) continue;
+    if (token->takes_left) begin = std::max(begin - white_space_at_end(text.substr(0, begin)), end);
+    if (token->takes_right) stop += white_space_at_start(text.substr(stop));
+    // White space that the one before took belongs to no second token.
+    begin = std::max(begin, end);
+    if (begin > end) parts.push_back({nullptr, text.substr(end, begin - end)});
+    parts.push_back({token, text.substr(begin, stop - begin)});
+    end = stop;
+    at = std::max(at, stop);
+  }
+  if (end < text.size()) parts.push_back({nullptr, text.substr(end)});
+  return parts;
+}
+
+}  // namespace dovetail::text

@@ -1,0 +1,55 @@
+// Byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909): a piece of text as the tokens that its merges make.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/document.h"
+
+namespace dovetail::text {
+
+using TokenId = std::int32_t;
+inline constexpr std::int64_t max_token_id = (1 << 24) - 1;
+
+/// Hashes without making a string of what is looked for.
+struct TextHash {
+  using is_transparent = void;
+  std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+};
+using Vocabulary = std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>>;
+
+/// The `model` of tokenizer.json of type BPE.
+class BytePairs {
+ public:
+  /// Errors at what is wrong, or is not known here: byte fallback, dropout, affixes of words.
+  static base::Result<BytePairs> parse(const base::Node& node);
+
+  /// Adds the tokens of one piece, as the pre-tokenizer cuts them. Merges go by their rank, of equal ones the leftmost
+  /// first. A character that is no token is the unknown token where there is one, else nothing. REQUIRES: `piece` is
+  /// UTF-8.
+  void encode(std::string_view piece, std::vector<TokenId>& tokens) const;
+
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+ private:
+  struct Merge {
+    std::int32_t rank = 0;
+    TokenId token = 0;
+  };
+
+  Vocabulary vocabulary_;
+  std::unordered_map<std::uint64_t, Merge> merges_;  ///< by left and right token
+  std::optional<TokenId> unknown_;
+  bool fuses_unknown_ = false;
+  bool whole_first_ = false;  ///< a piece that is a token is that token, whatever the merges are
+
+  base::Status read_vocabulary(const base::Node& node);
+  base::Status read_merges(const base::Node& node);
+  std::vector<TokenId> characters_of(std::string_view piece) const;
+};
+
+}  // namespace dovetail::text

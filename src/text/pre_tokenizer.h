@@ -1,0 +1,64 @@
+// Cuts text into the pieces that a tokenizer's model sees one by one.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/document.h"
+#include "base/enum_names.h"
+#include "text/pattern.h"
+
+namespace dovetail::text {
+
+/// What becomes of the matches of a Split.
+enum class SplitBehavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
+constexpr auto names_of(SplitBehavior) {
+  return std::array{base::EnumName{"Removed", SplitBehavior::removed},
+                    base::EnumName{"Isolated", SplitBehavior::isolated},
+                    base::EnumName{"MergedWithPrevious", SplitBehavior::merged_with_previous},
+                    base::EnumName{"MergedWithNext", SplitBehavior::merged_with_next},
+                    base::EnumName{"Contiguous", SplitBehavior::contiguous}};
+}
+
+/// At the matches of an expression, or between them where it is inverted.
+struct Split {
+  Pattern pattern;
+  SplitBehavior behavior = SplitBehavior::isolated;
+  bool inverted = false;
+};
+
+/// At each number character (Unicode's category N), or at each run of them.
+struct Digits {
+  bool individual = false;
+};
+
+/// GPT-2's: into words, numbers and what is between them, where it is asked for; then each byte becomes a character
+/// that can be seen (byte_level.h).
+struct ByteLevel {
+  bool add_prefix_space = true;
+  bool splits = true;
+};
+
+/// The steps of a `pre_tokenizer` of tokenizer.json, one behind the other; none where it is null.
+class PreTokenizer {
+ public:
+  /// Errors at the part that is not known or is wrong.
+  static base::Result<PreTokenizer> parse(const base::Node& node);
+
+  /// The pieces of `text`, none empty. REQUIRES: it is UTF-8.
+  base::Result<std::vector<std::string>> pieces(std::string_view text) const;
+
+  /// Whether pieces are of the characters that stand for bytes.
+  bool is_byte_level() const;
+
+ private:
+  using Step = std::variant<Split, Digits, ByteLevel>;
+  std::vector<Step> steps_;
+
+  base::Status add(const base::Node& node, int depth);
+};
+
+}  // namespace dovetail::text

@@ -1,0 +1,185 @@
+#include "text/tokenizer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/document.h"
+#include "base/file.h"
+#include "text/added_tokens.h"
+#include "text/byte_level.h"
+#include "text/frame.h"
+#include "text/pre_tokenizer.h"
+#include "text/tokenizer_parts.h"
+#include "text/unicode.h"
+
+namespace dovetail::text {
+
+using base::Node;
+using base::Result;
+
+struct Tokenizer::Parts {
+  BytePairs model;
+  PreTokenizer pre_tokenizer;
+  TextFrame frame;
+  bool composes = false;  ///< the normalizer is NFC
+  bool decodes_bytes = false;
+  std::vector<AddedToken> added;
+  AddedTokenFinder raw;
+  AddedTokenFinder normalized;
+  std::vector<std::optional<std::string>> contents;  ///< [token]
+  std::vector<bool> special;                         ///< [token]
+
+  base::Status encode_text(std::string_view text, std::vector<TokenId>& tokens) const;
+  void list_contents();
+  bool has(TokenId token) const {
+    return token >= 0 && static_cast<std::size_t>(token) < contents.size() && contents[static_cast<std::size_t>(token)];
+  }
+};
+
+namespace {
+
+/// Sets whether the normalizer composes characters: null does not, NFC does. Errors at any other.
+base::Status read_normalizer(const Node& node, bool& composes, int depth = 0) {
+  if (node.is_null()) return {};
+  DOVETAIL_TRY(const std::string_view type, type_of(node, "a normalizer"));
+  if (type == "NFC") {
+    composes = true;
+    return {};
+  }
+  if (type == "Sequence" && depth < max_depth)
+    return for_each_part(node, "normalizers",
+                         [&](const Node& part) { return read_normalizer(part, composes, depth + 1); });
+  return unknown_type(node, "the normalizer", "`NFC`, `Sequence`, null");
+}
+
+/// Sets whether tokens are of characters that stand for bytes.
+base::Status read_decoder(const Node& node, bool& decodes_bytes) {
+  if (node.is_null()) return {};
+  DOVETAIL_TRY(const std::string_view type, type_of(node, "a decoder"));
+  if (type != "ByteLevel") return unknown_type(node, "the decoder", "`ByteLevel`, null");
+  decodes_bytes = true;
+  return {};
+}
+
+}  // namespace
+
+base::Status Tokenizer::Parts::encode_text(std::string_view text, std::vector<TokenId>& tokens) const {
+  for (const TextPart& part : raw.parts(text)) {
+    if (part.token != nullptr) {
+      tokens.push_back(part.token->id);
+      continue;
+    }
+    const std::string composed = composes ? to_nfc(part.text) : std::string(part.text);
+    for (const TextPart& inner : normalized.parts(composed)) {
+      if (inner.token != nullptr) {
+        tokens.push_back(inner.token->id);
+        continue;
+      }
+      DOVETAIL_TRY(const std::vector<std::string> pieces, pre_tokenizer.pieces(inner.text));
+      for (const std::string& piece : pieces) model.encode(piece, tokens);
+    }
+  }
+  return {};
+}
+
+void Tokenizer::Parts::list_contents() {
+  const auto set = [this](TokenId id, const std::string& text, bool is_special) {
+    const auto index = static_cast<std::size_t>(id);
+    contents.resize(std::max(contents.size(), index + 1));
+    special.resize(contents.size());
+    contents[index] = text;
+    special[index] = is_special;
+  };
+  for (const auto& [text, id] : model.vocabulary()) set(id, text, false);
+  for (const AddedToken& token : added) set(token.id, token.content, token.special);
+}
+
+Result<Tokenizer> Tokenizer::parse(std::string_view content, const std::string& path) {
+  constexpr std::string_view what = "a tokenizer";
+  DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
+  const Node root = document.root();
+  // What truncation and padding say is for programs that ask for them: none here.
+  DOVETAIL_CHECK(base::check_keys(root, what,
+                                  {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer",
+                                   "post_processor", "decoder", "model"}));
+  auto parts = std::make_shared<Parts>();
+  DOVETAIL_TRY(const Node model, base::require(root, what, "model"));
+  DOVETAIL_TRY(parts->model, BytePairs::parse(model));
+  if (const auto node = root.find("pre_tokenizer")) {
+    DOVETAIL_TRY(parts->pre_tokenizer, PreTokenizer::parse(*node));
+  }
+  if (const auto node = root.find("post_processor")) {
+    DOVETAIL_TRY(parts->frame, parse_frame(*node));
+  }
+  if (const auto node = root.find("normalizer")) DOVETAIL_CHECK(read_normalizer(*node, parts->composes));
+  if (const auto node = root.find("decoder")) DOVETAIL_CHECK(read_decoder(*node, parts->decodes_bytes));
+  if (const auto node = root.find("added_tokens")) {
+    DOVETAIL_TRY(parts->added, parse_added_tokens(*node));
+  }
+  parts->raw = AddedTokenFinder(parts->added, false);
+  parts->normalized = AddedTokenFinder(parts->added, true);
+  parts->list_contents();
+  for (const std::vector<TokenId>* side : {&parts->frame.before, &parts->frame.after})
+    for (const TokenId token : *side)
+      if (!parts->has(token))
+        return root.error(
+            fmt::format("the post-processor adds token {}, which there is not; accepted: one of the "
+                        "model's or of `added_tokens`",
+                        token));
+  return Tokenizer(std::move(parts));
+}
+
+Result<Tokenizer> Tokenizer::read(const std::string& path) {
+  DOVETAIL_TRY(const std::string content, base::read_file(path));
+  return parse(content, path);
+}
+
+Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Frame frame) const {
+  std::vector<TokenId> tokens;
+  const TextFrame& around = parts_->frame;
+  if (frame == Frame::added) tokens = around.before;
+  DOVETAIL_CHECK(parts_->encode_text(text, tokens));
+  if (frame == Frame::added) tokens.insert(tokens.end(), around.after.begin(), around.after.end());
+  return tokens;
+}
+
+std::string Tokenizer::bytes_of(std::span<const TokenId> tokens, SpecialTokens special) const {
+  std::string bytes;
+  for (const TokenId token : tokens) {
+    if (special == SpecialTokens::left_out && is_special(token)) continue;
+    const std::string& content = content_of(token);
+    const auto decoded = parts_->decodes_bytes ? from_byte_characters(content) : std::nullopt;
+    bytes += decoded ? *decoded : content;
+  }
+  return bytes;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> tokens, SpecialTokens special) const {
+  return to_valid_utf8(bytes_of(tokens, special));
+}
+
+std::size_t Tokenizer::size() const { return parts_->contents.size(); }
+
+bool Tokenizer::has(TokenId token) const { return parts_->has(token); }
+
+bool Tokenizer::is_special(TokenId token) const {
+  DOVETAIL_ASSERT(has(token));
+  return parts_->special[static_cast<std::size_t>(token)];
+}
+
+std::optional<TokenId> Tokenizer::find(std::string_view content) const {
+  for (const AddedToken& token : parts_->added)
+    if (token.content == content) return token.id;
+  const auto found = parts_->model.vocabulary().find(content);
+  return found == parts_->model.vocabulary().end() ? std::nullopt : std::optional(found->second);
+}
+
+const std::string& Tokenizer::content_of(TokenId token) const {
+  DOVETAIL_ASSERT(has(token));
+  return *parts_->contents[static_cast<std::size_t>(token)];
+}
+
+}  // namespace dovetail::text
