@@ -24,6 +24,9 @@ Result<std::vector<std::string_view>> read_names(const Node& node, std::string_v
 template <class T>
 Status read_value(const Node& node, std::string_view key, Part, std::optional<T>& value);
 
+template <class T>
+Status read_value(const Node& node, std::string_view key, Inner, T& value);
+
 /// Gives `value` what `map` says under the keys of T. Every mistake in a value is an Error at its line and column;
 /// other keys are not looked at (check_keys).
 template <class T>
@@ -61,6 +64,13 @@ Status read_value(const Node& node, std::string_view key, Part, std::optional<T>
   return {};
 }
 
+template <class T>
+Status read_value(const Node& node, std::string_view key, Inner, T& value) {
+  DOVETAIL_TRY(const Partial<T> part, read_partial<T>(node, quote(key)));
+  value = part.or_defaults();
+  return {};
+}
+
 /// The flags of T that a list names ("offload: [weights, optimizer]"), as read_names has it.
 template <class T>
 Result<T> read_flags(const Node& node, std::string_view key) {
@@ -75,6 +85,8 @@ Result<T> read_flags(const Node& node, std::string_view key) {
 
 template <class T>
 std::string json_of(Part, const std::optional<T>& value);
+template <class T>
+std::string json_of(Inner, const T& value);
 
 /// What is given, as members that read_partial reads back.
 template <class T>
@@ -89,6 +101,11 @@ JsonObject json_object(const Partial<T>& partial) {
 template <class T>
 std::string json_of(Part, const std::optional<T>& value) {
   return value ? json_object(unusual(*value)).text() : "null";
+}
+
+template <class T>
+std::string json_of(Inner, const T& value) {
+  return json_object(unusual(value)).text();
 }
 
 /// The names of the flags of `value` that are true, as a list that read_flags reads back.
@@ -112,6 +129,8 @@ JsonObject canonical_object(const T& value) {
     if (each.options.hashed == Hashed::unusual && member == usual.*each.member) return;
     if constexpr (std::is_same_v<decltype(each.kind), Part>) {
       if (member) object.add(each.key, canonical_object(*member).text());
+    } else if constexpr (std::is_same_v<decltype(each.kind), Inner>) {
+      object.add(each.key, canonical_object(member).text());
     } else {
       object.add(each.key, json_of(each.kind, member));
     }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/amount.h"
 #include "base/utf8.h"
 
 namespace dovetail::base {
@@ -32,6 +33,54 @@ Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value)
   return {};
 }
 
+Status read_value(const Node& node, std::string_view key, Duration, double& value) {
+  DOVETAIL_TRY(value, read_amount(node, quote(key), Measure::time, Zero::refused));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const NumberList& kind, std::vector<double>& value) {
+  if (!node.is_list() || node.size() != kind.count)
+    return node.error(fmt::format("{} is {}; accepted: a list of {} numbers", quote(key),
+                                  node.is_list() ? fmt::format("a list of {}", node.size()) : node.describe(),
+                                  kind.count));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    DOVETAIL_TRY(const double number, read_number(node.item(item), kind.each, kind.min, kind.max));
+    value.push_back(number);
+  }
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value) {
+  value.reset();
+  if (node.is_string() && node.text() == "none") return {};
+  if (!node.is_number())
+    return node.error(fmt::format("{} is {}; accepted: a number from {} to {}, or `none`", quote(key), node.describe(),
+                                  kind.min, kind.max));
+  DOVETAIL_TRY(value, read_number(node, quote(key), kind.min, kind.max));
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, Text, std::string& value) {
+  if (!node.is_string() || node.text().empty())
+    return node.error(fmt::format("{} is {}; accepted: a text", quote(key),
+                                  node.is_string() ? std::string("empty") : node.describe()));
+  value = node.text();
+  return {};
+}
+
+Status read_value(const Node& node, std::string_view key, const TextList& kind, std::vector<std::string>& value) {
+  if (!node.is_list())
+    return node.error(fmt::format("{} is {}; accepted: a list of texts", quote(key), node.describe()));
+  value.clear();
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    if (!node.item(item).is_string() || node.item(item).text().empty())
+      return node.item(item).error(fmt::format("{} is {}; accepted: a text", kind.each, node.item(item).describe()));
+    value.emplace_back(node.item(item).text());
+  }
+  return {};
+}
+
 Status read_value(const Node& node, std::string_view key, Name, std::string& value) {
   DOVETAIL_TRY(value, read_name(node, key));
   return {};
@@ -45,6 +94,19 @@ std::string json_of(const WholeList&, const std::vector<int>& value) {
   return fmt::format("[{}]", fmt::join(value, ", "));
 }
 std::string json_of(Seconds, Ticks value) { return format_time(value, TimeUnit::s); }
+std::string json_of(Duration, double value) { return fmt::format("{}", value); }
+std::string json_of(const NumberList&, const std::vector<double>& value) {
+  return fmt::format("[{}]", fmt::join(value, ", "));
+}
+std::string json_of(const MaybeNumber&, std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "\"none\"";
+}
+std::string json_of(Text, const std::string& value) { return json_string(value); }
+std::string json_of(const TextList&, const std::vector<std::string>& value) {
+  std::string items;
+  for (const std::string& each : value) items += (items.empty() ? "" : ", ") + json_string(each);
+  return "[" + items + "]";
+}
 std::string json_of(Name, const std::string& value) { return json_string(value); }
 
 std::optional<std::string> out_of_range(std::string_view what, std::int64_t value, const Whole& kind) {

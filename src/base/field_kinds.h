@@ -45,11 +45,39 @@ struct WholeList {
 /// A time in seconds, held as whole nanoseconds.
 struct Seconds {};
 
+/// A time as an amount ("10s", "500ms"), in seconds where it has no unit, held as seconds.
+struct Duration {};
+
+/// Numbers in [min, max], as many as `count`; `each` names one of them in messages.
+struct NumberList {
+  std::string_view each;
+  double min = 0;
+  double max = 0;
+  std::size_t count = 0;
+};
+
+/// A number in [min, max], or `none`: a std::optional.
+struct MaybeNumber {
+  double min = 0;
+  double max = 0;
+};
+
+/// A text that is not empty.
+struct Text {};
+
+/// Texts that are not empty.
+struct TextList {
+  std::string_view each;
+};
+
 /// A name (read_name).
 struct Name {};
 
 /// A struct with fields of its own, which need not be there: a std::optional.
 struct Part {};
+
+/// A struct with fields of its own, each with its default.
+struct Inner {};
 
 // Reads the value of `key`; an Error at `node` where it is none.
 
@@ -71,6 +99,11 @@ Status read_value(const Node& node, std::string_view key, const Number& kind, do
 Status read_value(const Node& node, std::string_view key, Flag, bool& value);
 Status read_value(const Node& node, std::string_view key, const WholeList& kind, std::vector<int>& value);
 Status read_value(const Node& node, std::string_view key, Seconds, Ticks& value);
+Status read_value(const Node& node, std::string_view key, Duration, double& value);
+Status read_value(const Node& node, std::string_view key, const NumberList& kind, std::vector<double>& value);
+Status read_value(const Node& node, std::string_view key, const MaybeNumber& kind, std::optional<double>& value);
+Status read_value(const Node& node, std::string_view key, Text, std::string& value);
+Status read_value(const Node& node, std::string_view key, const TextList& kind, std::vector<std::string>& value);
 Status read_value(const Node& node, std::string_view key, Name, std::string& value);
 
 // A value as JSON.
@@ -81,6 +114,11 @@ std::string json_of(const Number& kind, double value);
 std::string json_of(Flag, bool value);
 std::string json_of(const WholeList& kind, const std::vector<int>& value);
 std::string json_of(Seconds, Ticks value);
+std::string json_of(Duration, double value);
+std::string json_of(const NumberList& kind, const std::vector<double>& value);
+std::string json_of(const MaybeNumber& kind, std::optional<double> value);
+std::string json_of(Text, const std::string& value);
+std::string json_of(const TextList& kind, const std::vector<std::string>& value);
 std::string json_of(Name, const std::string& value);
 
 inline std::string json_of(const Whole& kind, int value) { return json_of(kind, std::int64_t{value}); }

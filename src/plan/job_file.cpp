@@ -128,7 +128,8 @@ Result<Job> read_job(const Node& root, const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
   DOVETAIL_CHECK(base::check_keys(
-      root, "a job", {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed"}));
+      root, "a job",
+      {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed", "train"}));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));

@@ -17,6 +17,7 @@
 //   fixed:                             # optional: what each plan of the job must have; the rest is searched
 //     placement: [co-located]          # the names of the placements that may be looked at
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any of what plans say
+//   train: {...}                       # optional: how it is run (control/run_file.h); planning does not read it
 //
 // A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
 // role that the job says nothing of has the model of the role that it is initialised or averaged from, without

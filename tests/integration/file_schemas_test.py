@@ -209,6 +209,23 @@ CONFIG = {
 }
 
 
+RUN = {
+    "iterations": 60,
+    "seed": 2,
+    "data": {"train": "prompts.jsonl", "validation": "held-out.jsonl", "shuffle": False, "template": "chatml"},
+    "tokenizer": "actor",
+    "weights": {"actor": "actor"},
+    "precision": {"train": "fp32"},
+    "optimizer": {"actor": {"learning_rate": 1e-4, "clip": "none", "schedule": {"name": "cosine", "warmup": 5}}},
+    "sampling": {"temperature": 0.7, "stop": ["\n\n"]},
+    "loss": {"clip": 0.1, "kl": {"in": "loss", "estimator": "k3"}, "weigh": "constant"},
+    "reward": {"command": ["python3", "reward.py"], "timeout": "10s"},
+    "evaluate": {"every": 10, "samples": 64},
+    "checkpoint": {"keep": 3, "best": "reward"},
+    "guards": {"non_finite": "stop"},
+}
+
+
 class Jobs(unittest.TestCase):
     """Jobs and plans, which no command converts yet: the files of the examples, and a job in JSON."""
 
@@ -255,6 +272,15 @@ class Jobs(unittest.TestCase):
             ("software", "prefetch", True),
             ("fixed", {}),
             ("fixed", "actor_train", {}),
+            ("train", RUN),
+            (
+                "train",
+                {
+                    "epochs": 1,
+                    "data": {"train": "a"},
+                    "loss": {"kl": {"target": 6, "horizon": 5}, "value_clip": "none"},
+                },
+            ),
             ("workload", "response_length", {"file": "lengths.csv", "column": "tokens"}),
             ("workload", "response_length", {"p50": 10, "p90": 20.5, "p99": 30, "at_cap": 0.01, "cap": 40}),
         ]
@@ -293,6 +319,12 @@ class Jobs(unittest.TestCase):
             ("cluster", "network", "bandwidth", "50GB"),
             ("cluster", "network", "latency", "5 GB"),
             ("cluster", "network", "latency", 5),
+            ("train", {"data": {"train": "a"}}),
+            ("train", {"iterations": 1, "epochs": 1, "data": {"train": "a"}}),
+            ("train", {"iterations": 1, "data": {"train": "a"}, "loss": {"kl": {"horizon": 5}}}),
+            ("train", {"iterations": 1, "data": {"train": ""}}),
+            ("train", {"iterations": 1, "data": {"train": "a"}, "colour": 1}),
+            ("train", {"iterations": 1, "data": {"train": "a"}, "precision": {"train": "bf16"}}),
             ("software", "engine", "vllm"),
             ("software", "prefetch", "yes"),
             ("fixed", []),

@@ -27,6 +27,7 @@ LAYERS = [
     "text",
     "weights",
     "learn",
+    "control",
     "cost",
     "simulate",
     "predict",

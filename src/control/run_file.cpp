@@ -1,0 +1,269 @@
+#include "control/run_file.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/descriptor_file.h"
+#include "base/fields.h"
+
+namespace dovetail::control {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Node;
+using base::Result;
+using base::Status;
+
+/// What a run under an algorithm has.
+struct Runnable {
+  std::string_view algorithm;
+  std::vector<std::string_view> loss;  ///< keys of `loss`
+  bool generates = false;              ///< it samples responses, and they are rewarded
+};
+
+const std::vector<Runnable>& runnables() {
+  static const std::vector<Runnable> all{
+      {"ppo",
+       {"clip", "clip_high", "value_clip", "gamma", "lambda", "kl", "advantage", "value_norm", "reward_norm",
+        "reward_clip", "no_eos", "length_penalty", "weigh", "entropy", "importance_cap", "early_stop_kl"},
+       true},
+      {"grpo",
+       {"clip", "clip_high", "kl", "advantage", "reward_norm", "reward_clip", "no_eos", "length_penalty", "weigh",
+        "entropy", "importance_cap", "early_stop_kl"},
+       true},
+      {"sft", {"weigh"}, false},
+      {"reward_model", {}, false},
+  };
+  return all;
+}
+
+const Runnable* find_runnable(std::string_view algorithm) {
+  for (const Runnable& each : runnables())
+    if (each.algorithm == algorithm) return &each;
+  return nullptr;
+}
+
+/// Reads one section after the other.
+class RunReader {
+ public:
+  RunReader(const Node& section, fs::path folder, const workflow::Workflow& workflow)
+      : section_(section),
+        folder_(std::move(folder)),
+        workflow_(workflow),
+        runnable_(*find_runnable(workflow.name)),
+        settings_(default_settings(workflow.name)) {}
+
+  Result<RunSettings> read() {
+    DOVETAIL_CHECK(base::check_keys(section_, "`train`",
+                                    {"iterations", "epochs", "seed", "data", "tokenizer", "weights", "precision",
+                                     "optimizer", "sampling", "loss", "reward", "evaluate", "checkpoint", "guards"}));
+    DOVETAIL_CHECK(read_length());
+    DOVETAIL_CHECK(read_data());
+    DOVETAIL_CHECK(read_weights());
+    DOVETAIL_CHECK(read_part("precision", settings_.precision));
+    DOVETAIL_CHECK(check_precision());
+    DOVETAIL_CHECK(read_optimizers());
+    DOVETAIL_CHECK(read_loss());
+    DOVETAIL_CHECK(read_generation());
+    DOVETAIL_CHECK(read_part("evaluate", settings_.evaluate));
+    DOVETAIL_CHECK(read_part("checkpoint", settings_.checkpoint));
+    DOVETAIL_CHECK(read_part("guards", settings_.guards));
+    DOVETAIL_CHECK(check_evaluation());
+    return std::move(settings_);
+  }
+
+ private:
+  /// What the file says of T goes over the defaults.
+  template <class T>
+  Status read_part(std::string_view key, T& value) const {
+    const auto node = section_.find(key);
+    if (!node) return {};
+    DOVETAIL_TRY(const base::Partial<T> said, base::read_partial<T>(*node, base::quote(key)));
+    said.apply_to(value);
+    return {};
+  }
+
+  std::string from_folder(std::string_view path) const { return (folder_ / path).lexically_normal().string(); }
+
+  Status read_length() {
+    const auto iterations = section_.find("iterations");
+    const auto epochs = section_.find("epochs");
+    if (iterations && epochs) return epochs->error("`epochs` stands beside `iterations`; accepted: one of them");
+    if (!iterations && !epochs)
+      return section_.error("`train` does not say how long the run is; accepted: `iterations: N` or `epochs: N`");
+    const Node node = iterations ? *iterations : *epochs;
+    DOVETAIL_TRY(const std::int64_t count,
+                 base::read_whole(node, iterations ? "`iterations`" : "`epochs`", 1, max_iteration_count));
+    (iterations ? settings_.iterations : settings_.epochs) = count;
+    if (const auto seed = section_.find("seed")) {
+      DOVETAIL_TRY(const std::int64_t value, base::read_whole(*seed, "`seed`", 0, INT64_MAX));
+      settings_.seed = static_cast<std::uint64_t>(value);
+    }
+    return {};
+  }
+
+  Status read_data() {
+    DOVETAIL_TRY(const Node data, base::require(section_, "`train`", "data", "data: {train: prompts.jsonl}"));
+    DOVETAIL_CHECK(read_part("data", settings_.data));
+    if (settings_.data.train.empty()) return data.error("`data` needs the key `train`; accepted: train: prompts.jsonl");
+    settings_.data.train = from_folder(settings_.data.train);
+    if (!settings_.data.validation.empty()) settings_.data.validation = from_folder(settings_.data.validation);
+    return {};
+  }
+
+  Status read_weights() {
+    if (const auto weights = section_.find("weights")) {
+      std::vector<std::string_view> roles;
+      for (const workflow::Role& role : workflow_.roles) roles.push_back(role.name);
+      DOVETAIL_CHECK(base::check_keys(*weights, "`weights`", roles));
+      for (std::size_t index = 0; index < weights->size(); ++index) {
+        std::string path;
+        DOVETAIL_CHECK(base::read_value(weights->value(index), weights->key(index), base::Text{}, path));
+        settings_.weights[std::string(weights->key(index))] = from_folder(path);
+      }
+    }
+    if (const auto tokenizer = section_.find("tokenizer")) {
+      std::string path;
+      DOVETAIL_CHECK(base::read_value(*tokenizer, "tokenizer", base::Text{}, path));
+      settings_.tokenizer = from_folder(path);
+      return {};
+    }
+    for (const char* role : {"actor", "reward"})
+      if (const auto found = settings_.weights.find(role);
+          found != settings_.weights.end() && settings_.tokenizer.empty())
+        settings_.tokenizer = found->second;
+    if (!settings_.tokenizer.empty()) return {};
+    return section_.error(
+        "`train` names no tokenizer; accepted: `tokenizer: FOLDER`, or `weights: {actor: FOLDER}` of a folder that "
+        "has one");
+  }
+
+  Status check_precision() const {
+    const auto precision = section_.find("precision");
+    for (const std::string_view key : {"train", "generate"})
+      if (const auto node = precision ? precision->find(key) : std::nullopt; node && node->text() != "fp32")
+        return node->error(
+            fmt::format("{} is {}; accepted: fp32, all that is computed today", base::quote(key), node->describe()));
+    return {};
+  }
+
+  Status read_optimizers() {
+    std::vector<std::string_view> trained;
+    for (const workflow::Task& task : workflow_.tasks)
+      if (task.kind == workflow::TaskKind::train) trained.push_back(task.role);
+    for (const std::string_view role : trained) settings_.optimizer[std::string(role)] = {};
+    const auto node = section_.find("optimizer");
+    if (!node) return {};
+    DOVETAIL_CHECK(base::check_keys(*node, "`optimizer`", trained));
+    for (std::size_t index = 0; index < node->size(); ++index) {
+      DOVETAIL_TRY(const auto said, base::read_partial<OptimizerSettings>(node->value(index), node->key(index)));
+      settings_.optimizer[std::string(node->key(index))] = said.or_defaults();
+    }
+    return {};
+  }
+
+  /// Keys that mean nothing to the algorithm are refused, not passed over.
+  Status read_loss() {
+    const auto node = section_.find("loss");
+    if (!node) return {};
+    DOVETAIL_CHECK(base::check_keys(*node, "`loss`", base::keys_of<LossSettings>()));
+    for (std::size_t index = 0; index < node->size(); ++index)
+      if (std::find(runnable_.loss.begin(), runnable_.loss.end(), node->key(index)) == runnable_.loss.end())
+        return node->key_node(index).error(fmt::format(
+            "{} means nothing to {}; accepted: {}", base::quote(node->key(index)), workflow_.name,
+            runnable_.loss.empty() ? std::string("no `loss`") : fmt::format("{}", fmt::join(runnable_.loss, ", "))));
+    const bool has_critic =
+        std::find(runnable_.loss.begin(), runnable_.loss.end(), "value_clip") != runnable_.loss.end();
+    DOVETAIL_CHECK(read_part("loss", settings_.loss));
+    if (const auto kl = node->find("kl")) {
+      // What is said of the penalty goes over the algorithm's own, not over PPO's.
+      KlSettings whole = default_settings(workflow_.name).loss.kl;
+      DOVETAIL_TRY(const base::Partial<KlSettings> said, base::read_partial<KlSettings>(*kl, "`kl`"));
+      said.apply_to(whole);
+      settings_.loss.kl = whole;
+    }
+    if (has_critic) return {};
+    if (const auto kl = node->find("kl"); kl && settings_.loss.kl.in == KlPlace::reward)
+      if (const auto in = kl->find("in"))
+        return in->error(fmt::format("`in` is {}; accepted for {}: loss, as its advantages are of whole responses",
+                                     in->describe(), workflow_.name));
+    return {};
+  }
+
+  Status read_generation() {
+    for (const std::string_view key : {"sampling", "reward"})
+      if (const auto node = section_.find(key); node && !runnable_.generates)
+        return node->error(fmt::format("{} means nothing to {}, which generates nothing; accepted: no such section",
+                                       base::quote(key), workflow_.name));
+    DOVETAIL_CHECK(read_part("sampling", settings_.sampling));
+    const bool by_rule = std::any_of(workflow_.tasks.begin(), workflow_.tasks.end(),
+                                     [](const workflow::Task& task) { return task.kind == workflow::TaskKind::rule; });
+    const auto reward = section_.find("reward");
+    if (reward && !by_rule)
+      return reward->error(
+          fmt::format("`reward` stands beside a reward model; accepted: `algorithm: {{name: {}, reward: "
+                      "rule}}`, or no such section",
+                      workflow_.name));
+    if (!reward && by_rule)
+      return section_.error("`train` does not say who rewards; accepted: `reward: {command: [python3, reward.py]}`");
+    if (!reward) return {};
+    DOVETAIL_TRY(const auto said, base::read_partial<RewardCommand>(*reward, "`reward`"));
+    settings_.reward = said.or_defaults();
+    if (settings_.reward->command.empty())
+      return reward->error("`reward` has no command; accepted: `command: [python3, reward.py]`");
+    return {};
+  }
+
+  /// By default nothing is evaluated where there is nothing to evaluate on.
+  Status check_evaluation() {
+    if (!settings_.data.validation.empty()) return {};
+    if (const auto node = section_.find("evaluate"))
+      return node->error("`evaluate` has no data; accepted: `data: {validation: FILE}` beside it");
+    settings_.evaluate.every = 0;
+    return {};
+  }
+
+  const Node section_;
+  const fs::path folder_;
+  const workflow::Workflow& workflow_;
+  const Runnable& runnable_;
+  RunSettings settings_;
+};
+
+}  // namespace
+
+bool can_run(std::string_view algorithm) { return find_runnable(algorithm) != nullptr; }
+
+std::string runnable_algorithms() {
+  std::string names;
+  for (const Runnable& each : runnables()) names += (names.empty() ? "" : ", ") + std::string(each.algorithm);
+  return names;
+}
+
+RunSettings default_settings(std::string_view algorithm) {
+  DOVETAIL_ASSERT(can_run(algorithm));
+  RunSettings settings;
+  if (algorithm == "grpo") {
+    // As in its paper (arXiv 2402.03300, section 4.1.1).
+    settings.loss.kl = {.in = KlPlace::loss, .estimator = learn::KlEstimator::k3, .coefficient = 0.04};
+    settings.loss.advantage = AdvantageScale::group;
+    settings.loss.weigh = learn::Weighing::sequences;
+  }
+  return settings;
+}
+
+Result<RunSettings> read_run(const Node& root, const std::string& path, const workflow::Workflow& workflow) {
+  if (!can_run(workflow.name))
+    return root.find("algorithm")
+        .value_or(root)
+        .error(fmt::format("{} cannot be trained with yet; accepted: {}", workflow.name, runnable_algorithms()));
+  DOVETAIL_TRY(const Node section, base::require(root, "a job that is run", "train",
+                                                 "train: {iterations: 60, data: {train: prompts.jsonl}, ...}"));
+  return RunReader(section, fs::path(path).parent_path(), workflow).read();
+}
+
+}  // namespace dovetail::control
