@@ -41,4 +41,9 @@ constexpr Solver direct[] = {
 
 std::span<const Solver> direct_solvers() { return direct; }
 
+bool are_quick(const pipeline::Problem& problem) {
+  constexpr std::int64_t max_ops = 20'000;
+  return pipeline::count_ops(problem) <= max_ops;
+}
+
 }  // namespace dovetail::fuse

@@ -24,4 +24,7 @@ struct Solver {
 /// Those that take a moment and draw nothing at random, in the order in which tables show them.
 std::span<const Solver> direct_solvers();
 
+/// Whether all of them together take less than a second: no clock need be looked at between them.
+bool are_quick(const pipeline::Problem& problem);
+
 }  // namespace dovetail::fuse

@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/stopwatch.h"
 #include "fuse/direct_solvers.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/stop_request.h"
@@ -74,17 +73,14 @@ class ParetoSearch {
     return pipeline::find_excess(problem_, solution.evaluation, options_.memory_cap).empty();
   }
 
-  /// Whether the searches took longer than all of them together may; never so where several processes would have to
-  /// agree on it.
-  bool is_late() const {
-    if (options_.exchange || !options_.time_limit_seconds) return false;
-    return base::seconds_since(begin_) >= *options_.time_limit_seconds;
-  }
-
   /// What can be had by rule is on the front where nothing better is found.
   void add_constructions() {
     for (const Solver& solver : direct_solvers()) {
       if (stop_.ask()) return;
+      if (!are_quick(problem_) && stop_.is_late(begin_) && !front_.empty()) {
+        stopped_ = StoppedBy::time;
+        return;
+      }
       Answer answer = NotApplicable{};
       if (!stop_.completes([&] { answer = solver.solve(problem_, options_); })) continue;
       auto* solution = std::get_if<Solution>(&answer);
@@ -138,7 +134,7 @@ class ParetoSearch {
     if (found.stopped_by == StoppedBy::time) is_cut_ = true;
     // Of several processes each hears of a cancellation at a time of its own: there only what the search says counts.
     const bool cancelled = !options_.exchange && options_.cancellation && options_.cancellation->requested();
-    if (is_late()) stopped_ = StoppedBy::time;
+    if (stop_.is_late(begin_)) stopped_ = StoppedBy::time;
     if (cancelled || found.stopped_by == StoppedBy::interrupt) stopped_ = StoppedBy::interrupt;
     if (deadline) searched_until_.push_back(*deadline);
     add(std::move(found));

@@ -23,8 +23,6 @@ using pipeline::StoppedBy;
 
 /// More ops than these are left to the constructions and the pattern: a walk over so many would not come far.
 constexpr std::int64_t max_ops_to_search = 200'000;
-/// Constructions of so many ops take less than a second.
-constexpr std::int64_t max_ops_without_clock = 20'000;
 /// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded
 /// iterations repeat it.
 constexpr std::int64_t iterations_an_op = 3'000;
@@ -47,7 +45,8 @@ class Portfolio {
     try_solver(solve_one_at_a_time);
     DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
     for (const Solver& solver : direct_solvers())
-      if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.ask()) try_solver(solver.solve);
+      if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.ask() && !is_too_late())
+        try_solver(solver.solve);
     if (!stop_.ask() && !is_met() && !options_.brief) try_patterns_within();
     if (!stop_.ask() && !is_met()) fuse_minibatches_alone();
     if (!stop_.ask() && !is_met()) prove();
@@ -64,6 +63,9 @@ class Portfolio {
     return options_.brief && solver.solve == solve_pattern && count_minibatches(problem_) > 1;
   }
 
+  /// Whether constructions that are still to come are left out: those of a large problem, when the time is over.
+  bool is_too_late() const { return !are_quick(problem_) && stop_.is_late(begin_); }
+
   /// Takes `solution` where it is better.
   void improve(Solution solution) {
     if (best_ && !is_better(solution, *best_, options_)) return;
@@ -74,7 +76,7 @@ class Portfolio {
   void try_solver(Answer (*solve)(const Problem&, const SolveOptions&)) {
     SolveOptions options = options_;
     // A pattern that looks at the time is one that the recorded iterations do not repeat; only large problems pay that.
-    if (pipeline::count_ops(problem_) <= max_ops_without_clock) options.time_limit_seconds.reset();
+    if (are_quick(problem_)) options.time_limit_seconds.reset();
     Answer answer = NotApplicable{};
     // The first is too quick to be interrupted, and there has to be one.
     if (!stop_.completes([&] { answer = solve(problem_, options); }) && best_) return;
@@ -86,7 +88,7 @@ class Portfolio {
 
   /// Where capacities limit them walks hardly move: much depends on where they start.
   void try_patterns_within() {
-    if ((!problem_.capacity && !options_.memory_cap) || pipeline::count_ops(problem_) > max_ops_without_clock) return;
+    if ((!problem_.capacity && !options_.memory_cap) || !are_quick(problem_)) return;
     SolveOptions options = options_;
     options.time_limit_seconds = seconds_a_pattern;
     std::vector<Solution> patterns;

@@ -13,6 +13,7 @@ namespace dovetail::study {
 namespace {
 
 constexpr std::int64_t max_parts = 100;
+constexpr std::int64_t max_parts_of_a_stopped_run = 5;
 constexpr std::int64_t points_shown = 10;
 constexpr std::size_t plans_of_a_search = 4;
 
@@ -69,8 +70,9 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
     const std::int64_t step = steps[index];
     if (run.options.on_search) run.options.on_search(step);
     const RunStep there(run.scenario, run.growth, step);
-    auto ranking =
-        planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, steps.size() - index));
+    // A share is left for what all plans cost in all parts.
+    const std::size_t shares = steps.size() - index + 1;
+    auto ranking = planner::rank_plans(there.scenario(), planner::with_share_of_time(rank, run.scenario, shares));
     if (!ranking.ok() && ranking.error().failure == base::Failure::bad_input) return ranking.error();
     if (!ranking.ok()) continue;
     for (planner::RankedPlan& ranked : ranking->plans) {
@@ -84,6 +86,14 @@ base::Status find_candidates(Run& run, const plan::Plan* given) {
   if (run.plans.empty())
     return base::Error{base::Failure::infeasible, "", 0, 0, "no plan of this job fits, at any length of the run"};
   return {};
+}
+
+/// What all plans cost in all parts: in fewer parts where the forecast is stopped before that is known.
+void find_costs(Run& run) {
+  run.costs = run_costs(run.scenario, run.growth, run.parts, run.plans, run.scenario.cancellation);
+  if (run.costs.size() == run.parts.size()) return;
+  run.parts = run_parts(run.options.steps, max_parts_of_a_stopped_run);
+  run.costs = run_costs(run.scenario, run.growth, run.parts, run.plans);
 }
 
 /// Ends the run before the step at which no plan fits any more.
@@ -271,7 +281,7 @@ base::Result<Forecast> forecast(const predict::Scenario& given, const plan::Plan
   DOVETAIL_ASSERT(options.steps >= 1 && (plan != nullptr || options.searches > 0));
   Run run{scenario, growth, options, run_parts(options.steps, max_parts), {}, {}};
   DOVETAIL_CHECK(find_candidates(run, plan));
-  run.costs = run_costs(scenario, growth, run.parts, run.plans);
+  find_costs(run);
   Forecast forecast;
   forecast.part = run.parts.front().steps();
   forecast.candidates = run.plans.size();

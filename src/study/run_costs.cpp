@@ -47,11 +47,12 @@ predict::Estimate RunStep::estimate(const ForecastPlan& plan) const {
 }
 
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
-                                             const std::vector<RunPart>& parts,
-                                             const std::vector<ForecastPlan>& plans) {
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
+                                             const parallel::Cancellation* cancellation) {
   std::vector<std::vector<PartCost>> costs;
   std::optional<workflow::LengthDistribution> known;  // of the part before, where all of it was alike
   for (const RunPart& part : parts) {
+    if (parallel::is_requested(cancellation)) break;
     const RunStep mean(scenario, growth.mean_of(part.first, part.last));
     const RunStep longest(scenario, growth, growth.step_of_max_length(part.first, part.last));
     const workflow::LengthDistribution& lengths = mean.job().workload.response_length;

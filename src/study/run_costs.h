@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "parallel/cancellation.h"
 #include "study/forecast.h"
 
 namespace dovetail::study {
@@ -44,9 +45,10 @@ class RunStep {
   predict::Scenario scenario_;  ///< of job_
 };
 
-/// [part][plan].
+/// [part][plan]. Only of the first parts where `cancellation` is requested meanwhile.
 std::vector<std::vector<PartCost>> run_costs(const predict::Scenario& scenario, const LengthGrowth& growth,
-                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans);
+                                             const std::vector<RunPart>& parts, const std::vector<ForecastPlan>& plans,
+                                             const parallel::Cancellation* cancellation = nullptr);
 
 /// The first step from `from` to `to` at which the plan does not fit, if longer responses never need less; nothing
 /// where it fits at all.

@@ -197,6 +197,15 @@ TEST(Pareto, OnePointWhereBothBoundsAreMetAtOnce) {
   EXPECT_EQ(front[0].evaluation.peak_activation, Memory(1'000'000));
 }
 
+TEST(Pareto, OfALargeProblemHasOneScheduleAtLeastHoweverLittleTimeThereIs) {
+  SolveOptions options;
+  options.time_limit_seconds = 1e-6;
+  const Problem& problem = pipeline::find_instance("scale64")->problem;
+  const std::vector<Solution> front = solve_pareto(problem, options);
+  ASSERT_EQ(front.size(), 1U) << "the other constructions were not made";
+  EXPECT_EQ(pipeline::find_excess(problem, front.front().evaluation, std::nullopt).size(), 0U);
+}
+
 TEST(Pareto, StopsWhenItIsToldTo) {
   parallel::Cancellation cancellation;
   cancellation.request();

@@ -160,6 +160,18 @@ TEST(Solvers, ManyMicrobatchesAtAClosedGateDoNotTakeForEver) {
   EXPECT_EQ(std::get<Solution>(solve_fused_1f1b(problem, {})).evaluation.makespan, Ticks(50'000 * 8 + 2));
 }
 
+TEST(Solvers, OfLargeProblemsHaveOneConstructionAtLeastHoweverLittleTimeThereIs) {
+  const Problem& problem = pipeline::find_instance("scale64")->problem;
+  SolveOptions options;
+  const Solution first = std::get<Solution>(solve_one_at_a_time(problem, options));
+  options.time_limit_seconds = 1e-6;
+  for (const char* name : {"auto", "search"}) {
+    const Solution found = std::get<Solution>(find_solver(name)->solve(problem, options));
+    EXPECT_EQ(found.evaluation.makespan, first.evaluation.makespan) << name << ": the others were not made";
+    EXPECT_EQ(found.stopped_by, pipeline::StoppedBy::time) << name;
+  }
+}
+
 TEST(Annealing, ALongRunStopsAtItsTimeLimit) {
   SolveOptions options;
   options.iterations = 1'000'000'000'000;

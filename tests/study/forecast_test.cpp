@@ -139,6 +139,19 @@ TEST(Forecast, PausesAddTheirTime) {
   EXPECT_NEAR(run.seconds, without + run.pause_seconds, 1e-9 * run.seconds);
 }
 
+TEST(Forecast, ThatIsStoppedLooksAtLongerPartsOfTheWholeRun) {
+  const Example example;
+  parallel::Cancellation cancellation;
+  cancellation.request();
+  const predict::Scenario stopped = predict::stopped_by(example.scenario, cancellation);
+  const Forecast whole = forecast(example.scenario, &example.plan, flat(example.job), keep(1000)).value();
+  const Forecast run = forecast(stopped, &example.plan, flat(example.job), keep(1000)).value();
+  EXPECT_EQ(whole.part, 10);
+  EXPECT_EQ(run.part, 200);
+  EXPECT_EQ(run.steps, 1000);
+  EXPECT_NEAR(run.seconds, whole.seconds, 1e-9 * whole.seconds);
+}
+
 TEST(Forecast, SaysAtWhichStepAPlanStopsFittingAndWhatGrew) {
   Example example;
   // As much memory as lengths of just 2.5 times need.

@@ -58,10 +58,6 @@ base::Result<std::string> text_of(const base::Result<SearchInput>& input) {
   return text;
 }
 
-}  // namespace
-
-namespace {
-
 /// To evaluate, validate and write a schedule takes up to so long: a second where it has a million ops.
 double closing_seconds(const pipeline::Problem& problem) {
   constexpr double seconds_an_op = 1e-6;

@@ -22,9 +22,10 @@ constexpr int bound_resolution = 512;
 std::vector<ReferenceSchedule> reference_schedules(const pipeline::Problem& problem, fuse::SolveOptions options) {
   constexpr double share_of_time = 0.25;
   if (options.time_limit_seconds) *options.time_limit_seconds *= share_of_time;
+  const parallel::Cancellation in_share(options.cancellation, options.time_limit_seconds);
   std::vector<ReferenceSchedule> references;
   for (const fuse::Solver& solver : fuse::direct_solvers()) {
-    if (parallel::is_requested(options.cancellation)) break;
+    if (fuse::are_quick(problem) ? parallel::is_requested(options.cancellation) : in_share.requested()) break;
     const fuse::Answer answer = solver.solve(problem, options);
     const auto* solution = std::get_if<fuse::Solution>(&answer);
     if (solution == nullptr || solution->other_layout) continue;

@@ -169,7 +169,7 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   trial.threads = 1;
   trial.time_limit_seconds.reset();
   trial.on_progress = nullptr;
-  trial.iterations = std::max<std::int64_t>(1, 20'000'000 / pipeline::count_ops(problem));
+  trial.iterations = std::max<std::int64_t>(1, 10'000'000 / pipeline::count_ops(problem));
   AnnealingParameters parameters = fitted_parameters(problem, *trial.iterations);
   const auto begin = std::chrono::steady_clock::now();
   anneal(problem, parameters, trial);

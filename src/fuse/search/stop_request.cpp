@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/stopwatch.h"
 #include "fuse/search/standings.h"
 
 namespace dovetail::fuse {
@@ -14,6 +15,11 @@ bool StopRequest::ask() {
   asked_ = !reports.ok() ||
            std::any_of(reports->begin(), reports->end(), [](const RoundReport& report) { return report.interrupted; });
   return asked_;
+}
+
+bool StopRequest::is_late(std::chrono::steady_clock::time_point begin) const {
+  if (options_.exchange || !options_.time_limit_seconds) return false;
+  return base::seconds_since(begin) >= *options_.time_limit_seconds;
 }
 
 }  // namespace dovetail::fuse

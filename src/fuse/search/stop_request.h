@@ -1,6 +1,7 @@
 // A request to stop on which the processes that share a search out agree.
 #pragma once
 
+#include <chrono>
 #include <optional>
 
 #include "base/result.h"
@@ -22,6 +23,9 @@ class StopRequest {
   bool ask();
   /// What ask() said last.
   bool asked() const { return asked_; }
+
+  /// Whether the time limit is over since `begin`; never so where several processes would have to agree on it.
+  bool is_late(std::chrono::steady_clock::time_point begin) const;
 
   /// Calls `make`, which may end early where this process is asked to stop, and says whether what it made may be used:
   /// not where other processes may have got further with the same.
