@@ -1,10 +1,3 @@
-# Nettle::Nettle, for SHA-256. Nettle comes with pkg-config files only.
-find_path(NETTLE_INCLUDE_DIR nettle/sha2.h)
-find_library(NETTLE_LIBRARY nettle)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(Nettle REQUIRED_VARS NETTLE_LIBRARY NETTLE_INCLUDE_DIR)
-mark_as_advanced(NETTLE_INCLUDE_DIR NETTLE_LIBRARY)
-if(Nettle_FOUND AND NOT TARGET Nettle::Nettle)
-  add_library(Nettle::Nettle UNKNOWN IMPORTED)
-  set_target_properties(Nettle::Nettle PROPERTIES IMPORTED_LOCATION ${NETTLE_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${NETTLE_INCLUDE_DIR})
-endif()
+# Nettle::Nettle, for SHA-256.
+include(${CMAKE_CURRENT_LIST_DIR}/PlainLibrary.cmake)
+find_plain_library(Nettle Nettle::Nettle nettle/sha2.h nettle)

@@ -1,10 +1,3 @@
-# PCRE2::8BIT, for the expressions of tokenizers. Debian's PCRE2 comes with pkg-config files only.
-find_path(PCRE2_INCLUDE_DIR pcre2.h)
-find_library(PCRE2_8BIT_LIBRARY pcre2-8)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(PCRE2 REQUIRED_VARS PCRE2_8BIT_LIBRARY PCRE2_INCLUDE_DIR)
-mark_as_advanced(PCRE2_INCLUDE_DIR PCRE2_8BIT_LIBRARY)
-if(PCRE2_FOUND AND NOT TARGET PCRE2::8BIT)
-  add_library(PCRE2::8BIT UNKNOWN IMPORTED)
-  set_target_properties(PCRE2::8BIT PROPERTIES IMPORTED_LOCATION ${PCRE2_8BIT_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${PCRE2_INCLUDE_DIR})
-endif()
+# PCRE2::8BIT, for the expressions of tokenizers.
+include(${CMAKE_CURRENT_LIST_DIR}/PlainLibrary.cmake)
+find_plain_library(PCRE2 PCRE2::8BIT pcre2.h pcre2-8)

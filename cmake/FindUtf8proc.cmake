@@ -1,10 +1,3 @@
-# utf8proc::utf8proc, for Unicode's categories and normalization. It comes with pkg-config files only.
-find_path(UTF8PROC_INCLUDE_DIR utf8proc.h)
-find_library(UTF8PROC_LIBRARY utf8proc)
-include(FindPackageHandleStandardArgs)
-find_package_handle_standard_args(Utf8proc REQUIRED_VARS UTF8PROC_LIBRARY UTF8PROC_INCLUDE_DIR)
-mark_as_advanced(UTF8PROC_INCLUDE_DIR UTF8PROC_LIBRARY)
-if(Utf8proc_FOUND AND NOT TARGET utf8proc::utf8proc)
-  add_library(utf8proc::utf8proc UNKNOWN IMPORTED)
-  set_target_properties(utf8proc::utf8proc PROPERTIES IMPORTED_LOCATION ${UTF8PROC_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${UTF8PROC_INCLUDE_DIR})
-endif()
+# utf8proc::utf8proc, for Unicode's categories and normalization.
+include(${CMAKE_CURRENT_LIST_DIR}/PlainLibrary.cmake)
+find_plain_library(Utf8proc utf8proc::utf8proc utf8proc.h utf8proc)

@@ -44,12 +44,19 @@ Status read_fields(const Node& map, T& value) {
   return status;
 }
 
-/// What `map` says, which has no other keys than those of T. `what` names it in messages ("a layout").
+/// The same of a map that has no other keys than those of T: what it does not say stays as `value` has it. `what` names
+/// it in messages ("a layout").
+template <class T>
+Status read_over(const Node& map, std::string_view what, T& value) {
+  DOVETAIL_CHECK(check_keys(map, what, keys_of<T>()));
+  return read_fields(map, value);
+}
+
+/// What `map` says, which has no other keys than those of T.
 template <class T>
 Result<Partial<T>> read_partial(const Node& map, std::string_view what) {
-  DOVETAIL_CHECK(check_keys(map, what, keys_of<T>()));
   T value = {};
-  DOVETAIL_CHECK(read_fields(map, value));
+  DOVETAIL_CHECK(read_over(map, what, value));
   Partial<T> partial;
   for_each_field<T>([&](const auto& each) {
     if (map.find(each.key)) partial.set(each.member, value.*each.member);
@@ -66,9 +73,7 @@ Status read_value(const Node& node, std::string_view key, Part, std::optional<T>
 
 template <class T>
 Status read_value(const Node& node, std::string_view key, Inner, T& value) {
-  DOVETAIL_TRY(const Partial<T> part, read_partial<T>(node, quote(key)));
-  value = part.or_defaults();
-  return {};
+  return read_over(node, quote(key), value);
 }
 
 /// The flags of T that a list names ("offload: [weights, optimizer]"), as read_names has it.

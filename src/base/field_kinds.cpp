@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/amount.h"
 #include "base/utf8.h"
 
@@ -62,10 +64,7 @@ Status read_value(const Node& node, std::string_view key, const MaybeNumber& kin
 }
 
 Status read_value(const Node& node, std::string_view key, Text, std::string& value) {
-  if (!node.is_string() || node.text().empty())
-    return node.error(fmt::format("{} is {}; accepted: a text", quote(key),
-                                  node.is_string() ? std::string("empty") : node.describe()));
-  value = node.text();
+  DOVETAIL_TRY(value, read_text(node, quote(key)));
   return {};
 }
 
@@ -74,9 +73,8 @@ Status read_value(const Node& node, std::string_view key, const TextList& kind, 
     return node.error(fmt::format("{} is {}; accepted: a list of texts", quote(key), node.describe()));
   value.clear();
   for (std::size_t item = 0; item < node.size(); ++item) {
-    if (!node.item(item).is_string() || node.item(item).text().empty())
-      return node.item(item).error(fmt::format("{} is {}; accepted: a text", kind.each, node.item(item).describe()));
-    value.emplace_back(node.item(item).text());
+    DOVETAIL_TRY(std::string text, read_text(node.item(item), kind.each));
+    value.push_back(std::move(text));
   }
   return {};
 }

@@ -17,6 +17,12 @@ Result<std::string> read_name(const Node& node, std::string_view key) {
   return name;
 }
 
+Result<std::string> read_text(const Node& node, std::string_view what) {
+  if (node.is_string() && !node.text().empty()) return std::string(node.text());
+  return node.error(
+      fmt::format("{} is {}; accepted: a text", what, node.is_string() ? std::string("empty") : node.describe()));
+}
+
 Result<std::string> find_name(const Node& map, std::string_view key) {
   const auto node = map.find(key);
   return node ? read_name(*node, key) : std::string();

@@ -20,6 +20,9 @@ bool is_name(std::string_view text);
 /// The text of `node`, the value of `key`; an Error at it where it is no text, empty, or has control characters.
 Result<std::string> read_name(const Node& node, std::string_view key);
 
+/// A text that is not empty; else an Error at `node` that names `what`.
+Result<std::string> read_text(const Node& node, std::string_view what);
+
 /// The name at `key` of a map; empty where it is not there.
 Result<std::string> find_name(const Node& map, std::string_view key);
 

@@ -19,7 +19,8 @@ Result<MappedFile> MappedFile::open(const std::string& path) {
   struct stat facts{};
   if (::fstat(file.number(), &facts) != 0) return io_error(path, "cannot be read", errno);
   if (S_ISDIR(facts.st_mode)) return io_error(path, "cannot be read", EISDIR);
-  if (!S_ISREG(facts.st_mode)) return io_error(path, "cannot be read", ESPIPE);
+  if (!S_ISREG(facts.st_mode))
+    return Error{Failure::io, path, 0, 0, "cannot be mapped into memory: this is no regular file"};
   const auto size = static_cast<std::size_t>(facts.st_size);
   if (size == 0) return MappedFile(std::span<const std::byte>());
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);

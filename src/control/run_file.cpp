@@ -23,20 +23,27 @@ struct Runnable {
   std::string_view algorithm;
   std::vector<std::string_view> loss;  ///< keys of `loss`
   bool generates = false;              ///< it samples responses, and they are rewarded
+  bool has_values = false;             ///< its advantages are of tokens, by a critic
 };
 
 const std::vector<Runnable>& runnables() {
+  using base::key_of;
+  using T = LossSettings;
+  static const std::vector<std::string_view> of_responses{
+      key_of(&T::clip),      key_of(&T::clip_high),      key_of(&T::kl),
+      key_of(&T::advantage), key_of(&T::reward_norm),    key_of(&T::reward_clip),
+      key_of(&T::no_eos),    key_of(&T::length_penalty), key_of(&T::weigh),
+      key_of(&T::entropy),   key_of(&T::importance_cap), key_of(&T::early_stop_kl)};
+  static const std::vector<std::string_view> of_tokens = [] {
+    std::vector<std::string_view> keys = of_responses;
+    keys.insert(keys.end(), {key_of(&T::value_clip), key_of(&T::gamma), key_of(&T::lambda), key_of(&T::value_norm)});
+    return keys;
+  }();
   static const std::vector<Runnable> all{
-      {"ppo",
-       {"clip", "clip_high", "value_clip", "gamma", "lambda", "kl", "advantage", "value_norm", "reward_norm",
-        "reward_clip", "no_eos", "length_penalty", "weigh", "entropy", "importance_cap", "early_stop_kl"},
-       true},
-      {"grpo",
-       {"clip", "clip_high", "kl", "advantage", "reward_norm", "reward_clip", "no_eos", "length_penalty", "weigh",
-        "entropy", "importance_cap", "early_stop_kl"},
-       true},
-      {"sft", {"weigh"}, false},
-      {"reward_model", {}, false},
+      {"ppo", of_tokens, true, true},
+      {"grpo", of_responses, true, false},
+      {"sft", {key_of(&T::weigh)}, false, false},
+      {"reward_model", {}, false, false},
   };
   return all;
 }
@@ -77,14 +84,11 @@ class RunReader {
   }
 
  private:
-  /// What the file says of T goes over the defaults.
+  /// What the file says goes over the defaults.
   template <class T>
   Status read_part(std::string_view key, T& value) const {
     const auto node = section_.find(key);
-    if (!node) return {};
-    DOVETAIL_TRY(const base::Partial<T> said, base::read_partial<T>(*node, base::quote(key)));
-    said.apply_to(value);
-    return {};
+    return node ? base::read_over(*node, base::quote(key), value) : Status();
   }
 
   std::string from_folder(std::string_view path) const { return (folder_ / path).lexically_normal().string(); }
@@ -121,22 +125,20 @@ class RunReader {
       for (const workflow::Role& role : workflow_.roles) roles.push_back(role.name);
       DOVETAIL_CHECK(base::check_keys(*weights, "`weights`", roles));
       for (std::size_t index = 0; index < weights->size(); ++index) {
-        std::string path;
-        DOVETAIL_CHECK(base::read_value(weights->value(index), weights->key(index), base::Text{}, path));
+        DOVETAIL_TRY(const std::string path, base::read_text(weights->value(index), base::quote(weights->key(index))));
         settings_.weights[std::string(weights->key(index))] = from_folder(path);
       }
     }
     if (const auto tokenizer = section_.find("tokenizer")) {
-      std::string path;
-      DOVETAIL_CHECK(base::read_value(*tokenizer, "tokenizer", base::Text{}, path));
+      DOVETAIL_TRY(const std::string path, base::read_text(*tokenizer, "`tokenizer`"));
       settings_.tokenizer = from_folder(path);
       return {};
     }
     for (const char* role : {"actor", "reward"})
-      if (const auto found = settings_.weights.find(role);
-          found != settings_.weights.end() && settings_.tokenizer.empty())
+      if (const auto found = settings_.weights.find(role); found != settings_.weights.end()) {
         settings_.tokenizer = found->second;
-    if (!settings_.tokenizer.empty()) return {};
+        return {};
+      }
     return section_.error(
         "`train` names no tokenizer; accepted: `tokenizer: FOLDER`, or `weights: {actor: FOLDER}` of a folder that "
         "has one");
@@ -160,8 +162,8 @@ class RunReader {
     if (!node) return {};
     DOVETAIL_CHECK(base::check_keys(*node, "`optimizer`", trained));
     for (std::size_t index = 0; index < node->size(); ++index) {
-      DOVETAIL_TRY(const auto said, base::read_partial<OptimizerSettings>(node->value(index), node->key(index)));
-      settings_.optimizer[std::string(node->key(index))] = said.or_defaults();
+      OptimizerSettings& optimizer = settings_.optimizer[std::string(node->key(index))];
+      DOVETAIL_CHECK(base::read_over(node->value(index), base::quote(node->key(index)), optimizer));
     }
     return {};
   }
@@ -176,22 +178,12 @@ class RunReader {
         return node->key_node(index).error(fmt::format(
             "{} means nothing to {}; accepted: {}", base::quote(node->key(index)), workflow_.name,
             runnable_.loss.empty() ? std::string("no `loss`") : fmt::format("{}", fmt::join(runnable_.loss, ", "))));
-    const bool has_critic =
-        std::find(runnable_.loss.begin(), runnable_.loss.end(), "value_clip") != runnable_.loss.end();
     DOVETAIL_CHECK(read_part("loss", settings_.loss));
-    if (const auto kl = node->find("kl")) {
-      // What is said of the penalty goes over the algorithm's own, not over PPO's.
-      KlSettings whole = default_settings(workflow_.name).loss.kl;
-      DOVETAIL_TRY(const base::Partial<KlSettings> said, base::read_partial<KlSettings>(*kl, "`kl`"));
-      said.apply_to(whole);
-      settings_.loss.kl = whole;
-    }
-    if (has_critic) return {};
-    if (const auto kl = node->find("kl"); kl && settings_.loss.kl.in == KlPlace::reward)
-      if (const auto in = kl->find("in"))
-        return in->error(fmt::format("`in` is {}; accepted for {}: loss, as its advantages are of whole responses",
-                                     in->describe(), workflow_.name));
-    return {};
+    const auto kl = node->find("kl");
+    if (!kl || runnable_.has_values || settings_.loss.kl.in == KlPlace::loss) return {};
+    const Node in = kl->find("in").value_or(*kl);
+    return in.error(fmt::format("`in` is {}; accepted for {}: loss, as its advantages are of whole responses",
+                                in.describe(), workflow_.name));
   }
 
   Status read_generation() {
@@ -205,14 +197,14 @@ class RunReader {
     const auto reward = section_.find("reward");
     if (reward && !by_rule)
       return reward->error(
-          fmt::format("`reward` stands beside a reward model; accepted: `algorithm: {{name: {}, reward: "
-                      "rule}}`, or no such section",
+          fmt::format("`reward` stands beside a reward model; accepted: `algorithm: {{name: {}, reward: rule}}`, or no "
+                      "such section",
                       workflow_.name));
     if (!reward && by_rule)
       return section_.error("`train` does not say who rewards; accepted: `reward: {command: [python3, reward.py]}`");
     if (!reward) return {};
-    DOVETAIL_TRY(const auto said, base::read_partial<RewardCommand>(*reward, "`reward`"));
-    settings_.reward = said.or_defaults();
+    settings_.reward.emplace();
+    DOVETAIL_CHECK(base::read_over(*reward, "`reward`", *settings_.reward));
     if (settings_.reward->command.empty())
       return reward->error("`reward` has no command; accepted: `command: [python3, reward.py]`");
     return {};

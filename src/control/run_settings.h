@@ -14,6 +14,7 @@
 #include "base/descriptor.h"
 #include "base/descriptor_file.h"
 #include "learn/kl.h"
+#include "learn/learning_rate.h"
 #include "learn/token_weights.h"
 #include "text/chat_template.h"
 
@@ -57,15 +58,8 @@ constexpr auto fields_of(const T*) {
   return base::fields<T>(field("train", &T::train, Choice{}), field("generate", &T::generate, Choice{}));
 }
 
-/// How the learning rate goes on behind its warm-up.
-enum class RateShape { constant, linear, cosine };
-constexpr auto names_of(RateShape) {
-  return std::array{base::EnumName{"constant", RateShape::constant}, base::EnumName{"linear", RateShape::linear},
-                    base::EnumName{"cosine", RateShape::cosine}};
-}
-
 struct RateSchedule {
-  RateShape name = RateShape::constant;
+  learn::RateShape name = learn::RateShape::constant;
   std::int64_t warmup = 0;  ///< optimizer steps until the full rate, from 0 by equal parts
   double minimum = 0;       ///< what linear and cosine end at, as a part of the full rate
 

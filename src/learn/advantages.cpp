@@ -29,7 +29,7 @@ bool are_equal(std::span<const double> rewards) {
   return std::all_of(rewards.begin(), rewards.end(), [&](double reward) { return reward == rewards.front(); });
 }
 
-std::vector<double> group_advantages(std::span<const double> rewards, GroupBaseline baseline, bool scaled) {
+std::vector<double> group_advantages(std::span<const double> rewards, bool scaled) {
   std::vector<double> advantages(rewards.size(), 0.0);
   if (are_equal(rewards)) return advantages;
   const auto count = static_cast<double>(rewards.size());
@@ -38,10 +38,7 @@ std::vector<double> group_advantages(std::span<const double> rewards, GroupBasel
   for (const double reward : rewards) squares += (reward - mean) * (reward - mean);
   constexpr double epsilon = 1e-6;
   const double scale = scaled ? std::sqrt(squares / (count - 1)) + epsilon : 1;
-  // r - (sum - r) / (n - 1) = (r - mean) n / (n - 1)
-  const double factor = baseline == GroupBaseline::leave_one_out ? count / (count - 1) : 1;
-  for (std::size_t index = 0; index < rewards.size(); ++index)
-    advantages[index] = (rewards[index] - mean) * factor / scale;
+  for (std::size_t index = 0; index < rewards.size(); ++index) advantages[index] = (rewards[index] - mean) / scale;
   return advantages;
 }
 

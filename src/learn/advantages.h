@@ -1,11 +1,8 @@
 // How much better than expected each token, or each response, was.
 #pragma once
 
-#include <array>
 #include <span>
 #include <vector>
-
-#include "base/enum_names.h"
 
 namespace dovetail::learn {
 
@@ -22,19 +19,10 @@ struct Advantages {
 Advantages estimate_advantages(std::span<const double> rewards, std::span<const double> values, double bootstrap,
                                double gamma, double lambda);
 
-/// What the responses to one prompt are compared with.
-enum class GroupBaseline {
-  mean,           ///< of the group (GRPO, arXiv 2402.03300)
-  leave_one_out,  ///< the mean of the others (RLOO, arXiv 2402.14740)
-};
-constexpr auto names_of(GroupBaseline) {
-  return std::array{base::EnumName{"mean", GroupBaseline::mean},
-                    base::EnumName{"leave_one_out", GroupBaseline::leave_one_out}};
-}
-
-/// The rewards of the responses to one prompt without their baseline, over their standard deviation (of a sample, n -
-/// 1, as TRL and verl take it; plus 1e-6) where `scaled`; 0 for a group whose rewards are equal, also of one response.
-std::vector<double> group_advantages(std::span<const double> rewards, GroupBaseline baseline, bool scaled);
+/// The rewards of the responses to one prompt less their mean (GRPO, arXiv 2402.03300), over their standard deviation
+/// (of a sample, n - 1, as TRL and verl take it; plus 1e-6) where `scaled`; 0 for a group whose rewards are equal, also
+/// of one response.
+std::vector<double> group_advantages(std::span<const double> rewards, bool scaled);
 
 /// Whether no response of the group is better than another: nothing is learned from it.
 bool are_equal(std::span<const double> rewards);

@@ -8,6 +8,7 @@
 
 #include "base/canonical_json.h"
 #include "base/document.h"
+#include "base/fields.h"
 #include "base/input_size.h"
 #include "base/utf8.h"
 
@@ -46,12 +47,10 @@ base::Status for_each_line(std::string_view content, const std::string& path, co
   return base::Error{base::Failure::bad_input, path, 0, 0, "there is no data; accepted: JSON lines, an object each"};
 }
 
-Result<std::string> read_text(const Node& map, std::string_view what, std::string_view key) {
+/// The text at `key`, which has to be there.
+Result<std::string> require_text(const Node& map, std::string_view what, std::string_view key) {
   DOVETAIL_TRY(const Node node, base::require(map, what, key));
-  if (!node.is_string() || node.text().empty())
-    return node.error(
-        fmt::format("`{}` is {}; accepted: a text", key, node.is_string() ? std::string("empty") : node.describe()));
-  return std::string(node.text());
+  return base::read_text(node, base::quote(key));
 }
 
 Result<std::vector<Message>> read_messages(const Node& node) {
@@ -66,7 +65,7 @@ Result<std::vector<Message>> read_messages(const Node& node) {
     constexpr std::string_view roles[] = {"system", "user", "assistant"};
     if (!role.is_string() || std::find(std::begin(roles), std::end(roles), role.text()) == std::end(roles))
       return role.error(fmt::format("the role is {}; accepted: `system`, `user`, `assistant`", role.describe()));
-    DOVETAIL_TRY(std::string content, read_text(message, "a message", "content"));
+    DOVETAIL_TRY(std::string content, require_text(message, "a message", "content"));
     messages.push_back({std::string(role.text()), std::move(content)});
   }
   return messages;
@@ -78,7 +77,7 @@ Result<std::vector<Message>> read_question(const Node& map, std::string_view wha
   if (messages && map.find("prompt"))
     return messages->error("`messages` stands beside `prompt`; accepted: one of them");
   if (messages) return read_messages(*messages);
-  DOVETAIL_TRY(std::string prompt, read_text(map, what, "prompt"));
+  DOVETAIL_TRY(std::string prompt, require_text(map, what, "prompt"));
   return std::vector<Message>{{"user", std::move(prompt)}};
 }
 
@@ -108,14 +107,14 @@ Result<Example> read_example(const Node& map, int line, ChatTemplate chat_templa
   DOVETAIL_CHECK(base::check_keys(map, what, {"text", "prompt", "response", "messages"}));
   if (const auto text = map.find("text")) {
     if (map.size() > 1) return text->error("`text` stands beside other keys; accepted: `text` alone");
-    DOVETAIL_TRY(std::string content, read_text(map, what, "text"));
+    DOVETAIL_TRY(std::string content, require_text(map, what, "text"));
     return Example{{{std::move(content), true}}, line};
   }
   DOVETAIL_TRY(std::vector<Message> messages, read_question(map, what));
   const auto given = map.find("messages");
   if (given && map.find("response")) return given->error("`messages` stands beside `response`; accepted: one of them");
   if (!given) {
-    DOVETAIL_TRY(std::string response, read_text(map, what, "response"));
+    DOVETAIL_TRY(std::string response, require_text(map, what, "response"));
     messages.push_back({assistant, std::move(response)});
   }
   DOVETAIL_TRY(std::vector<Segment> segments, segments_of(given ? *given : map, messages, chat_template));
@@ -155,9 +154,9 @@ Result<std::vector<Preference>> parse_preferences(std::string_view content, cons
   DOVETAIL_CHECK(for_each_line(content, path, [&](const Node& map, int line) -> base::Status {
     constexpr std::string_view what = "a preference";
     DOVETAIL_CHECK(base::check_keys(map, what, {"prompt", "chosen", "rejected"}));
-    DOVETAIL_TRY(std::string prompt, read_text(map, what, "prompt"));
-    DOVETAIL_TRY(std::string chosen, read_text(map, what, "chosen"));
-    DOVETAIL_TRY(std::string rejected, read_text(map, what, "rejected"));
+    DOVETAIL_TRY(std::string prompt, require_text(map, what, "prompt"));
+    DOVETAIL_TRY(std::string chosen, require_text(map, what, "chosen"));
+    DOVETAIL_TRY(std::string rejected, require_text(map, what, "rejected"));
     const Message question{"user", std::move(prompt)};
     preferences.push_back(
         {prompt_text(chat_template, std::span(&question, 1)), std::move(chosen), std::move(rejected), line});

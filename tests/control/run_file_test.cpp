@@ -89,7 +89,7 @@ TEST(ReadRun, TakesWhatTheSectionSays) {
   EXPECT_EQ(actor.learning_rate, 1e-4);
   EXPECT_THAT(actor.betas, ElementsAre(0.8, 0.9));
   EXPECT_EQ(actor.clip, std::nullopt);
-  EXPECT_EQ(actor.schedule.name, RateShape::cosine);
+  EXPECT_EQ(actor.schedule.name, learn::RateShape::cosine);
   EXPECT_EQ(actor.schedule.warmup, 5);
   EXPECT_THAT(run.sampling.stop, ElementsAre("\n", "end"));
   EXPECT_EQ(run.loss.clip, 0.2);
@@ -102,6 +102,12 @@ TEST(ReadRun, TakesWhatTheSectionSays) {
   EXPECT_EQ(run.evaluate.every, 5);
   EXPECT_EQ(run.evaluate.samples, 256);
   EXPECT_EQ(run.guards.non_finite, NonFinite::stop);
+}
+
+TEST(ReadRun, OfTextsToImitateHasOneLossOption) {
+  EXPECT_EQ(read_sft(least + "  loss: {weigh: sequences}\n")->loss.weigh, learn::Weighing::sequences);
+  EXPECT_THAT(error_of(read(job_with("reward_model", "{reward: qwen3-1.7b}", least + "  loss: {weigh: tokens}\n"))),
+              HasSubstr("`weigh` means nothing to reward_model; accepted: no `loss`"));
 }
 
 TEST(ReadRun, RefusesWhatAnAlgorithmDoesNotUse) {

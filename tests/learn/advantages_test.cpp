@@ -71,28 +71,26 @@ TEST(TokenRewards, AreThePenaltyAndAtTheEndTheReward) {
 
 TEST(GroupAdvantages, AreRewardsWithoutTheirBaseline) {
   const std::vector<double> rewards{1, 0, 0, 1, 3};
-  EXPECT_THAT(group_advantages(rewards, GroupBaseline::mean, false), ElementsAre(0, -1, -1, 0, 2));
-  EXPECT_THAT(group_advantages(rewards, GroupBaseline::leave_one_out, false), ElementsAre(0, -1.25, -1.25, 0, 2.5));
-  const std::vector<double> scaled = group_advantages(rewards, GroupBaseline::mean, true);
+  EXPECT_THAT(group_advantages(rewards, false), ElementsAre(0, -1, -1, 0, 2));
+  const std::vector<double> scaled = group_advantages(rewards, true);
   EXPECT_NEAR(scaled[4], 2 / (std::sqrt(6 / 4.0) + 1e-6), 1e-12);
 }
 
 TEST(GroupAdvantages, OfEqualRewardsAreNothing) {
-  for (const bool scaled : {false, true})
-    for (const GroupBaseline baseline : {GroupBaseline::mean, GroupBaseline::leave_one_out}) {
-      EXPECT_THAT(group_advantages(std::vector<double>{0.1, 0.1, 0.1}, baseline, scaled), Each(0));
-      EXPECT_THAT(group_advantages(std::vector<double>{7}, baseline, scaled), ElementsAre(0));
-      EXPECT_TRUE(group_advantages(std::vector<double>{}, baseline, scaled).empty());
-    }
+  for (const bool scaled : {false, true}) {
+    EXPECT_THAT(group_advantages(std::vector<double>{0.1, 0.1, 0.1}, scaled), Each(0));
+    EXPECT_THAT(group_advantages(std::vector<double>{7}, scaled), ElementsAre(0));
+    EXPECT_TRUE(group_advantages(std::vector<double>{}, scaled).empty());
+  }
 }
 
-RC_GTEST_PROP(GroupAdvantages, LeaveOneOutIsTheDistanceToTheMeanOfTheOthers, ()) {
+RC_GTEST_PROP(GroupAdvantages, AddUpToNothingAndKeepTheOrder, ()) {
   const std::vector<double> rewards = draw(*rc::gen::inRange<std::size_t>(2, 10));
-  const std::vector<double> advantages = group_advantages(rewards, GroupBaseline::leave_one_out, false);
-  const double sum = std::accumulate(rewards.begin(), rewards.end(), 0.0);
-  for (std::size_t index = 0; index < rewards.size(); ++index) {
-    const double others = (sum - rewards[index]) / static_cast<double>(rewards.size() - 1);
-    RC_ASSERT(std::abs(advantages[index] - (rewards[index] - others)) < 1e-9);
+  for (const bool scaled : {false, true}) {
+    const std::vector<double> advantages = group_advantages(rewards, scaled);
+    RC_ASSERT(std::abs(std::accumulate(advantages.begin(), advantages.end(), 0.0)) < 1e-9);
+    for (std::size_t index = 1; index < rewards.size(); ++index)
+      RC_ASSERT((rewards[index] > rewards[0]) == (advantages[index] > advantages[0]));
   }
 }
 
