@@ -17,7 +17,7 @@ inline constexpr std::int64_t max_token_id = (1 << 24) - 1;
 
 /// Hashes without making a string of what is looked for.
 struct TextHash {
-  using is_transparent = void;
+  using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library asks for it
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 using Vocabulary = std::unordered_map<std::string, TokenId, TextHash, std::equal_to<>>;
