@@ -1,0 +1,206 @@
+#include "llm/computation.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <array>
+#include <cmath>
+#include <numbers>
+#include <string_view>
+#include <utility>
+
+#include "base/enum_names.h"
+#include "base/fields.h"
+
+namespace dovetail::llm {
+namespace {
+
+using base::Node;
+using base::Result;
+using base::Status;
+
+constexpr std::array<std::string_view, 4> families{"llama", "mistral", "qwen2", "qwen3"};
+constexpr std::int64_t max_context = std::int64_t{1} << 30;
+constexpr std::int64_t max_token = (std::int64_t{1} << 24) - 1;
+
+enum class Scaling { none, linear, llama3 };
+constexpr auto names_of(Scaling) {
+  return std::array{base::EnumName{"default", Scaling::none}, base::EnumName{"linear", Scaling::linear},
+                    base::EnumName{"llama3", Scaling::llama3}};
+}
+
+/// The value of a key that is there and not null: configurations write null for what they do not have.
+std::optional<Node> value_of(const Node& map, std::string_view key) {
+  auto node = map.find(key);
+  if (node && node->is_null()) return std::nullopt;
+  return node;
+}
+
+/// Reads over `value` where the key is there.
+Status read_over(const Node& map, std::string_view key, double least, double most, double& value) {
+  const auto node = value_of(map, key);
+  if (!node) return {};
+  DOVETAIL_TRY(value, base::read_number(*node, base::quote(key), least, most));
+  return {};
+}
+
+Status read_over(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, std::int64_t& value) {
+  const auto node = value_of(map, key);
+  if (!node) return {};
+  DOVETAIL_TRY(value, base::read_whole(*node, base::quote(key), least, most));
+  return {};
+}
+
+Result<std::int32_t> read_token(const Node& node, std::string_view key) {
+  DOVETAIL_TRY(const std::int64_t token, base::read_whole(node, base::quote(key), 0, max_token));
+  return static_cast<std::int32_t>(token);
+}
+
+Status read_token_over(const Node& map, std::string_view key, std::optional<std::int32_t>& token) {
+  const auto node = value_of(map, key);
+  if (!node) return {};
+  DOVETAIL_TRY(token, read_token(*node, key));
+  return {};
+}
+
+Status read_end_tokens(const Node& config, std::vector<std::int32_t>& tokens) {
+  const auto node = value_of(config, "eos_token_id");
+  if (!node) return {};
+  const std::size_t count = node->is_list() ? node->size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    DOVETAIL_TRY(const std::int32_t token, read_token(node->is_list() ? node->item(i) : *node, "eos_token_id"));
+    tokens.push_back(token);
+  }
+  return {};
+}
+
+Status read_llama3(const Node& scaling, Computation& computation) {
+  Llama3Scaling& llama3 = computation.llama3.emplace();
+  DOVETAIL_CHECK(read_over(scaling, "factor", 1, 1e6, llama3.factor));
+  DOVETAIL_CHECK(read_over(scaling, "low_freq_factor", 1e-3, 1e6, llama3.low_frequency_factor));
+  DOVETAIL_CHECK(read_over(scaling, "high_freq_factor", 1e-3, 1e6, llama3.high_frequency_factor));
+  DOVETAIL_CHECK(read_over(scaling, "original_max_position_embeddings", 1, max_context, llama3.original_context));
+  if (llama3.high_frequency_factor <= llama3.low_frequency_factor)
+    return scaling.error("`high_freq_factor` is not above `low_freq_factor`; accepted: one that is");
+  return {};
+}
+
+/// `rope_scaling` of transformers 4, or `rope_parameters` of transformers 5.
+Status read_scaling(const Node& scaling, Computation& computation) {
+  DOVETAIL_CHECK(read_over(scaling, "rope_theta", 1, 1e12, computation.rotary_base));
+  auto type = value_of(scaling, "rope_type");
+  if (!type) type = value_of(scaling, "type");
+  if (!type) return {};
+  const auto known = type->is_string() ? base::enum_named<Scaling>(type->text()) : std::nullopt;
+  if (!known)
+    return type->error(fmt::format("rotary embeddings are scaled by {}, which is not computed; accepted: {}",
+                                   type->describe(), fmt::join(base::enum_names<Scaling>(), ", ")));
+  if (*known == Scaling::linear) return read_over(scaling, "factor", 1, 1e6, computation.rotary_factor);
+  return *known == Scaling::llama3 ? read_llama3(scaling, computation) : Status();
+}
+
+Status read_rotary(const Node& config, Computation& computation) {
+  DOVETAIL_CHECK(read_over(config, "rope_theta", 1, 1e12, computation.rotary_base));
+  for (const char* key : {"rope_scaling", "rope_parameters"})
+    if (const auto scaling = value_of(config, key)) DOVETAIL_CHECK(read_scaling(*scaling, computation));
+  if (const auto part = value_of(config, "partial_rotary_factor"); part && part->text() != "1" && part->text() != "1.0")
+    return part->error(fmt::format("`partial_rotary_factor` is {}; accepted: 1, all of a head", part->describe()));
+  return {};
+}
+
+/// Windows of attention that are shorter than the context.
+Status check_windows(const Node& config, std::int64_t context) {
+  const auto window = value_of(config, "sliding_window");
+  if (!window) return {};
+  const auto used = value_of(config, "use_sliding_window");
+  if (used && used->is_boolean() && used->text() == "false") return {};
+  DOVETAIL_TRY(const std::int64_t tokens, base::read_whole(*window, "`sliding_window`", 1, max_context));
+  if (tokens >= context) return {};
+  return window->error(
+      fmt::format("attention sees a window of {} tokens, shorter than the context of {}, which is not computed; "
+                  "accepted: `use_sliding_window: false`, or `max_position_embeddings` of at most {}",
+                  tokens, context, tokens));
+}
+
+Status check_activation(const Node& config) {
+  const auto activation = value_of(config, "hidden_act");
+  if (!activation || activation->text() == "silu" || activation->text() == "swish") return {};
+  return activation->error(fmt::format("`hidden_act` is {}; accepted: silu", activation->describe()));
+}
+
+/// Keys that must be 0 (or 1 for `pretraining_tp`), and one that must not be there.
+Status check_not_computed(const Node& config) {
+  if (const auto dropout = value_of(config, "attention_dropout")) {
+    DOVETAIL_TRY(const double part, base::read_number(*dropout, "`attention_dropout`", 0, 1));
+    if (part > 0) return dropout->error(fmt::format("`attention_dropout` is {}; accepted: 0", dropout->describe()));
+  }
+  if (const auto parts = value_of(config, "pretraining_tp"); parts && parts->text() != "1")
+    return parts->error(fmt::format("`pretraining_tp` is {}; accepted: 1", parts->describe()));
+  if (const auto quantized = value_of(config, "quantization_config"))
+    return quantized->error("quantized weights are not computed; accepted: no `quantization_config`");
+  return {};
+}
+
+Status check_family(const Node& config, const Transformer& shape) {
+  DOVETAIL_TRY(const Node type, base::require(config, "a model's configuration", "model_type", "model_type: llama"));
+  bool known = false;
+  for (const std::string_view family : families) known = known || type.text() == family;
+  if (!known || shape.experts || shape.latent || shape.positions > 0 ||
+      shape.normalization != Normalization::root_mean_square || shape.feed_forward != FeedForward::gated)
+    return type.error(fmt::format("models of the type {} are not computed; accepted: {}", type.describe(),
+                                  fmt::join(families, ", ")));
+  return {};
+}
+
+float llama3_frequency(float frequency, const Llama3Scaling& scaling) {
+  const auto context = static_cast<float>(scaling.original_context);
+  const auto factor = static_cast<float>(scaling.factor);
+  const auto low = static_cast<float>(scaling.low_frequency_factor);
+  const auto high = static_cast<float>(scaling.high_frequency_factor);
+  const float wave = 2 * std::numbers::pi_v<float> / frequency;
+  if (wave < context / high) return frequency;
+  if (wave > context / low) return frequency / factor;
+  const float smooth = (context / wave - low) / (high - low);
+  return (1 - smooth) * frequency / factor + smooth * frequency;
+}
+
+}  // namespace
+
+Result<Computation> parse_computation(const Node& config, const Transformer& shape) {
+  DOVETAIL_CHECK(check_family(config, shape));
+  Computation computation;
+  const std::string_view family = config.find("model_type")->text();
+  if (family == "llama") {
+    // What the transformers library takes where its configuration says nothing.
+    computation.begin_token = 1;
+    computation.end_tokens = {2};
+  } else {
+    computation.context = family == "mistral" ? 131'072 : 32'768;
+  }
+  if (config.find("eos_token_id")) computation.end_tokens.clear();
+  DOVETAIL_CHECK(read_rotary(config, computation));
+  DOVETAIL_CHECK(read_over(config, "rms_norm_eps", 0, 1, computation.norm_epsilon));
+  DOVETAIL_CHECK(read_over(config, "max_position_embeddings", 1, max_context, computation.context));
+  DOVETAIL_CHECK(read_end_tokens(config, computation.end_tokens));
+  DOVETAIL_CHECK(read_token_over(config, "bos_token_id", computation.begin_token));
+  DOVETAIL_CHECK(read_token_over(config, "pad_token_id", computation.pad_token));
+  DOVETAIL_CHECK(check_windows(config, computation.context));
+  DOVETAIL_CHECK(check_activation(config));
+  DOVETAIL_CHECK(check_not_computed(config));
+  for (const char* key : {"torch_dtype", "dtype"})
+    if (const auto type = value_of(config, key); type && type->is_string()) computation.number_type = type->text();
+  return computation;
+}
+
+std::vector<float> rotary_frequencies(const Computation& computation, std::int64_t head_size) {
+  std::vector<float> frequencies;
+  const auto base = static_cast<float>(computation.rotary_base);
+  for (std::int64_t i = 0; i < head_size; i += 2) {
+    const float power = std::pow(base, static_cast<float>(i) / static_cast<float>(head_size));
+    const float frequency = 1 / power / static_cast<float>(computation.rotary_factor);
+    frequencies.push_back(computation.llama3 ? llama3_frequency(frequency, *computation.llama3) : frequency);
+  }
+  return frequencies;
+}
+
+}  // namespace dovetail::llm
