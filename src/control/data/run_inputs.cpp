@@ -1,0 +1,187 @@
+#include "control/data/run_inputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/file.h"
+#include "text/data.h"
+
+namespace dovetail::control {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Failure;
+using base::Result;
+using base::Status;
+using text::Frame;
+
+/// What the texts of one file are turned into tokens with.
+class DataReader {
+ public:
+  DataReader(const RunSettings& settings, const RunInputs& inputs, const ModelLimits& limits, std::int64_t max_response)
+      : template_(settings.data.chat_template), inputs_(inputs), limits_(limits), max_response_(max_response) {}
+
+  Result<RunDataset> read(const std::string& path, std::string_view algorithm) {
+    path_ = path;
+    DOVETAIL_TRY(const std::string content, base::read_file(path));
+    RunDataset data;
+    DOVETAIL_CHECK(algorithm == "sft"            ? read_examples(content, data)
+                   : algorithm == "reward_model" ? read_pairs(content, data)
+                                                 : read_prompts(content, data));
+    return data;
+  }
+
+ private:
+  Error error_at(int line, std::string message) const {
+    return {Failure::bad_input, path_, line, 1, std::move(message)};
+  }
+
+  Status encode(std::string_view text, Frame frame, std::vector<TokenId>& tokens) const {
+    DOVETAIL_TRY(const std::vector<TokenId> more, inputs_.tokenizer.encode(text, frame));
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    return {};
+  }
+
+  Status check_length(std::size_t count, int line, std::string_view what) const {
+    const auto tokens = static_cast<std::int64_t>(count);
+    if (tokens <= limits_.context) return {};
+    return error_at(line, fmt::format("{} has {} tokens; accepted: at most {}, the context of the model", what, tokens,
+                                      limits_.context));
+  }
+
+  /// The end of a response where the chat template has none of its own.
+  void add_end(std::vector<TokenId>& tokens) const {
+    if (text::end_of_turn(template_).empty() && !inputs_.ends.empty()) tokens.push_back(inputs_.ends.front());
+  }
+
+  Status read_prompts(const std::string& content, RunDataset& data) const {
+    DOVETAIL_TRY(std::vector<text::Prompt> prompts, text::parse_prompts(content, path_, template_));
+    for (text::Prompt& prompt : prompts) {
+      PromptTokens read{{}, std::move(prompt.text), std::move(prompt.answer)};
+      DOVETAIL_CHECK(encode(read.text, Frame::added, read.tokens));
+      if (read.tokens.empty())
+        return error_at(prompt.line, "the prompt has no tokens; accepted: a text with one at least");
+      const std::int64_t room = limits_.context - max_response_;
+      const auto tokens = static_cast<std::int64_t>(read.tokens.size());
+      if (tokens > room)
+        return error_at(
+            prompt.line,
+            fmt::format("the prompt has {} tokens; accepted: at most {}, the context of {} less the {} of a "
+                        "response",
+                        tokens, std::max<std::int64_t>(0, room), limits_.context, max_response_));
+      data.prompts.push_back(std::move(read));
+    }
+    return {};
+  }
+
+  Status read_examples(const std::string& content, RunDataset& data) const {
+    DOVETAIL_TRY(const std::vector<text::Example> examples, text::parse_examples(content, path_, template_));
+    for (const text::Example& example : examples) {
+      DOVETAIL_TRY(ExampleTokens read, tokens_of(example));
+      DOVETAIL_CHECK(check_length(read.sequence.tokens.size(), example.line, "the text"));
+      data.examples.push_back(std::move(read));
+    }
+    return {};
+  }
+
+  Result<ExampleTokens> tokens_of(const text::Example& example) const {
+    ExampleTokens read;
+    std::vector<bool> learned;
+    for (const text::Segment& segment : example.segments) {
+      const bool is_first = &segment == &example.segments.front();
+      DOVETAIL_CHECK(encode(segment.text, is_first ? Frame::added : Frame::none, read.sequence.tokens));
+      learned.resize(read.sequence.tokens.size(), segment.learned);
+    }
+    add_end(read.sequence.tokens);
+    learned.resize(read.sequence.tokens.size(), true);
+    // Nothing comes before the first token, so nothing can be learned of it.
+    const auto first = std::find(learned.begin() + (learned.empty() ? 0 : 1), learned.end(), true);
+    if (first == learned.end())
+      return error_at(example.line,
+                      "the text has no token to learn; accepted: two tokens at least, one of them learned");
+    read.sequence.first_scored = static_cast<std::size_t>(first - learned.begin());
+    read.learned.assign(first, learned.end());
+    return read;
+  }
+
+  Status read_pairs(const std::string& content, RunDataset& data) const {
+    DOVETAIL_TRY(const std::vector<text::Preference> pairs, text::parse_preferences(content, path_, template_));
+    for (const text::Preference& pair : pairs) {
+      DOVETAIL_TRY(TokenSequence chosen, sequence_of(pair.prompt, pair.chosen, pair.line, "`chosen`"));
+      DOVETAIL_TRY(TokenSequence rejected, sequence_of(pair.prompt, pair.rejected, pair.line, "`rejected`"));
+      data.pairs.push_back({std::move(chosen), std::move(rejected)});
+    }
+    return {};
+  }
+
+  Result<TokenSequence> sequence_of(const std::string& prompt, const std::string& response, int line,
+                                    std::string_view what) const {
+    TokenSequence sequence;
+    DOVETAIL_CHECK(encode(prompt, Frame::added, sequence.tokens));
+    if (sequence.tokens.empty()) return error_at(line, "the prompt has no tokens; accepted: a text with one at least");
+    sequence.first_scored = sequence.tokens.size();
+    DOVETAIL_CHECK(encode(response + std::string(text::end_of_turn(template_)), Frame::none, sequence.tokens));
+    add_end(sequence.tokens);
+    if (sequence.scored() == 0)
+      return error_at(line, fmt::format("{} has no tokens; accepted: a text with one at least", what));
+    DOVETAIL_CHECK(check_length(sequence.tokens.size(), line, fmt::format("{} with its prompt", what)));
+    return sequence;
+  }
+
+  const text::ChatTemplate template_;
+  const RunInputs& inputs_;
+  const ModelLimits& limits_;
+  const std::int64_t max_response_;
+  std::string path_;
+};
+
+/// The models' end tokens, and the one that ends a turn.
+Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::Tokenizer& tokenizer,
+                                     const ModelLimits& limits, const std::string& path) {
+  std::vector<TokenId> ends;
+  if (const std::string_view turn = text::end_of_turn(settings.data.chat_template); !turn.empty()) {
+    const auto token = tokenizer.find(turn);
+    if (!token)
+      return Error{
+          Failure::bad_input, path, 0, 0,
+          fmt::format("the tokenizer has no token \"{}\", which ends a turn of the chat template {}; accepted: "
+                      "a template that the model was trained with",
+                      turn, base::enum_name(settings.data.chat_template))};
+    ends.push_back(*token);
+  }
+  for (const TokenId token : limits.end_tokens) {
+    if (token >= limits.vocabulary)
+      return Error{Failure::bad_input, path, 0, 0,
+                   fmt::format("`eos_token_id` {} is beyond the model's vocabulary of {}", token, limits.vocabulary)};
+    if (std::find(ends.begin(), ends.end(), token) == ends.end()) ends.push_back(token);
+  }
+  return ends;
+}
+
+}  // namespace
+
+Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
+                              std::int64_t max_response) {
+  const std::string path = (fs::path(settings.tokenizer) / "tokenizer.json").string();
+  DOVETAIL_TRY(text::Tokenizer tokenizer, text::Tokenizer::read(path));
+  if (static_cast<std::int64_t>(tokenizer.size()) > limits.vocabulary)
+    return Error{
+        Failure::bad_input, path, 0, 0,
+        fmt::format("the tokenizer has tokens up to {}, the model a vocabulary of {}; accepted: the model's own "
+                    "tokenizer",
+                    tokenizer.size() - 1, limits.vocabulary)};
+  DOVETAIL_TRY(std::vector<TokenId> ends, ends_of(settings, tokenizer, limits, path));
+  RunInputs inputs{std::move(tokenizer), std::move(ends), {}, {}};
+  DataReader reader(settings, inputs, limits, max_response);
+  DOVETAIL_TRY(inputs.train, reader.read(settings.data.train, algorithm));
+  if (settings.data.validation.empty()) return inputs;
+  DOVETAIL_TRY(inputs.validation, reader.read(settings.data.validation, algorithm));
+  return inputs;
+}
+
+}  // namespace dovetail::control
