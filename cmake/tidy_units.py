@@ -33,9 +33,12 @@ def flags_of(build):
     return [word for flag in flags for word in flag]
 
 
-def units_of(source):
-    """[[file]], the largest unit first."""
+def units_of(source, flags):
+    """[[file]], the largest unit first. Without libtorch's headers, or with some that clang does not take, nothing of
+    the runtime is read."""
     files = sorted((source / "src").rglob("*.cpp"))
+    if "-DAT_PER_OPERATOR_HEADERS" not in flags:
+        files = [file for file in files if source / "src" / "runtime" not in file.parents]
     apart = [file for file in files if APART in file.read_text(encoding="utf-8")]
     units = []
     for part in (apart, [file for file in files if file not in apart]):
@@ -49,7 +52,7 @@ def write_units(source, build):
     folder.mkdir(exist_ok=True)
     flags = flags_of(build)
     commands = []
-    for number, files in enumerate(units_of(source)):
+    for number, files in enumerate(units_of(source, flags)):
         unit = folder / f"unit_{number}.cpp"
         unit.write_text("".join(f'#include "{file}"\n' for file in files), encoding="utf-8")
         arguments = ["clang++", *flags, "-c", str(unit)]

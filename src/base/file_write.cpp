@@ -19,22 +19,6 @@ namespace dovetail::base {
 
 namespace {
 
-/// Writes all of `content`; 0 or errno.
-int write_all(int descriptor, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno != EINTR) return errno;
-    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return 0;
-}
-
-/// Flushes to the disk; 0 or errno. Some file systems cannot, which is no fault of the file.
-int flush(int descriptor) {
-  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return 0;
-  return errno;
-}
-
 /// The file that `path` stands for after its symbolic links, also when the last one points to nothing yet.
 std::optional<std::filesystem::path> follow_links(const std::string& path) {
   std::filesystem::path target = path;
@@ -77,7 +61,7 @@ int take_over_permissions(int descriptor, const struct stat& replaced) {
 
 using Parts = std::span<const std::string_view>;
 
-int write_all(int descriptor, Parts parts) {
+int write_parts(int descriptor, Parts parts) {
   for (const std::string_view part : parts)
     if (const int code = write_all(descriptor, part)) return code;
   return 0;
@@ -88,7 +72,7 @@ int fill(Descriptor& file, const struct stat* replaced, Parts content) {
   if (replaced != nullptr) {
     if (const int code = take_over_permissions(file.number(), *replaced)) return code;
   }
-  if (const int code = write_all(file.number(), content)) return code;
+  if (const int code = write_parts(file.number(), content)) return code;
   if (const int code = flush(file.number())) return code;
   return file.close();
 }
@@ -228,7 +212,7 @@ Status flush_folders(const std::vector<PendingFile>& files) {
 Status write_directly(const std::string& path, Parts content) {
   Descriptor file(open_file(path, O_WRONLY));
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
-  if (const int code = write_all(file.number(), content)) return io_error(path, "cannot be written", code);
+  if (const int code = write_parts(file.number(), content)) return io_error(path, "cannot be written", code);
   if (const int code = file.close()) return io_error(path, "cannot be written", code);
   return {};
 }
@@ -236,7 +220,7 @@ Status write_directly(const std::string& path, Parts content) {
 /// Makes the file's new content ready under another name. What is no regular file is written directly.
 Status write_or_prepare(const std::string& path, Parts content, std::vector<PendingFile>& pending) {
   if (path == "-") {
-    const int code = write_all(STDOUT_FILENO, content);
+    const int code = write_parts(STDOUT_FILENO, content);
     return code == 0 ? Status() : io_error("<stdout>", "cannot be written", code);
   }
   DOVETAIL_TRY(const Destination destination, destination_of(path));

@@ -32,4 +32,18 @@ int open_file(const std::string& path, int flags, mode_t mode) {
   return number;
 }
 
+int write_all(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(descriptor, content.data(), content.size());
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+int flush(int descriptor) {
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return 0;
+  return errno;
+}
+
 }  // namespace dovetail::base

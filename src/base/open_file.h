@@ -1,4 +1,4 @@
-// Open files, and errors about them. Private to base.
+// Open files, and errors about them: what base, and who keeps files of a run, writes with.
 #pragma once
 
 #include <sys/types.h>
@@ -32,5 +32,11 @@ class Descriptor {
 
 /// open() without interruption, closed in programs that this one starts; below 0 with errno where it fails.
 int open_file(const std::string& path, int flags, mode_t mode = 0);
+
+/// Writes all of `content`; 0 or errno.
+int write_all(int descriptor, std::string_view content);
+
+/// Flushes to the disk; 0 or errno. Some file systems cannot, which is no fault of the file.
+int flush(int descriptor);
 
 }  // namespace dovetail::base

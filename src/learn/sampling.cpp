@@ -84,4 +84,10 @@ SampledToken sample(std::span<const float> logits, const SamplingLimits& limits,
   return answer(last);  // where rounding leaves none beyond it
 }
 
+double log_probability_of(std::span<const float> logits, double temperature, std::int32_t token) {
+  DOVETAIL_ASSERT(!logits.empty());
+  const Weights weights(logits, temperature > 0 ? temperature : 1);
+  return weights.log_probability(logits[static_cast<std::size_t>(token)]);
+}
+
 }  // namespace dovetail::learn

@@ -37,4 +37,7 @@ struct SampledToken {
 /// precision and in that order. REQUIRES: there is a logit, none is NaN, one is finite.
 SampledToken sample(std::span<const float> logits, const SamplingLimits& limits, double uniform);
 
+/// The log-probability of a token under the logits over the temperature (of 0: the logits). REQUIRES: as sample.
+double log_probability_of(std::span<const float> logits, double temperature, std::int32_t token);
+
 }  // namespace dovetail::learn

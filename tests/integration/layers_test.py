@@ -28,6 +28,7 @@ LAYERS = [
     "weights",
     "learn",
     "control",
+    "records",
     "cost",
     "simulate",
     "predict",

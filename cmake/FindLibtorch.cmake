@@ -1,0 +1,89 @@
+# Libtorch::Libtorch, for dovetail-train: libtorch_cpu and libc10 with their headers, and those of CUDA where
+# DOVETAIL_CUDA is on. Looked for are, in this order, the path DOVETAIL_TORCH (a torch folder of a Python, an unpacked
+# libtorch, a prefix such as /usr), the torch of the active Python from 2.7 on, and the system's. Not torch's own CMake
+# package: it asks for a CUDA toolkit where the wheel has CUDA, and links all that there is.
+#
+# Sets Libtorch_VERSION, and Libtorch_REASON where there is none that can be used.
+set(DOVETAIL_TORCH "" CACHE PATH "The libtorch to use: a torch folder of a Python, an unpacked libtorch, or a prefix")
+option(DOVETAIL_CUDA "Link the CUDA libraries of libtorch" OFF)
+
+# The version that a libtorch's headers say, or nothing.
+function(libtorch_version folder result)
+  set(${result} "" PARENT_SCOPE)
+  set(header ${folder}/include/torch/csrc/api/include/torch/version.h)
+  if(NOT EXISTS ${header})
+    return()
+  endif()
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS ${header} line REGEX "define TORCH_VERSION_${part} " LIMIT_COUNT 1)
+    string(REGEX REPLACE ".* " "" ${part} "${line}")
+  endforeach()
+  set(${result} ${MAJOR}.${MINOR}.${PATCH} PARENT_SCOPE)
+endfunction()
+
+# The torch folder of the active Python, without importing it: that takes seconds, and may load CUDA.
+function(libtorch_of_python result)
+  find_program(DOVETAIL_ACTIVE_PYTHON NAMES python3 python)
+  mark_as_advanced(DOVETAIL_ACTIVE_PYTHON)
+  set(${result} "" PARENT_SCOPE)
+  if(NOT DOVETAIL_ACTIVE_PYTHON)
+    return()
+  endif()
+  execute_process(COMMAND ${DOVETAIL_ACTIVE_PYTHON} -c
+    "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '', end='')"
+    OUTPUT_VARIABLE folder ERROR_QUIET)
+  libtorch_version("${folder}" version)
+  if(folder AND version VERSION_GREATER_EQUAL 2.7)
+    set(${result} ${folder} PARENT_SCOPE)
+  endif()
+endfunction()
+
+set(libtorch_folder "${DOVETAIL_TORCH}")
+if(NOT libtorch_folder)
+  libtorch_of_python(libtorch_folder)
+endif()
+if(NOT libtorch_folder)
+  set(libtorch_folder /usr)
+endif()
+
+libtorch_version("${libtorch_folder}" Libtorch_VERSION)
+unset(Libtorch_REASON)
+set(libtorch_found)
+if(NOT Libtorch_VERSION)
+  set(Libtorch_REASON "no libtorch in ${libtorch_folder}")
+else()
+  set(libtorch_names torch_cpu c10)
+  if(DOVETAIL_CUDA)
+    list(APPEND libtorch_names torch_cuda c10_cuda)
+  endif()
+  foreach(name IN LISTS libtorch_names)
+    find_library(library_${name} ${name} PATHS ${libtorch_folder}/lib ${libtorch_folder}/lib/${CMAKE_LIBRARY_ARCHITECTURE}
+      NO_DEFAULT_PATH NO_CACHE)
+    if(NOT library_${name})
+      set(Libtorch_REASON "libtorch ${Libtorch_VERSION} in ${libtorch_folder} has no lib${name}.so")
+    endif()
+    list(APPEND libtorch_found ${library_${name}})
+  endforeach()
+endif()
+
+# Our other libraries have the strings of GCC's C++11 ABI in their interfaces; so must libtorch.
+if(NOT Libtorch_REASON)
+  file(STRINGS ${library_c10} symbols REGEX "__cxx11" LIMIT_COUNT 1)
+  if(NOT symbols)
+    message(FATAL_ERROR "The torch in ${libtorch_folder} (${Libtorch_VERSION}) was built with the old C++ ABI "
+      "(_GLIBCXX_USE_CXX11_ABI=0), which nothing else here is. Accepted: a torch of 2.7 or newer, a libtorch \"cxx11 ABI\", "
+      "or Debian's libtorch-dev; name its folder with -DDOVETAIL_TORCH=FOLDER.")
+  endif()
+endif()
+
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(Libtorch REQUIRED_VARS libtorch_found VERSION_VAR Libtorch_VERSION REASON_FAILURE_MESSAGE "${Libtorch_REASON}")
+if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
+  add_library(Libtorch::Libtorch INTERFACE IMPORTED)
+  # Headers of others: their warnings are not ours. A wheel's libraries find what they need by themselves when they are
+  # loaded, which the linker does not see.
+  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_folder}/include)
+  target_link_libraries(Libtorch::Libtorch INTERFACE ${libtorch_found})
+  target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
+  message(STATUS "libtorch ${Libtorch_VERSION} in ${libtorch_folder}")
+endif()

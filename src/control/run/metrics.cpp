@@ -1,0 +1,219 @@
+#include "control/run/metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "learn/advantages.h"
+
+namespace dovetail::control {
+namespace {
+
+/// Linear between the two neighbours, as NumPy's default. REQUIRES: sorted, not empty.
+double quantile(const std::vector<double>& sorted, double part) {
+  const double place = part * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+void add(Figures& figures, std::string name, double value) { figures.push_back({std::move(name), value}); }
+
+void add_rewards(std::span<const Sample> samples, Figures& figures) {
+  std::vector<double> rewards;
+  std::map<std::int64_t, std::vector<double>> groups;
+  for (const Sample& sample : samples) {
+    rewards.push_back(sample.reward);
+    groups[sample.group].push_back(sample.reward);
+  }
+  const std::vector<double> all[] = {rewards};
+  const learn::Moments moments = learn::moments_of(all);
+  std::sort(rewards.begin(), rewards.end());
+  add(figures, "reward", moments.mean);
+  add(figures, "reward_deviation", moments.deviation);
+  add(figures, "reward_min", rewards.front());
+  add(figures, "reward_quarter", quantile(rewards, 0.25));
+  add(figures, "reward_median", quantile(rewards, 0.5));
+  add(figures, "reward_three_quarters", quantile(rewards, 0.75));
+  add(figures, "reward_max", rewards.back());
+  const auto equal =
+      std::count_if(groups.begin(), groups.end(), [](const auto& group) { return learn::are_equal(group.second); });
+  add(figures, "equal_groups", static_cast<double>(equal) / static_cast<double>(groups.size()));
+}
+
+void add_lengths(std::span<const Sample> samples, Figures& figures) {
+  std::int64_t tokens = 0;
+  std::int64_t max = 0;
+  std::int64_t cut = 0;
+  for (const Sample& sample : samples) {
+    tokens += sample.tokens();
+    max = std::max(max, sample.tokens());
+    cut += sample.ended ? 0 : 1;
+  }
+  const auto count = static_cast<double>(samples.size());
+  add(figures, "samples", count);
+  add(figures, "response_tokens", static_cast<double>(tokens));
+  add(figures, "response_length", static_cast<double>(tokens) / count);
+  add(figures, "response_length_max", static_cast<double>(max));
+  add(figures, "truncated", static_cast<double>(cut) / count);
+}
+
+/// Between the engine's and the trainer's log-probabilities, where both are known.
+void add_gap(std::span<const Sample> samples, Figures& figures) {
+  double sum = 0;
+  double max = 0;
+  std::int64_t tokens = 0;
+  for (const Sample& sample : samples)
+    for (std::size_t t = 0; t < sample.policy.size(); ++t, ++tokens) {
+      const double gap = std::abs(sample.policy[t] - sample.sampled[t]);
+      sum += gap;
+      max = std::max(max, gap);
+    }
+  if (tokens == 0) return;
+  add(figures, "sampler_gap", sum / static_cast<double>(tokens));
+  add(figures, "sampler_gap_max", max);
+}
+
+void add_policy(const std::string& role, const TrainingSums& sums, Figures& figures) {
+  add(figures, role + "_entropy", sums.entropy / sums.weight);
+  add(figures, role + "_clipped", sums.clipped / sums.weight);
+  add(figures, role + "_ratio", sums.ratio / sums.weight);
+  add(figures, role + "_ratio_max", sums.max_ratio);
+  add(figures, role + "_divergence", sums.divergence / sums.weight);
+}
+
+void add_values(const std::string& role, const TrainingSums& sums, Figures& figures) {
+  const double mean = sums.target / sums.weight;
+  const double variance = sums.squared_target / sums.weight - mean * mean;
+  const double error = sums.squared_error / sums.weight;
+  add(figures, role + "_explained", variance > 0 ? 1 - error / variance : 0);
+}
+
+}  // namespace
+
+const Figure* find_figure(const Figures& figures, std::string_view name) {
+  const auto found =
+      std::find_if(figures.begin(), figures.end(), [name](const Figure& figure) { return figure.name == name; });
+  return found == figures.end() ? nullptr : &*found;
+}
+
+void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures) {
+  add_rewards(samples, figures);
+  if (const std::optional<Divergence> divergence = divergence_of(samples)) {
+    add(figures, "kl_token", divergence->k1_token);
+    add(figures, "kl_token_k3", divergence->k3_token);
+    add(figures, "kl_sequence", divergence->k1_sequence);
+    add(figures, "kl_sequence_k3", divergence->k3_sequence);
+    add(figures, "kl_coefficient", kl_coefficient);
+  }
+  add_lengths(samples, figures);
+  add_gap(samples, figures);
+}
+
+void add_training_figures(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
+                          Figures& figures) {
+  for (const auto& [task, record] : training) {
+    const std::string role = task.substr(0, task.rfind('_'));
+    const auto counted = static_cast<double>(record.mini_batches - record.skipped);
+    if (counted > 0) {
+      add(figures, role + "_loss", record.sums.loss / counted);
+      if (algorithm == "sft") {
+        const double cross_entropy = -record.sums.log_probability / record.sums.weight;
+        add(figures, role + "_cross_entropy", cross_entropy);
+        add(figures, role + "_perplexity", std::exp(cross_entropy));
+        add(figures, role + "_entropy", record.sums.entropy / record.sums.weight);
+        add(figures, role + "_tokens", record.sums.weight);
+      } else if (algorithm == "reward_model") {
+        add(figures, role + "_accuracy", record.sums.accurate / record.sums.weight);
+        add(figures, role + "_margin", record.sums.margin / record.sums.weight);
+      } else if (record.sums.ratio > 0) {
+        add_policy(role, record.sums, figures);
+      } else {
+        add_values(role, record.sums, figures);
+      }
+      add(figures, role + "_gradient_norm", record.norm / counted);
+      add(figures, role + "_gradient_norm_max", record.max_norm);
+    }
+    add(figures, role + "_learning_rate", record.rate);
+    add(figures, role + "_steps", static_cast<double>(record.steps));
+    add(figures, role + "_skipped", static_cast<double>(record.skipped));
+  }
+}
+
+namespace {
+
+struct Warning {
+  std::string kind;
+  std::string text;
+};
+
+/// What is wrong now.
+class WarningFinder {
+ public:
+  explicit WarningFinder(const Figures& figures) : figures_(figures) {}
+
+  std::vector<Warning> find(HealthRecord& health) {
+    look_at_entropy(health);
+    above("actor_divergence", 0.1, "the policy moved away from the one that sampled by",
+          " nats a token; a lower learning rate or a warm-up helps");
+    above("kl_token", 10, "the policy is away from the reference by", " nats a token");
+    above("kl_sequence", 50, "the policy is away from the reference by", " nats a response");
+    constexpr double percent = 100;
+    above("truncated", 0.9, "responses were cut off at their cap:", "% of them", percent);
+    if (const Figure* equal = find_figure(figures_, "reward_deviation"); equal != nullptr && equal->value == 0)
+      found_.push_back({"reward", "all rewards are equal: nothing is learned from them"});
+    for (const Figure& figure : figures_)
+      if (figure.name.ends_with("_skipped") && figure.value > 0)
+        found_.push_back(
+            {figure.name, fmt::format("{:.0f} steps were skipped: a loss or gradients were no numbers", figure.value)});
+    return std::move(found_);
+  }
+
+ private:
+  void above(std::string_view name, double limit, std::string_view before, std::string_view after, double unit = 1) {
+    const Figure* const figure = find_figure(figures_, name);
+    if (figure == nullptr || !(figure->value > limit)) return;
+    found_.push_back({std::string(name), fmt::format("{} {:.3g}{}", before, figure->value * unit, after)});
+  }
+
+  void look_at_entropy(HealthRecord& health) {
+    const Figure* const entropy = find_figure(figures_, "actor_entropy");
+    if (entropy == nullptr || find_figure(figures_, "reward") == nullptr) return;
+    if (!health.first_entropy) {
+      health.first_entropy = entropy->value;
+      return;
+    }
+    const double first = *health.first_entropy;
+    if (entropy->value < first / 4)
+      found_.push_back(
+          {"entropy", fmt::format("the entropy fell from {:.3f} to {:.3f} nats a token: the policy says the "
+                                  "same again and again",
+                                  first, entropy->value)});
+    if (entropy->value > 2 * first)
+      found_.push_back({"entropy", fmt::format("the entropy rose from {:.3f} to {:.3f} nats a token: the policy comes "
+                                               "apart",
+                                               first, entropy->value)});
+  }
+
+  const Figures& figures_;
+  std::vector<Warning> found_;
+};
+
+}  // namespace
+
+std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health) {
+  std::vector<std::string> said;
+  std::vector<std::string> standing;
+  for (const Warning& warning : WarningFinder(figures).find(health)) {
+    standing.push_back(warning.kind);
+    const auto& before = health.standing;
+    if (std::find(before.begin(), before.end(), warning.kind) == before.end()) said.push_back(warning.text);
+  }
+  health.standing = std::move(standing);
+  return said;
+}
+
+}  // namespace dovetail::control

@@ -1,0 +1,137 @@
+#include "control/run/run.h"
+
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/stopwatch.h"
+#include "control/data/order.h"
+#include "control/run/evaluation.h"
+#include "control/run/metrics.h"
+#include "control/run/tasks.h"
+
+namespace dovetail::control {
+namespace {
+
+using base::Status;
+using Clock = std::chrono::steady_clock;
+
+/// One run, from the state that it is given on.
+class RunLoop {
+ public:
+  RunLoop(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
+          const parallel::Cancellation* cancellation)
+      : setup_(setup), sink_(sink), state_(state), context_{setup, models, sink, state, cancellation} {}
+
+  Status run() {
+    const Status status = go_on();
+    if (!status.ok() && status.error().failure == base::Failure::interrupted)
+      DOVETAIL_CHECK(sink_.on_checkpoint(state_, CheckpointReason::interrupted, false));
+    return status;
+  }
+
+ private:
+  Status go_on() {
+    if (state_.is_to_be_evaluated) DOVETAIL_CHECK(look_and_keep());
+    while (state_.iterations < setup_.iterations) {
+      begin_ = Clock::now();
+      begin_samples(context_);
+      DOVETAIL_CHECK(do_tasks());
+      DOVETAIL_CHECK(finish());
+      DOVETAIL_CHECK(look_and_keep());
+    }
+    return {};
+  }
+
+  Status do_tasks() {
+    const workflow::Workflow& workflow = setup_.job.workflow;
+    while (state_.tasks_done < workflow.order.size()) {
+      if (parallel::is_requested(context_.cancellation))
+        return parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation));
+      const workflow::TaskId task = workflow.order[state_.tasks_done];
+      const Clock::time_point begin = Clock::now();
+      DOVETAIL_CHECK(do_task(context_, task));
+      timings_.push_back({workflow.tasks[task.index()].name + "_seconds", base::seconds_since(begin), true});
+      ++state_.tasks_done;
+    }
+    return {};
+  }
+
+  /// What comes after the tasks cannot be stopped in between: the state is then that of the next iteration.
+  Status finish() {
+    Figures figures{{"iteration", static_cast<double>(state_.iterations + 1)}};
+    if (!state_.samples.empty()) add_sample_figures(state_.samples, state_.scales.kl_coefficient, figures);
+    add_training_figures(state_.training, setup_.job.workflow.name, figures);
+    follow_divergence(state_.samples, setup_.settings.loss.kl, state_.scales);
+    for (const workflow::Role& role : setup_.job.workflow.roles)
+      if (!role.averaged_from.empty()) context_.models.average(role.name, role.averaged_from, role.decay);
+    const std::vector<std::string> warnings = warnings_of(figures, state_.health);
+    const std::vector<Sample> samples = std::exchange(state_.samples, {});
+    add_timings(samples, figures);
+    state_.training.clear();
+    state_.tasks_done = 0;
+    state_.is_settled = false;
+    ++state_.iterations;
+    state_.is_to_be_evaluated = true;
+    if (!samples.empty()) DOVETAIL_CHECK(sink_.on_samples(state_.iterations, samples));
+    DOVETAIL_CHECK(sink_.on_metrics(figures));
+    for (const std::string& warning : warnings) sink_.on_warning(warning);
+    return {};
+  }
+
+  void add_timings(const std::vector<Sample>& samples, Figures& figures) {
+    const double seconds = base::seconds_since(begin_);
+    std::int64_t tokens = 0;
+    for (const Sample& sample : samples) tokens += static_cast<std::int64_t>(sample.sequence.tokens.size());
+    figures.insert(figures.end(), timings_.begin(), timings_.end());
+    figures.push_back({"seconds", seconds, true});
+    if (tokens > 0) figures.push_back({"tokens_per_second", static_cast<double>(tokens) / seconds, true});
+    timings_.clear();
+  }
+
+  static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
+
+  /// Evaluation and checkpoint where they are due; both at the end.
+  Status look_and_keep() {
+    const bool is_end = state_.iterations == setup_.iterations;
+    const std::int64_t evaluated = setup_.settings.evaluate.every;
+    bool is_best = false;
+    if (evaluated > 0 && (is_end || is_due(evaluated, state_.iterations))) {
+      DOVETAIL_TRY(const Figures figures, evaluate(context_));
+      DOVETAIL_CHECK(sink_.on_evaluation(figures));
+      const std::optional<double> merit = merit_of(figures, setup_.settings.checkpoint.best);
+      is_best = merit && (!state_.best || *merit > *state_.best);
+      if (is_best) state_.best = merit;
+    }
+    state_.is_to_be_evaluated = false;
+    if (!is_end && !is_best && !is_due(setup_.settings.checkpoint.every, state_.iterations)) return {};
+    return sink_.on_checkpoint(state_, is_end ? CheckpointReason::end : CheckpointReason::due, is_best);
+  }
+
+  const RunSetup& setup_;
+  const RunSink& sink_;
+  RunState& state_;
+  TaskContext context_;
+  Clock::time_point begin_;
+  Figures timings_;
+};
+
+}  // namespace
+
+std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, const RunInputs& inputs) {
+  if (settings.iterations) return *settings.iterations;
+  return iterations_of(*settings.epochs, inputs.train.size(), job.workload.prompts);
+}
+
+RunState initial_state(const RunSettings& settings) {
+  RunState state;
+  state.scales.kl_coefficient = settings.loss.kl.coefficient;
+  return state;
+}
+
+Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
+           const parallel::Cancellation* cancellation) {
+  return RunLoop(setup, models, sink, state, cancellation).run();
+}
+
+}  // namespace dovetail::control

@@ -1,0 +1,305 @@
+#include "control/run/tasks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/assert.h"
+#include "control/algorithm/mini_batch.h"
+#include "control/data/order.h"
+#include "learn/learning_rate.h"
+#include "text/unicode.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::control {
+namespace {
+
+using base::Result;
+using base::Status;
+using workflow::Task;
+using workflow::TaskId;
+using workflow::TaskKind;
+
+constexpr std::uint64_t order_of_samples = 2;
+
+const Task& task_of(const TaskContext& context, TaskId task) { return context.setup.job.workflow.tasks[task.index()]; }
+
+void tell(const TaskContext& context, std::string_view phase, std::size_t done, std::size_t total) {
+  if (context.sink.on_progress)
+    context.sink.on_progress({context.state.iterations + 1, context.setup.iterations, phase,
+                              static_cast<std::int64_t>(done), static_cast<std::int64_t>(total)});
+}
+
+std::int64_t max_response(const RunSetup& setup) { return setup.job.workload.response_length.longest(); }
+
+/// What a user reads of a response: no special tokens, and nothing from a stop on.
+std::string text_of(const text::Tokenizer& tokenizer, const GeneratedResponse& response) {
+  if (!response.text_bytes) return tokenizer.decode(response.tokens, text::SpecialTokens::left_out);
+  return text::to_valid_utf8(tokenizer.bytes_of(response.tokens).substr(0, *response.text_bytes));
+}
+
+void take_response(const TaskContext& context, const GeneratedResponse& response, Sample& sample) {
+  sample.sequence.tokens.insert(sample.sequence.tokens.end(), response.tokens.begin(), response.tokens.end());
+  sample.sampled = response.log_probabilities;
+  sample.ended = response.ended;
+  sample.text = text_of(context.setup.inputs.tokenizer, response);
+  sample.is_sampled = true;
+}
+
+GenerationSettings generation_settings(const RunSetup& setup, const plan::Engine& engine, const Sampling& sampling) {
+  GenerationSettings settings;
+  settings.limits = {sampling.temperature, sampling.top_k, sampling.top_p};
+  settings.max_tokens = max_response(setup);
+  settings.min_tokens = sampling.min_tokens;
+  settings.ends = setup.inputs.ends;
+  settings.stops = sampling.stop;
+  settings.tokenizer = &setup.inputs.tokenizer;
+  settings.engine = engine;
+  return settings;
+}
+
+PassSettings pass_settings(const TaskContext& context, TaskId task) {
+  PassSettings settings;
+  const double temperature = context.setup.settings.sampling.temperature;
+  settings.temperature = temperature > 0 ? temperature : 1;
+  settings.micro_batching = context.setup.plan.tasks[task.index()].micro_batching;
+  settings.cancellation = context.cancellation;
+  return settings;
+}
+
+Result<std::vector<Scores>> score_samples(const TaskContext& context, TaskId id, const std::string& role,
+                                          std::span<const Sample> samples) {
+  std::vector<TokenSequence> sequences;
+  for (const Sample& sample : samples) sequences.push_back(sample.sequence);
+  PassSettings settings = pass_settings(context, id);
+  const std::string& name = task_of(context, id).name;
+  settings.on_progress = [&](std::size_t done) { tell(context, name, done, samples.size()); };
+  return context.models.score(role, sequences, settings);
+}
+
+Status infer(TaskContext& context, TaskId id) {
+  const Task& task = task_of(context, id);
+  std::vector<Sample>& samples = context.state.samples;
+  DOVETAIL_TRY(std::vector<Scores> scores, score_samples(context, id, task.role, samples));
+  const bool is_reference = task.outputs.front() == "reference_log_probabilities";
+  const bool is_critic = task.outputs.front() == "values";
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    (is_reference ? samples[i].reference
+     : is_critic  ? samples[i].values
+                  : samples[i].policy) = std::move(scores[i].values);
+  return {};
+}
+
+/// One train task of an iteration: its mini-batches in their order.
+class Training {
+ public:
+  Training(TaskContext& context, TaskId id)
+      : context_(context),
+        setup_(context.setup),
+        id_(id),
+        task_(task_of(context, id)),
+        record_(context.state.training[task_.name]),
+        samples_(sample_count()) {}
+
+  Status run() {
+    const std::int64_t total = setup_.job.workload.optimizer_steps();
+    std::int64_t& done = context_.state.mini_batches_done;
+    while (done < total) {
+      tell(context_, task_.name, static_cast<std::size_t>(done), static_cast<std::size_t>(total));
+      if (!record_.is_stopped) DOVETAIL_CHECK(train(places_of_mini_batch(done)));
+      ++done;
+    }
+    done = 0;
+    return {};
+  }
+
+ private:
+  std::size_t sample_count() const {
+    if (!context_.state.samples.empty()) return context_.state.samples.size();
+    return static_cast<std::size_t>(setup_.job.workload.prompts);
+  }
+
+  /// Of the samples, or of the iteration's part of the data.
+  std::vector<std::size_t> places_of_mini_batch(std::int64_t number) const {
+    const workflow::Workload& workload = setup_.job.workload;
+    const std::int64_t epoch = context_.state.iterations * workload.epochs + number / workload.mini_batches;
+    const auto part = static_cast<std::size_t>(number % workload.mini_batches);
+    const std::vector<std::size_t> order =
+        permutation(setup_.settings.seed, order_of_samples, static_cast<std::uint64_t>(epoch), samples_);
+    const auto parts = static_cast<std::size_t>(workload.mini_batches);
+    const std::size_t each = samples_ / parts;
+    const std::size_t more = samples_ % parts;
+    const std::size_t begin = part * each + std::min(part, more);
+    const std::size_t end = begin + each + (part < more ? 1 : 0);
+    std::vector<std::size_t> places(order.begin() + static_cast<std::ptrdiff_t>(begin),
+                                    order.begin() + static_cast<std::ptrdiff_t>(end));
+    if (context_.state.samples.empty()) to_data(places);
+    return places;
+  }
+
+  void to_data(std::vector<std::size_t>& places) const {
+    const std::vector<DataPlace> items =
+        places_of(setup_.settings.seed, setup_.settings.data.shuffle, setup_.inputs.train.size(),
+                  context_.state.iterations, setup_.job.workload.prompts);
+    for (std::size_t& place : places) place = items[place].index;
+  }
+
+  MiniBatch mini_batch_of(const std::vector<std::size_t>& places, TrainingSums& sums) const {
+    const LossSettings& loss = setup_.settings.loss;
+    const std::vector<Sample>& samples = context_.state.samples;
+    if (!setup_.inputs.train.examples.empty())
+      return imitation_mini_batch(setup_.inputs.train.examples, places, loss.weigh, setup_.context, sums);
+    if (!setup_.inputs.train.pairs.empty()) return preference_mini_batch(setup_.inputs.train.pairs, places, sums);
+    const auto role = workflow::find_role(setup_.job.workflow, task_.role);
+    if (setup_.job.workflow.roles[role->index()].head == workflow::Head::scalar)
+      return value_mini_batch(samples, places, loss, max_response(setup_), sums);
+    return policy_mini_batch(samples, places, loss, context_.state.scales.kl_coefficient, max_response(setup_), sums);
+  }
+
+  Status train(const std::vector<std::size_t>& places) {
+    TrainingSums sums;
+    const MiniBatch mini_batch = mini_batch_of(places, sums);
+    PassSettings settings = pass_settings(context_, id_);
+    settings.kept_together = mini_batch.kept_together;
+    DOVETAIL_TRY(const double norm,
+                 context_.models.gradients(task_.role, mini_batch.sequences, settings, mini_batch.loss));
+    ++record_.mini_batches;
+    if (!std::isfinite(norm) || !std::isfinite(sums.loss)) return skip(places);
+    context_.state.skipped_in_a_row = 0;
+    record_.sums.add(sums);
+    record_.norm += norm;
+    record_.max_norm = std::max(record_.max_norm, norm);
+    const auto limit = setup_.settings.loss.early_stop_kl;
+    if (limit && sums.ratio > 0 && sums.divergence / sums.weight > *limit) {
+      record_.is_stopped = true;
+      return {};
+    }
+    step(norm);
+    return {};
+  }
+
+  void step(double norm) {
+    StepSettings settings;
+    settings.optimizer = setup_.settings.optimizer.at(task_.role);
+    const RateSchedule& schedule = settings.optimizer.schedule;
+    const std::int64_t each = setup_.job.workload.optimizer_steps();
+    const std::int64_t number = context_.state.iterations * each + context_.state.mini_batches_done;
+    settings.rate_part =
+        learn::rate_part(schedule.name, schedule.warmup, schedule.minimum, number, setup_.iterations * each);
+    if (settings.optimizer.clip && norm > *settings.optimizer.clip)
+      settings.clip_factor = *settings.optimizer.clip / norm;
+    context_.models.step(task_.role, settings);
+    ++record_.steps;
+    record_.rate = settings.optimizer.learning_rate * settings.rate_part;
+  }
+
+  Status skip(const std::vector<std::size_t>& places) {
+    ++record_.skipped;
+    const std::int64_t in_a_row = ++context_.state.skipped_in_a_row;
+    const Guards& guards = setup_.settings.guards;
+    if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
+    return base::Error{
+        base::Failure::invalid, "", 0, 0,
+        fmt::format("the loss or gradients of {} are no numbers, in iteration {} for {} steps in a row; the "
+                    "last ones were of samples {}; a lower learning rate or clipping helps",
+                    task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
+  }
+
+  TaskContext& context_;
+  const RunSetup& setup_;
+  const TaskId id_;
+  const Task& task_;
+  TrainingRecord& record_;
+  const std::size_t samples_;
+};
+
+}  // namespace
+
+void begin_samples(TaskContext& context) {
+  const RunSetup& setup = context.setup;
+  if (setup.inputs.train.prompts.empty() || !context.state.samples.empty()) return;
+  const std::vector<DataPlace> places =
+      places_of(setup.settings.seed, setup.settings.data.shuffle, setup.inputs.train.prompts.size(),
+                context.state.iterations, setup.job.workload.prompts);
+  for (std::size_t group = 0; group < places.size(); ++group)
+    for (std::int64_t copy = 0; copy < setup.job.workload.samples_per_prompt; ++copy) {
+      Sample& sample = context.state.samples.emplace_back();
+      sample.epoch = places[group].epoch;
+      sample.prompt = places[group].index;
+      sample.copy = static_cast<std::uint64_t>(copy);
+      sample.group = static_cast<std::int64_t>(group);
+    }
+}
+
+Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
+                        const std::string& role, const plan::Engine& engine, const Sampling& sampling) {
+  std::vector<GenerationRequest> requests;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    Sample& sample = samples[i];
+    if (sample.is_sampled) continue;
+    sample.sequence.tokens = data.prompts[sample.prompt].tokens;
+    sample.sequence.first_scored = sample.sequence.tokens.size();
+    requests.push_back({sample.sequence.tokens,
+                        sample.group,
+                        {context.setup.settings.seed, sample.epoch, sample.prompt, sample.copy, 0}});
+    places.push_back(i);
+  }
+  const std::size_t before = samples.size() - places.size();
+  std::size_t done = before;
+  const auto on_response = [&](std::size_t index, const GeneratedResponse& response) {
+    take_response(context, response, samples[places[index]]);
+    tell(context, "generate", ++done, samples.size());
+  };
+  const auto responses = context.models.generate(role, requests, generation_settings(context.setup, engine, sampling),
+                                                 context.cancellation, on_response);
+  if (!responses.ok()) return responses.error();
+  return {};
+}
+
+Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data) {
+  const workflow::Workflow& workflow = context.setup.job.workflow;
+  for (std::size_t index = 0; index < workflow.tasks.size(); ++index) {
+    const Task& task = workflow.tasks[index];
+    if (task.outputs != std::vector<std::string>{"rewards"}) continue;
+    if (task.kind == TaskKind::rule) {
+      std::vector<Response> responses;
+      for (std::size_t i = 0; i < samples.size(); ++i) {
+        const PromptTokens& prompt = data.prompts[samples[i].prompt];
+        responses.push_back({std::to_string(i), prompt.text, samples[i].text, prompt.answer});
+      }
+      DOVETAIL_TRY(const std::vector<double> rewards, context.setup.rewards->judge(responses, context.cancellation));
+      for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reward = rewards[i];
+      return {};
+    }
+    DOVETAIL_TRY(const std::vector<Scores> scores,
+                 score_samples(context, TaskId(static_cast<std::int32_t>(index)), task.role, samples));
+    for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reward = scores[i].values.back();
+    return {};
+  }
+  DOVETAIL_ASSERT(false);
+}
+
+Status do_task(TaskContext& context, TaskId id) {
+  const Task& task = task_of(context, id);
+  std::vector<Sample>& samples = context.state.samples;
+  if (task.kind == TaskKind::generate)
+    return sample_responses(context, samples, context.setup.inputs.train, task.role,
+                            context.setup.plan.tasks[id.index()].engine, context.setup.settings.sampling);
+  if (task.outputs == std::vector<std::string>{"rewards"})
+    return judge_responses(context, samples, context.setup.inputs.train);
+  if (task.kind == TaskKind::infer) return infer(context, id);
+  if (!samples.empty() && !context.state.is_settled) {
+    settle(samples, context.setup.settings.loss, max_response(context.setup), context.state.scales);
+    context.state.is_settled = true;
+  }
+  return Training(context, id).run();
+}
+
+}  // namespace dovetail::control

@@ -1,0 +1,148 @@
+#include "records/run_folder.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/document.h"
+#include "base/file.h"
+#include "base/json_object.h"
+#include "base/utf8.h"
+
+namespace dovetail::records {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Failure;
+using base::Result;
+using base::Status;
+
+std::string number_text(double value) { return std::isfinite(value) ? fmt::format("{}", value) : "null"; }
+
+std::string list_text(const std::vector<double>& values) {
+  std::string text;
+  for (const double value : values) text += (text.empty() ? "" : ", ") + number_text(value);
+  return "[" + text + "]";
+}
+
+void add_list(base::JsonObject& row, std::string_view key, const std::vector<double>& values) {
+  if (!values.empty()) row.add(key, list_text(values));
+}
+
+/// What a row says of `iteration`; nothing of one that is half written.
+std::optional<std::int64_t> iteration_of(std::string_view row, const std::string& path) {
+  const auto document = base::parse_json(row, path);
+  if (!document.ok()) return std::nullopt;
+  const auto node = document->root().find("iteration");
+  if (!node) return std::nullopt;
+  const auto iteration = base::read_whole(*node, "`iteration`", 0, INT64_MAX);
+  return iteration.ok() ? std::optional(*iteration) : std::nullopt;
+}
+
+/// Cuts a file of rows behind the last one of an iteration up to `iterations`.
+Status cut(const std::string& path, std::int64_t iterations) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  DOVETAIL_TRY(const std::string content, base::read_file(path));
+  std::size_t kept = 0;
+  while (kept < content.size()) {
+    const std::size_t end = content.find('\n', kept);
+    if (end == std::string::npos) break;
+    const auto iteration = iteration_of(std::string_view(content).substr(kept, end - kept), path);
+    if (!iteration || *iteration > iterations) break;
+    kept = end + 1;
+  }
+  if (kept == content.size()) return {};
+  return base::write_file(path, std::string_view(content).substr(0, kept));
+}
+
+Result<base::LineFile> open_rows(const fs::path& folder, const char* name, std::int64_t iterations) {
+  const std::string path = (folder / name).string();
+  DOVETAIL_CHECK(cut(path, iterations));
+  return base::LineFile::open(path);
+}
+
+}  // namespace
+
+std::string row_of(const control::Figures& figures) {
+  base::JsonObject row;
+  base::JsonObject timing;
+  for (const control::Figure& figure : figures)
+    (figure.is_timing ? timing : row).add(figure.name, number_text(figure.value));
+  if (!timing.empty()) row.add("timing", timing.text());
+  return row.text() + "\n";
+}
+
+std::string row_of(std::int64_t iteration, const control::Sample& sample) {
+  const auto& tokens = sample.sequence.tokens;
+  const auto response = tokens.begin() + static_cast<std::ptrdiff_t>(sample.sequence.first_scored);
+  base::JsonObject row;
+  row.add("iteration", fmt::format("{}", iteration));
+  row.add("epoch", fmt::format("{}", sample.epoch));
+  row.add("prompt", fmt::format("{}", sample.prompt));
+  row.add("copy", fmt::format("{}", sample.copy));
+  row.add("reward", number_text(sample.reward));
+  row.add("ended", sample.ended ? "true" : "false");
+  row.add("text", base::json_string(sample.text));
+  row.add("prompt_tokens", fmt::format("[{}]", fmt::join(tokens.begin(), response, ", ")));
+  row.add("response_tokens", fmt::format("[{}]", fmt::join(response, tokens.end(), ", ")));
+  add_list(row, "sampled", sample.sampled);
+  add_list(row, "policy", sample.policy);
+  add_list(row, "reference", sample.reference);
+  add_list(row, "values", sample.values);
+  add_list(row, "advantages", sample.advantages);
+  add_list(row, "targets", sample.targets);
+  return row.text() + "\n";
+}
+
+Status check_empty(const std::string& folder) {
+  std::error_code error;
+  if (!fs::exists(folder, error) || (fs::is_directory(folder, error) && fs::is_empty(folder, error))) return {};
+  return Error{Failure::bad_input, folder, 0, 0,
+               "the folder is not empty; accepted: a new one, or --resume to go on with the run in it"};
+}
+
+RunFolder::RunFolder(base::LineFile metrics, base::LineFile evaluations, base::LineFile samples, EventFile events)
+    : metrics_(std::move(metrics)),
+      evaluations_(std::move(evaluations)),
+      samples_(std::move(samples)),
+      events_(std::move(events)) {}
+
+Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterations) {
+  const fs::path path(folder);
+  std::error_code error;
+  for (const char* name : {"tensorboard", "checkpoints"}) {
+    fs::create_directories(path / name, error);
+    if (error) return Error{Failure::io, (path / name).string(), 0, 0, "cannot be made: " + error.message()};
+  }
+  DOVETAIL_TRY(base::LineFile metrics, open_rows(path, "metrics.jsonl", iterations));
+  DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations));
+  DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
+  DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), iterations > 0 ? iterations + 1 : 0));
+  return RunFolder(std::move(metrics), std::move(evaluations), std::move(samples), std::move(events));
+}
+
+Status RunFolder::add_metrics(const control::Figures& figures) {
+  DOVETAIL_CHECK(metrics_.append(row_of(figures)));
+  return events_.add(figures, static_cast<std::int64_t>(figures.front().value), "train");
+}
+
+Status RunFolder::add_evaluation(const control::Figures& figures) {
+  DOVETAIL_CHECK(evaluations_.append(row_of(figures)));
+  return events_.add(figures, static_cast<std::int64_t>(figures.front().value), "evaluation");
+}
+
+Status RunFolder::add_samples(std::int64_t iteration, std::span<const control::Sample> samples) {
+  std::string rows;
+  for (const control::Sample& sample : samples) rows += row_of(iteration, sample);
+  return samples_.append(rows);
+}
+
+}  // namespace dovetail::records

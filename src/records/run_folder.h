@@ -1,0 +1,53 @@
+// The folder of a run: what it was told, and what it tells while it goes on.
+//
+//   job.yaml plan.json                    what is run
+//   metrics.jsonl                         a row an iteration
+//   eval.jsonl                            a row an evaluation
+//   samples.jsonl                         a row a response
+//   tensorboard/ checkpoints/ export/
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/line_file.h"
+#include "base/result.h"
+#include "control/algorithm/experience.h"
+#include "control/run/run_sink.h"
+#include "records/tensorboard.h"
+
+namespace dovetail::records {
+
+/// A row of metrics.jsonl or eval.jsonl: the figures in their order, those that are timings in an object at the end;
+/// numbers as the shortest text that reads back the same, what is none as null.
+std::string row_of(const control::Figures& figures);
+
+/// A row of samples.jsonl.
+std::string row_of(std::int64_t iteration, const control::Sample& sample);
+
+/// Whether a run may begin in the folder: it is not there, or empty. Else an Error that says so.
+base::Status check_empty(const std::string& folder);
+
+/// The files that grow. Each row is there whole or not at all.
+class RunFolder {
+ public:
+  /// Opens the folder of a run that has `iterations` done, making what is not there; rows of later iterations, and half
+  /// a row at the end, are cut off.
+  static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations);
+
+  base::Status add_metrics(const control::Figures& figures);
+  base::Status add_evaluation(const control::Figures& figures);
+  base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples);
+
+ private:
+  RunFolder(base::LineFile metrics, base::LineFile evaluations, base::LineFile samples, EventFile events);
+
+  base::LineFile metrics_;
+  base::LineFile evaluations_;
+  base::LineFile samples_;
+  EventFile events_;
+};
+
+}  // namespace dovetail::records

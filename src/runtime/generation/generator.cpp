@@ -1,0 +1,183 @@
+#include "runtime/generation/generator.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/assert.h"
+#include "learn/sampling.h"
+
+namespace dovetail::runtime {
+
+/// A sequence that has entered, also one that was preempted since.
+struct Generator::Running {
+  BlockTable blocks;
+  text::StopFinder stops;
+  bool is_in = false;  ///< it has its blocks
+};
+
+namespace {
+
+std::int64_t blocks_for(std::int64_t tokens) { return (tokens + batching::cache_block - 1) / batching::cache_block; }
+
+std::int64_t tokens_of(const control::GenerationRequest& request) {
+  return static_cast<std::int64_t>(request.prompt.size());
+}
+
+bool is_end(const control::GenerationSettings& settings, control::TokenId token) {
+  return std::find(settings.ends.begin(), settings.ends.end(), token) != settings.ends.end();
+}
+
+/// Draws the next token. Before min_tokens none that ends; its probability is of all tokens all the same.
+learn::SampledToken draw(std::span<const float> logits, const control::GenerationSettings& settings,
+                         const learn::DrawKey& key, bool may_end) {
+  const double uniform = learn::uniform_of(key);
+  if (may_end || settings.ends.empty()) return learn::sample(logits, settings.limits, uniform);
+  std::vector<float> allowed(logits.begin(), logits.end());
+  for (const control::TokenId end : settings.ends)
+    allowed[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
+  learn::SampledToken drawn = learn::sample(allowed, settings.limits, uniform);
+  drawn.log_probability = learn::log_probability_of(logits, settings.limits.temperature, drawn.token);
+  return drawn;
+}
+
+}  // namespace
+
+batching::EngineLimits Generator::limits_of(const Model& model, std::span<const control::GenerationRequest> requests,
+                                            const control::GenerationSettings& settings, std::int64_t cache_bytes) {
+  batching::EngineLimits limits;
+  limits.sequences = settings.engine.max_num_seqs;
+  limits.batched_tokens = settings.engine.max_num_batched_tokens;
+  limits.chunked_prefill = settings.engine.chunked_prefill;
+  std::int64_t max_prompt = 1;
+  for (const control::GenerationRequest& request : requests) max_prompt = std::max(max_prompt, tokens_of(request));
+  // A step makes room for a token more than there will be.
+  const std::int64_t of_one = blocks_for(max_prompt) + blocks_for(settings.max_tokens + 1);
+  const auto running = std::min(limits.sequences, static_cast<std::int64_t>(requests.size()));
+  const std::int64_t bytes = BlockCache::block_bytes(model.weights.shape, limits.block_tokens, sizeof(float));
+  limits.blocks = std::max(of_one, std::min(cache_bytes / bytes, of_one * running));
+  return limits;
+}
+
+Generator::Generator(const Model& model, std::span<const control::GenerationRequest> requests,
+                     const control::GenerationSettings& settings, std::int64_t cache_bytes)
+    : model_(model),
+      requests_(requests),
+      settings_(settings),
+      scheduler_(limits_of(model, requests, settings, cache_bytes)),
+      cache_(model.weights.shape, limits_of(model, requests, settings, cache_bytes).blocks, batching::cache_block,
+             model.embedding->value.options()),
+      running_(requests.size()),
+      responses_(requests.size()) {
+  for (std::size_t index = 0; index < requests.size(); ++index) {
+    batching::Sequence sequence;
+    sequence.id = index;
+    sequence.prompt = tokens_of(requests[index]);
+    sequence.group = requests[index].group;
+    scheduler_.arrive(sequence);
+  }
+}
+
+Generator::~Generator() = default;
+
+void Generator::enter(std::size_t index) {
+  const control::GenerationRequest& request = requests_[index];
+  SharedPrompt& prompt = prompts_[request.group];
+  if (prompt.holders++ == 0)
+    for (std::int64_t i = 0; i < blocks_for(tokens_of(request)); ++i) prompt.blocks.push_back(cache_.take());
+  std::unique_ptr<Running>& running = running_[index];
+  if (running == nullptr) running.reset(new Running{{}, text::StopFinder(settings_.stops), false});
+  running->blocks = {tokens_of(request), prompt.blocks, {}};
+  running->is_in = true;
+}
+
+void Generator::leave(std::size_t index) {
+  Running& running = *running_[index];
+  cache_.give_back(running.blocks.own);
+  const auto prompt = prompts_.find(requests_[index].group);
+  if (--prompt->second.holders == 0) {
+    cache_.give_back(prompt->second.blocks);
+    prompts_.erase(prompt);
+  }
+  running.blocks = {};
+  running.is_in = false;
+}
+
+void Generator::add_part(StepRows& rows, std::size_t index, std::int64_t first, std::int64_t count, bool is_cached) {
+  const std::vector<control::TokenId>& prompt = requests_[index].prompt;
+  const std::vector<control::TokenId>& response = responses_[index].tokens;
+  BlockTable& blocks = running_[index]->blocks;
+  for (std::int64_t position = first; position < first + count; ++position) {
+    const auto at = static_cast<std::size_t>(position);
+    rows.tokens.push_back(at < prompt.size() ? prompt[at] : response[at - prompt.size()]);
+  }
+  const std::int64_t own = std::max<std::int64_t>(0, first + count - blocks.prompt_tokens);
+  while (static_cast<std::int64_t>(blocks.own.size()) < blocks_for(own)) blocks.own.push_back(cache_.take());
+  rows.parts.push_back({&blocks, first, count, is_cached});
+}
+
+StepRows Generator::rows_of(const batching::EngineStep& step) {
+  StepRows rows;
+  const std::vector<batching::Sequence>& running = scheduler_.running();
+  for (const batching::Chunk& chunk : step.chunks) {
+    const batching::Sequence& sequence = running[chunk.place];
+    add_part(rows, sequence.id, sequence.tokens() - sequence.to_compute, chunk.tokens, false);
+  }
+  for (const std::size_t place : step.decoding) {
+    const batching::Sequence& sequence = running[place];
+    rows.asked.push_back(static_cast<std::int64_t>(rows.tokens.size()));
+    // The last token of a prompt was computed with it.
+    add_part(rows, sequence.id, sequence.tokens() - 1, 1, sequence.done == 0);
+  }
+  return rows;
+}
+
+bool Generator::take_token(std::size_t index, std::span<const float> logits) {
+  control::GeneratedResponse& response = responses_[index];
+  const auto count = static_cast<std::int64_t>(response.tokens.size());
+  learn::DrawKey key = requests_[index].key;
+  key.position += static_cast<std::uint64_t>(count);
+  const bool may_end = count + 1 > settings_.min_tokens;
+  const learn::SampledToken drawn = draw(logits, settings_, key, may_end);
+  response.tokens.push_back(drawn.token);
+  response.log_probabilities.push_back(drawn.log_probability);
+  if (!settings_.stops.empty()) {
+    const std::string bytes = settings_.tokenizer->bytes_of(std::span(&response.tokens.back(), 1));
+    const std::optional<std::size_t> before = running_[index]->stops.add(bytes);
+    if (before && may_end) {
+      response.text_bytes = before;
+      response.ended = true;
+    }
+  }
+  response.ended = response.ended || is_end(settings_, drawn.token);
+  return response.ended || count + 1 == settings_.max_tokens;
+}
+
+void Generator::advance(const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response) {
+  const batching::EngineStep step = scheduler_.next();
+  for (const std::size_t index : step.preempted) leave(index);
+  const std::vector<batching::Sequence>& running = scheduler_.running();
+  for (std::size_t place = running.size() - step.admitted; place < running.size(); ++place) enter(running[place].id);
+  const StepRows rows = rows_of(step);
+  const Tensor logits = forward_step(model_, cache_, rows);
+  std::vector<std::size_t> ended;
+  for (std::size_t i = 0; i < step.decoding.size(); ++i) {
+    const std::size_t index = running[step.decoding[i]].id;
+    const float* const row = logits.data_ptr<float>() + static_cast<std::int64_t>(i) * logits.size(1);
+    if (take_token(index, {row, static_cast<std::size_t>(logits.size(1))})) ended.push_back(step.decoding[i]);
+  }
+  for (const std::size_t place : ended) {
+    const std::size_t index = running[place].id;
+    leave(index);
+    if (on_response) on_response(index, responses_[index]);
+  }
+  scheduler_.advance(1);
+  scheduler_.finish(ended);
+}
+
+std::vector<control::GeneratedResponse> Generator::take_responses() {
+  DOVETAIL_ASSERT(is_done());
+  return std::move(responses_);
+}
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,64 @@
+// Responses sampled with continuous batching over a cache of blocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "batching/engine_scheduler.h"
+#include "control/models.h"
+#include "runtime/generation/block_cache.h"
+#include "runtime/generation/forward.h"
+#include "runtime/model/model.h"
+#include "text/stop.h"
+
+namespace dovetail::runtime {
+
+/// One call's responses, a step of batching::EngineScheduler after the other.
+class Generator {
+ public:
+  /// The cache takes at most `cache_bytes`, but always as much as the longest sequence needs alone. All must outlive
+  /// this. REQUIRES: no prompt is empty.
+  Generator(const Model& model, std::span<const control::GenerationRequest> requests,
+            const control::GenerationSettings& settings, std::int64_t cache_bytes);
+  ~Generator();
+  Generator(const Generator&) = delete;
+  Generator& operator=(const Generator&) = delete;
+
+  bool is_done() const { return scheduler_.unfinished() == 0; }
+  /// One step; gives each response that ends with it to `on_response`, where there is one. REQUIRES: !is_done().
+  void advance(const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response);
+  /// In the order of the requests. REQUIRES: is_done().
+  std::vector<control::GeneratedResponse> take_responses();
+
+ private:
+  struct Running;
+  struct SharedPrompt {
+    std::vector<std::int64_t> blocks;
+    std::int64_t holders = 0;
+  };
+
+  static batching::EngineLimits limits_of(const Model& model, std::span<const control::GenerationRequest> requests,
+                                          const control::GenerationSettings& settings, std::int64_t cache_bytes);
+  void enter(std::size_t index);
+  void leave(std::size_t index);
+  StepRows rows_of(const batching::EngineStep& step);
+  void add_part(StepRows& rows, std::size_t index, std::int64_t first, std::int64_t count, bool is_cached);
+  /// The next token of a sequence; whether the response has ended.
+  bool take_token(std::size_t index, std::span<const float> logits);
+
+  const Model& model_;
+  const std::span<const control::GenerationRequest> requests_;
+  const control::GenerationSettings& settings_;
+  batching::EngineScheduler scheduler_;
+  BlockCache cache_;
+  std::vector<std::unique_ptr<Running>> running_;  // [request]; null before it first enters
+  std::map<std::int64_t, SharedPrompt> prompts_;   // by group
+  std::vector<control::GeneratedResponse> responses_;
+};
+
+}  // namespace dovetail::runtime

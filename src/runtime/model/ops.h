@@ -1,0 +1,67 @@
+// The operators of a transformer, forward and backward, on packed rows. Each is written once for all devices; where a
+// tensor lies on the CPU and src/kernels has the operator, that runs.
+//
+// Rows are [tokens, features]. A backward takes the derivative of the loss by the operator's result and gives that by
+// its input; derivatives by weights are added to their gradients.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "runtime/model/weights.h"
+#include "runtime/tensor.h"
+
+namespace dovetail::runtime {
+
+/// A projection: x w^T, plus the bias where there is one.
+struct Linear {
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;
+};
+Tensor project(const Linear& linear, const Tensor& x);
+/// Adds dy^T x to the gradient of the weight, where it is trained.
+void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy);
+/// dy w.
+Tensor project_backward(const Linear& linear, const Tensor& dy);
+
+/// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
+Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon);
+Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, const Tensor& dy);
+
+/// Cosines and sines of the angles by which the pairs of a head turn at each position: [tokens, size / 2].
+struct Angles {
+  Tensor cosines;
+  Tensor sines;
+};
+/// Of rotary embeddings (Su et al. 2021, arXiv 2104.09864) with the scaling that the model has. Frequencies and angles
+/// are rounded to single precision, as the transformers library has them.
+Angles angles_of(const llm::Computation& computation, std::int64_t head_size, std::span<const std::int64_t> positions,
+                 at::TensorOptions options);
+/// Turns the pairs (i, i + size / 2) of each head of x, [tokens, heads, size].
+Tensor rotate(const Tensor& x, const Angles& angles);
+Tensor rotate_backward(const Tensor& dy, const Angles& angles);
+
+/// silu(gate) * up (SwiGLU: Shazeer 2020, arXiv 2002.05202).
+Tensor gated(const Tensor& gate, const Tensor& up);
+struct GatedBackward {
+  Tensor gate;
+  Tensor up;
+};
+GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor& dy);
+
+/// Causal attention within each sequence. Queries [tokens, heads, size], keys and values [tokens, key-value heads,
+/// size]; sequence i has the tokens [offsets[i], offsets[i + 1]).
+struct Attention {
+  Tensor out;           ///< [tokens, heads, size]
+  Tensor log_sum_exps;  ///< [heads, tokens], of the scores
+};
+Attention attend(const Tensor& query, const Tensor& key, const Tensor& value, std::span<const std::int64_t> offsets);
+struct AttentionBackward {
+  Tensor query;
+  Tensor key;
+  Tensor value;
+};
+AttentionBackward attend_backward(const Tensor& query, const Tensor& key, const Tensor& value,
+                                  const Attention& attention, std::span<const std::int64_t> offsets, const Tensor& dy);
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,44 @@
+// The end of a language model: from the last hidden rows to the log-probabilities of tokens, and back.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "runtime/model/ops.h"
+#include "runtime/tensor.h"
+
+namespace dovetail::runtime {
+
+/// Of each row its target's log-probability, and the entropy of its distribution in nats.
+struct TokenScores {
+  std::vector<double> log_probabilities;
+  std::vector<double> entropies;
+};
+
+/// The rows' distributions over the vocabulary, under logits over the temperature. Logits of so many rows are there at
+/// once that they stay below 256 MB; where that is all of them they are kept for the backward.
+class VocabularyPass {
+ public:
+  /// `rows`: [tokens, hidden], normalized.
+  VocabularyPass(const Linear& head, Tensor rows, std::span<const std::int64_t> targets, double temperature);
+
+  const TokenScores& scores() const { return scores_; }
+  /// The derivative by the rows, given that by each log-probability and entropy (empty: 0). Adds to the gradient of the
+  /// head. It can be asked once.
+  Tensor backward(std::span<const double> by_log_probability, std::span<const double> by_entropy);
+
+ private:
+  Tensor logits_of(std::int64_t begin, std::int64_t count) const;
+
+  Linear head_;
+  Tensor rows_;
+  std::vector<std::int64_t> targets_;
+  double temperature_;
+  std::int64_t rows_at_once_;
+  Tensor kept_logits_;  // of all rows, or undefined
+  TokenScores scores_;
+  std::vector<double> log_sum_exps_;
+};
+
+}  // namespace dovetail::runtime

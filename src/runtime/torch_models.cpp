@@ -1,0 +1,181 @@
+#include "runtime/torch_models.h"
+
+#include <filesystem>
+#include <utility>
+
+#include "base/assert.h"
+#include "runtime/export.h"
+#include "runtime/generation/generator.h"
+#include "runtime/model/weight_files.h"
+#include "runtime/training/micro_batches.h"
+
+namespace dovetail::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+using base::Status;
+
+base::Error interrupted(const std::string& task) {
+  return {base::Failure::interrupted, "", 0, 0, task + " was interrupted"};
+}
+
+/// Copies what two models have in common: all but a head of another kind.
+void copy_weights(const Weights& from, Weights& to) {
+  for (std::size_t i = 0; i < to.parameters.size(); ++i) {
+    const Parameter& parameter = to.parameters[i];
+    if (parameter.is.tied) continue;
+    if (parameter.is.name == from.parameters[i].is.name)
+      parameter.value.copy_(from.parameters[i].value);
+    else
+      parameter.value.zero_();
+  }
+}
+
+/// What a checkpoint of ours holds of a role: weights, and moments where it is trained.
+std::vector<NamedTensor> state_of(const Weights& weights, const std::optional<Optimizer>& optimizer) {
+  std::vector<NamedTensor> state;
+  for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
+    const Parameter& parameter = weights.parameters[i];
+    if (parameter.is.tied) continue;
+    state.push_back({parameter.is.name, parameter.value});
+    if (!optimizer) continue;
+    state.push_back({"first_moment." + parameter.is.name, optimizer->first[i]});
+    state.push_back({"second_moment." + parameter.is.name, optimizer->second[i]});
+  }
+  if (optimizer) state.push_back({"steps", optimizer->steps});
+  return state;
+}
+
+std::string state_file(const std::string& folder, const std::string& role) {
+  return (fs::path(folder) / (role + ".safetensors")).string();
+}
+
+}  // namespace
+
+TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes) : cache_bytes_(cache_bytes) {
+  for (RoleSetup& setup : roles) {
+    Model model = initial_model(setup, roles_);
+    auto role = std::make_unique<Role>(Role{std::move(setup), std::move(model), {}, false});
+    if (role->setup.trained) {
+      make_gradients(role->model.weights);
+      role->optimizer = make_optimizer(role->model.weights);
+      role->changes = true;
+    }
+    roles_.emplace(role->setup.name, std::move(role));
+  }
+}
+
+Model TorchModels::initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others) {
+  Weights weights = empty_weights(setup.shape, setup.computation, at::kFloat);
+  if (setup.checkpoint)
+    read_weights(*setup.checkpoint, weights);
+  else if (!setup.like.empty())
+    copy_weights(others.at(setup.like)->model.weights, weights);
+  else
+    fill_randomly(weights, setup.seed);
+  return Model(std::move(weights));
+}
+
+TorchModels::Role& TorchModels::find(const std::string& name) {
+  const auto found = roles_.find(name);
+  DOVETAIL_ASSERT(found != roles_.end());
+  return *found->second;
+}
+
+const TorchModels::Role& TorchModels::find(const std::string& name) const {
+  const auto found = roles_.find(name);
+  DOVETAIL_ASSERT(found != roles_.end());
+  return *found->second;
+}
+
+Result<std::vector<control::GeneratedResponse>> TorchModels::generate(
+    const std::string& role, std::span<const control::GenerationRequest> requests,
+    const control::GenerationSettings& settings, const parallel::Cancellation* cancellation,
+    const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response) {
+  Generator generator(find(role).model, requests, settings, cache_bytes_);
+  while (!generator.is_done()) {
+    if (parallel::is_requested(cancellation)) return interrupted("generation");
+    generator.advance(on_response);
+  }
+  return generator.take_responses();
+}
+
+Result<std::vector<control::Scores>> TorchModels::score(const std::string& role,
+                                                        std::span<const control::TokenSequence> sequences,
+                                                        const control::PassSettings& settings) {
+  const Model& model = find(role).model;
+  std::vector<control::Scores> scores(sequences.size());
+  std::size_t done = 0;
+  for (const std::vector<std::size_t>& ids : micro_batches_of(sequences, settings)) {
+    if (parallel::is_requested(settings.cancellation)) return interrupted("inference");
+    std::vector<control::Scores> part = runtime::score(model, {sequences, ids}, settings.temperature);
+    for (std::size_t i = 0; i < ids.size(); ++i) scores[ids[i]] = std::move(part[i]);
+    done += ids.size();
+    if (settings.on_progress) settings.on_progress(done);
+  }
+  return scores;
+}
+
+Result<double> TorchModels::gradients(const std::string& role, std::span<const control::TokenSequence> mini_batch,
+                                      const control::PassSettings& settings, const control::MicroBatchLoss& loss) {
+  Role& trained = find(role);
+  DOVETAIL_ASSERT(trained.optimizer);
+  clear_gradients(trained.model.weights);
+  std::size_t done = 0;
+  for (const std::vector<std::size_t>& ids : micro_batches_of(mini_batch, settings)) {
+    if (parallel::is_requested(settings.cancellation)) return interrupted("training");
+    add_gradients(trained.model, {mini_batch, ids}, settings.temperature, trained.setup.recomputation, loss);
+    done += ids.size();
+    if (settings.on_progress) settings.on_progress(done);
+  }
+  join_tied_gradients(trained.model.weights);
+  return global_norm(trained.model.weights);
+}
+
+void TorchModels::step(const std::string& role, const control::StepSettings& settings) {
+  Role& trained = find(role);
+  DOVETAIL_ASSERT(trained.optimizer);
+  runtime::step(*trained.optimizer, trained.model.weights, settings);
+}
+
+void TorchModels::average(const std::string& role, const std::string& trained, double decay) {
+  Role& average = find(role);
+  average.changes = true;
+  const std::vector<Parameter>& from = find(trained).model.weights.parameters;
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (!from[i].is.tied) average.model.weights.parameters[i].value.mul_(decay).add_(from[i].value, 1 - decay);
+}
+
+Status TorchModels::save(const std::string& folder) const {
+  for (const auto& [name, role] : roles_)
+    if (role->changes)
+      DOVETAIL_CHECK(write_tensors(state_file(folder, name), state_of(role->model.weights, role->optimizer)));
+  return {};
+}
+
+Status TorchModels::load(const std::string& folder) {
+  for (const auto& [name, role] : roles_) {
+    const std::string path = state_file(folder, name);
+    if (!role->changes && !fs::exists(path)) continue;
+    role->changes = true;
+    DOVETAIL_CHECK(read_tensors(path, state_of(role->model.weights, role->optimizer)));
+  }
+  return {};
+}
+
+Status TorchModels::export_role(const std::string& role, const std::string& folder) const {
+  const Role& exported = find(role);
+  DOVETAIL_CHECK(write_model_folder(exported.setup.shape, exported.setup.computation, exported.setup.folder, folder));
+  const auto& checkpoint = exported.setup.checkpoint;
+  return write_weights(exported.model.weights, checkpoint ? &*checkpoint : nullptr, folder);
+}
+
+std::int64_t TorchModels::parameters(const std::string& role) const {
+  std::int64_t count = 0;
+  for (const Parameter& parameter : find(role).model.weights.parameters)
+    if (!parameter.is.tied) count += parameter.value.numel();
+  return count;
+}
+
+}  // namespace dovetail::runtime

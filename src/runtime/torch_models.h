@@ -1,0 +1,70 @@
+// The models of a run on one rank, as tensors.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "control/models.h"
+#include "llm/layout.h"
+#include "runtime/model/model.h"
+#include "runtime/training/optimizer.h"
+#include "weights/checkpoint.h"
+
+namespace dovetail::runtime {
+
+/// What a role begins with.
+struct RoleSetup {
+  std::string name;
+  llm::Transformer shape;
+  llm::Computation computation;
+  std::optional<weights::Checkpoint> checkpoint;  ///< else `like`, else random weights
+  std::string like;        ///< a role set up before, whose weights it has at first, but for a head of another kind
+  std::string folder;      ///< with the config.json and tokenizer that an export has; empty: none is known
+  std::uint64_t seed = 0;  ///< of random weights
+  bool trained = false;
+  llm::Recomputation recomputation = llm::Recomputation::none;
+};
+
+/// control::Models on libtorch.
+class TorchModels final : public control::Models {
+ public:
+  /// `cache_bytes`: what keys and values of a generation may take together. REQUIRES: names differ; checkpoints have
+  /// what control::check_weights asks for.
+  TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes);
+
+  base::Result<std::vector<control::GeneratedResponse>> generate(
+      const std::string& role, std::span<const control::GenerationRequest> requests,
+      const control::GenerationSettings& settings, const parallel::Cancellation* cancellation,
+      const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response) override;
+  base::Result<std::vector<control::Scores>> score(const std::string& role,
+                                                   std::span<const control::TokenSequence> sequences,
+                                                   const control::PassSettings& settings) override;
+  base::Result<double> gradients(const std::string& role, std::span<const control::TokenSequence> mini_batch,
+                                 const control::PassSettings& settings, const control::MicroBatchLoss& loss) override;
+  void step(const std::string& role, const control::StepSettings& settings) override;
+  void average(const std::string& role, const std::string& trained, double decay) override;
+  base::Status save(const std::string& folder) const override;
+  base::Status load(const std::string& folder) override;
+  base::Status export_role(const std::string& role, const std::string& folder) const override;
+  std::int64_t parameters(const std::string& role) const override;
+
+ private:
+  struct Role {
+    RoleSetup setup;
+    Model model;
+    std::optional<Optimizer> optimizer;
+    bool changes = false;  ///< it is trained, or a moving average
+  };
+
+  Role& find(const std::string& name);
+  const Role& find(const std::string& name) const;
+  static Model initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others);
+
+  std::map<std::string, std::unique_ptr<Role>> roles_;
+  std::int64_t cache_bytes_;
+};
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,18 @@
+// The sequences of a pass cut into the micro-batches that its settings ask for.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "control/models.h"
+
+namespace dovetail::runtime {
+
+/// [micro-batch] places in `sequences`, by the rules of src/batching: a count of micro-batches goes before a limit of
+/// tokens, and that before one of sequences; without any all are computed together. What is kept together counts as one
+/// sequence of all its tokens. None is empty. REQUIRES: kept_together divides the number of sequences.
+std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
+                                                       const control::PassSettings& settings);
+
+}  // namespace dovetail::runtime
