@@ -41,7 +41,8 @@ void add_rewards(std::span<const Sample> samples, Figures& figures) {
   add(figures, "reward_max", rewards.back());
   const auto equal =
       std::count_if(groups.begin(), groups.end(), [](const auto& group) { return learn::are_equal(group.second); });
-  add(figures, "equal_groups", static_cast<double>(equal) / static_cast<double>(groups.size()));
+  if (groups.size() < samples.size())
+    add(figures, "equal_groups", static_cast<double>(equal) / static_cast<double>(groups.size()));
 }
 
 void add_lengths(std::span<const Sample> samples, Figures& figures) {

@@ -1,0 +1,208 @@
+#include "runtime/program/run_command.h"
+
+#include <ATen/Parallel.h>
+#include <c10/core/InferenceMode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "base/sha256.h"
+#include "base/stopwatch.h"
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "cli/progress_line.h"
+#include "cli/terminal.h"
+#include "control/reward_process.h"
+#include "control/run/run.h"
+#include "control/run_checks.h"
+#include "plan/job_canonical.h"
+#include "plan/plan_file.h"
+#include "records/checkpoints.h"
+#include "records/progress.h"
+#include "records/run_folder.h"
+#include "runtime/torch_models.h"
+
+namespace dovetail::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+using base::Status;
+
+/// What a run goes on under: anything else would give other numbers.
+std::string run_hash(const control::RunJob& run, const plan::Plan& plan) {
+  return base::sha256_hex(plan::job_hash(run.job) + control::hash_of(run.settings) + plan::plan_to_json(plan, run.job));
+}
+
+Result<plan::Plan> read_plan_file(const std::string& path, const plan::Job& job) {
+  DOVETAIL_TRY(const std::string content, base::read_file(path));
+  return plan::parse_plan(content, path, job);
+}
+
+std::optional<std::size_t> train_task_of(const plan::Job& job, const std::string& role) {
+  const auto id = workflow::find_role(job.workflow, role);
+  const auto task = job.workflow.trained_by[id->index()];
+  return task ? std::optional(task->index()) : std::nullopt;
+}
+
+std::vector<RoleSetup> setups_of(std::vector<control::RunModel> models, const control::RunJob& run,
+                                 const plan::Plan& plan) {
+  std::vector<RoleSetup> setups;
+  for (control::RunModel& model : models) {
+    const auto id = static_cast<std::uint64_t>(workflow::find_role(run.job.workflow, model.role)->value);
+    if (!model.checkpoint && model.like.empty())
+      cli::print_note(fmt::format("{} begins with random weights", model.role));
+    const auto task = train_task_of(run.job, model.role);
+    setups.push_back({.name = std::move(model.role),
+                      .shape = std::move(model.shape),
+                      .computation = std::move(model.computation),
+                      .checkpoint = std::move(model.checkpoint),
+                      .like = std::move(model.like),
+                      .folder = std::move(model.folder),
+                      .seed = base::scatter(run.settings.seed) ^ id,
+                      .trained = model.trained,
+                      .recomputation = task ? plan.tasks[*task].layout.recomputation : llm::Recomputation::none});
+  }
+  return setups;
+}
+
+/// What keys and values of a generation may take: what is left of the engine's share of memory beside all models.
+std::int64_t cache_bytes_of(const control::RunJob& run, const plan::Plan& plan) {
+  const auto memory = static_cast<double>(run.job.cluster.groups.front().gpu.usable_memory);
+  for (std::size_t i = 0; i < plan.tasks.size(); ++i)
+    if (run.job.workflow.tasks[i].kind == workflow::TaskKind::generate)
+      return static_cast<std::int64_t>(memory * plan.tasks[i].engine.memory_utilization);
+  return 0;
+}
+
+/// Shows how a run goes on, and keeps it in its folder.
+class RunReporter {
+ public:
+  RunReporter(records::RunFolder& folder, const records::CheckpointPlace& place, const control::Models& models,
+              std::int64_t iterations)
+      : folder_(folder), place_(place), models_(models), iterations_(iterations), line_("train") {}
+
+  control::RunSink sink() {
+    return {
+        .on_metrics = [this](const control::Figures& figures) { return take_metrics(figures); },
+        .on_evaluation = [this](const control::Figures& figures) { return take_evaluation(figures); },
+        .on_samples = [this](
+                          std::int64_t iteration,
+                          std::span<const control::Sample> samples) { return folder_.add_samples(iteration, samples); },
+        .on_progress = [this](const control::RunProgress& progress) { take_progress(progress); },
+        .on_warning = [this](const std::string& text) { say_warning(text); },
+        .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason,
+                                bool is_best) { return records::keep_checkpoint(place_, state, models_, is_best); },
+    };
+  }
+
+ private:
+  Status take_metrics(const control::Figures& figures) {
+    before_ = figures;
+    ++done_;
+    if (!cli::stderr_is_terminal()) cli::print_error(records::summary_of(figures, iterations_) + "\n");
+    return folder_.add_metrics(figures);
+  }
+
+  Status take_evaluation(const control::Figures& figures) {
+    cli::rewrite_line("");
+    cli::print_error("evaluation " + records::summary_of(figures, iterations_) + "\n");
+    return folder_.add_evaluation(figures);
+  }
+
+  void take_progress(const control::RunProgress& progress) {
+    const double seconds = base::seconds_since(begin_);
+    const auto left = static_cast<double>(iterations_ - progress.iteration + 1);
+    line_.update(records::progress_of(progress, before_, done_ > 0 ? seconds / static_cast<double>(done_) * left : -1));
+  }
+
+  static void say_warning(const std::string& text) {
+    cli::rewrite_line("");
+    cli::print_warning(text);
+  }
+
+  records::RunFolder& folder_;
+  const records::CheckpointPlace& place_;
+  const control::Models& models_;
+  std::int64_t iterations_;
+  cli::ProgressLine line_;
+  control::Figures before_;
+  std::int64_t done_ = 0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// The state to go on from, with the models loaded.
+Result<control::RunState> state_to_begin_with(const RunArguments& arguments, const control::RunJob& run,
+                                              const records::CheckpointPlace& place, TorchModels& models) {
+  if (!arguments.resume) return control::initial_state(run.settings);
+  DOVETAIL_TRY(std::optional<records::OpenedCheckpoint> checkpoint,
+               records::open_newest(place, [](const std::string& text) { cli::print_warning(text); }));
+  if (!checkpoint) {
+    cli::print_note("there is no checkpoint yet: the run begins anew");
+    return control::initial_state(run.settings);
+  }
+  DOVETAIL_CHECK(models.load(checkpoint->folder));
+  return std::move(checkpoint->state);
+}
+
+/// Puts the files that say what is run into the folder.
+Status write_inputs(const RunArguments& arguments, const control::RunJob& run, const plan::Plan& plan) {
+  const fs::path folder(arguments.output);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return base::Error{base::Failure::io, arguments.output, 0, 0, "cannot be made: " + error.message()};
+  DOVETAIL_TRY(const std::string job, base::read_file(run.path));
+  DOVETAIL_CHECK(base::write_file((folder / control::job_file_name).string(), job));
+  return base::write_file((folder / control::plan_file_name).string(), plan::plan_to_json(plan, run.job));
+}
+
+Status export_trained(const RunArguments& arguments, const control::RunJob& run, const TorchModels& models) {
+  const workflow::Workflow& workflow = run.job.workflow;
+  for (std::size_t i = 0; i < workflow.roles.size(); ++i)
+    if (workflow.trained_by[i])
+      DOVETAIL_CHECK(models.export_role(workflow.roles[i].name,
+                                        (fs::path(arguments.output) / "export" / workflow.roles[i].name).string()));
+  return {};
+}
+
+}  // namespace
+
+Status run_training(const RunArguments& arguments) {
+  const c10::InferenceMode no_autograd;
+  at::set_num_threads(arguments.threads);
+  const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
+  DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));
+  DOVETAIL_TRY(std::vector<control::RunModel> opened, control::open_models(run));
+  const control::ModelLimits limits = control::limits_of(opened);
+  DOVETAIL_TRY(const control::RunInputs inputs, control::read_inputs(run.settings, run.job.workflow.name, limits,
+                                                                     run.job.workload.response_length.longest()));
+  if (arguments.iterations) {
+    run.settings.iterations = arguments.iterations;
+    run.settings.epochs.reset();
+  }
+  TorchModels models(setups_of(std::move(opened), run, plan), cache_bytes_of(run, plan));
+  const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), run_hash(run, plan),
+                                       run.settings.checkpoint.keep};
+  DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run, place, models));
+  if (!arguments.resume) DOVETAIL_CHECK(write_inputs(arguments, run, plan));
+  DOVETAIL_TRY(records::RunFolder folder, records::RunFolder::open(arguments.output, state.iterations));
+  std::optional<control::RewardProcesses> rewards;
+  if (run.settings.reward) {
+    DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward));
+  }
+  const std::int64_t iterations = control::iterations_of(run.settings, run.job, inputs);
+  const control::RunSetup setup{
+      run.job, plan, run.settings, inputs, iterations, limits.context, rewards ? &*rewards : nullptr};
+  RunReporter reporter(folder, place, models, iterations);
+  DOVETAIL_CHECK(control::run(setup, models, reporter.sink(), state, &cancellation));
+  return export_trained(arguments, run, models);
+}
+
+}  // namespace dovetail::runtime
