@@ -9,8 +9,11 @@
 namespace dovetail::control {
 namespace {
 
+bool has_values(std::span<const Sample> samples) { return !samples.empty() && !samples.front().values.empty(); }
+
 void shape_rewards(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens,
                    learn::RunningMoments& scale) {
+  const bool has_bootstrap = has_values(samples);
   if (loss.reward_norm == Norm::running) {
     std::vector<double> rewards;
     for (const Sample& sample : samples) rewards.push_back(sample.reward);
@@ -19,6 +22,8 @@ void shape_rewards(std::span<Sample> samples, const LossSettings& loss, std::int
   for (Sample& sample : samples) {
     double reward = loss.reward_norm == Norm::running ? scale.normalized(sample.reward) : sample.reward;
     if (loss.reward_clip) reward = std::clamp(reward, -*loss.reward_clip, *loss.reward_clip);
+    // What it would have become is for its value to say; both together would pay for being cut off.
+    if (!sample.ended && has_bootstrap) reward = 0;
     if (!sample.ended) reward += loss.no_eos;
     if (loss.length_penalty)
       reward -= *loss.length_penalty * static_cast<double>(sample.tokens()) / static_cast<double>(max_tokens);
@@ -67,16 +72,18 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const Sample> samples)
   return groups;
 }
 
+/// One advantage a response, which each of its tokens has.
 void estimate_by_groups(std::span<Sample> samples, AdvantageScale scale) {
+  std::vector<std::vector<double>> advantages(1, std::vector<double>(samples.size()));
   for (const std::vector<std::size_t>& group : groups_of(samples)) {
     std::vector<double> rewards;
     for (const std::size_t place : group) rewards.push_back(samples[place].shaped_reward);
-    const std::vector<double> advantages = learn::group_advantages(rewards, scale == AdvantageScale::group);
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      Sample& sample = samples[group[i]];
-      sample.advantages.assign(sample.sequence.scored(), advantages[i]);
-    }
+    const std::vector<double> of_group = learn::group_advantages(rewards, scale == AdvantageScale::group);
+    for (std::size_t i = 0; i < group.size(); ++i) advantages.front()[group[i]] = of_group[i];
   }
+  if (scale == AdvantageScale::batch) learn::whiten(advantages);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i].advantages.assign(samples[i].sequence.scored(), advantages.front()[i]);
 }
 
 /// Mean 0 and deviation 1 over all tokens of those in `places`.
@@ -91,16 +98,16 @@ void whiten_together(std::span<Sample> samples, const std::vector<std::size_t>& 
 
 void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales) {
   shape_rewards(samples, loss, max_tokens, scales.rewards);
-  const bool has_values = !samples.empty() && !samples.front().values.empty();
-  if (has_values)
-    estimate_by_values(samples, loss, scales);
-  else
+  if (!has_values(samples)) {
     estimate_by_groups(samples, loss.advantage);
+    return;
+  }
+  estimate_by_values(samples, loss, scales);
   if (loss.advantage == AdvantageScale::batch) {
     std::vector<std::size_t> all(samples.size());
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
     whiten_together(samples, all);
-  } else if (loss.advantage == AdvantageScale::group && has_values) {
+  } else if (loss.advantage == AdvantageScale::group) {
     for (const std::vector<std::size_t>& group : groups_of(samples)) whiten_together(samples, group);
   }
 }

@@ -46,10 +46,14 @@ struct Scales {
 };
 
 /// Settles what is learned from each sample: shaped rewards, the penalty of the divergence where it is in the reward,
-/// returns and advantages (generalized advantage estimation where samples have values, else relative to their group),
-/// targets of the critic. Follows `scales`: rewards, then returns, each before it is used; values are read with the
-/// scale of before. The order is: reward_norm, reward_clip, then no_eos and length_penalty. A response that was cut off
-/// goes on with the value at its last token. `max_tokens`: the cap of a response.
+/// returns and advantages, targets of the critic. Follows `scales`: rewards, then returns, each before it is used;
+/// values are read with the scale of before. The order is: reward_norm, reward_clip, then no_eos and length_penalty.
+/// `max_tokens`: the cap of a response.
+///
+/// Where samples have values: generalized advantage estimation; a response that was cut off has the value at its last
+/// token in place of its reward, as nobody has judged what it would have become (ReaL does the same: with both, a
+/// critic's targets grow without end). They are whitened over all tokens of the batch or of a group. Else: relative to
+/// the rewards of their group, one number a response; scaled by the batch they are whitened over its responses.
 void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
 /// Of the policy before training from the reference: means over tokens and over responses (sums over their tokens).

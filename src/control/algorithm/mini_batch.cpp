@@ -54,6 +54,9 @@ struct PolicyTokens {
       sums.ratio += policy.ratio;
       sums.max_ratio = std::max(sums.max_ratio, policy.ratio);
       sums.divergence += learn::kl_of(learn::KlEstimator::k3, -log_ratio);
+      const double gap = std::abs(scores.values[t] - sample.sampled[t]);
+      sums.gap += gap;
+      sums.max_gap = std::max(sums.max_gap, gap);
     }
     return slopes;
   }
@@ -92,6 +95,8 @@ void TrainingSums::add(const TrainingSums& more) {
   ratio += more.ratio;
   max_ratio = std::max(max_ratio, more.max_ratio);
   divergence += more.divergence;
+  gap += more.gap;
+  max_gap = std::max(max_gap, more.max_gap);
   squared_error += more.squared_error;
   target += more.target;
   squared_target += more.squared_target;

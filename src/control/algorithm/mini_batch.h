@@ -23,6 +23,8 @@ struct TrainingSums {
   double ratio = 0;
   double max_ratio = 0;
   double divergence = 0;  ///< from the policy before training, k3
+  double gap = 0;         ///< |log-probability - the engine's|
+  double max_gap = 0;
   double squared_error = 0;
   double target = 0;
   double squared_target = 0;

@@ -39,6 +39,7 @@ void add_rewards(std::span<const Sample> samples, Figures& figures) {
   add(figures, "reward_median", quantile(rewards, 0.5));
   add(figures, "reward_three_quarters", quantile(rewards, 0.75));
   add(figures, "reward_max", rewards.back());
+  if (groups.size() == samples.size()) return;
   const auto equal =
       std::count_if(groups.begin(), groups.end(), [](const auto& group) { return learn::are_equal(group.second); });
   if (groups.size() < samples.size())
@@ -78,7 +79,12 @@ void add_gap(std::span<const Sample> samples, Figures& figures) {
   add(figures, "sampler_gap_max", max);
 }
 
-void add_policy(const std::string& role, const TrainingSums& sums, Figures& figures) {
+void add_policy(const std::string& role, const TrainingRecord& record, Figures& figures) {
+  const TrainingSums& sums = record.sums;
+  if (find_figure(figures, "sampler_gap") == nullptr && record.first.weight > 0) {
+    add(figures, "sampler_gap", record.first.gap / record.first.weight);
+    add(figures, "sampler_gap_max", record.first.max_gap);
+  }
   add(figures, role + "_entropy", sums.entropy / sums.weight);
   add(figures, role + "_clipped", sums.clipped / sums.weight);
   add(figures, role + "_ratio", sums.ratio / sums.weight);
@@ -131,7 +137,7 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
         add(figures, role + "_accuracy", record.sums.accurate / record.sums.weight);
         add(figures, role + "_margin", record.sums.margin / record.sums.weight);
       } else if (record.sums.ratio > 0) {
-        add_policy(role, record.sums, figures);
+        add_policy(role, record, figures);
       } else {
         add_values(role, record.sums, figures);
       }
@@ -164,7 +170,9 @@ class WarningFinder {
     above("kl_sequence", 50, "the policy is away from the reference by", " nats a response");
     constexpr double percent = 100;
     above("truncated", 0.9, "responses were cut off at their cap:", "% of them", percent);
-    if (const Figure* equal = find_figure(figures_, "reward_deviation"); equal != nullptr && equal->value == 0)
+    const Figure* const min = find_figure(figures_, "reward_min");
+    const Figure* const max = find_figure(figures_, "reward_max");
+    if (min != nullptr && max != nullptr && min->value == max->value)
       found_.push_back({"reward", "all rewards are equal: nothing is learned from them"});
     for (const Figure& figure : figures_)
       if (figure.name.ends_with("_skipped") && figure.value > 0)

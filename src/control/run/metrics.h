@@ -13,13 +13,14 @@
 
 namespace dovetail::control {
 
-/// Of sampled and judged responses: reward, its deviation and quartiles, share of groups whose rewards are equal,
-/// lengths, share of those that were cut off, divergence from the reference, gap between engine and trainer.
+/// Of sampled and judged responses: reward, its deviation and quartiles, share of groups whose rewards are equal (where
+/// prompts have several responses), lengths, share of those that were cut off, divergence from the reference, gap
+/// between the engine's and the trainer's log-probabilities where the trainer's are known before training.
 /// `kl_coefficient`: of this iteration.
 void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
 
 /// Of each train task: loss, gradient norms, learning rate, skipped steps, and what its algorithm tells. Names begin
-/// with the task's role: "actor_loss".
+/// with the task's role: "actor_loss". Also that gap where it is not among the figures yet, of the first mini-batch.
 void add_training_figures(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
                           Figures& figures);
 

@@ -1,5 +1,6 @@
 #include "control/run/run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <utility>
@@ -24,10 +25,11 @@ class RunLoop {
       : setup_(setup), sink_(sink), state_(state), context_{setup, models, sink, state, cancellation} {}
 
   Status run() {
+    DOVETAIL_CHECK(check_state());
     const Status status = go_on();
-    if (!status.ok() && status.error().failure == base::Failure::interrupted)
-      DOVETAIL_CHECK(sink_.on_checkpoint(state_, CheckpointReason::interrupted, false));
-    return status;
+    if (status.ok() || !is_resumable_) return status;
+    const Status kept = sink_.on_checkpoint(state_, CheckpointReason::interrupted, false);
+    return status.error().failure == base::Failure::interrupted && !kept.ok() ? kept : status;
   }
 
  private:
@@ -43,14 +45,35 @@ class RunLoop {
     return {};
   }
 
+  /// Whether the state is of this job and data: what of it is looked up must be there.
+  Status check_state() const {
+    const std::vector<Sample>& samples = state_.samples;
+    const bool fits = state_.tasks_done <= setup_.job.workflow.order.size() && state_.mini_batches_done >= 0 &&
+                      (samples.empty() || samples.size() == static_cast<std::size_t>(setup_.job.workload.samples())) &&
+                      std::all_of(samples.begin(), samples.end(), [&](const Sample& sample) {
+                        return sample.prompt < setup_.inputs.train.prompts.size();
+                      });
+    if (fits) return {};
+    return base::bad_input(
+        "the run was stopped within an iteration of another workload or other data; accepted: those that it began "
+        "with");
+  }
+
+  /// What models and rewards could not do ends the run, and what was done before is kept.
+  Status resumable(Status status) {
+    is_resumable_ = !status.ok() && status.error().failure != base::Failure::invalid;
+    return status;
+  }
+
   Status do_tasks() {
     const workflow::Workflow& workflow = setup_.job.workflow;
     while (state_.tasks_done < workflow.order.size()) {
       if (parallel::is_requested(context_.cancellation))
-        return parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation));
+        return resumable(
+            parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation)));
       const workflow::TaskId task = workflow.order[state_.tasks_done];
       const Clock::time_point begin = Clock::now();
-      DOVETAIL_CHECK(do_task(context_, task));
+      DOVETAIL_CHECK(resumable(do_task(context_, task)));
       timings_.push_back({workflow.tasks[task.index()].name + "_seconds", base::seconds_since(begin), true});
       ++state_.tasks_done;
     }
@@ -91,20 +114,24 @@ class RunLoop {
 
   static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
 
-  /// Evaluation and checkpoint where they are due; both at the end.
+  /// Evaluation and checkpoint where they are due; both at the end. The models that the run begins with are evaluated,
+  /// too.
   Status look_and_keep() {
     const bool is_end = state_.iterations == setup_.iterations;
     const std::int64_t evaluated = setup_.settings.evaluate.every;
     bool is_best = false;
     if (evaluated > 0 && (is_end || is_due(evaluated, state_.iterations))) {
-      DOVETAIL_TRY(const Figures figures, evaluate(context_));
+      auto evaluated_figures = evaluate(context_);
+      if (!evaluated_figures.ok()) return resumable(evaluated_figures.error());
+      const Figures& figures = *evaluated_figures;
       DOVETAIL_CHECK(sink_.on_evaluation(figures));
       const std::optional<double> merit = merit_of(figures, setup_.settings.checkpoint.best);
       is_best = merit && (!state_.best || *merit > *state_.best);
       if (is_best) state_.best = merit;
     }
     state_.is_to_be_evaluated = false;
-    if (!is_end && !is_best && !is_due(setup_.settings.checkpoint.every, state_.iterations)) return {};
+    const bool is_kept = state_.iterations > 0 && is_due(setup_.settings.checkpoint.every, state_.iterations);
+    if (!is_end && !is_best && !is_kept) return {};
     return sink_.on_checkpoint(state_, is_end ? CheckpointReason::end : CheckpointReason::due, is_best);
   }
 
@@ -114,6 +141,7 @@ class RunLoop {
   TaskContext context_;
   Clock::time_point begin_;
   Figures timings_;
+  bool is_resumable_ = false;  // what is kept when it ends: not what guards refuse, nor beside a sink that fails
 };
 
 }  // namespace
@@ -126,6 +154,7 @@ std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, co
 RunState initial_state(const RunSettings& settings) {
   RunState state;
   state.scales.kl_coefficient = settings.loss.kl.coefficient;
+  state.is_to_be_evaluated = true;
   return state;
 }
 

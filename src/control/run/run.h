@@ -33,7 +33,8 @@ std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, co
 /// The state that a run begins with.
 RunState initial_state(const RunSettings& settings);
 
-/// Goes on from `state`, with models that belong to it, until all iterations are done.
+/// Goes on from `state`, with models that belong to it, until all iterations are done. What the run begins with is
+/// evaluated, too, where there is something to evaluate on.
 ///
 /// An iteration does the tasks of the workflow in their order. Each train task goes through the samples as often as the
 /// workload has epochs, each time in an order of its own from (seed, iteration, epoch), the same for all roles, in as
@@ -43,8 +44,9 @@ RunState initial_state(const RunSettings& settings);
 /// after it in the iteration. Learning rates follow the count of mini-batches, whether they stepped or not.
 ///
 /// Where `cancellation` is requested the run ends with Failure::interrupted: the micro-batch or decode step under way
-/// is finished, and a checkpoint is kept from which it goes on to the same numbers. Failure::invalid ends it where
-/// guards do; other Errors are those of models, rewards and the sink.
+/// is finished, and a checkpoint is kept from which it goes on to the same numbers; so is one after an Error of models
+/// or rewards. Failure::invalid ends it where guards do, or where a reward is no number; Failure::bad_input where the
+/// state is of another workload or other data. An Error of the sink ends it at once.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace dovetail::control {
@@ -26,11 +28,34 @@ void get(const Json& json, const char* key, std::optional<T>& value) {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TokenSequence, tokens, first_scored)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, epoch, prompt, copy, group, sequence, is_sampled, ended, text, reward,
                                    sampled, policy, reference, values, shaped_reward, advantages, targets)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingSums, weight, loss, entropy, clipped, ratio, max_ratio, divergence,
-                                   squared_error, target, squared_target, accurate, margin, log_probability)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, mini_batches, steps, skipped, is_stopped, norm, max_norm, rate)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingSums, weight, loss, entropy, clipped, ratio, max_ratio, divergence, gap,
+                                   max_gap, squared_error, target, squared_target, accurate, margin, log_probability)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, first, mini_batches, steps, skipped, is_stopped, norm,
+                                   max_norm, rate)
 
 namespace {
+
+constexpr const char* not_finite = "not_finite";
+
+/// JSON has no infinities and no NaN: each becomes {"not_finite": "inf"}, which no text of the state can be.
+void hide_not_finite(Json& json) {
+  if (json.is_structured()) {
+    for (Json& part : json) hide_not_finite(part);
+  } else if (json.is_number_float() && !std::isfinite(json.get<double>())) {
+    json = Json{{not_finite, fmt::format("{}", json.get<double>())}};
+  }
+}
+
+void show_not_finite(Json& json) {
+  if (!json.is_structured()) return;
+  if (json.is_object() && json.size() == 1 && json.contains(not_finite)) {
+    const auto text = json.at(not_finite).get<std::string>();
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    json = text == "inf" ? infinity : text == "-inf" ? -infinity : std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  for (Json& part : json) show_not_finite(part);
+}
 
 Json to_json(const learn::RunningMoments& moments) {
   return {moments.decay, moments.mean_sum, moments.square_sum, moments.weight};
@@ -45,7 +70,7 @@ RunState state_of(const Json& json) {
   state.iterations = json.at("iterations").get<std::int64_t>();
   state.scales = {moments_of(json.at("rewards")), moments_of(json.at("returns")),
                   json.at("kl_coefficient").get<double>()};
-  state.skipped_in_a_row = json.at("skipped_in_a_row").get<std::int64_t>();
+  state.skipped_in_a_row = json.at("skipped_in_a_row").get<std::map<std::string, std::int64_t>>();
   get(json, "best", state.best);
   state.is_to_be_evaluated = json.at("is_to_be_evaluated").get<bool>();
   get(json, "first_entropy", state.health.first_entropy);
@@ -76,12 +101,15 @@ std::string state_to_json(const RunState& state) {
   json["is_settled"] = state.is_settled;
   json["samples"] = state.samples;
   json["training"] = state.training;
+  hide_not_finite(json);
   return json.dump() + "\n";
 }
 
 base::Result<RunState> parse_state(const std::string& content, const std::string& path) {
   try {
-    return state_of(Json::parse(content));
+    Json json = Json::parse(content);
+    show_not_finite(json);
+    return state_of(json);
   } catch (const Json::exception& error) {
     return base::Error{
         base::Failure::bad_input, path, 0, 0,

@@ -17,6 +17,7 @@ namespace dovetail::control {
 /// What one train task of an iteration has done so far.
 struct TrainingRecord {
   TrainingSums sums;              ///< over all mini-batches
+  TrainingSums first;             ///< of the first one, before any step
   std::int64_t mini_batches = 0;  ///< that were computed
   std::int64_t steps = 0;         ///< that were taken
   std::int64_t skipped = 0;       ///< as their loss or gradients were no numbers
@@ -35,9 +36,9 @@ struct HealthRecord {
 struct RunState {
   std::int64_t iterations = 0;  ///< done
   Scales scales;
-  std::int64_t skipped_in_a_row = 0;
-  std::optional<double> best;       ///< the best evaluation so far
-  bool is_to_be_evaluated = false;  ///< after the last iteration, where evaluation or a checkpoint is due
+  std::map<std::string, std::int64_t> skipped_in_a_row;  ///< steps, by role
+  std::optional<double> best;                            ///< the best evaluation so far
+  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations`, where they are due, come first
   HealthRecord health;
 
   // Of the iteration under way.

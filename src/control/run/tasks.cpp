@@ -112,6 +112,8 @@ class Training {
     std::int64_t& done = context_.state.mini_batches_done;
     while (done < total) {
       tell(context_, task_.name, static_cast<std::size_t>(done), static_cast<std::size_t>(total));
+      if (parallel::is_requested(context_.cancellation))
+        return parallel::stopped_before("the samples were trained on", *parallel::ended_by(context_.cancellation));
       if (!record_.is_stopped) DOVETAIL_CHECK(train(places_of_mini_batch(done)));
       ++done;
     }
@@ -171,7 +173,8 @@ class Training {
                  context_.models.gradients(task_.role, mini_batch.sequences, settings, mini_batch.loss));
     ++record_.mini_batches;
     if (!std::isfinite(norm) || !std::isfinite(sums.loss)) return skip(places);
-    context_.state.skipped_in_a_row = 0;
+    context_.state.skipped_in_a_row[task_.role] = 0;
+    if (record_.mini_batches == 1) record_.first = sums;
     record_.sums.add(sums);
     record_.norm += norm;
     record_.max_norm = std::max(record_.max_norm, norm);
@@ -201,7 +204,7 @@ class Training {
 
   Status skip(const std::vector<std::size_t>& places) {
     ++record_.skipped;
-    const std::int64_t in_a_row = ++context_.state.skipped_in_a_row;
+    const std::int64_t in_a_row = ++context_.state.skipped_in_a_row[task_.role];
     const Guards& guards = setup_.settings.guards;
     if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
     return base::Error{
@@ -280,7 +283,14 @@ Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const
     }
     DOVETAIL_TRY(const std::vector<Scores> scores,
                  score_samples(context, TaskId(static_cast<std::int32_t>(index)), task.role, samples));
-    for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reward = scores[i].values.back();
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      samples[i].reward = scores[i].values.back();
+      if (!std::isfinite(samples[i].reward))
+        return base::Error{base::Failure::invalid, "", 0, 0,
+                           fmt::format("{} says {} of response {} to prompt {} of the data; accepted: a reward model "
+                                       "that gives numbers",
+                                       task.role, samples[i].reward, samples[i].copy + 1, samples[i].prompt + 1)};
+    }
     return {};
   }
   DOVETAIL_ASSERT(false);

@@ -1,0 +1,74 @@
+// Models whose arithmetic fits on a page: what comes next hangs on the last token alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "control/models.h"
+
+namespace dovetail::control {
+
+/// A role: of a language model logits [last token][next token], of a scalar head a value [last token]; what is trained
+/// of it, and AdamW's state, all in double precision.
+struct FakeRole {
+  bool is_scalar = false;
+  std::vector<double> weights;
+  std::vector<double> first_moments = {};
+  std::vector<double> second_moments = {};
+  std::int64_t steps = 0;
+  /// Given: what it says of a whole sequence, in place of the table.
+  std::function<double(std::span<const TokenId>)> judge = {};
+};
+
+class FakeModels : public Models {
+ public:
+  explicit FakeModels(std::size_t vocabulary) : vocabulary_(vocabulary) {}
+
+  void add_language_model(const std::string& role, double start = 0);
+  void add_scalar(const std::string& role, std::function<double(std::span<const TokenId>)> judge = {});
+
+  base::Result<std::vector<GeneratedResponse>> generate(
+      const std::string& role, std::span<const GenerationRequest> requests, const GenerationSettings& settings,
+      const parallel::Cancellation* cancellation,
+      const std::function<void(std::size_t, const GeneratedResponse&)>& on_response) override;
+  base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
+                                          const PassSettings& settings) override;
+  base::Result<double> gradients(const std::string& role, std::span<const TokenSequence> mini_batch,
+                                 const PassSettings& settings, const MicroBatchLoss& loss) override;
+  void step(const std::string& role, const StepSettings& settings) override;
+  void average(const std::string& role, const std::string& trained, double decay) override;
+  base::Status save(const std::string& folder) const override;
+  base::Status load(const std::string& folder) override;
+  base::Status export_role(const std::string& role, const std::string& folder) const override;
+  std::int64_t parameters(const std::string& role) const override;
+
+  /// The probability that `next` follows `last`.
+  double probability(const std::string& role, TokenId last, TokenId next) const;
+
+  std::map<std::string, FakeRole> roles;
+  std::vector<double> accumulated;  ///< the gradients of the last mini-batch
+  std::vector<StepSettings> taken;  ///< the settings of all steps
+
+  /// Every response, sequence that is scored, and micro-batch is a call of this; it may request the cancellation.
+  std::function<void()> on_work;
+  /// A role that cannot be inferred with: an Error of its own.
+  std::string broken;
+  /// Of each mini-batch's gradients, by the role: may spoil the norm that is said.
+  std::function<double(const std::string& role, double norm)> on_norm;
+
+ private:
+  std::vector<double> log_probabilities(const FakeRole& role, TokenId last, double temperature) const;
+  Scores scores_of(const FakeRole& role, const TokenSequence& sequence, double temperature) const;
+  void add_gradients(const FakeRole& role, const TokenSequence& sequence, double temperature,
+                     const ScoreSlopes& slopes);
+  bool is_stopped(const parallel::Cancellation* cancellation) const;
+
+  std::size_t vocabulary_;
+};
+
+}  // namespace dovetail::control
