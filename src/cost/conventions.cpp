@@ -201,6 +201,26 @@ Conventions fsdp2() {
   return made;
 }
 
+Conventions dovetail() {
+  Conventions made;
+  made.name = "dovetail";
+  made.description = "dovetail-train: all in fp32, kernels of its own around attention and the feed-forward network";
+  made.weight_bytes = 4;
+  made.master_bytes = 0;
+  made.element_bytes = 4;
+  made.gathered_bytes = 4;
+  made.layer_gradient_bytes = 4;
+  made.activation_bytes = 4;
+  made.stream_bytes = 4;
+  // The logits, their softmax, a gradient, and a temporary of the entropy.
+  made.logit_bytes = 4 * 4;
+  // The logits, their log-softmax, its exponentials, and the products of both.
+  made.inference_logit_bytes = 4 * 4;
+  // Assumed: the program with libtorch.
+  made.overhead = 250'000'000;
+  return made;
+}
+
 struct Named {
   std::string_view name;
   Conventions (*make)();
@@ -217,7 +237,8 @@ constexpr Named bundled[] = {{"megatron", megatron},
                              {"deepspeed-zero", deepspeed_zero},
                              {"deepspeed-3d", deepspeed},
                              {"fsdp2", fsdp2},
-                             {"torchtitan", fsdp2}};
+                             {"torchtitan", fsdp2},
+                             {"dovetail", dovetail}};
 
 }  // namespace
 

@@ -84,7 +84,7 @@ double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layou
   const double ranks = static_cast<double>(layout.tensor) * layout.pipeline;
   const double layers = static_cast<double>(facts.model.layers) / layout.pipeline;
   const double traffic =
-      touched_parameters(facts, part) * bytes_an_element / ranks + part * context * key_value_bytes(facts, layout);
+      touched_parameters(facts, part) * facts.element_bytes / ranks + part * context * key_value_bytes(facts, layout);
   const double reading = traffic / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
   const double products =
       decode_flops(facts, part, context) / ranks / (efficiency.decode_products * peak_flops(machine.gpu));
@@ -126,7 +126,8 @@ double imbalance_of(const ModelFacts& facts, const llm::Layout& layout, const Ge
 }  // namespace
 
 double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout) {
-  return static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) * bytes_an_element / layout.pipeline;
+  return static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) * facts.element_bytes /
+         layout.pipeline;
 }
 
 double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,

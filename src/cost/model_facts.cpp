@@ -95,14 +95,13 @@ RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& la
 }
 
 std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout) {
-  constexpr double bytes_a_weight = 2;
   double most = 0;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const RankParameters rank = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
     most = std::max(most, rank.shared + rank.routed);
   }
   const double shards = layout.zero == 3 ? static_cast<double>(layout.data) * layout.context : 1;
-  return static_cast<std::int64_t>(bytes_a_weight * most / shards);
+  return static_cast<std::int64_t>(facts.element_bytes * most / shards);
 }
 
 }  // namespace dovetail::cost

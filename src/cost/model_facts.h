@@ -21,6 +21,7 @@ struct ModelFacts {
   double scores = 0;         ///< FLOPs of a layer's causal attention for each squared token of a sequence
   double decode_scores = 0;  ///< FLOPs of a layer's attention for a token that is decoded and one before it
   double tensors = 0;        ///< weights with a name of their own, as in a checkpoint
+  int element_bytes = 2;     ///< of a weight outside of training, and of keys and values (cost/conventions.h)
 
   std::vector<LayerProfile> profiles = {};  ///< what was measured of it (profiles_of), in place of the roofline
 };
@@ -59,7 +60,7 @@ struct RankParameters {
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage);
 
-/// Bytes of the 16-bit weights of the rank that has the most, cut by ZeRO-3 where the layout has it.
+/// Bytes of the weights outside of training of the rank that has the most, cut by ZeRO-3 where the layout has it.
 std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout);
 
 }  // namespace dovetail::cost

@@ -31,6 +31,8 @@ const TrainerLimits& trainer_limits(std::string_view conventions) {
       // The pipeline engine refuses ZeRO 2 and 3, which cut gradients that micro-batches add to.
       {"deepspeed-3d", {searched, searched, {0, 1}, 1, false}},
       {"fsdp2", {searched, pinned, {2, 3}, 3, false}},
+      // What it runs of that is in plan/framework.h.
+      {"dovetail", {absent, absent, {0}, 0, true}},
   };
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const Row& row) { return row.conventions == conventions; });

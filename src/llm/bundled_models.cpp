@@ -155,9 +155,9 @@ base::Result<Transformer> find_bundled_model(std::string_view name) {
   if (found != models.end()) return *found;
   std::vector<std::string_view> names;
   for (const Transformer& model : models) names.push_back(model.name);
-  return base::bad_input(
-      fmt::format("there is no bundled model {}{}; accepted: the path of a config.json, or one of {}",
-                  base::quote(name), base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
+  return base::bad_input(fmt::format(
+      "there is no bundled model {}{}; accepted: a folder with a config.json, the path of one, or one of {}",
+      base::quote(name), base::did_you_mean(name, names, 3), fmt::join(names, ", ")));
 }
 
 }  // namespace dovetail::llm

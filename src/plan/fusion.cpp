@@ -8,6 +8,7 @@
 #include "base/assert.h"
 #include "cluster/mesh.h"
 #include "pipeline/problem/fuse_layouts.h"
+#include "plan/framework.h"
 
 namespace dovetail::plan {
 namespace {
@@ -43,6 +44,7 @@ bool waits_for(const workflow::Workflow& workflow, std::size_t to, std::size_t f
 
 /// Nothing of a pair's parts of a plan is looked at.
 std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
+  if (auto refusal = find_training_refusal(job)) return refusal;
   const workflow::Workflow& workflow = job.workflow;
   for (const std::size_t task : pair)
     if (workflow.tasks[task].kind != TaskKind::train)
@@ -67,6 +69,7 @@ pipeline::ModelLayout degrees_of(const workflow::Task& task, const llm::Layout& 
 
 std::optional<GenerationStage> generation_stage(const Job& job, const std::vector<TaskPlan>& tasks) {
   DOVETAIL_ASSERT(tasks.size() == job.workflow.tasks.size());
+  if (find_generation_refusal(job)) return std::nullopt;
   for (std::size_t task = 0; task < tasks.size(); ++task) {
     if (job.workflow.tasks[task].kind != TaskKind::generate) continue;
     std::vector<std::size_t> infer = infer_tasks_of(job, tasks, task);
@@ -105,6 +108,10 @@ bool agrees(const FusionPin& pin, const Fusion& fusion) {
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
   // On equal devices more can be fused than on others.
   const std::vector<TaskPlan> anywhere(job.workflow.tasks.size());
+  if (pin.inter_stage.value_or(false))
+    if (auto refusal = find_generation_refusal(job)) return refusal;
+  if (pin.intra_stage.value_or(false))
+    if (auto refusal = find_training_refusal(job)) return refusal;
   if (pin.inter_stage.value_or(false) && !generation_stage(job, anywhere))
     return fmt::format("{} has no generation with inference behind it; accepted: `inter_stage: false`",
                        job.workflow.name);
@@ -119,6 +126,7 @@ std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks) {
   if (!(threshold > 0 && threshold < 1))
     return fmt::format("the threshold is {}; accepted: above 0, below 1", threshold);
+  if (auto refusal = find_generation_refusal(job)) return refusal;
   if (generation_stage(job, tasks)) return std::nullopt;
   const auto& all = job.workflow.tasks;
   const auto generate =

@@ -25,6 +25,7 @@ struct Software {
   std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
   bool prefetch =
       false;  ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
+  std::string framework = {};  ///< the program that trains: plans are those that it runs (framework.h); empty: any
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -32,7 +33,8 @@ template <std::same_as<Software> T>
 constexpr auto fields_of(const T*) {
   using base::field, base::Name;
   return base::fields<T>(field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
-                         field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}));
+                         field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}),
+                         field("framework", &T::framework, Name{}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

@@ -12,6 +12,7 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "cluster/cluster_file.h"
+#include "plan/framework.h"
 #include "plan/job_file_fixed.h"
 #include "plan/model_file.h"
 #include "workflow/algorithms.h"
@@ -124,7 +125,7 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
   return read_job(document.root(), path);
 }
 
-Result<Job> read_job(const Node& root, const std::string& path) {
+Result<Job> read_job(const Node& root, const std::string& path, std::string_view framework) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
   DOVETAIL_CHECK(base::check_keys(
@@ -141,11 +142,13 @@ Result<Job> read_job(const Node& root, const std::string& path) {
   DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
   DOVETAIL_TRY(std::string name, base::find_name(root, "name"));
   DOVETAIL_TRY(Software software, read_software(root, folder));
+  if (software.framework.empty()) software.framework = framework;
   if (name.empty()) name = base::visible(std::filesystem::path(path).stem().string());
   Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),
           std::move(read_models), std::move(read_cluster),  std::move(software)};
   job.training_place = place_of(root, "training");
   job.efficiency_place = place_of(root, "efficiency");
+  DOVETAIL_CHECK(check_framework(root, job));
   if (const auto limits = root.find("limits")) {
     DOVETAIL_TRY(job.limits, read_limits(*limits));
   }

@@ -5,7 +5,7 @@
 //   algorithm: ppo                     # workflow/workflow_file.h
 //   models:                            # of each role
 //     actor: llama-2-7b                # a bundled model,
-//     critic: models/critic/config.json  # the path of a config.json, from the job's folder,
+//     critic: models/critic            # a folder with a config.json, from the job's folder, or the path of one,
 //     reward: {model_type: llama, ...} # or what such a file has
 //   workload: {...}                    # workflow/workflow_file.h
 //   cluster: {...}                     # cluster/cluster_file.h
@@ -13,7 +13,8 @@
 //                                                                    # .json or .yaml file;
 //                                    # with `profile: FILE` measured layers stand in for the roofline
 //                                    # (cost/profile_file.h); with `prefetch: true` host transfers may go on beside
-//                                    # other tasks (host_transfers.h)
+//                                    # other tasks (host_transfers.h); with `framework: NAME` plans are those that it
+//                                    # runs (framework.h)
 //   fixed:                             # optional: what each plan of the job must have; the rest is searched
 //     placement: [co-located]          # the names of the placements that may be looked at
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any of what plans say
@@ -39,7 +40,7 @@ inline constexpr std::string_view job_format = "dovetail/job@1";
 /// paths in it start from. Every mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
-/// The same of a value in another file, at `path`.
-base::Result<Job> read_job(const base::Node& root, const std::string& path);
+/// The same of a value in another file, at `path`. `framework`: the one (framework.h) that a job has which names none.
+base::Result<Job> read_job(const base::Node& root, const std::string& path, std::string_view framework = {});
 
 }  // namespace dovetail::plan

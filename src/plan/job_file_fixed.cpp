@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/nearest.h"
+#include "plan/framework.h"
 #include "plan/pin_fault.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
@@ -64,6 +65,10 @@ Result<TaskPin> read_pin(const Node& node, const Job& job, std::size_t index) {
   DOVETAIL_TRY(TaskPin pin, read_task_pin(node));
   if (const auto fault = find_fault(pin, model_of(job, workflow::TaskId(index)), job.cluster))
     return node.error(fmt::format("{}: {}", task.name, *fault));
+  TaskPlan planned;
+  conform(job, index, planned);
+  apply(pin, planned);
+  DOVETAIL_CHECK(check_task(job, index, node, planned));
   return pin;
 }
 

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <system_error>
+
 #include "base/file.h"
 #include "base/utf8.h"
 #include "llm/bundled_models.h"
@@ -15,23 +18,44 @@ using base::Result;
 
 constexpr std::int64_t max_adapter_rank = 1 << 14;
 
-/// A bundled model, or that of a config.json. `node` is where the job names it.
-Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
-  const std::string name(node.text());
-  auto bundled = llm::find_bundled_model(name);
-  if (bundled.ok()) return bundled;
-  if (!name.ends_with(".json")) return node.error(bundled.error().message);
-  const std::string path = (folder / name).lexically_normal().string();
+/// Where the config.json is that a model's name leads to: the file of that name, or the one in the folder of that name;
+/// nothing where it leads to neither.
+std::optional<std::string> config_path(std::string_view name, const std::filesystem::path& folder) {
+  const std::filesystem::path path = (folder / name).lexically_normal();
+  if (name.ends_with(".json")) return path.string();
+  std::error_code none;
+  return std::filesystem::is_directory(path, none) ? std::optional((path / "config.json").string()) : std::nullopt;
+}
+
+/// Reads a config.json; `node` is where the job names it.
+Result<base::Document> read_config(const Node& node, const std::string& path) {
   const auto content = base::read_file(path);
   if (!content.ok()) {
     base::Error error = node.error(base::to_text(content.error()));
     error.failure = content.error().failure;
     return error;
   }
-  DOVETAIL_TRY(const base::Document document, base::parse_json(*content, path));
-  const std::filesystem::path file(path);
+  return base::parse_json(*content, path);
+}
+
+/// A bundled model, or that of a config.json. `node` is where the job names it.
+Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
+  auto bundled = llm::find_bundled_model(node.text());
+  if (bundled.ok()) return bundled;
+  const auto path = config_path(node.text(), folder);
+  if (!path) return node.error(bundled.error().message);
+  DOVETAIL_TRY(const base::Document document, read_config(node, *path));
+  const std::filesystem::path file(*path);
   const std::string folder_name = file.parent_path().filename().string();
   return llm::parse_config(document.root(), base::visible(folder_name.empty() ? file.stem().string() : folder_name));
+}
+
+Node name_of(const Node& node) { return node.is_map() ? node.find("model").value_or(node) : node; }
+
+/// Where the config.json is that `node`, a name, leads to.
+std::optional<std::string> named_config(const Node& node, const std::filesystem::path& folder) {
+  if (!node.is_string() || llm::find_bundled_model(node.text()).ok()) return std::nullopt;
+  return config_path(node.text(), folder);
 }
 
 }  // namespace
@@ -39,20 +63,41 @@ Result<llm::Transformer> find_model(const Node& node, const std::filesystem::pat
 Result<llm::Transformer> read_model(const Node& node, std::string_view role, const std::filesystem::path& folder) {
   if (node.is_string()) return find_model(node, folder);
   if (!node.is_map())
-    return node.error(
-        fmt::format("the model of {} is {}; accepted: a bundled name, the path of a config.json, or a map",
-                    base::quote(role), node.describe()));
+    return node.error(fmt::format(
+        "the model of {} is {}; accepted: a bundled name, a folder with a config.json, the path of one, or a map",
+        base::quote(role), node.describe()));
   if (node.find("model_type")) return llm::parse_config(node, std::string(role));
   DOVETAIL_CHECK(base::check_keys(node, "a model", {"model", "lora"}));
   DOVETAIL_TRY(const Node named, base::require(node, "a model", "model", "model: llama-2-7b"));
   if (!named.is_string())
-    return named.error(fmt::format("the model of {} is {}; accepted: a bundled name or the path of a config.json",
-                                   base::quote(role), named.describe()));
+    return named.error(
+        fmt::format("the model of {} is {}; accepted: a bundled name, a folder with a config.json, or the path of one",
+                    base::quote(role), named.describe()));
   DOVETAIL_TRY(llm::Transformer model, find_model(named, folder));
   if (const auto rank = node.find("lora")) {
     DOVETAIL_TRY(model.adapter_rank, base::read_whole(*rank, "`lora`", 1, max_adapter_rank));
   }
   return model;
+}
+
+Result<llm::Computation> read_computation(const Node& node, const llm::Transformer& shape,
+                                          const std::filesystem::path& folder) {
+  if (node.is_map() && node.find("model_type")) return llm::parse_computation(node, shape);
+  const Node named = name_of(node);
+  const auto path = named_config(named, folder);
+  if (!path)
+    return named.error(
+        fmt::format("of the bundled model {} only the shape is known; accepted for a run: a folder with a config.json, "
+                    "the path of one, or a map as in it",
+                    base::quote(named.text())));
+  DOVETAIL_TRY(const base::Document document, read_config(named, *path));
+  return llm::parse_computation(document.root(), shape);
+}
+
+std::string config_folder(const Node& node, const std::filesystem::path& folder) {
+  if (node.is_map() && node.find("model_type")) return "";
+  const auto path = named_config(name_of(node), folder);
+  return path ? std::filesystem::path(*path).parent_path().string() : "";
 }
 
 }  // namespace dovetail::plan

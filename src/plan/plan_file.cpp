@@ -13,6 +13,7 @@
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
+#include "plan/framework.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
@@ -78,6 +79,8 @@ class TaskListReader {
                                        quote(job_.workflow.tasks[index].name), job_.workflow.name));
     if (const auto fault = find_fault(Plan{.placement = {}, .tasks = tasks}, job_))
       return nodes_[fault->task]->error(fmt::format("{}: {}", job_.workflow.tasks[fault->task].name, fault->message));
+    for (std::size_t index = 0; index < nodes_.size(); ++index)
+      if (nodes_[index]) DOVETAIL_CHECK(check_task(job_, index, *nodes_[index], tasks[index]));
     return tasks;
   }
 

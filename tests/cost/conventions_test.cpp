@@ -31,6 +31,13 @@ TEST(Conventions, MixedPrecisionWithAdamTakes18BytesAParameter) {
   EXPECT_EQ(megatron.weight_bytes + megatron.gradient_bytes + megatron.moment_bytes + megatron.master_bytes, 18);
   const Conventions fsdp = find_conventions("fsdp2").value();
   EXPECT_EQ(fsdp.weight_bytes + fsdp.gradient_bytes + fsdp.moment_bytes + fsdp.master_bytes, 16);
+  EXPECT_EQ(fsdp.element_bytes, 2);
+}
+
+TEST(Conventions, InFullPrecisionWithAdamItIs16AndFrozenWeightsTake4) {
+  const Conventions dovetail = find_conventions("dovetail").value();
+  EXPECT_EQ(dovetail.weight_bytes + dovetail.gradient_bytes + dovetail.moment_bytes + dovetail.master_bytes, 16);
+  EXPECT_EQ(dovetail.element_bytes, 4);
 }
 
 }  // namespace

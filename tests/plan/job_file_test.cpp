@@ -9,6 +9,7 @@
 
 #include "llm/bundled_models.h"
 #include "plan/jobs.h"
+#include "plan/model_file.h"
 
 namespace dovetail::plan {
 namespace {
@@ -180,6 +181,42 @@ TEST_F(JobFolder, PathsStartFromTheJob) {
   EXPECT_EQ(below.models.at(0).adapter_rank, 2);
 }
 
+TEST_F(JobFolder, AModelMayBeAFolder) {
+  const Job job = parse_job(job_with("algorithm: sft\nmodels: {actor: models/tiny}"), path("job.yaml")).value();
+  EXPECT_EQ(job.models.at(0),
+            parse_job(job_with("algorithm: sft\nmodels: {actor: models/tiny/config.json}"), path("job.yaml"))
+                .value()
+                .models.at(0));
+  EXPECT_THAT(error_in(job_with("algorithm: sft\nmodels: {actor: models}"), path("job.yaml")),
+              HasSubstr(path("models/config.json") + ": cannot be read"));
+  EXPECT_THAT(error_in(job_with("algorithm: sft\nmodels: {actor: models/large}"), path("job.yaml")),
+              HasSubstr("there is no bundled model `models/large`"));
+}
+
+TEST_F(JobFolder, WhatComputingAModelNeedsIsReadWhereItsShapeIs) {
+  const std::string texts[] = {"models/tiny", "models/tiny/config.json", "{model: models/tiny}",
+                               R"({model_type: llama, num_hidden_layers: 3, hidden_size: 64, num_attention_heads: 4,
+                                  intermediate_size: 128, vocab_size: 100, torch_dtype: bfloat16})"};
+  for (const std::string& text : texts) {
+    const base::Document document = base::parse_yaml("model: " + text, "job.yaml").value();
+    const base::Node node = *document.root().find("model");
+    const std::filesystem::path folder = path("");
+    const auto shape = read_model(node, "actor", folder);
+    ASSERT_TRUE(shape.ok()) << text;
+    const auto computation = read_computation(node, *shape, folder);
+    ASSERT_TRUE(computation.ok()) << text;
+    EXPECT_EQ(computation->number_type, "bfloat16") << text;
+    EXPECT_EQ(config_folder(node, folder), text.starts_with("{model_type") ? "" : path("models/tiny")) << text;
+  }
+  const base::Document bundled = base::parse_yaml("model: llama-2-7b", "job.yaml").value();
+  const base::Node node = *bundled.root().find("model");
+  const auto computation = read_computation(node, read_model(node, "actor", path("")).value(), path(""));
+  ASSERT_FALSE(computation.ok());
+  EXPECT_THAT(base::to_text(computation.error()),
+              StartsWith("job.yaml:1:8: of the bundled model `llama-2-7b` only the shape is known"));
+  EXPECT_EQ(config_folder(node, path("")), "");
+}
+
 TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
   EXPECT_EQ(
       error_in(job_with("algorithm: sft\nmodels: {actor: models/broken.json}"), path("job.yaml")),
@@ -214,9 +251,10 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
-            "profile, prefetch");
+            "profile, prefetch, framework");
   EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
-            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch");
+            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch, "
+            "framework");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
             "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");
@@ -257,9 +295,11 @@ TEST(ParseJob, NamesAMistakeInTheModels) {
   EXPECT_THAT(error_of("algorithm: sft\nmodels: {actor: llama-2-7c}"),
               StartsWith("job.yaml:3:17: there is no bundled model `llama-2-7c`; did you mean 'llama-2-7b'"));
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: 7}"),
-            "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, the path of a config.json, or a map");
+            "job.yaml:3:17: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, "
+            "the path of one, or a map");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: 7}}"),
-            "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name or the path of a config.json");
+            "job.yaml:3:25: the model of `actor` is 7; accepted: a bundled name, a folder with a config.json, or "
+            "the path of one");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {lora: 7}}"),
             "job.yaml:3:17: a model needs the key `model`; accepted: model: llama-2-7b");
   EXPECT_EQ(error_of("algorithm: sft\nmodels: {actor: {model: llama-2-7b, rank: 7}}"),

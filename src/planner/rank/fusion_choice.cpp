@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "parallel/for_each_index.h"
+#include "plan/framework.h"
 
 namespace dovetail::planner {
 
@@ -120,6 +121,8 @@ std::string gain_text(const predict::Scenario& scenario, const plan::Plan& plan,
 
 std::string why_training_is_not(const predict::Scenario& scenario, const plan::Plan& plan) {
   const plan::Job& job = scenario.job;
+  if (const auto refusal = plan::find_training_refusal(job))
+    return fmt::format("Training is not fused: {}.", plan::as_reason(*refusal));
   const auto pair = plan::train_pair(job);
   if (!pair)
     return fmt::format("Training is not fused: {} has no second role whose training could fill the bubbles.",

@@ -7,6 +7,7 @@
 
 #include "cost/conventions.h"
 #include "cost/trainer_limits.h"
+#include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
 #include "plan/pin_fault.h"
@@ -67,9 +68,11 @@ class Maker {
     for (TaskPlan& planned : plans_) {
       plan::apply(pin_, planned);
       planned.engine = plan::with_room(pin_.engine, planned.engine);
+      plan::conform(scenario_.job, task_, planned);
     }
-    std::erase_if(plans_,
-                  [this](const TaskPlan& planned) { return llm::find_fault(planned.layout, model_).has_value(); });
+    std::erase_if(plans_, [this](const TaskPlan& planned) {
+      return planned.layout.devices() != mesh_.count || llm::find_fault(planned.layout, model_).has_value();
+    });
     return std::move(plans_);
   }
 
@@ -311,6 +314,7 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
   std::erase_if(plans, [](const TaskPlan& planned) { return planned.offload.optimizer; });
   for (TaskPlan& planned : plans) planned.offload.optimizer_on_host = true;
+  std::erase_if(plans, [&](const TaskPlan& planned) { return !plan::runs(scenario.job, task, planned); });
   return plans;
 }
 

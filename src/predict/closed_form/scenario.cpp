@@ -13,6 +13,7 @@ Scenario scenario_of(const plan::Job& job, const Software& software, const paral
   Scenario scenario{job, software, {}, std::move(lengths), std::move(rows), cancellation};
   for (const llm::Transformer& model : job.models) {
     scenario.models.push_back(cost::facts_of(model));
+    scenario.models.back().element_bytes = software.conventions.element_bytes;
     scenario.models.back().profiles = cost::profiles_of(software.profile, model);
   }
   return scenario;

@@ -4,10 +4,13 @@
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "cost/profile_file.h"
+#include "plan/framework.h"
 #include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::predict {
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
+  if (const plan::Framework* const framework = plan::find_framework(software.framework))
+    return cost::find_conventions(framework->training);
   return cost::find_conventions(software.training.empty() ? "megatron" : software.training);
 }
 

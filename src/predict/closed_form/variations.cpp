@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cost/trainer_limits.h"
+#include "plan/framework.h"
 #include "plan/pin.h"
 
 namespace dovetail::predict {
@@ -91,7 +92,8 @@ std::vector<TaskPlan> variations_of(const Scenario& scenario, std::size_t task, 
     if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value()
                                    : plan::find_fault(varied.micro_batching).has_value())
       return true;
-    return !scenario.job.fixed.empty() && !plan::agrees(scenario.job.fixed[task], varied);
+    return !plan::runs(scenario.job, task, varied) ||
+           (!scenario.job.fixed.empty() && !plan::agrees(scenario.job.fixed[task], varied));
   });
   return all;
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "plan/framework.h"
 #include "plan/job_file.h"
 #include "planner/space/search_space.h"
 
@@ -89,6 +90,28 @@ TEST(Choices, WhatIsFreeOfAnEnginesLimitsFollowsWhatIsFixed) {
   for (const plan::Engine& engine : engines("max_num_batched_tokens: 100")) EXPECT_EQ(engine.max_num_seqs, 100);
   ASSERT_FALSE(engines("max_num_seqs: 9000").empty());
   for (const plan::Engine& engine : engines("max_num_seqs: 9000")) EXPECT_EQ(engine.max_num_batched_tokens, 9000);
+}
+
+TEST(Choices, AreThoseThatTheFrameworkRuns) {
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\nsoftware: {framework: dovetail}\n"
+          "models: {actor: qwen2.5-0.5b, critic: qwen2.5-0.5b}\n"
+          "workload: {prompts: 64, prompt_length: 256, response_length: 512}\n"
+          "cluster: {nodes: 1, gpus_per_node: 1, gpu: {name: CPU-16, memory: 128GiB, bandwidth: 200GB/s, bf16: "
+          "1TFLOP/s}}\n",
+          "job.yaml")
+          .value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  EXPECT_EQ(scenario.software.conventions.name, "dovetail");
+  for (const OptionSet option_set : {OptionSet::all, OptionSet::real})
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+      if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
+      const std::vector<Choice> choices = choices_of(scenario, task, one_device, {.option_set = option_set});
+      EXPECT_FALSE(choices.empty()) << job.workflow.tasks[task].name;
+      for (const Choice& choice : choices) EXPECT_TRUE(plan::runs(job, task, choice.planned));
+      EXPECT_TRUE(choices_of(scenario, task, one_device, {option_set, true}).empty()) << "it steps nothing on the host";
+    }
 }
 
 }  // namespace

@@ -1,0 +1,72 @@
+// What a program that trains can run: which jobs, and which of their plans. A search keeps to it, readers of jobs and
+// plans refuse what is outside, at its key.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "base/result.h"
+#include "plan/job.h"
+#include "plan/task_plan.h"
+
+namespace dovetail::plan {
+
+/// A member of a task's part of plans of which a framework runs some values only.
+struct TaskRule {
+  std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nothing: all
+  std::string_view part;                 ///< the key of a part of the task, as in a plan's file: "layout"
+  std::string_view key;                  ///< in that part; empty: all of it
+  std::string accepted;                  ///< the values that it runs
+  bool (*holds)(const TaskPlan&) = nullptr;
+  void (*conform)(TaskPlan&) = nullptr;  ///< gives the member a value that it runs, where it has another
+};
+
+/// A property of models that a framework does not compute.
+struct ModelRule {
+  std::string_view what;  ///< what such a model has: "experts"
+  bool (*has)(const llm::Transformer&) = nullptr;
+};
+
+/// What a framework runs.
+struct Framework {
+  std::string_view name;
+  std::string_view training;  ///< the memory conventions that are its own (cost/conventions.h)
+  int max_devices = 0;        ///< of a cluster; 0: any number
+  int max_steps_off_policy = 0;
+  bool pads_rows = false;    ///< it runs jobs without packing
+  bool prefetches = false;   ///< host transfers can go on beside other tasks
+  bool inter_stage = false;  ///< it can fuse generation with inference
+  bool intra_stage = false;  ///< it can fuse two trainings
+  std::vector<ModelRule> not_computed;
+  std::vector<TaskRule> rules;
+};
+
+/// The names of all frameworks. "dovetail" is dovetail-train.
+std::vector<std::string_view> framework_names();
+
+/// Null where there is none of that name; no name is that of none.
+const Framework* find_framework(std::string_view name);
+
+/// Whether the framework that the job names runs the task as planned; true where it names none.
+bool runs(const Job& job, std::size_t task, const TaskPlan& planned);
+/// Gives what the job's framework does not run values that it does; then runs(job, task, planned), but the plan may
+/// have another number of devices than its mesh. Changes nothing where the job names no framework.
+void conform(const Job& job, std::size_t task, TaskPlan& planned);
+
+/// Why the framework of the job fuses no trainings, or no generation with inference, and what is accepted; nothing
+/// where it does.
+std::optional<std::string> find_training_refusal(const Job& job);
+std::optional<std::string> find_generation_refusal(const Job& job);
+
+// Errors at the key of what the job's framework does not run, which say what it runs.
+
+/// `node` says `planned`: a task of a plan, or what a job fixes of one laid over what conform makes of a TaskPlan.
+base::Status check_task(const Job& job, std::size_t task, const base::Node& node, const TaskPlan& planned);
+/// The job that `root` says, without what it fixes: its software, models, cluster and workload.
+base::Status check_framework(const base::Node& root, const Job& job);
+
+}  // namespace dovetail::plan
