@@ -1,0 +1,267 @@
+#include "control/run_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/file.h"
+#include "control/reward_process.h"
+#include "control/run_file.h"
+#include "llm/huggingface_config.h"
+#include "llm/tensors.h"
+#include "plan/job_file.h"
+#include "plan/model_file.h"
+
+namespace dovetail::control {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Error;
+using base::Failure;
+using base::Node;
+using base::Result;
+using base::Status;
+
+/// Opens the models of a run one after the other.
+class ModelOpener {
+ public:
+  explicit ModelOpener(const RunJob& run)
+      : run_(run), folder_(fs::path(run.path).parent_path()), states_(run.job.models.size(), State::closed) {}
+
+  Result<std::vector<RunModel>> open() {
+    for (std::size_t role = 0; role < states_.size(); ++role) DOVETAIL_CHECK(open(role));
+    return std::move(models_);
+  }
+
+ private:
+  enum class State { closed, opening, open };
+
+  const workflow::Role& role_of(std::size_t index) const { return run_.job.workflow.roles[index]; }
+
+  /// The role that it starts from, or is an average of.
+  std::optional<std::size_t> source_of(std::size_t index) const {
+    const workflow::Role& role = role_of(index);
+    const std::string& name = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
+    if (name.empty()) return std::nullopt;
+    return workflow::find_role(run_.job.workflow, name)->index();
+  }
+
+  Status open(std::size_t index) {
+    if (states_[index] != State::closed) return {};
+    states_[index] = State::opening;
+    RunModel model;
+    model.role = role_of(index).name;
+    model.shape = run_.job.models[index];
+    model.trained = run_.job.workflow.trained_by[index].has_value();
+    DOVETAIL_CHECK(fill(index, model));
+    models_.push_back(std::move(model));
+    states_[index] = State::open;
+    return {};
+  }
+
+  Status fill(std::size_t index, RunModel& model) {
+    if (const auto found = run_.settings.weights.find(model.role); found != run_.settings.weights.end())
+      return open_folder(found->second, model);
+    if (const auto source = source_of(index); source && has_same_layers(model.shape, run_.job.models[*source])) {
+      DOVETAIL_CHECK(open(*source));
+      if (states_[*source] == State::open) {
+        copy_from(role_of(*source).name, model);
+        return {};
+      }
+    }
+    const Node node = node_of(index);
+    DOVETAIL_TRY(model.computation, plan::read_computation(node, model.shape, folder_));
+    model.folder = plan::config_folder(node, folder_);
+    return {};
+  }
+
+  void copy_from(const std::string& role, RunModel& model) const {
+    const auto source =
+        std::find_if(models_.begin(), models_.end(), [&role](const RunModel& each) { return each.role == role; });
+    model.computation = source->computation;
+    model.folder = source->folder;
+    model.like = role;
+  }
+
+  /// Where the job says the role's model.
+  Node node_of(std::size_t index) const {
+    const Node models = *run_.document.root().find("models");
+    for (std::size_t hop = 0; hop < states_.size(); ++hop) {
+      if (const auto node = models.find(role_of(index).name)) return *node;
+      index = source_of(index).value_or(index);
+    }
+    return models;
+  }
+
+  static bool has_same_layers(llm::Transformer one, const llm::Transformer& other) {
+    one.name = other.name;
+    one.head = other.head;
+    one.tied_embeddings = other.tied_embeddings;
+    return one == other;
+  }
+
+  static Status open_folder(const std::string& folder, RunModel& model) {
+    const std::string path = (fs::path(folder) / "config.json").string();
+    DOVETAIL_TRY(const std::string content, base::read_file(path));
+    DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
+    DOVETAIL_TRY(llm::Transformer shape, llm::parse_config(document.root(), model.shape.name));
+    if (model.shape.head == llm::Head::scalar) shape = llm::with_scalar_head(std::move(shape));
+    DOVETAIL_CHECK(check_shape(shape, model, path));
+    DOVETAIL_TRY(model.computation, llm::parse_computation(document.root(), shape));
+    model.folder = folder;
+    DOVETAIL_TRY(weights::Checkpoint checkpoint, weights::Checkpoint::open(folder));
+    DOVETAIL_CHECK(check_weights(checkpoint, model.shape, model.trained));
+    model.checkpoint = std::move(checkpoint);
+    return {};
+  }
+
+  static Status check_shape(const llm::Transformer& shape, const RunModel& model, const std::string& path) {
+    std::string differing;
+    base::for_each_field<llm::Transformer>([&](const auto& field) {
+      if (differing.empty() && shape.*(field.member) != model.shape.*(field.member)) differing = field.key;
+    });
+    if (differing.empty()) return {};
+    return Error{Failure::bad_input, path, 0, 0,
+                 fmt::format("the weights of {} are of another model than the job's: they differ in {}; accepted: "
+                             "`models: {{{}: {}}}` in the job",
+                             base::quote(model.role), base::quote(differing), model.role,
+                             fs::path(path).parent_path().filename().string())};
+  }
+
+  const RunJob& run_;
+  const fs::path folder_;
+  std::vector<State> states_;  // [role]
+  std::vector<RunModel> models_;
+};
+
+Error weight_error(const weights::Checkpoint& checkpoint, std::string message) {
+  return {Failure::bad_input, checkpoint.folder(), 0, 0, std::move(message)};
+}
+
+Status check_tensor(const weights::Checkpoint& checkpoint, const weights::StoredTensor& stored,
+                    const llm::Tensor& tensor) {
+  using weights::ElementType;
+  const std::vector<std::int64_t> shape = tensor.columns == 1 && stored.shape.size() == 1
+                                              ? std::vector<std::int64_t>{tensor.rows}
+                                              : std::vector<std::int64_t>{tensor.rows, tensor.columns};
+  if (stored.shape != shape)
+    return weight_error(checkpoint,
+                        fmt::format("tensor \"{}\" has the shape {}; accepted: {}, as config.json has it", stored.name,
+                                    weights::shape_text(stored.shape), weights::shape_text(shape)));
+  const bool is_floating = stored.type == ElementType::f64 || stored.type == ElementType::f32 ||
+                           stored.type == ElementType::f16 || stored.type == ElementType::bf16;
+  if (!is_floating)
+    return weight_error(checkpoint, fmt::format("tensor \"{}\" has numbers of type {}; accepted: F32, F16, BF16, F64",
+                                                stored.name, base::enum_name(stored.type)));
+  return {};
+}
+
+}  // namespace
+
+Result<RunJob> read_run_job(const std::string& path) {
+  std::error_code none;
+  const std::string file = fs::is_directory(path, none) ? (fs::path(path) / job_file_name).string() : path;
+  DOVETAIL_TRY(const std::string content, base::read_file(file));
+  DOVETAIL_TRY(base::Document document, base::parse_yaml_or_json(content, file));
+  DOVETAIL_TRY(plan::Job job, plan::read_job(document.root(), file, run_framework));
+  if (job.software.framework != run_framework)
+    return document.root()
+        .find("software")
+        ->find("framework")
+        ->error(fmt::format("`framework` is {}; accepted for a run: {}, or no `framework`",
+                            base::quote(job.software.framework), run_framework));
+  DOVETAIL_TRY(RunSettings settings, read_run(document.root(), file, job.workflow));
+  return RunJob{file, std::move(document), std::move(job), std::move(settings)};
+}
+
+Result<std::vector<RunModel>> open_models(const RunJob& run) { return ModelOpener(run).open(); }
+
+Status check_weights(const weights::Checkpoint& checkpoint, const llm::Transformer& shape, bool trained) {
+  std::set<std::string_view> unknown;
+  for (const std::string_view name : checkpoint.names())
+    if (!name.ends_with("rotary_emb.inv_freq") && name != "lm_head.weight" && name != "score.weight")
+      unknown.insert(name);
+  const std::vector<llm::Tensor> tensors = llm::tensors_of(shape);
+  for (const llm::Tensor& tensor : tensors) {
+    const weights::StoredTensor* const stored = checkpoint.find(tensor.name);
+    unknown.erase(tensor.name);
+    if (stored != nullptr) {
+      DOVETAIL_CHECK(check_tensor(checkpoint, *stored, tensor));
+      continue;
+    }
+    const bool is_new_head = tensor.part == llm::Part::head && shape.head == llm::Head::scalar && trained;
+    if (!tensor.tied && !is_new_head)
+      return weight_error(checkpoint, fmt::format("tensor \"{}\" is missing; accepted: all weights of the model that "
+                                                  "config.json describes",
+                                                  tensor.name));
+  }
+  if (unknown.empty()) return {};
+  return weight_error(checkpoint, fmt::format("tensor \"{}\" belongs to no part of the model that config.json "
+                                              "describes; accepted: its weights alone",
+                                              *unknown.begin()));
+}
+
+ModelLimits limits_of(const std::vector<RunModel>& models) {
+  DOVETAIL_ASSERT(!models.empty());
+  ModelLimits limits{models.front().shape.vocabulary, models.front().computation.context, {}};
+  for (const RunModel& model : models) {
+    limits.vocabulary = std::min(limits.vocabulary, model.shape.vocabulary);
+    limits.context = std::min(limits.context, model.computation.context);
+  }
+  const auto actor =
+      std::find_if(models.begin(), models.end(), [](const RunModel& model) { return model.role == "actor"; });
+  limits.end_tokens = (actor == models.end() ? models.front() : *actor).computation.end_tokens;
+  return limits;
+}
+
+Status check_reward(const RewardCommand& command, const std::vector<PromptTokens>& prompts,
+                    const parallel::Cancellation* cancellation) {
+  DOVETAIL_TRY(RewardProcesses processes, RewardProcesses::start(command));
+  std::vector<Response> probes;
+  for (std::int64_t process = 0; process < command.processes && !prompts.empty(); ++process) {
+    const PromptTokens& prompt = prompts[static_cast<std::size_t>(process) % prompts.size()];
+    probes.push_back({fmt::format("probe-{}", process), prompt.text, "", prompt.answer});
+  }
+  const auto rewards = processes.judge(probes, cancellation);
+  if (rewards.ok()) return {};
+  Error error = rewards.error();
+  error.message = "a response without text was to be judged before the run: " + error.message;
+  if (error.failure == Failure::io) error.failure = Failure::bad_input;
+  return error;
+}
+
+Status check_run_folder(const std::string& folder, bool resume) {
+  std::error_code failed;
+  const auto error = [&folder](std::string message) {
+    return Error{Failure::bad_input, folder, 0, 0, std::move(message)};
+  };
+  if (!fs::exists(folder, failed)) {
+    if (resume) return error("there is no such folder to go on in; accepted: the folder of a run, or no --resume");
+    return {};
+  }
+  if (!fs::is_directory(folder, failed)) return error("this is no folder; accepted: a new folder, or an empty one");
+  bool is_used = false;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
+    is_used = is_used || entry.path().filename() != plan_file_name;
+  if (failed) return error(failed.message());
+  if (is_used && !resume)
+    return error("the folder is not empty; accepted: a new folder, an empty one, or --resume to go on in it");
+  if (!is_used && resume) return error("no run was begun here; accepted: the folder of a run, or no --resume");
+  return {};
+}
+
+Result<CheckedRun> check_run(const RunJob& run, const parallel::Cancellation* cancellation) {
+  DOVETAIL_TRY(std::vector<RunModel> models, open_models(run));
+  DOVETAIL_TRY(RunInputs inputs, read_inputs(run.settings, run.job.workflow.name, limits_of(models),
+                                             run.job.workload.response_length.longest()));
+  if (run.settings.reward) DOVETAIL_CHECK(check_reward(*run.settings.reward, inputs.train.prompts, cancellation));
+  return CheckedRun{std::move(models), std::move(inputs)};
+}
+
+}  // namespace dovetail::control
