@@ -80,6 +80,7 @@ class RunReader {
     DOVETAIL_CHECK(read_part("checkpoint", settings_.checkpoint));
     DOVETAIL_CHECK(read_part("guards", settings_.guards));
     DOVETAIL_CHECK(check_evaluation());
+    DOVETAIL_CHECK(check_best());
     return std::move(settings_);
   }
 
@@ -179,11 +180,43 @@ class RunReader {
             "{} means nothing to {}; accepted: {}", base::quote(node->key(index)), workflow_.name,
             runnable_.loss.empty() ? std::string("no `loss`") : fmt::format("{}", fmt::join(runnable_.loss, ", "))));
     DOVETAIL_CHECK(read_part("loss", settings_.loss));
+    DOVETAIL_CHECK(check_loss(*node));
     const auto kl = node->find("kl");
     if (!kl || runnable_.has_values || settings_.loss.kl.in == KlPlace::loss) return {};
     const Node in = kl->find("in").value_or(*kl);
     return in.error(fmt::format("`in` is {}; accepted for {}: loss, as its advantages are of whole responses",
                                 in.describe(), workflow_.name));
+  }
+
+  /// Options that mean something only beside a task that the workflow does not have.
+  Status check_loss(const Node& loss) const {
+    const auto kl = loss.find("kl");
+    if (kl && !workflow::find_role(workflow_, "reference"))
+      return kl->error(
+          "`kl` has no reference to diverge from; accepted: another `reference` than `skip` in "
+          "`algorithm`, or no such key");
+    const auto cap = loss.find("importance_cap");
+    if (cap && settings_.loss.importance_cap && !workflow::find_task(workflow_, "actor_infer"))
+      return cap->error(
+          "`importance_cap` stands beside log-probabilities of the engine alone; accepted: "
+          "`policy_log_probabilities: trainer` in `algorithm`, or none");
+    return {};
+  }
+
+  /// What the best checkpoint is told by has to be among the figures of an evaluation.
+  Status check_best() const {
+    const BestBy best = settings_.checkpoint.best;
+    if (best == BestBy::none) return {};
+    const Node node = section_.find("checkpoint")->find("best").value();
+    if (settings_.evaluate.every == 0)
+      return node.error(
+          fmt::format("`best` is {}, and nothing is evaluated; accepted: `evaluate` on validation data "
+                      "beside it, or none",
+                      base::enum_name(best)));
+    const BestBy known = runnable_.generates ? BestBy::reward : BestBy::loss;
+    if (best == known) return {};
+    return node.error(fmt::format("`best` is {}; accepted for {}: {}, none", base::enum_name(best), workflow_.name,
+                                  base::enum_name(known)));
   }
 
   Status read_generation() {
@@ -253,6 +286,11 @@ Result<RunSettings> read_run(const Node& root, const std::string& path, const wo
     return root.find("algorithm")
         .value_or(root)
         .error(fmt::format("{} cannot be trained with yet; accepted: {}", workflow.name, runnable_algorithms()));
+  for (const workflow::Task& task : workflow.tasks)
+    if (task.extra_tokens > 0)
+      return root.find("algorithm")
+          .value_or(root)
+          .error(fmt::format("{} has pretraining tokens, which no run has yet; accepted: no `ptx_tokens`", task.name));
   DOVETAIL_TRY(const Node section, base::require(root, "a job that is run", "train",
                                                  "train: {iterations: 60, data: {train: prompts.jsonl}, ...}"));
   return RunReader(section, fs::path(path).parent_path(), workflow).read();

@@ -115,7 +115,7 @@ RunFolder::RunFolder(base::LineFile metrics, base::LineFile evaluations, base::L
       samples_(std::move(samples)),
       events_(std::move(events)) {}
 
-Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterations) {
+Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterations, bool is_to_be_evaluated) {
   const fs::path path(folder);
   std::error_code error;
   for (const char* name : {"tensorboard", "checkpoints"}) {
@@ -123,7 +123,7 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
     if (error) return Error{Failure::io, (path / name).string(), 0, 0, "cannot be made: " + error.message()};
   }
   DOVETAIL_TRY(base::LineFile metrics, open_rows(path, "metrics.jsonl", iterations));
-  DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations));
+  DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations - (is_to_be_evaluated ? 1 : 0)));
   DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
   DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), iterations > 0 ? iterations + 1 : 0));
   return RunFolder(std::move(metrics), std::move(evaluations), std::move(samples), std::move(events));

@@ -34,8 +34,9 @@ base::Status check_empty(const std::string& folder);
 class RunFolder {
  public:
   /// Opens the folder of a run that has `iterations` done, making what is not there; rows of later iterations, and half
-  /// a row at the end, are cut off.
-  static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations);
+  /// a row at the end, are cut off, and the evaluation after them where it `is_to_be_evaluated` (RunState).
+  static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
+                                      bool is_to_be_evaluated = false);
 
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);

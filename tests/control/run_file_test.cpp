@@ -126,6 +126,25 @@ TEST(ReadRun, RefusesWhatAnAlgorithmDoesNotUse) {
       HasSubstr("folder/job.yaml:2:12: dpo cannot be trained with yet; accepted: ppo, grpo, sft, reward_model"));
 }
 
+TEST(ReadRun, RefusesWhatWouldDoNothing) {
+  const std::string evaluated = "train:\n  iterations: 3\n  data: {train: a, validation: b}\n  tokenizer: t\n";
+  EXPECT_THAT(error_of(read_ppo(least + "  loss: {importance_cap: 2}\n")),
+              HasSubstr("`importance_cap` stands beside log-probabilities of the engine alone"));
+  EXPECT_TRUE(read_ppo(least + "  loss: {importance_cap: none}\n").ok());
+  EXPECT_TRUE(read_grpo(rewarded + "  loss: {importance_cap: 2}\n").ok());
+  EXPECT_THAT(error_of(read(job_with("{name: ppo, reference: skip}", "{actor: qwen3-1.7b, reward: qwen3-1.7b}",
+                                     least + "  loss: {kl: {coefficient: 1}}\n"))),
+              HasSubstr("`kl` has no reference to diverge from"));
+  EXPECT_THAT(error_of(read(job_with("{name: ppo, ptx_tokens: 5}", "{actor: qwen3-1.7b, reward: qwen3-1.7b}", least))),
+              HasSubstr("folder/job.yaml:2:12: actor_train has pretraining tokens, which no run has yet"));
+  EXPECT_THAT(error_of(read_sft(least + "  checkpoint: {best: loss}\n")),
+              HasSubstr("folder/job.yaml:10:22: `best` is loss, and nothing is evaluated"));
+  EXPECT_TRUE(read_sft(evaluated + "  checkpoint: {best: loss}\n").ok());
+  EXPECT_THAT(error_of(read_sft(evaluated + "  checkpoint: {best: reward}\n")),
+              HasSubstr("`best` is reward; accepted for sft: loss, none"));
+  EXPECT_THAT(error_of(read_ppo(evaluated + "  checkpoint: {best: loss}\n")), HasSubstr("accepted for ppo: reward"));
+}
+
 TEST(ReadRun, RefusesWhatIsWrong) {
   EXPECT_THAT(error_of(read_sft("")), HasSubstr("a job that is run needs the key `train`"));
   EXPECT_THAT(error_of(read_sft("train: {data: {train: a}, tokenizer: t}\n")),

@@ -41,9 +41,10 @@ class DataReader {
     return {Failure::bad_input, path_, line, 1, std::move(message)};
   }
 
-  Status encode(std::string_view text, Frame frame, std::vector<TokenId>& tokens) const {
-    DOVETAIL_TRY(const std::vector<TokenId> more, inputs_.tokenizer.encode(text, frame));
-    tokens.insert(tokens.end(), more.begin(), more.end());
+  Status encode(std::string_view text, Frame frame, int line, std::vector<TokenId>& tokens) const {
+    const auto more = inputs_.tokenizer.encode(text, frame);
+    if (!more.ok()) return error_at(line, more.error().message);
+    tokens.insert(tokens.end(), more->begin(), more->end());
     return {};
   }
 
@@ -54,16 +55,19 @@ class DataReader {
                                       limits_.context));
   }
 
-  /// The end of a response where the chat template has none of its own.
+  /// The end of a response where neither the chat template nor the text has one of its own.
   void add_end(std::vector<TokenId>& tokens) const {
-    if (text::end_of_turn(template_).empty() && !inputs_.ends.empty()) tokens.push_back(inputs_.ends.front());
+    const std::vector<TokenId>& ends = inputs_.ends;
+    if (!text::end_of_turn(template_).empty() || ends.empty()) return;
+    if (tokens.empty() || std::find(ends.begin(), ends.end(), tokens.back()) == ends.end())
+      tokens.push_back(ends.front());
   }
 
   Status read_prompts(const std::string& content, RunDataset& data) const {
     DOVETAIL_TRY(std::vector<text::Prompt> prompts, text::parse_prompts(content, path_, template_));
     for (text::Prompt& prompt : prompts) {
       PromptTokens read{{}, std::move(prompt.text), std::move(prompt.answer)};
-      DOVETAIL_CHECK(encode(read.text, Frame::added, read.tokens));
+      DOVETAIL_CHECK(encode(read.text, Frame::added, prompt.line, read.tokens));
       if (read.tokens.empty())
         return error_at(prompt.line, "the prompt has no tokens; accepted: a text with one at least");
       const std::int64_t room = limits_.context - max_response_;
@@ -94,7 +98,7 @@ class DataReader {
     std::vector<bool> learned;
     for (const text::Segment& segment : example.segments) {
       const bool is_first = &segment == &example.segments.front();
-      DOVETAIL_CHECK(encode(segment.text, is_first ? Frame::added : Frame::none, read.sequence.tokens));
+      DOVETAIL_CHECK(encode(segment.text, is_first ? Frame::added : Frame::none, example.line, read.sequence.tokens));
       learned.resize(read.sequence.tokens.size(), segment.learned);
     }
     add_end(read.sequence.tokens);
@@ -122,10 +126,10 @@ class DataReader {
   Result<TokenSequence> sequence_of(const std::string& prompt, const std::string& response, int line,
                                     std::string_view what) const {
     TokenSequence sequence;
-    DOVETAIL_CHECK(encode(prompt, Frame::added, sequence.tokens));
+    DOVETAIL_CHECK(encode(prompt, Frame::added, line, sequence.tokens));
     if (sequence.tokens.empty()) return error_at(line, "the prompt has no tokens; accepted: a text with one at least");
     sequence.first_scored = sequence.tokens.size();
-    DOVETAIL_CHECK(encode(response + std::string(text::end_of_turn(template_)), Frame::none, sequence.tokens));
+    DOVETAIL_CHECK(encode(response + std::string(text::end_of_turn(template_)), Frame::none, line, sequence.tokens));
     add_end(sequence.tokens);
     if (sequence.scored() == 0)
       return error_at(line, fmt::format("{} has no tokens; accepted: a text with one at least", what));

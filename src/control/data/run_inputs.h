@@ -55,10 +55,11 @@ struct RunInputs {
   RunDataset validation;  ///< empty: there is none
 };
 
-/// Reads the tokenizer and all data of a run under that algorithm. Texts to imitate and chosen responses end with the
-/// first of `ends` where the template has no end of a turn of its own. `max_response`: tokens of a sampled response.
-/// Errors, by file and line: what text::parse_prompts and its like find; a tokenizer that has more tokens than the
-/// model; a text without tokens; one that is longer than the context, a prompt also with max_response behind it.
+/// Reads the tokenizer and all data of a run under that algorithm. Texts to imitate and both responses of a pair end
+/// with the first of `ends` where neither they nor the template have an end of their own. `max_response`: tokens of a
+/// sampled response. Errors, by file and line: what text::parse_prompts and its like find; a tokenizer that has more
+/// tokens than the model; a text without tokens; one that is longer than the context, a prompt also with max_response
+/// behind it.
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                                     std::int64_t max_response);
 

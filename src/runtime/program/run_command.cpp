@@ -192,7 +192,8 @@ Status run_training(const RunArguments& arguments) {
                                        run.settings.checkpoint.keep};
   DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run, place, models));
   if (!arguments.resume) DOVETAIL_CHECK(write_inputs(arguments, run, plan));
-  DOVETAIL_TRY(records::RunFolder folder, records::RunFolder::open(arguments.output, state.iterations));
+  DOVETAIL_TRY(records::RunFolder folder,
+               records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   std::optional<control::RewardProcesses> rewards;
   if (run.settings.reward) {
     DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward));

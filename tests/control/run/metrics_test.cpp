@@ -1,0 +1,151 @@
+#include "control/run/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace dovetail::control {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<Sample> samples_with(const std::vector<double>& rewards, std::size_t copies) {
+  std::vector<Sample> samples(rewards.size());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].group = static_cast<std::int64_t>(i / copies);
+    samples[i].reward = rewards[i];
+    samples[i].sequence = {std::vector<TokenId>(i + 2, 1), 1};
+    samples[i].sampled.assign(i + 1, -1);
+    samples[i].ended = i > 0;
+  }
+  return samples;
+}
+
+double value_of(const Figures& figures, std::string_view name) {
+  const Figure* const figure = find_figure(figures, name);
+  EXPECT_NE(figure, nullptr) << name;
+  return figure != nullptr ? figure->value : std::nan("");
+}
+
+TEST(SampleFigures, SayHowRewardsAndLengthsLie) {
+  Figures figures;
+  std::vector<Sample> samples = samples_with({4, 4, 0, 2}, 2);
+  samples[1].policy = {-1, -1.5};
+  samples[2].policy = {-1, -1, -1.25};
+  add_sample_figures(samples, 0.1, figures);
+  EXPECT_EQ(figures.front().name, "reward");
+  EXPECT_EQ(value_of(figures, "reward"), 2.5);
+  EXPECT_DOUBLE_EQ(value_of(figures, "reward_deviation"), std::sqrt((2 * 2.25 + 6.25 + 0.25) / 4));
+  EXPECT_EQ(value_of(figures, "reward_min"), 0);
+  EXPECT_EQ(value_of(figures, "reward_quarter"), 1.5);
+  EXPECT_EQ(value_of(figures, "reward_median"), 3);
+  EXPECT_EQ(value_of(figures, "reward_three_quarters"), 4);
+  EXPECT_EQ(value_of(figures, "reward_max"), 4);
+  EXPECT_EQ(value_of(figures, "equal_groups"), 0.5);
+  EXPECT_EQ(value_of(figures, "response_tokens"), 1 + 2 + 3 + 4);
+  EXPECT_EQ(value_of(figures, "response_length"), 2.5);
+  EXPECT_EQ(value_of(figures, "response_length_max"), 4);
+  EXPECT_EQ(value_of(figures, "truncated"), 0.25);
+  EXPECT_DOUBLE_EQ(value_of(figures, "sampler_gap"), 0.75 / 5);
+  EXPECT_DOUBLE_EQ(value_of(figures, "sampler_gap_max"), 0.5);
+  EXPECT_EQ(find_figure(figures, "kl_token"), nullptr) << "without a reference";
+  Figures single;
+  add_sample_figures(samples_with({1, 2}, 1), 0.1, single);
+  EXPECT_EQ(find_figure(single, "equal_groups"), nullptr) << "one response is no group";
+}
+
+TEST(TrainingFigures, AreOfEachTokenOfAllMiniBatches) {
+  TrainingRecord actor;
+  actor.sums.weight = 10;
+  actor.sums.loss = 3;
+  actor.sums.entropy = 5;
+  actor.sums.clipped = 2;
+  actor.sums.ratio = 11;
+  actor.sums.max_ratio = 2;
+  actor.sums.divergence = 0.5;
+  actor.first.weight = 4;
+  actor.first.gap = 0.4;
+  actor.first.max_gap = 0.2;
+  actor.mini_batches = 4;
+  actor.steps = 3;
+  actor.skipped = 1;
+  actor.norm = 6;
+  actor.max_norm = 4;
+  actor.rate = 1e-3;
+  TrainingRecord critic;
+  critic.sums.weight = 4;
+  critic.sums.loss = 1;
+  critic.sums.target = 4;
+  critic.sums.squared_target = 12;
+  critic.sums.squared_error = 2;
+  critic.mini_batches = 2;
+  Figures figures;
+  add_training_figures({{"actor_train", actor}, {"critic_train", critic}}, "ppo", figures);
+  EXPECT_EQ(value_of(figures, "actor_loss"), 1);
+  EXPECT_EQ(value_of(figures, "actor_entropy"), 0.5);
+  EXPECT_EQ(value_of(figures, "actor_clipped"), 0.2);
+  EXPECT_EQ(value_of(figures, "actor_ratio"), 1.1);
+  EXPECT_EQ(value_of(figures, "actor_ratio_max"), 2);
+  EXPECT_EQ(value_of(figures, "actor_divergence"), 0.05);
+  EXPECT_EQ(value_of(figures, "actor_gradient_norm"), 2);
+  EXPECT_EQ(value_of(figures, "actor_gradient_norm_max"), 4);
+  EXPECT_EQ(value_of(figures, "actor_learning_rate"), 1e-3);
+  EXPECT_EQ(value_of(figures, "actor_steps"), 3);
+  EXPECT_EQ(value_of(figures, "actor_skipped"), 1);
+  EXPECT_EQ(value_of(figures, "sampler_gap"), 0.1);
+  EXPECT_EQ(value_of(figures, "sampler_gap_max"), 0.2);
+  EXPECT_EQ(value_of(figures, "critic_explained"), 1 - 0.5 / (3 - 1));
+}
+
+Figures good() {
+  return {{"iteration", 1},       {"reward", 0.5},           {"reward_min", 0},  {"reward_max", 1},
+          {"truncated", 0.1},     {"kl_token", 0.1},         {"kl_sequence", 1}, {"actor_entropy", 2},
+          {"actor_skipped", 0.0}, {"actor_divergence", 0.01}};
+}
+
+void set(Figures& figures, std::string_view name, double value) {
+  for (Figure& figure : figures)
+    if (figure.name == name) figure.value = value;
+}
+
+TEST(Warnings, AreSaidOnceUntilTheyHaveRecovered) {
+  HealthRecord health;
+  EXPECT_THAT(warnings_of(good(), health), IsEmpty());
+  Figures bad = good();
+  set(bad, "actor_entropy", 0.4);
+  EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr("the entropy fell from 2.000 to 0.400")));
+  EXPECT_THAT(warnings_of(bad, health), IsEmpty());
+  EXPECT_THAT(warnings_of(good(), health), IsEmpty());
+  EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr("the entropy fell")));
+}
+
+TEST(Warnings, AreOfWhatIsBeyondItsBound) {
+  const std::vector<std::pair<std::pair<std::string, double>, std::string>> cases{
+      {{"actor_entropy", 4.1}, "the entropy rose"},
+      {{"actor_divergence", 0.11}, "moved away from the one that sampled"},
+      {{"kl_token", 11}, "nats a token"},
+      {{"kl_sequence", 51}, "nats a response"},
+      {{"truncated", 0.95}, "95% of them"},
+      {{"reward_min", 1}, "all rewards are equal"},
+      {{"actor_skipped", 2}, "2 steps were skipped"}};
+  for (const auto& [figure, text] : cases) {
+    HealthRecord health;
+    EXPECT_THAT(warnings_of(good(), health), IsEmpty());
+    Figures bad = good();
+    set(bad, figure.first, figure.second);
+    EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr(text))) << figure.first;
+  }
+}
+
+TEST(Warnings, SeeEqualRewardsWhoseMeanIsRounded) {
+  Figures figures;
+  add_sample_figures(samples_with({0.1, 0.1, 0.1}, 1), 0, figures);
+  HealthRecord health;
+  EXPECT_THAT(warnings_of(figures, health), ElementsAre(HasSubstr("all rewards are equal")));
+}
+
+}  // namespace
+}  // namespace dovetail::control
