@@ -27,6 +27,7 @@ LAYERS = [
     "text",
     "weights",
     "learn",
+    "kernels",
     "control",
     "records",
     "cost",

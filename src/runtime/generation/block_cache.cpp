@@ -9,9 +9,8 @@ namespace dovetail::runtime {
 BlockCache::BlockCache(const llm::Transformer& shape, std::int64_t blocks, std::int64_t block_tokens,
                        at::TensorOptions options)
     : block_tokens_(block_tokens) {
-  const std::vector<std::int64_t> sizes{shape.layers, blocks, shape.key_value_heads, block_tokens, shape.head_size};
-  keys_ = at::empty(sizes, options);
-  values_ = at::empty(sizes, options);
+  keys_ = at::empty({shape.layers, blocks, shape.key_value_heads, shape.head_size, block_tokens}, options);
+  values_ = at::empty({shape.layers, blocks, shape.key_value_heads, block_tokens, shape.head_size}, options);
   for (std::int64_t block = blocks; block-- > 0;) free_.push_back(block);
 }
 

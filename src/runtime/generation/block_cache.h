@@ -24,13 +24,14 @@ class BlockCache {
   std::int64_t take();
   void give_back(const std::vector<std::int64_t>& blocks);
 
-  /// Of a layer: [block, key-value head, token, size].
+  /// Of a layer: keys [block, key-value head, size, token], so that a query is multiplied with all tokens of a block at
+  /// once; values [block, key-value head, token, size].
   Tensor keys(std::int64_t layer) const { return keys_.select(0, layer); }
   Tensor values(std::int64_t layer) const { return values_.select(0, layer); }
 
  private:
   std::int64_t block_tokens_;
-  Tensor keys_;  // [layer, block, key-value head, token, size]
+  Tensor keys_;  // [layer, block, ...]
   Tensor values_;
   std::vector<std::int64_t> free_;  // the next one last
 };

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 
+#include "runtime/generation/forward_cpu.h"
 #include "runtime/model/ops.h"
 
 namespace dovetail::runtime {
@@ -51,11 +52,13 @@ Destinations destinations_of(const BlockCache& cache, const StepRows& rows, cons
   return {whole_numbers(from, device), whole_numbers(blocks, device), whole_numbers(tokens, device)};
 }
 
+/// A layer's pools as [block, token, head, size]: one index a row.
+Tensor keys_by_row(const BlockCache& cache, std::int64_t layer) { return cache.keys(layer).permute({0, 3, 1, 2}); }
+Tensor values_by_row(const BlockCache& cache, std::int64_t layer) { return cache.values(layer).permute({0, 2, 1, 3}); }
+
 /// Puts rows [rows, key-value heads, size] where they belong in a layer's blocks.
 void put(const Tensor& pool, const Destinations& to, const Tensor& rows) {
-  if (to.rows.numel() == 0) return;
-  // [block, token, head, size] lets one index a row.
-  pool.permute({0, 2, 1, 3}).index_put_({to.blocks, to.tokens}, rows.index_select(0, to.rows));
+  if (to.rows.numel() > 0) pool.index_put_({to.blocks, to.tokens}, rows.index_select(0, to.rows));
 }
 
 /// The first `count` tokens of a sequence in a layer's pool: [key-value heads, count, size].
@@ -67,9 +70,7 @@ Tensor tokens_of(const Tensor& pool, const BlockTable& blocks, std::int64_t coun
     ids.push_back(place.block);
     tokens.push_back(place.token);
   }
-  return pool.permute({0, 2, 1, 3})
-      .index({whole_numbers(ids, pool.device()), whole_numbers(tokens, pool.device())})
-      .permute({1, 0, 2});
+  return pool.index({whole_numbers(ids, pool.device()), whole_numbers(tokens, pool.device())}).permute({1, 0, 2});
 }
 
 Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& query) {
@@ -80,8 +81,8 @@ Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& que
   for (const StepPart& part : pass.rows.parts) {
     const std::int64_t count = part.position + part.rows;
     const std::int64_t block_tokens = pass.cache.block_tokens();
-    const Tensor keys = tokens_of(pass.cache.keys(layer), *part.blocks, count, block_tokens).unsqueeze(1);
-    const Tensor values = tokens_of(pass.cache.values(layer), *part.blocks, count, block_tokens).unsqueeze(1);
+    const Tensor keys = tokens_of(keys_by_row(pass.cache, layer), *part.blocks, count, block_tokens).unsqueeze(1);
+    const Tensor values = tokens_of(values_by_row(pass.cache, layer), *part.blocks, count, block_tokens).unsqueeze(1);
     const Tensor queries =
         query.narrow(0, row, part.rows).reshape({part.rows, heads, -1, query.size(2)}).permute({1, 2, 0, 3});
     Tensor scores = at::matmul(queries, keys.transpose(-1, -2)).mul_(scale);
@@ -105,8 +106,8 @@ Tensor through_layer(const StepPass& pass, std::int64_t index, const Tensor& x) 
   const double epsilon = pass.model.weights.computation.norm_epsilon;
   const Tensor normal = normalize(x, *layer.input_norm, epsilon);
   const Tensor query = heads_of(pass, layer.query, layer.query_norm, normal);
-  put(pass.cache.keys(index), pass.destinations, heads_of(pass, layer.key, layer.key_norm, normal));
-  put(pass.cache.values(index), pass.destinations,
+  put(keys_by_row(pass.cache, index), pass.destinations, heads_of(pass, layer.key, layer.key_norm, normal));
+  put(values_by_row(pass.cache, index), pass.destinations,
       by_head(project(layer.value, normal), pass.model.weights.shape.head_size));
   const Tensor attended = attend_cached(pass, index, query);
   const Tensor middle = project(layer.output, attended.reshape({x.size(0), -1})).add_(x);
@@ -126,6 +127,8 @@ std::vector<std::int64_t> positions_of(const StepRows& rows) {
 
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows) {
   const Tensor& embedding = model.embedding->value;
+  if (embedding.device().is_cpu() && embedding.scalar_type() == at::kFloat)
+    return forward_step_on_cpu(model, cache, rows);
   const StepPass pass{
       model, cache, rows,
       angles_of(model.weights.computation, model.weights.shape.head_size, positions_of(rows), embedding.options()),
@@ -134,7 +137,7 @@ Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows&
   for (std::int64_t index = 0; index < model.weights.shape.layers; ++index) x = through_layer(pass, index, x);
   const Tensor asked = x.index_select(0, whole_numbers(rows.asked, embedding.device()));
   return project(model.head, normalize(asked, *model.final_norm, model.weights.computation.norm_epsilon))
-      .to(at::kCPU)
+      .to(at::kCPU, at::kFloat)
       .contiguous();
 }
 

@@ -25,8 +25,8 @@ struct StepRows {
 };
 
 /// Puts keys and values of the rows into the cache, and gives the logits of those that are asked for, [asked,
-/// vocabulary]. On the CPU a row's numbers are the same bits whatever other rows there are: each is summed in an order
-/// of its own (src/kernels).
+/// vocabulary], in single precision on the CPU. Where the model is in single precision on the CPU, too, a row's numbers
+/// are the same bits whatever other rows there are: each is summed in an order of its own (src/kernels).
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime
