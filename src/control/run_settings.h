@@ -167,7 +167,7 @@ struct LossSettings {
   learn::Weighing weigh = learn::Weighing::tokens;
   double entropy = 0;
   std::optional<double> importance_cap = std::nullopt;
-  std::optional<double> early_stop_kl = std::nullopt;  ///< of an epoch: no steps beyond it
+  std::optional<double> early_stop_kl = std::nullopt;  ///< of a mini-batch: no steps beyond it in the iteration
   double beta = 0.1;
 
   friend bool operator==(const LossSettings&, const LossSettings&) = default;

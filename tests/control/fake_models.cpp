@@ -80,6 +80,7 @@ Result<std::vector<GeneratedResponse>> FakeModels::generate(
       response.log_probabilities.push_back(token.log_probability);
       response.ended = std::find(settings.ends.begin(), settings.ends.end(), last) != settings.ends.end();
     }
+    ++sampled;
     on_response(index, response);
   }
   return responses;
@@ -124,6 +125,7 @@ Result<double> FakeModels::gradients(const std::string& role, std::span<const To
                                      const PassSettings& settings, const MicroBatchLoss& loss) {
   const FakeRole& own = roles.at(role);
   accumulated.assign(own.weights.size(), 0);
+  mini_batches[role].emplace_back(mini_batch.begin(), mini_batch.end());
   const std::size_t each =
       settings.kept_together *
       std::max<std::size_t>(1, static_cast<std::size_t>(settings.micro_batching.sequences) / settings.kept_together);

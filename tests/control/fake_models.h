@@ -53,6 +53,9 @@ class FakeModels : public Models {
   std::map<std::string, FakeRole> roles;
   std::vector<double> accumulated;  ///< the gradients of the last mini-batch
   std::vector<StepSettings> taken;  ///< the settings of all steps
+  std::size_t sampled = 0;          ///< responses
+  /// The sequences of all mini-batches of a role.
+  std::map<std::string, std::vector<std::vector<TokenSequence>>> mini_batches;
 
   /// Every response, sequence that is scored, and micro-batch is a call of this; it may request the cancellation.
   std::function<void()> on_work;

@@ -37,6 +37,13 @@ RC_GTEST_PROP(Order, EachEpochHasEachItemOnceAndEpochsFollowWithoutGaps, ()) {
   RC_ASSERT((iterations - 1) * batch < static_cast<std::int64_t>(3 * count));
 }
 
+TEST(Order, EachEpochIsShuffledAnew) {
+  const std::vector<DataPlace> both = places_of(1, true, 50, 0, 100);
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < 50; ++i) equal += both[i].index == both[i + 50].index ? 1U : 0U;
+  EXPECT_LT(equal, 10U);
+}
+
 TEST(Permutation, HangsOnSeedPurposeAndIndex) {
   const auto order = permutation(1, 1, 1, 50);
   EXPECT_EQ(order, permutation(1, 1, 1, 50));

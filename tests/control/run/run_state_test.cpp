@@ -31,6 +31,7 @@ RunState example() {
   state.samples = {sample};
   state.training["actor_train"].sums.loss = 5e-324;
   state.training["actor_train"].first.gap = 1e-9;
+  state.training["actor_train"].is_stopped = true;
   return state;
 }
 
@@ -44,6 +45,7 @@ TEST(RunState, ComesBackFromItsText) {
   EXPECT_EQ(back.scales.kl_coefficient, state.scales.kl_coefficient);
   EXPECT_EQ(back.training.at("actor_train").sums.loss, 5e-324);
   EXPECT_EQ(back.training.at("actor_train").first.gap, 1e-9);
+  EXPECT_TRUE(back.training.at("actor_train").is_stopped);
   EXPECT_TRUE(std::signbit(*back.best));
   EXPECT_EQ(back.skipped_in_a_row, state.skipped_in_a_row);
   EXPECT_EQ(back.health.standing, state.health.standing);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "control/fake_run.h"
 
@@ -184,7 +185,7 @@ TEST(Run, GoesOnToTheSameNumbersWhereverItWasStopped) {
     run.settings.loss.entropy = 0.01;
     run.settings.loss.kl.target = 0.01;
     run.settings.loss.kl.horizon = 20;
-    run.settings.loss.early_stop_kl = 0.003;
+    run.settings.loss.early_stop_kl = 1e-3;
     run.settings.evaluate = {.every = 2, .samples = 3, .temperature = 1};
     run.inputs.validation = run.inputs.train;
     return run;
@@ -201,6 +202,59 @@ TEST(Run, GoesOnToTheSameNumbersWhereverItWasStopped) {
       run.inputs.train.examples.push_back({{{0, token % 3, 3}, 1}, {true, true}});
     return run;
   });
+}
+
+TEST(Run, FinishedResponsesAreNotSampledAgain) {
+  const auto make = [] { return letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4}"); };
+  FakeRun run = make();
+  run.settings.iterations = 1;
+  parallel::Cancellation cancellation;
+  run.models.on_work = [&, left = 3]() mutable {
+    if (left-- == 0) cancellation.request();
+  };
+  RunState state = initial_state(run.settings);
+  RunTale tale;
+  EXPECT_FALSE(run.go_on(state, tale, &cancellation).ok());
+  EXPECT_EQ(run.models.sampled, 3U);
+  run.models.on_work = {};
+  EXPECT_TRUE(run.go_on(state, tale).ok());
+  EXPECT_EQ(run.models.sampled, 5U);
+}
+
+TEST(Run, RolesShareMiniBatchesThatEachEpochShufflesAnew) {
+  FakeRun run("ppo", "{prompts: 12, prompt_length: 1, response_length: 1, mini_batches: 2, epochs: 2}", 12);
+  run.prompt_with(12);
+  run.settings.data.shuffle = false;
+  run.settings.iterations = 2;
+  run.run();
+  const auto prompts_of = [&](const char* role, std::size_t number) {
+    std::vector<TokenId> prompts;
+    for (const TokenSequence& sequence : run.models.mini_batches[role].at(number))
+      prompts.push_back(sequence.tokens[0]);
+    return prompts;
+  };
+  std::set<std::vector<TokenId>> orders;
+  for (std::size_t number = 0; number < 8; number += 2) {
+    std::vector<TokenId> both = prompts_of("actor", number);
+    EXPECT_THAT(both, SizeIs(6));
+    EXPECT_EQ(both, prompts_of("critic", number));
+    const std::vector<TokenId> second = prompts_of("actor", number + 1);
+    both.insert(both.end(), second.begin(), second.end());
+    orders.insert(both);
+    EXPECT_THAT(std::set<TokenId>(both.begin(), both.end()), SizeIs(12)) << "each sample once an epoch";
+  }
+  EXPECT_THAT(orders, SizeIs(4));
+}
+
+TEST(Run, AnAveragedReferenceFollowsTheActor) {
+  FakeRun run = letters("{name: ppo, reference: averaged, reference_decay: 0.75}",
+                        "{prompts: 4, prompt_length: 1, response_length: 2}");
+  run.settings.iterations = 1;
+  run.models.roles["reference"].weights.assign(16, 1);
+  run.run();
+  for (std::size_t index = 0; index < 16; ++index)
+    EXPECT_DOUBLE_EQ(run.models.roles["reference"].weights[index],
+                     0.75 + 0.25 * run.models.roles["actor"].weights[index]);
 }
 
 TEST(Run, MicroBatchesAreOfNoAccount) {
@@ -235,6 +289,17 @@ TEST(Run, SkipsStepsThatAreNoNumbersAndEndsAfterThreeOfARole) {
   EXPECT_THAT(tale.warnings, testing::Contains(HasSubstr("skipped")));
 }
 
+TEST(Run, SkippedStepsThatAreNotInARowEndNothing) {
+  FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
+  run.settings.iterations = 8;
+  run.settings.guards.in_a_row = 2;
+  run.models.on_norm = [left = 0](const std::string& role, double norm) mutable {
+    return role == "actor" && ++left % 2 == 0 ? std::nan("") : norm;
+  };
+  run.run();
+  EXPECT_EQ(run.models.roles["actor"].steps, 4);
+}
+
 TEST(Run, StopsAtTheFirstOneWhereItIsToldTo) {
   FakeRun run = letters("grpo", "{prompts: 2, samples_per_prompt: 2, prompt_length: 1, response_length: 2}");
   run.settings.guards.non_finite = NonFinite::stop;
@@ -246,15 +311,16 @@ TEST(Run, StopsAtTheFirstOneWhereItIsToldTo) {
   EXPECT_EQ(run.models.roles["actor"].steps, 0);
 }
 
-TEST(Run, TakesNoFurtherStepInAnEpochBeyondTheDivergence) {
+TEST(Run, TakesNoFurtherStepBeyondTheDivergence) {
   const std::string workload = "{prompts: 32, prompt_length: 1, response_length: 1, mini_batches: 4, epochs: 3}";
   FakeRun run = two_answers("ppo", workload);
   run.settings.iterations = 1;
   run.settings.optimizer["actor"].learning_rate = 0.5;
   run.settings.loss.early_stop_kl = 1e-6;
   const RunTale tale = run.run();
-  // The first mini-batch steps; the second one sees the divergence, and so does the first one of each other epoch.
+  // The first mini-batch steps, the second one sees the divergence, and no other is looked at.
   EXPECT_EQ(tale.last("actor_steps"), 1);
+  EXPECT_THAT(run.models.mini_batches["actor"], SizeIs(2));
   EXPECT_EQ(run.models.roles["actor"].steps, 1);
   EXPECT_EQ(tale.last("critic_steps"), 12);
 }
