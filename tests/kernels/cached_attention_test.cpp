@@ -1,0 +1,93 @@
+#include "kernels/cached_attention.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/random.h"
+
+namespace dovetail::kernels {
+namespace {
+
+/// Keys and values of tokens, and the same in blocks of any fill.
+struct Cache {
+  std::vector<std::vector<float>> keys;    // [token]
+  std::vector<std::vector<float>> values;  // [token]
+  std::vector<std::vector<float>> stored;
+  std::vector<AttentionBlock> blocks;
+};
+
+Cache cache_of(const std::vector<std::int64_t>& fills, std::int64_t size, base::Random& random) {
+  Cache cache;
+  const auto numbers = [&] {
+    std::vector<float> row;
+    for (std::int64_t i = 0; i < size; ++i) row.push_back(static_cast<float>(4 * random.unit() - 2));
+    return row;
+  };
+  for (const std::int64_t fill : fills) {
+    // What nobody has written may be anything.
+    std::vector<float> keys(static_cast<std::size_t>(size * attention_block), NAN);
+    std::vector<float> values(static_cast<std::size_t>(size * attention_block), NAN);
+    for (std::int64_t t = 0; t < fill; ++t) {
+      cache.keys.push_back(numbers());
+      cache.values.push_back(numbers());
+      for (std::int64_t i = 0; i < size; ++i) {
+        keys[static_cast<std::size_t>(i * attention_block + t)] = cache.keys.back()[static_cast<std::size_t>(i)];
+        values[static_cast<std::size_t>(t * size + i)] = cache.values.back()[static_cast<std::size_t>(i)];
+      }
+    }
+    cache.stored.push_back(std::move(keys));
+    cache.stored.push_back(std::move(values));
+  }
+  for (std::size_t b = 0; b < fills.size(); ++b)
+    cache.blocks.push_back({cache.stored[2 * b].data(), cache.stored[2 * b + 1].data(), fills[b]});
+  return cache;
+}
+
+std::vector<double> naive(const Cache& cache, const float* query, std::size_t size, std::size_t tokens) {
+  std::vector<double> shares;
+  double sum = 0;
+  for (std::size_t t = 0; t < tokens; ++t) {
+    double score = 0;
+    for (std::size_t i = 0; i < size; ++i)
+      score += static_cast<double>(query[i]) * static_cast<double>(cache.keys[t][i]);
+    shares.push_back(std::exp(score / std::sqrt(static_cast<double>(size))));
+    sum += shares.back();
+  }
+  std::vector<double> out(size);
+  for (std::size_t t = 0; t < tokens; ++t)
+    for (std::size_t i = 0; i < size; ++i) out[i] += shares[t] / sum * static_cast<double>(cache.values[t][i]);
+  return out;
+}
+
+RC_GTEST_PROP(CachedAttention, IsSoftmaxOverTheFirstTokens, ()) {
+  base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
+  const auto size = *rc::gen::inRange<std::int64_t>(1, 70);
+  const auto group = *rc::gen::inRange<std::int64_t>(1, 5);
+  const auto fills = *rc::gen::nonEmpty(
+      rc::gen::container<std::vector<std::int64_t>>(rc::gen::inRange<std::int64_t>(1, attention_block + 1)));
+  const Cache cache = cache_of(fills, size, random);
+  const auto tokens = *rc::gen::inRange<std::int64_t>(1, static_cast<std::int64_t>(cache.keys.size()) + 1);
+  std::vector<float> queries;
+  for (std::int64_t i = 0; i < group * size; ++i) queries.push_back(static_cast<float>(2 * random.unit() - 1));
+  std::vector<float> out(queries.size());
+  std::vector<float> scratch;
+  attend(queries.data(), group, size, cache.blocks, tokens, scratch, out.data());
+  for (std::int64_t q = 0; q < group; ++q) {
+    const std::vector<double> expected =
+        naive(cache, queries.data() + q * size, static_cast<std::size_t>(size), static_cast<std::size_t>(tokens));
+    std::vector<float> alone(static_cast<std::size_t>(size));
+    attend(queries.data() + q * size, 1, size, cache.blocks, tokens, scratch, alone.data());
+    for (std::int64_t i = 0; i < size; ++i) {
+      const float number = out[static_cast<std::size_t>(q * size + i)];
+      RC_ASSERT(std::abs(static_cast<double>(number) - expected[static_cast<std::size_t>(i)]) < 1e-5);
+      RC_ASSERT(number == alone[static_cast<std::size_t>(i)]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::kernels
