@@ -21,7 +21,7 @@ endif()
 if(DOVETAIL_TORCH_COMPILES)
   set(DOVETAIL_TORCH_VERSION ${Libtorch_VERSION})
   dovetail_library(runtime USES dovetail::cli dovetail::records dovetail::batching dovetail::kernels Libtorch::Libtorch
-    PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> fmt::fmt)
+    PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> fmt::fmt ${CMAKE_DL_LIBS})
   target_compile_definitions(dovetail_runtime PUBLIC AT_PER_OPERATOR_HEADERS)
   add_executable(dovetail_train ${CMAKE_CURRENT_SOURCE_DIR}/runtime/main.cpp)
   set_target_properties(dovetail_train PROPERTIES OUTPUT_NAME dovetail-train)

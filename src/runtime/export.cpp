@@ -16,10 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view tokenizer_files[] = {"tokenizer.json",          "tokenizer_config.json",
-                                                "special_tokens_map.json", "added_tokens.json",
-                                                "vocab.json",              "merges.txt",
-                                                "chat_template.jinja",     "generation_config.json"};
+constexpr std::string_view tokenizer_files[] = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt",     "chat_template.jinja",   "generation_config.json"};
 
 std::string_view head_suffix(const llm::Transformer& shape) {
   return shape.head == llm::Head::scalar ? "ForSequenceClassification" : "ForCausalLM";

@@ -25,6 +25,7 @@ int run(int count, char** arguments) {
   command->add_option("-o,--output", given.output, "the folder of the run")->required();
   command->add_flag("--resume", given.resume, "go on with the run in that folder");
   command->add_option("--iterations", given.iterations, "of the run, in place of what the job says");
+  command->add_flag("--deterministic", given.deterministic, "the same numbers on every run: one thread");
   command->add_option("--threads", given.threads, "to compute with")->check(CLI::Range(1, 1024))->capture_default_str();
   try {
     program.parse(count, arguments);

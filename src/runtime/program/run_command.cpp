@@ -1,6 +1,5 @@
 #include "runtime/program/run_command.h"
 
-#include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
@@ -26,6 +25,7 @@
 #include "records/checkpoints.h"
 #include "records/progress.h"
 #include "records/run_folder.h"
+#include "runtime/threads.h"
 #include "runtime/torch_models.h"
 
 namespace dovetail::runtime {
@@ -175,7 +175,7 @@ Status export_trained(const RunArguments& arguments, const control::RunJob& run,
 
 Status run_training(const RunArguments& arguments) {
   const c10::InferenceMode no_autograd;
-  at::set_num_threads(arguments.threads);
+  use_threads(arguments.deterministic ? 1 : arguments.threads);
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
   DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));

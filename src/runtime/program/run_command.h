@@ -16,6 +16,7 @@ struct RunArguments {
   bool resume = false;
   std::optional<std::int64_t> iterations;  ///< in place of what the job says
   int threads = 1;
+  bool deterministic = false;  ///< one thread, whatever `threads` says
 };
 
 /// Trains until the run is done, stopped or fails. Writes the folder of the run, and says on standard error how it

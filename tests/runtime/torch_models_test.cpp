@@ -1,0 +1,158 @@
+#include "runtime/torch_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "runtime/model/weight_files.h"
+#include "runtime/tiny_model.h"
+#include "support/temporary_folder.h"
+
+namespace dovetail::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+using control::Scores;
+using control::ScoreSlopes;
+using control::TokenSequence;
+
+/// An actor with random weights, a reference like it, and a critic with its layers and a new head.
+std::vector<RoleSetup> setups() {
+  const llm::Transformer shape = tiny_model({.bias = true}, 1, at::kFloat).weights.shape;
+  std::vector<RoleSetup> all(3);
+  for (RoleSetup& setup : all) {
+    setup.shape = shape;
+    setup.like = "actor";
+    setup.trained = true;
+    setup.seed = 3;
+  }
+  all[0].name = "actor";
+  all[0].like = "";
+  all[1].name = "reference";
+  all[1].trained = false;
+  all[2].name = "critic";
+  all[2].shape = llm::with_scalar_head(shape);
+  return all;
+}
+
+std::vector<TokenSequence> random_sequences(std::size_t count) {
+  base::Random random(5, 5);
+  std::vector<TokenSequence> sequences(count);
+  for (TokenSequence& sequence : sequences) {
+    for (std::uint32_t i = 0, tokens = 3 + random.below(12); i < tokens; ++i)
+      sequence.tokens.push_back(static_cast<control::TokenId>(random.below(tiny_vocabulary)));
+    sequence.first_scored = 2;
+  }
+  return sequences;
+}
+
+/// Each number of a sequence weighs as its place in the mini-batch says.
+std::vector<ScoreSlopes> slopes_of(std::span<const std::size_t> ids, std::span<const Scores> scores) {
+  std::vector<ScoreSlopes> slopes(ids.size());
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    for (std::size_t t = 0; t < scores[i].values.size(); ++t)
+      slopes[i].values.push_back(std::sin(static_cast<double>(ids[i] + t)));
+  return slopes;
+}
+
+constexpr std::int64_t cache_bytes = 1 << 20;
+
+TEST(TorchModels, GradientsDoNotHangOnMicroBatches) {
+  const std::vector<TokenSequence> sequences = random_sequences(12);
+  TorchModels models(setups(), cache_bytes);
+  for (const std::string role : {"actor", "critic"}) {
+    control::PassSettings settings;
+    const double whole = *models.gradients(role, sequences, settings, slopes_of);
+    settings.micro_batching.tokens = 20;
+    EXPECT_NEAR(*models.gradients(role, sequences, settings, slopes_of), whole, 1e-5 * whole);
+    settings.micro_batching = {.sequences = 0, .tokens = 0, .count = 5};
+    EXPECT_NEAR(*models.gradients(role, sequences, settings, slopes_of), whole, 1e-5 * whole);
+  }
+}
+
+TEST(TorchModels, WhatBeginsLikeAnotherSaysTheSame) {
+  const std::vector<TokenSequence> sequences = random_sequences(6);
+  TorchModels models(setups(), cache_bytes);
+  const std::vector<Scores> actor = *models.score("actor", sequences, {});
+  const std::vector<Scores> reference = *models.score("reference", sequences, {});
+  for (std::size_t i = 0; i < sequences.size(); ++i) EXPECT_EQ(actor[i].values, reference[i].values);
+  for (const Scores& scores : *models.score("critic", sequences, {}))
+    EXPECT_THAT(scores.values, testing::Each(testing::Eq(0)));
+}
+
+TEST(TorchModels, GoOnFromWhatWasSavedToTheSameBits) {
+  const test::TemporaryFolder folder;
+  const std::vector<TokenSequence> sequences = random_sequences(6);
+  TorchModels models(setups(), cache_bytes);
+  const auto train = [&](TorchModels& trained, int steps) {
+    for (int i = 0; i < steps; ++i)
+      for (const std::string role : {"actor", "critic"}) {
+        ASSERT_TRUE(trained.gradients(role, sequences, {}, slopes_of).ok());
+        trained.step(role, {});
+      }
+    trained.average("reference", "actor", 0.9);
+  };
+  train(models, 2);
+  ASSERT_TRUE(models.save(folder.path()).ok());
+  TorchModels others(setups(), cache_bytes);
+  ASSERT_TRUE(others.load(folder.path()).ok());
+  train(models, 2);
+  train(others, 2);
+  for (const std::string role : {"actor", "critic", "reference"}) {
+    const std::vector<Scores> expected = *models.score(role, sequences, {});
+    const std::vector<Scores> found = *others.score(role, sequences, {});
+    for (std::size_t i = 0; i < sequences.size(); ++i) EXPECT_EQ(found[i].values, expected[i].values);
+  }
+}
+
+TEST(TorchModels, LoadRefusesWhatIsMissing) {
+  const test::TemporaryFolder folder;
+  TorchModels models(setups(), cache_bytes);
+  const base::Status status = models.load(folder.path());
+  ASSERT_FALSE(status.ok());
+  EXPECT_THAT(status.error().path, testing::HasSubstr("actor.safetensors"));
+}
+
+TEST(TorchModels, AnExportIsAModelFolder) {
+  const test::TemporaryFolder folder;
+  const std::vector<TokenSequence> sequences = random_sequences(6);
+  TorchModels models(setups(), cache_bytes);
+  ASSERT_TRUE(models.gradients("critic", sequences, {}, slopes_of).ok());
+  models.step("critic", {});
+  for (const std::string role : {"actor", "critic"}) {
+    const std::string out = folder.file(role);
+    ASSERT_TRUE(models.export_role(role, out).ok());
+    std::vector<RoleSetup> again = setups();
+    RoleSetup setup = std::move(again[role == "actor" ? 0 : 2]);
+    auto checkpoint = weights::Checkpoint::open(out);
+    ASSERT_TRUE(checkpoint.ok());
+    setup.checkpoint = std::move(*checkpoint);
+    std::vector<RoleSetup> one;
+    one.push_back(std::move(setup));
+    TorchModels read(std::move(one), cache_bytes);
+    const std::vector<Scores> expected = *models.score(role, sequences, {});
+    const std::vector<Scores> found = *read.score(role, sequences, {});
+    for (std::size_t i = 0; i < sequences.size(); ++i) EXPECT_EQ(found[i].values, expected[i].values);
+    EXPECT_THAT(test::content_of(out + "/config.json"),
+                testing::HasSubstr(role == "actor" ? "ForCausalLM" : "ForSequenceClassification"));
+  }
+}
+
+TEST(TorchModels, AnInterruptionIsAnError) {
+  const std::vector<TokenSequence> sequences = random_sequences(6);
+  TorchModels models(setups(), cache_bytes);
+  parallel::Cancellation cancellation;
+  cancellation.request();
+  control::PassSettings settings;
+  settings.cancellation = &cancellation;
+  EXPECT_EQ(models.score("actor", sequences, settings).error().failure, base::Failure::interrupted);
+  EXPECT_EQ(models.gradients("actor", sequences, settings, slopes_of).error().failure, base::Failure::interrupted);
+}
+
+}  // namespace
+}  // namespace dovetail::runtime
