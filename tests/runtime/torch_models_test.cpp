@@ -81,8 +81,8 @@ TEST(TorchModels, WhatBeginsLikeAnotherSaysTheSame) {
   const std::vector<Scores> actor = *models.score("actor", sequences, {});
   const std::vector<Scores> reference = *models.score("reference", sequences, {});
   for (std::size_t i = 0; i < sequences.size(); ++i) EXPECT_EQ(actor[i].values, reference[i].values);
-  for (const Scores& scores : *models.score("critic", sequences, {}))
-    EXPECT_THAT(scores.values, testing::Each(testing::Eq(0)));
+  const std::vector<Scores> critic = *models.score("critic", sequences, {});
+  for (const Scores& scores : critic) EXPECT_THAT(scores.values, testing::Each(testing::Eq(0)));
 }
 
 TEST(TorchModels, GoOnFromWhatWasSavedToTheSameBits) {
