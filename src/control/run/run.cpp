@@ -10,6 +10,7 @@
 #include "control/run/evaluation.h"
 #include "control/run/metrics.h"
 #include "control/run/tasks.h"
+#include "control/run/usage.h"
 
 namespace dovetail::control {
 namespace {
@@ -26,7 +27,7 @@ class RunLoop {
 
   Status run() {
     DOVETAIL_CHECK(check_state());
-    const Status status = go_on();
+    Status status = go_on();
     if (status.ok() || !is_resumable_) return status;
     const Status kept = sink_.on_checkpoint(state_, CheckpointReason::interrupted, false);
     return status.error().failure == base::Failure::interrupted && !kept.ok() ? kept : status;
@@ -103,12 +104,8 @@ class RunLoop {
   }
 
   void add_timings(const std::vector<Sample>& samples, Figures& figures) {
-    const double seconds = base::seconds_since(begin_);
-    std::int64_t tokens = 0;
-    for (const Sample& sample : samples) tokens += static_cast<std::int64_t>(sample.sequence.tokens.size());
     figures.insert(figures.end(), timings_.begin(), timings_.end());
-    figures.push_back({"seconds", seconds, true});
-    if (tokens > 0) figures.push_back({"tokens_per_second", static_cast<double>(tokens) / seconds, true});
+    add_usage({samples, state_.training}, setup_.job, context_.models, base::seconds_since(begin_), figures);
     timings_.clear();
   }
 

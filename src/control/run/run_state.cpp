@@ -30,7 +30,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, epoch, prompt, copy, group, sequence,
                                    sampled, policy, reference, values, shaped_reward, advantages, targets)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingSums, weight, loss, entropy, clipped, ratio, max_ratio, divergence, gap,
                                    max_gap, squared_error, target, squared_target, accurate, margin, log_probability)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, first, mini_batches, steps, skipped, is_stopped, norm,
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, first, mini_batches, tokens, steps, skipped, is_stopped, norm,
                                    max_norm, rate)
 
 namespace {

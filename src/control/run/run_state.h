@@ -19,6 +19,7 @@ struct TrainingRecord {
   TrainingSums sums;              ///< over all mini-batches
   TrainingSums first;             ///< of the first one, before any step
   std::int64_t mini_batches = 0;  ///< that were computed
+  std::int64_t tokens = 0;        ///< of all their sequences
   std::int64_t steps = 0;         ///< that were taken
   std::int64_t skipped = 0;       ///< as their loss or gradients were no numbers
   bool is_stopped = false;        ///< the epochs that are left take no step: `early_stop_kl`

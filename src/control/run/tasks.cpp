@@ -172,6 +172,8 @@ class Training {
     DOVETAIL_TRY(const double norm,
                  context_.models.gradients(task_.role, mini_batch.sequences, settings, mini_batch.loss));
     ++record_.mini_batches;
+    for (const TokenSequence& sequence : mini_batch.sequences)
+      record_.tokens += static_cast<std::int64_t>(sequence.tokens.size());
     if (!std::isfinite(norm) || !std::isfinite(sums.loss)) return skip(places);
     context_.state.skipped_in_a_row[task_.role] = 0;
     if (record_.mini_batches == 1) record_.first = sums;
