@@ -74,7 +74,8 @@ RunSetup FakeRun::setup() const {
           .settings = settings,
           .inputs = inputs,
           .iterations = iterations_of(settings, job, inputs),
-          .context = 64};
+          .context = 64,
+          .rewards = rewards};
 }
 
 base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {
@@ -100,7 +101,7 @@ base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Canc
                        tale.states.push_back(state_to_json(kept));
                        tale.reasons.push_back(reason);
                        tale.best.push_back(is_best);
-                       tale.kept = models.roles;
+                       tale.kept.push_back(models.roles);
                        return {};
                      }};
   return control::run(setup(), models, sink, state, cancellation);

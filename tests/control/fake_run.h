@@ -23,7 +23,7 @@ struct RunTale {
   std::vector<std::string> states;  ///< of checkpoints, as JSON
   std::vector<CheckpointReason> reasons;
   std::vector<bool> best;
-  std::map<std::string, FakeRole> kept;  ///< the models at the last checkpoint
+  std::vector<std::map<std::string, FakeRole>> kept;  ///< the models at each checkpoint
 
   double metric(std::size_t iteration, std::string_view name) const;
   double last(std::string_view name) const { return metric(metrics.size() - 1, name); }
@@ -49,6 +49,7 @@ struct FakeRun {
   RunSettings settings;
   RunInputs inputs;
   FakeModels models;
+  RewardProcesses* rewards = nullptr;  ///< of a rule
 };
 
 /// A tokenizer of single letters: "a" is token 0.

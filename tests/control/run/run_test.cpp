@@ -149,7 +149,7 @@ bool stop_and_go_on(const std::function<FakeRun()>& make, std::int64_t stop, con
   EXPECT_EQ(status.error().failure, base::Failure::interrupted);
   EXPECT_EQ(tale.reasons.back(), CheckpointReason::interrupted);
   FakeRun second = make();
-  second.models.roles = tale.kept;
+  second.models.roles = tale.kept.back();
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   EXPECT_EQ(state_to_json(kept), tale.states.back());
   EXPECT_TRUE(second.go_on(kept, tale).ok());
@@ -202,6 +202,30 @@ TEST(Run, GoesOnToTheSameNumbersWhereverItWasStopped) {
       run.inputs.train.examples.push_back({{{0, token % 3, 3}, 1}, {true, true}});
     return run;
   });
+}
+
+TEST(Run, GoesOnFromEachCheckpointAsItDid) {
+  const auto make = [] {
+    FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2}");
+    run.settings.iterations = 5;
+    run.settings.checkpoint.every = 1;
+    run.settings.evaluate = {.every = 2, .samples = 3, .temperature = 1};
+    run.inputs.validation = run.inputs.train;
+    return run;
+  };
+  FakeRun undisturbed = make();
+  const RunTale whole = undisturbed.run();
+  ASSERT_THAT(whole.states, SizeIs(5));
+  for (std::size_t done = 1; done < 5; ++done) {
+    FakeRun run = make();
+    run.models.roles = whole.kept[done - 1];
+    RunState state = parse_state(whole.states[done - 1], "state.json").value();
+    RunTale tail;
+    EXPECT_TRUE(run.go_on(state, tail).ok());
+    expect_equal(tail.metrics, {whole.metrics.begin() + static_cast<std::ptrdiff_t>(done), whole.metrics.end()});
+    for (const Figures& figures : tail.evaluations) EXPECT_GT(figures.front().value, static_cast<double>(done));
+    for (const auto& [role, weights] : undisturbed.models.roles) expect_equal(run.models.roles[role], weights);
+  }
 }
 
 TEST(Run, FinishedResponsesAreNotSampledAgain) {
@@ -389,6 +413,50 @@ TEST(Run, KeepsWhatWasDoneBeforeAnErrorOfTheModels) {
   EXPECT_TRUE(kept.samples[0].is_sampled);
   broken.models.broken.clear();
   EXPECT_TRUE(broken.go_on(kept, tale).ok());
+  expect_equal(tale.metrics, whole.metrics);
+}
+
+/// Judges responses by a program: how many "b" they have, and one more where the answer is their prompt.
+RewardProcesses judge_by(const std::string& says) {
+  const std::string program =
+      "import json,sys\n"
+      "for line in sys.stdin:\n"
+      "  r = json.loads(line)\n"
+      "  print(json.dumps({'id': r['id'], 'reward': " +
+      says + "}), flush=True)\n";
+  return RewardProcesses::start({{"python3", "-c", program}, 1, 10}).value();
+}
+
+TEST(Run, AskTheRuleWhatResponsesAreWorth) {
+  const auto make = [] {
+    FakeRun run = letters("{name: grpo, reward: rule}",
+                          "{prompts: 2, samples_per_prompt: 3, prompt_length: 1, response_length: 4}");
+    for (PromptTokens& prompt : run.inputs.train.prompts) prompt.answer = "\"a\"";
+    run.settings.iterations = 2;
+    return run;
+  };
+  RewardProcesses rewards = judge_by("r['response'].count('b') + (r['prompt'] == r['answer'])");
+  FakeRun run = make();
+  run.rewards = &rewards;
+  const RunTale whole = run.run();
+  for (const auto& [iteration, samples] : whole.samples)
+    for (const Sample& sample : samples) {
+      const auto& tokens = sample.sequence.tokens;
+      EXPECT_EQ(sample.reward, std::count(tokens.begin() + 1, tokens.end(), 1) + (tokens.front() == 0 ? 1 : 0));
+      EXPECT_EQ(sample.text, run.inputs.tokenizer.decode(std::span(tokens).subspan(1)));
+    }
+
+  RewardProcesses nonsense = judge_by("'good'");
+  FakeRun broken = make();
+  broken.rewards = &nonsense;
+  RunState state = initial_state(broken.settings);
+  RunTale tale;
+  EXPECT_THAT(broken.go_on(state, tale).error().message, HasSubstr("good"));
+  ASSERT_THAT(tale.states, SizeIs(1)) << "what was sampled is kept";
+  RunState kept = parse_state(tale.states.back(), "state.json").value();
+  broken.rewards = &rewards;
+  EXPECT_TRUE(broken.go_on(kept, tale).ok());
+  EXPECT_EQ(broken.models.sampled, 12U);
   expect_equal(tale.metrics, whole.metrics);
 }
 
