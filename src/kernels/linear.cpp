@@ -11,9 +11,11 @@ namespace {
 /// Rows whose inputs stay in the cache while all weights pass.
 constexpr std::int64_t rows_at_once = 64;
 
-/// The products of Rows rows with Outputs rows of weights: so many sums are in registers.
+/// The products of Rows rows with Outputs rows of weights: so many sums are in registers. Fetches the numbers at
+/// `ahead` meanwhile, as many as there are inputs.
 template <std::int64_t Rows, std::int64_t Outputs>
-[[gnu::always_inline]] inline void multiply_tile(const Linear& linear, std::int64_t row, std::int64_t output) {
+[[gnu::always_inline]] inline void multiply_tile(const Linear& linear, std::int64_t row, std::int64_t output,
+                                                 const float* ahead) {
   const std::int64_t inputs = linear.inputs;
   const float* const x = linear.x + row * inputs;
   const float* const weight = linear.weight + output * inputs;
@@ -28,8 +30,10 @@ template <std::int64_t Rows, std::int64_t Outputs>
     }
   };
   std::int64_t at = 0;
-  for (; at + lane_count <= inputs; at += lane_count)
+  for (; at + lane_count <= inputs; at += lane_count) {
+    __builtin_prefetch(ahead + at);
     add([at](const float* from, Lanes& lanes) __attribute__((always_inline)) { load(from + at, lanes); });
+  }
   if (at < inputs)
     add([at, inputs](const float* from, Lanes& lanes)
             __attribute__((always_inline)) { load_some(from + at, inputs - at, lanes); });
@@ -44,9 +48,13 @@ template <std::int64_t Rows, std::int64_t Outputs>
 template <std::int64_t Outputs>
 [[gnu::always_inline]] inline void multiply_rows(const Linear& linear, std::int64_t row, std::int64_t end,
                                                  std::int64_t output) {
-  for (; row + 4 <= end; row += 4) multiply_tile<4, Outputs>(linear, row, output);
-  for (; row + 2 <= end; row += 2) multiply_tile<2, Outputs>(linear, row, output);
-  if (row < end) multiply_tile<1, Outputs>(linear, row, output);
+  // Each tile fetches a row of the weights that come next: they lie in memory, and these in the cache.
+  const std::int64_t last = linear.outputs - 1;
+  std::int64_t next = output + Outputs;
+  const auto ahead = [&] { return linear.weight + std::min(last, next++) * linear.inputs; };
+  for (; row + 4 <= end; row += 4) multiply_tile<4, Outputs>(linear, row, output, ahead());
+  for (; row + 2 <= end; row += 2) multiply_tile<2, Outputs>(linear, row, output, ahead());
+  if (row < end) multiply_tile<1, Outputs>(linear, row, output, ahead());
 }
 
 DOVETAIL_CLONES void multiply_block(const Linear& linear, std::int64_t row, std::int64_t row_end, std::int64_t output,
