@@ -36,7 +36,7 @@ TEST(Usage, IsOfTheIterationsSeconds) {
   for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
   EXPECT_EQ(find_figure(figures, "seconds")->value, 2);
   EXPECT_EQ(find_figure(figures, "tokens_per_second")->value, 5);
-  EXPECT_DOUBLE_EQ(find_figure(figures, "mfu")->value, 2400 / 2 / run.job.cluster.groups[0].gpu.bf16);
+  EXPECT_DOUBLE_EQ(find_figure(figures, "mfu")->value, 1200.0 / run.job.cluster.groups[0].gpu.bf16);
   EXPECT_GT(find_figure(figures, "memory_gib")->value, 1e-4);
   Figures trained;
   add_usage({{}, work.training}, run.job, run.models, 2, trained);
