@@ -17,12 +17,17 @@ struct Weights {
   double max = 0;
   double temperature = 1;
   double sum = 0;
+  std::vector<double> all;
 
   Weights(std::span<const float> logits, double of_temperature)
       : max(*std::max_element(logits.begin(), logits.end())), temperature(of_temperature) {
-    for (const float logit : logits) sum += of(logit);
+    all.reserve(logits.size());
+    for (const float logit : logits) {
+      all.push_back(std::exp((static_cast<double>(logit) - max) / temperature));
+      sum += all.back();
+    }
   }
-  double of(float logit) const { return std::exp((static_cast<double>(logit) - max) / temperature); }
+  double of(std::int32_t token) const { return all[static_cast<std::size_t>(token)]; }
   double log_probability(float logit) const { return (static_cast<double>(logit) - max) / temperature - std::log(sum); }
 };
 
@@ -41,10 +46,10 @@ std::vector<std::int32_t> tokens_within(std::span<const float> logits, const Sam
   std::sort(tokens.begin(), tokens.end(), is_before);
   if (by_rank) tokens.resize(static_cast<std::size_t>(limits.top_k));
   double sum = 0;
-  for (const std::int32_t token : tokens) sum += weights.of(logits[static_cast<std::size_t>(token)]);
+  for (const std::int32_t token : tokens) sum += weights.of(token);
   double kept = 0;
   for (std::size_t count = 0; count < tokens.size(); ++count) {
-    kept += weights.of(logits[static_cast<std::size_t>(tokens[count])]);
+    kept += weights.of(tokens[count]);
     if (kept >= limits.top_p * sum) tokens.resize(count + 1);
   }
   std::sort(tokens.begin(), tokens.end());
@@ -71,11 +76,11 @@ SampledToken sample(std::span<const float> logits, const SamplingLimits& limits,
     return answer(static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
   const std::vector<std::int32_t> tokens = tokens_within(logits, limits, weights);
   double sum = 0;
-  for (const std::int32_t token : tokens) sum += weights.of(logits[static_cast<std::size_t>(token)]);
+  for (const std::int32_t token : tokens) sum += weights.of(token);
   double so_far = 0;
   std::int32_t last = 0;
   for (const std::int32_t token : tokens) {
-    const double weight = weights.of(logits[static_cast<std::size_t>(token)]);
+    const double weight = weights.of(token);
     if (weight == 0) continue;
     last = token;
     so_far += weight;
