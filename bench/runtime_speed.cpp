@@ -17,7 +17,7 @@
 #include "report/text/table.h"
 #include "runtime/generation/generator.h"
 #include "runtime/model/model.h"
-#include "runtime/threads.h"
+#include "runtime/model/threads.h"
 #include "runtime/training/optimizer.h"
 
 namespace {

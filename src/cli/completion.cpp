@@ -43,7 +43,7 @@ Completion completion_of(std::string_view kind) {
   } else if (kind.find('|') != std::string_view::npos) {
     completion.words = CLI::detail::split(std::string(kind), '|');
   } else {
-    completion.files = kind == "FILE" || kind == "A" || kind == "B" || kind == "IN" || kind == "OUT";
+    completion.files = kind == "FILE" || kind == "A" || kind == "B" || kind == "IN" || kind == "OUT" || kind == "DIR";
   }
   return completion;
 }

@@ -18,33 +18,13 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "cli/commands.h"
+#include "cli/failure.h"
 #include "cli/output.h"
 #include "cli/processes.h"
 #include "cli/version.h"
 
 namespace dovetail::cli {
 namespace {
-
-int exit_code_of(base::Failure failure) {
-  switch (failure) {
-    case base::Failure::bad_input:
-      return exit_bad_input;
-    case base::Failure::invalid:
-    case base::Failure::io:
-      return exit_invalid;
-    case base::Failure::infeasible:
-      return exit_infeasible;
-    case base::Failure::interrupted:
-      return exit_interrupted;
-  }
-  DOVETAIL_ASSERT(false);
-}
-
-/// An error with a path starts with it, so that editors can jump to the place.
-int report(const base::Error& error) {
-  print_error(fmt::format("{}{}\n", error.path.empty() ? "dovetail: " : "", base::to_text(error)));
-  return exit_code_of(error.failure);
-}
 
 /// The subcommand that the command line got to, or the program.
 const CLI::App& deepest(const CLI::App& program) {
@@ -118,6 +98,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_fit(program, action);
   add_explain(program, action);
   add_simulate(program, action);
+  add_train(program, action);
   add_sweep(program, action);
   add_what_if(program, action);
   add_forecast(program, action);
@@ -153,7 +134,7 @@ int run(int argument_count, char** arguments) {
   std::signal(SIGXFSZ, SIG_IGN);
   if (const base::Status checked = check_arguments({arguments, static_cast<std::size_t>(argument_count)});
       !checked.ok())
-    return report(checked.error());
+    return report_failure(checked.error(), "dovetail");
   CLI::App program(
       "Plans, fuses and simulates RLHF training: whether it fits, which configuration, where the time goes.",
       "dovetail");
@@ -177,7 +158,7 @@ int run(int argument_count, char** arguments) {
     return report_parse_error(program, error);
   }
   base::Result<int> result = action();
-  return flush_output(result.ok() ? *result : report(result.error()));
+  return flush_output(result.ok() ? *result : report_failure(result.error(), "dovetail"));
 }
 
 }  // namespace

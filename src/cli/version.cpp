@@ -27,6 +27,14 @@ std::string mpi() {
   return "no: libopenmpi-dev was missing, or not wanted, when this was built";
 }
 
+std::string libtorch() {
+#ifdef DOVETAIL_TORCH_VERSION
+  return "of dovetail-train: " DOVETAIL_TORCH_VERSION;
+#else
+  return fmt::format("none: install {} and build again", runtime_packages);
+#endif
+}
+
 }  // namespace
 
 std::string version_text() {
@@ -39,10 +47,10 @@ std::string version_text() {
       "nlohmann-json: {}.{}.{}\n"
       "yaml-cpp:      {}\n"
       "MPI:           {}\n"
-      "libtorch:      no: nothing in this version uses it",
+      "libtorch:      {}",
       DOVETAIL_VERSION, compiler(), DOVETAIL_BUILD_TYPE, CLI11_VERSION, FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
       FMT_VERSION % 100, NLOHMANN_JSON_VERSION_MAJOR, NLOHMANN_JSON_VERSION_MINOR, NLOHMANN_JSON_VERSION_PATCH,
-      DOVETAIL_YAML_CPP_VERSION, mpi());
+      DOVETAIL_YAML_CPP_VERSION, mpi(), libtorch());
 }
 
 }  // namespace dovetail::cli

@@ -30,12 +30,13 @@ base::Error failed_to_start(const std::vector<std::string>& command, int code) {
                       std::strerror(code))};
 }
 
-/// Starts the command with `socket` as its standard input and output; 0 or errno.
-int spawn(const std::vector<std::string>& command, int socket, pid_t& pid) {
+/// Starts the command in that folder with `socket` as its standard input and output; 0 or errno.
+int spawn(const std::vector<std::string>& command, const std::string& folder, int socket, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, socket, STDOUT_FILENO);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -50,7 +51,8 @@ int spawn(const std::vector<std::string>& command, int socket, pid_t& pid) {
 
 }  // namespace
 
-LineProcess::LineProcess(std::vector<std::string> command) : command_(std::move(command)) {}
+LineProcess::LineProcess(std::vector<std::string> command, std::string folder)
+    : command_(std::move(command)), folder_(std::move(folder)) {}
 
 LineProcess::~LineProcess() { end(); }
 
@@ -59,7 +61,7 @@ base::Status LineProcess::start() {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return failed_to_start(command_, errno);
   socket_ = ends[0];
   ::fcntl(socket_, F_SETFL, O_NONBLOCK);
-  const int code = spawn(command_, ends[1], pid_);
+  const int code = spawn(command_, folder_, ends[1], pid_);
   ::close(ends[1]);
   if (code == 0) return {};
   pid_ = -1;

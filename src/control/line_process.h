@@ -15,8 +15,9 @@ namespace dovetail::control {
 /// its own: Ctrl-C is for this program, which ends it.
 class LineProcess {
  public:
-  /// `command`: a program, found on the PATH, and its arguments.
-  explicit LineProcess(std::vector<std::string> command);
+  /// `command`: a program, found on the PATH, and its arguments. It runs in `folder`; in this program's where that is
+  /// empty.
+  explicit LineProcess(std::vector<std::string> command, std::string folder = {});
   LineProcess(const LineProcess&) = delete;
   LineProcess& operator=(const LineProcess&) = delete;
   /// Ends it.
@@ -44,6 +45,7 @@ class LineProcess {
   bool read(std::vector<std::string>& lines);
 
   std::vector<std::string> command_;
+  std::string folder_;
   pid_t pid_ = -1;
   int socket_ = -1;
   std::string output_;

@@ -100,7 +100,7 @@ class Judgement {
 
 /// One process, and what it has not answered.
 struct RewardProcesses::Judge {
-  explicit Judge(const RewardCommand& command) : process(command.command) {}
+  Judge(const RewardCommand& command, const std::string& folder) : process(command.command, folder) {}
 
   LineProcess process;
   std::vector<std::size_t> waiting;  ///< of the responses of this call
@@ -118,12 +118,12 @@ RewardProcesses::RewardProcesses(RewardProcesses&&) noexcept = default;
 RewardProcesses& RewardProcesses::operator=(RewardProcesses&&) noexcept = default;
 RewardProcesses::~RewardProcesses() = default;
 
-Result<RewardProcesses> RewardProcesses::start(const RewardCommand& command) {
+Result<RewardProcesses> RewardProcesses::start(const RewardCommand& command, const std::string& folder) {
   DOVETAIL_ASSERT(!command.command.empty() && command.processes > 0);
   RewardProcesses all;
   all.timeout_ = command.timeout;
   for (std::int64_t index = 0; index < command.processes; ++index) {
-    all.judges_.push_back(std::make_unique<Judge>(command));
+    all.judges_.push_back(std::make_unique<Judge>(command, folder));
     if (Status started = all.judges_.back()->process.start(); !started.ok()) {
       base::Error error = std::move(started).error();
       error.message = "the reward command " + error.message;

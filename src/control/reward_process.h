@@ -25,8 +25,8 @@ struct Response {
 /// program's. They run until this is gone, and see the end of their input then.
 class RewardProcesses {
  public:
-  /// Starts them. An Error where the command cannot be run.
-  static base::Result<RewardProcesses> start(const RewardCommand& command);
+  /// Starts them in `folder`, or where this program runs. An Error where the command cannot be run.
+  static base::Result<RewardProcesses> start(const RewardCommand& command, const std::string& folder = {});
 
   /// The reward of each response, in their order. A process that ends, or says nothing for `timeout` seconds while a
   /// response waits, is started anew once, and gets again what it has not answered; the second time is an Error, as is

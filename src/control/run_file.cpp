@@ -62,7 +62,9 @@ class RunReader {
         folder_(std::move(folder)),
         workflow_(workflow),
         runnable_(*find_runnable(workflow.name)),
-        settings_(default_settings(workflow.name)) {}
+        settings_(default_settings(workflow.name)) {
+    settings_.folder = folder_.string();
+  }
 
   Result<RunSettings> read() {
     DOVETAIL_CHECK(base::check_keys(section_, "`train`",

@@ -264,6 +264,7 @@ constexpr auto fields_of(const T*) {
 struct RunSettings {
   std::optional<std::int64_t> iterations;  ///< this or epochs
   std::optional<std::int64_t> epochs;      ///< passes over the data
+  std::string folder;                      ///< of the job: commands run in it
   std::uint64_t seed = 1;
   RunData data;
   std::string tokenizer;                       ///< a folder with a tokenizer.json

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/clones.h"
 #include "kernels/exponential.h"
 #include "kernels/lanes.h"
 

@@ -5,6 +5,20 @@
 #include <cstdint>
 #include <cstring>
 
+// In front of a function: it is compiled for several instruction sets, of which the processor's best is taken when the
+// program starts. Not under sanitizers, which begin too late for that choice.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define DOVETAIL_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
+#endif
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#undef DOVETAIL_CLONES
+#endif
+#endif
+#ifndef DOVETAIL_CLONES
+#define DOVETAIL_CLONES
+#endif
+
 namespace dovetail::kernels {
 
 inline constexpr std::int64_t lane_count = 16;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "kernels/clones.h"
 #include "kernels/lanes.h"
 
 namespace dovetail::kernels {

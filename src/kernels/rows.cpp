@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "kernels/clones.h"
 #include "kernels/exponential.h"
+#include "kernels/lanes.h"
 
 namespace dovetail::kernels {
 namespace {

@@ -13,14 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/document.h"
-#include "base/fields.h"
 #include "base/file.h"
-#include "base/json_object.h"
-#include "base/mapped_file.h"
 #include "base/open_file.h"
-#include "base/sha256.h"
-#include "base/utf8.h"
+#include "records/checkpoint_manifest.h"
 
 namespace dovetail::records {
 namespace {
@@ -34,11 +29,10 @@ using base::Status;
 constexpr std::string_view name_begin = "iteration-";
 constexpr std::string_view part_begin = "-part-";
 constexpr std::string_view unfinished_begin = ".unfinished-";
-constexpr const char* manifest_name = "manifest.json";
+constexpr std::string_view damaged_begin = "damaged-";
 constexpr const char* state_name = "state.json";
-constexpr const char* best_name = "best";
 
-/// What a checkpoint's name says. One inside an iteration comes behind that of the iteration's begin.
+/// What a checkpoint's name says. One inside an iteration comes after that of the iteration's begin.
 struct CheckpointName {
   std::int64_t iteration = 0;
   std::int64_t part = 0;
@@ -48,7 +42,7 @@ struct CheckpointName {
 std::optional<std::int64_t> number_of(std::string_view digits) {
   std::int64_t number = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failed != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  if (failed != std::errc() || end != digits.data() + digits.size() || number < 0) return std::nullopt;
   return number;
 }
 
@@ -63,16 +57,28 @@ std::optional<CheckpointName> parse_name(const std::string& text) {
   return CheckpointName{*iteration, *part, text};
 }
 
+/// The names in a folder; none where it is not there or cannot be read.
+std::vector<std::string> entries_of(const std::string& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator(); entry.increment(error))
+    names.push_back(entry->path().filename().string());
+  return names;
+}
+
 /// From the oldest on.
 std::vector<CheckpointName> names_in(const std::string& folder) {
   std::vector<CheckpointName> names;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error))
-    if (auto name = parse_name(entry.path().filename().string())) names.push_back(std::move(*name));
+  for (const std::string& entry : entries_of(folder))
+    if (auto name = parse_name(entry)) names.push_back(std::move(*name));
   std::sort(names.begin(), names.end(), [](const CheckpointName& a, const CheckpointName& b) {
     return std::tie(a.iteration, a.part) < std::tie(b.iteration, b.part);
   });
   return names;
+}
+
+std::string path_of(const CheckpointPlace& place, std::string_view name) {
+  return (fs::path(place.folder) / name).string();
 }
 
 Status flush_folder(const std::string& path) {
@@ -86,38 +92,15 @@ Error folder_error(const std::string& path, std::string_view what, const std::er
   return {Failure::io, path, 0, 0, fmt::format("{}: {}", what, error.message())};
 }
 
-Result<std::string> checksum_of(const std::string& path) {
-  DOVETAIL_TRY(const base::MappedFile file, base::MappedFile::open(path));
-  return base::sha256_hex({reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size()});
-}
-
-Status write_manifest(const fs::path& folder, const std::string& run_hash, std::int64_t iteration) {
-  std::vector<std::string> names;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
-  std::sort(names.begin(), names.end());
-  std::string files;
-  for (const std::string& name : names) {
-    DOVETAIL_TRY(const std::string checksum, checksum_of((folder / name).string()));
-    base::JsonObject file;
-    file.add("name", base::json_string(name));
-    file.add("bytes", fmt::format("{}", fs::file_size(folder / name)));
-    file.add("sha256", base::json_string(checksum));
-    files += (files.empty() ? "\n  " : ",\n  ") + file.text();
-  }
-  base::JsonObject manifest;
-  manifest.add("format", base::json_string(checkpoint_format));
-  manifest.add("run", base::json_string(run_hash));
-  manifest.add("iteration", fmt::format("{}", iteration));
-  manifest.add("files", "[" + files + "]");
-  return base::write_file((folder / manifest_name).string(), manifest.text() + "\n");
+bool is_within_iteration(const control::RunState& state) {
+  return state.tasks_done > 0 || state.mini_batches_done > 0 || !state.samples.empty() || state.is_to_be_evaluated;
 }
 
 CheckpointName next_name(const CheckpointPlace& place, const control::RunState& state) {
   CheckpointName name{state.iterations, 0, fmt::format("{}{:06}", name_begin, state.iterations)};
-  const bool is_within = state.tasks_done > 0 || !state.samples.empty() || state.is_to_be_evaluated;
   const std::vector<CheckpointName> others = names_in(place.folder);
   const auto is_taken = [&](const CheckpointName& other) { return other.text == name.text; };
-  if (!is_within && std::none_of(others.begin(), others.end(), is_taken)) return name;
+  if (!is_within_iteration(state) && std::none_of(others.begin(), others.end(), is_taken)) return name;
   for (const CheckpointName& other : others)
     if (other.iteration == name.iteration) name.part = std::max(name.part, other.part);
   ++name.part;
@@ -125,110 +108,135 @@ CheckpointName next_name(const CheckpointPlace& place, const control::RunState& 
   return name;
 }
 
-Status delete_folder(const fs::path& folder) {
-  // Under a name that is taken for none first: what is half deleted is no checkpoint.
-  const fs::path hidden = folder.parent_path() / (std::string(unfinished_begin) + folder.filename().string());
+/// All files of a checkpoint, on the disk, in a folder that is not there yet.
+Status write_checkpoint(const std::string& folder, const CheckpointPlace& place, const control::RunState& state,
+                        const control::Models& models, bool is_best) {
   std::error_code error;
-  fs::rename(folder, hidden, error);
+  fs::create_directories(folder, error);
+  if (error) return folder_error(folder, "cannot be made", error);
+  DOVETAIL_CHECK(models.save(folder));
+  DOVETAIL_CHECK(base::write_file((fs::path(folder) / state_name).string(), control::state_to_json(state)));
+  Manifest manifest{place.run_hash, state.iterations, is_best, {}};
+  DOVETAIL_TRY(manifest.files, files_of(folder));
+  DOVETAIL_CHECK(base::write_file((fs::path(folder) / manifest_name).string(), manifest_to_json(manifest)));
+  return flush_folder(folder);
+}
+
+Status put_in_place(const std::string& unfinished, const CheckpointPlace& place, const std::string& name) {
+  std::error_code error;
+  fs::rename(unfinished, path_of(place, name), error);
+  if (error) return folder_error(path_of(place, name), "cannot be put in place", error);
+  return flush_folder(place.folder);
+}
+
+Status delete_checkpoint(const CheckpointPlace& place, const std::string& name) {
+  // Under a name that is taken for none first: what is half deleted is no checkpoint.
+  const std::string hidden = path_of(place, std::string(unfinished_begin) + name);
+  std::error_code error;
+  fs::remove_all(hidden, error);
+  if (!error) fs::rename(path_of(place, name), hidden, error);
   if (!error) fs::remove_all(hidden, error);
-  if (error) return folder_error(folder.string(), "cannot be deleted", error);
+  if (error) return folder_error(path_of(place, name), "cannot be deleted", error);
   return {};
+}
+
+/// The newest that was the best when it was kept; empty: none was.
+std::string name_of_best(const CheckpointPlace& place, const std::vector<CheckpointName>& names) {
+  for (std::size_t i = names.size(); i-- > 0;) {
+    const auto manifest = read_manifest(path_of(place, names[i].text));
+    if (manifest.ok() && manifest->is_best) return names[i].text;
+  }
+  return "";
 }
 
 Status delete_oldest(const CheckpointPlace& place) {
   const std::vector<CheckpointName> names = names_in(place.folder);
-  const std::string best = fs::path(best_of(place)).filename().string();
   const auto surplus = static_cast<std::int64_t>(names.size()) - place.keep;
+  if (surplus <= 0) return {};
+  const std::string best = name_of_best(place, names);
   for (std::int64_t i = 0; i < surplus; ++i) {
     const std::string& name = names[static_cast<std::size_t>(i)].text;
-    if (name != best) DOVETAIL_CHECK(delete_folder(fs::path(place.folder) / name));
+    if (name != best) DOVETAIL_CHECK(delete_checkpoint(place, name));
   }
   return {};
 }
 
-/// The state of a checkpoint, where all of its files are what its manifest says.
-Result<control::RunState> verify(const CheckpointPlace& place, const std::string& folder) {
-  const std::string path = (fs::path(folder) / manifest_name).string();
-  DOVETAIL_TRY(const std::string content, base::read_file(path));
-  DOVETAIL_TRY(const base::Document document, base::parse_json(content, path));
-  const base::Node root = document.root();
-  constexpr std::string_view what = "a manifest";
-  DOVETAIL_CHECK(base::require_format(root, what, checkpoint_format));
-  DOVETAIL_CHECK(base::check_keys(root, what, {"format", "run", "iteration", "files"}));
-  DOVETAIL_TRY(const base::Node run, base::require(root, what, "run"));
-  if (run.text() != place.run_hash)
-    return run.error(
-        fmt::format("the checkpoint is of a run {}, this one is {}: the job has changed; accepted: the job "
-                    "as it was, of which only `iterations` may differ",
-                    run.describe(), place.run_hash));
-  DOVETAIL_TRY(const base::Node files, base::require(root, what, "files"));
-  for (std::size_t i = 0; files.is_list() && i < files.size(); ++i) {
-    DOVETAIL_TRY(const base::Node name, base::require(files.item(i), "a file", "name"));
-    DOVETAIL_TRY(const base::Node expected, base::require(files.item(i), "a file", "sha256"));
-    const std::string file = (fs::path(folder) / name.text()).string();
-    DOVETAIL_TRY(const std::string found, checksum_of(file));
-    if (found != expected.text())
-      return Error{Failure::io, file, 0, 0, "its SHA-256 is not the one in the manifest: the file is damaged"};
-  }
-  const std::string state = (fs::path(folder) / state_name).string();
-  DOVETAIL_TRY(const std::string text, base::read_file(state));
-  return control::parse_state(text, state);
+/// The state of a checkpoint whose files are what its manifest says.
+Result<control::RunState> read_checked(const Manifest& manifest, const std::string& folder) {
+  DOVETAIL_CHECK(check_files(manifest, folder));
+  const std::string path = (fs::path(folder) / state_name).string();
+  DOVETAIL_TRY(const std::string text, base::read_file(path));
+  return control::parse_state(text, path);
 }
 
-/// Whether the error is about whose checkpoint it is, not about its bytes.
-bool is_of_another_run(const Error& error) { return error.message.starts_with("the checkpoint is of a run"); }
+/// Renames the damaged ones, the newest first, and says of each why.
+Status set_aside(const CheckpointPlace& place, const std::vector<std::pair<std::string, Error>>& damaged,
+                 const std::string& taken, const std::function<void(const std::string&)>& warn) {
+  for (const auto& [name, why] : damaged) {
+    const std::string aside = std::string(damaged_begin) + name;
+    std::error_code error;
+    fs::remove_all(path_of(place, aside), error);
+    if (!error) fs::rename(path_of(place, name), path_of(place, aside), error);
+    if (error) return folder_error(path_of(place, name), "cannot be renamed", error);
+    warn(fmt::format("{}; the checkpoint {} is now called {}, the run goes on from {}", base::to_text(why), name, aside,
+                     taken));
+  }
+  return {};
+}
+
+Error all_damaged(const CheckpointPlace& place, const std::vector<std::pair<std::string, Error>>& damaged) {
+  return {Failure::io, place.folder, 0, 0,
+          fmt::format("no checkpoint can be read; of the newest, {}: {}", damaged.front().first,
+                      base::to_text(damaged.front().second))};
+}
 
 }  // namespace
 
 Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state, const control::Models& models,
                        bool is_best) {
   const CheckpointName name = next_name(place, state);
-  const fs::path folder(place.folder);
-  const fs::path unfinished = folder / (std::string(unfinished_begin) + name.text);
+  const std::string unfinished = path_of(place, std::string(unfinished_begin) + name.text);
   std::error_code error;
   fs::remove_all(unfinished, error);
-  fs::create_directories(unfinished, error);
-  if (error) return folder_error(unfinished.string(), "cannot be made", error);
-  DOVETAIL_CHECK(models.save(unfinished.string()));
-  DOVETAIL_CHECK(base::write_file((unfinished / state_name).string(), control::state_to_json(state)));
-  DOVETAIL_CHECK(write_manifest(unfinished, place.run_hash, state.iterations));
-  DOVETAIL_CHECK(flush_folder(unfinished.string()));
-  fs::rename(unfinished, folder / name.text, error);
-  if (error) return folder_error((folder / name.text).string(), "cannot be put in place", error);
-  DOVETAIL_CHECK(flush_folder(place.folder));
-  if (is_best) DOVETAIL_CHECK(base::write_file((folder / best_name).string(), name.text + "\n"));
+  if (error) return folder_error(unfinished, "cannot be deleted", error);
+  Status status = write_checkpoint(unfinished, place, state, models, is_best);
+  if (status.ok()) status = put_in_place(unfinished, place, name.text);
+  if (!status.ok()) {
+    fs::remove_all(unfinished, error);
+    return status;
+  }
   return delete_oldest(place);
 }
 
 Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                     const std::function<void(const std::string&)>& warn) {
   std::error_code error;
-  std::vector<fs::path> left;
-  for (const fs::directory_entry& entry : fs::directory_iterator(place.folder, error))
-    if (entry.path().filename().string().starts_with(unfinished_begin)) left.push_back(entry.path());
-  for (const fs::path& path : left) fs::remove_all(path, error);
+  for (const std::string& entry : entries_of(place.folder))
+    if (entry.starts_with(unfinished_begin)) fs::remove_all(path_of(place, entry), error);
   const std::vector<CheckpointName> names = names_in(place.folder);
-  std::optional<Error> last;
+  std::vector<std::pair<std::string, Error>> damaged;
   for (std::size_t i = names.size(); i-- > 0;) {
-    const std::string folder = (fs::path(place.folder) / names[i].text).string();
-    auto state = verify(place, folder);
-    if (state.ok()) return std::optional<OpenedCheckpoint>({folder, std::move(*state)});
-    if (is_of_another_run(state.error())) return std::move(state).error();
-    warn(fmt::format("checkpoint {} is damaged, the one before it is taken: {}", names[i].text,
-                     base::to_text(state.error())));
-    last = std::move(state).error();
+    const std::string folder = path_of(place, names[i].text);
+    const auto manifest = read_manifest(folder);
+    if (manifest.ok() && manifest->run != place.run_hash)
+      return Error{Failure::bad_input, (fs::path(folder) / manifest_name).string(), 0, 0,
+                   fmt::format("the checkpoint is of the run {}, this one is {}: the job or its plan has changed; "
+                               "accepted: both as they were, of which only `iterations` may differ",
+                               manifest->run, place.run_hash)};
+    auto state = manifest.ok() ? read_checked(*manifest, folder) : Result<control::RunState>(manifest.error());
+    if (state.ok()) {
+      DOVETAIL_CHECK(set_aside(place, damaged, names[i].text, warn));
+      return std::optional<OpenedCheckpoint>({folder, std::move(*state)});
+    }
+    damaged.emplace_back(names[i].text, std::move(state).error());
   }
-  if (last) return *last;
+  if (!damaged.empty()) return all_damaged(place, damaged);
   return std::optional<OpenedCheckpoint>();
 }
 
 std::string best_of(const CheckpointPlace& place) {
-  const std::string path = (fs::path(place.folder) / best_name).string();
-  std::error_code error;
-  if (!fs::exists(path, error)) return "";
-  const auto name = base::read_file(path);
-  if (!name.ok() || !name->ends_with('\n')) return "";
-  return (fs::path(place.folder) / name->substr(0, name->size() - 1)).string();
+  const std::string name = name_of_best(place, names_in(place.folder));
+  return name.empty() ? "" : path_of(place, name);
 }
 
 }  // namespace dovetail::records

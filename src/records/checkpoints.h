@@ -12,8 +12,6 @@
 
 namespace dovetail::records {
 
-inline constexpr std::string_view checkpoint_format = "dovetail/checkpoint@1";
-
 /// Where a run keeps its checkpoints, and whose they are.
 struct CheckpointPlace {
   std::string folder;  ///< "RUN/checkpoints"
@@ -22,8 +20,9 @@ struct CheckpointPlace {
 };
 
 /// Writes a checkpoint beside the others under a name that is taken for none, flushes it to the disk, renames it, and
-/// then deletes the oldest ones but `keep` and the best. A program that is ended meanwhile leaves all older ones as
-/// they were. Failure::io where the disk does.
+/// then deletes the oldest ones but `keep` and the best: the newest that was kept with `is_best`. A program that is
+/// ended meanwhile leaves all older ones as they were, and the new one whole or not at all. Failure::io where the disk
+/// does; then nothing is left of the new one.
 base::Status keep_checkpoint(const CheckpointPlace& place, const control::RunState& state,
                              const control::Models& models, bool is_best);
 
@@ -32,13 +31,14 @@ struct OpenedCheckpoint {
   control::RunState state;
 };
 
-/// The newest one whose files are what its manifest says; what is left of one that was never done is deleted. `warn` is
-/// told of those that are damaged. Nothing where there is none at all; an Error where all are damaged, or belong to a
-/// run of another hash.
+/// The newest one whose files are what its manifest says; what is left of one that was never done is deleted. Those
+/// after it are damaged: each is renamed to "damaged-...", so that nobody takes it for the newest again, and `warn` is
+/// told of its file. Nothing where there is none at all; a Failure::io Error where all are damaged, and a bad_input one
+/// where the newest that can be read belongs to a run of another hash.
 base::Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place,
                                                           const std::function<void(const std::string&)>& warn);
 
-/// The folder of the best checkpoint; empty: none was marked.
+/// The folder of the best checkpoint; empty: there is none.
 std::string best_of(const CheckpointPlace& place);
 
 }  // namespace dovetail::records

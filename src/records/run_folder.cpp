@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "base/document.h"
-#include "base/file.h"
 #include "base/json_object.h"
+#include "base/mapped_file.h"
 #include "base/utf8.h"
 
 namespace dovetail::records {
@@ -46,21 +46,32 @@ std::optional<std::int64_t> iteration_of(std::string_view row, const std::string
   return iteration.ok() ? std::optional(*iteration) : std::nullopt;
 }
 
-/// Cuts a file of rows behind the last one of an iteration up to `iterations`.
+/// Where the last row of an iteration up to `iterations` ends. Rows are in the order of iterations.
+std::size_t end_of_rows(std::string_view content, std::int64_t iterations, const std::string& path) {
+  std::size_t end = content.rfind('\n') + 1;
+  while (end > 0) {
+    const std::size_t begin = end == 1 ? 0 : content.rfind('\n', end - 2) + 1;
+    const auto iteration = iteration_of(content.substr(begin, end - 1 - begin), path);
+    if (iteration && *iteration <= iterations) return end;
+    end = begin;
+  }
+  return 0;
+}
+
+/// Cuts a file of rows after the last one of an iteration up to `iterations`. Who reads it meanwhile sees whole rows.
 Status cut(const std::string& path, std::int64_t iterations) {
   std::error_code error;
   if (!fs::exists(path, error)) return {};
-  DOVETAIL_TRY(const std::string content, base::read_file(path));
   std::size_t kept = 0;
-  while (kept < content.size()) {
-    const std::size_t end = content.find('\n', kept);
-    if (end == std::string::npos) break;
-    const auto iteration = iteration_of(std::string_view(content).substr(kept, end - kept), path);
-    if (!iteration || *iteration > iterations) break;
-    kept = end + 1;
+  {
+    DOVETAIL_TRY(const base::MappedFile file, base::MappedFile::open(path));
+    const std::string_view content(reinterpret_cast<const char*>(file.bytes().data()), file.bytes().size());
+    kept = end_of_rows(content, iterations, path);
+    if (kept == content.size()) return {};
   }
-  if (kept == content.size()) return {};
-  return base::write_file(path, std::string_view(content).substr(0, kept));
+  fs::resize_file(path, kept, error);
+  if (error) return Error{Failure::io, path, 0, 0, "cannot be cut: " + error.message()};
+  return {};
 }
 
 Result<base::LineFile> open_rows(const fs::path& folder, const char* name, std::int64_t iterations) {
@@ -89,6 +100,7 @@ std::string row_of(std::int64_t iteration, const control::Sample& sample) {
   row.add("prompt", fmt::format("{}", sample.prompt));
   row.add("copy", fmt::format("{}", sample.copy));
   row.add("reward", number_text(sample.reward));
+  row.add("shaped_reward", number_text(sample.shaped_reward));
   row.add("ended", sample.ended ? "true" : "false");
   row.add("text", base::json_string(sample.text));
   row.add("prompt_tokens", fmt::format("[{}]", fmt::join(tokens.begin(), response, ", ")));
@@ -125,7 +137,7 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
   DOVETAIL_TRY(base::LineFile metrics, open_rows(path, "metrics.jsonl", iterations));
   DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations - (is_to_be_evaluated ? 1 : 0)));
   DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
-  DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), iterations > 0 ? iterations + 1 : 0));
+  DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), iterations + 1));
   return RunFolder(std::move(metrics), std::move(evaluations), std::move(samples), std::move(events));
 }
 
@@ -143,6 +155,11 @@ Status RunFolder::add_samples(std::int64_t iteration, std::span<const control::S
   std::string rows;
   for (const control::Sample& sample : samples) rows += row_of(iteration, sample);
   return samples_.append(rows);
+}
+
+Status RunFolder::flush() {
+  for (base::LineFile* const file : {&metrics_, &evaluations_, &samples_}) DOVETAIL_CHECK(file->flush());
+  return {};
 }
 
 }  // namespace dovetail::records

@@ -24,13 +24,15 @@ namespace dovetail::records {
 /// numbers as the shortest text that reads back the same, what is none as null.
 std::string row_of(const control::Figures& figures);
 
-/// A row of samples.jsonl.
+/// A row of samples.jsonl: what a script needs to compute rewards and losses anew. Numbers of tokens are lists; those
+/// that are not there are left out.
 std::string row_of(std::int64_t iteration, const control::Sample& sample);
 
 /// Whether a run may begin in the folder: it is not there, or empty. Else an Error that says so.
 base::Status check_empty(const std::string& folder);
 
-/// The files that grow. Each row is there whole or not at all.
+/// The files that grow. Each row is there whole or not at all, but for the last one of a program that is ended while it
+/// writes. A Failure::io Error says the path where a row could not be added; nothing of it is left then.
 class RunFolder {
  public:
   /// Opens the folder of a run that has `iterations` done, making what is not there; rows of later iterations, and half
@@ -41,6 +43,8 @@ class RunFolder {
   base::Status add_metrics(const control::Figures& figures);
   base::Status add_evaluation(const control::Figures& figures);
   base::Status add_samples(std::int64_t iteration, std::span<const control::Sample> samples);
+  /// Flushes all rows to the disk: before a checkpoint is kept, so that it never has more iterations than they have.
+  base::Status flush();
 
  private:
   RunFolder(base::LineFile metrics, base::LineFile evaluations, base::LineFile samples, EventFile events);

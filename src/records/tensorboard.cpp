@@ -1,16 +1,20 @@
 #include "records/tensorboard.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace dovetail::records {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::array<std::uint32_t, 256> make_crc_table() {
   constexpr std::uint32_t polynomial = 0x82F63B78;
@@ -95,6 +99,23 @@ Message event_at(std::int64_t step) {
   return message;
 }
 
+constexpr std::string_view name_begin = "events.out.tfevents.";
+
+/// The time that the last event file of the folder is named by; 0: there is none.
+std::int64_t last_time_in(const std::string& folder) {
+  std::int64_t last = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    if (!name.starts_with(name_begin)) continue;
+    std::int64_t time = 0;
+    const char* const digits = name.data() + name_begin.size();
+    if (std::from_chars(digits, name.data() + name.size(), time).ec == std::errc()) last = std::max(last, time);
+  }
+  return last;
+}
+
 }  // namespace
 
 std::uint32_t crc32c(std::string_view bytes) {
@@ -107,13 +128,14 @@ std::uint32_t crc32c(std::string_view bytes) {
 EventFile::EventFile(base::LineFile file) : file_(std::move(file)) {}
 
 base::Result<EventFile> EventFile::open(const std::string& folder, std::int64_t first_step) {
-  const std::string name = fmt::format("events.out.tfevents.{:010}.dovetail.{}",
-                                       static_cast<std::int64_t>(seconds_now()), static_cast<std::int64_t>(::getpid()));
-  DOVETAIL_TRY(base::LineFile file, base::LineFile::open((std::filesystem::path(folder) / name).string()));
+  const std::int64_t last = last_time_in(folder);
+  const std::int64_t time = std::max(static_cast<std::int64_t>(seconds_now()), last + 1);
+  const std::string name = fmt::format("{}{:010}.dovetail", name_begin, time);
+  DOVETAIL_TRY(base::LineFile file, base::LineFile::open((fs::path(folder) / name).string()));
   Message version = event_at(0);
   version.add_bytes(event::file_version, "brain.Event:2");
   std::string records = record_of(version);
-  if (first_step > 0) {
+  if (last > 0) {
     constexpr std::uint64_t start = 1;  // SessionLog.SessionStatus
     Message log;
     log.add_number(1, start);

@@ -18,11 +18,13 @@ std::uint32_t crc32c(std::string_view bytes);
 /// A file of events in a folder.
 class EventFile {
  public:
-  /// Begins a new one, named by the time and the process. With `first_step` above 0 it tells TensorBoard to drop what
-  /// other files of the folder have from that step on: a run that was resumed.
+  /// Begins a new one, named so that TensorBoard, which reads files by their names, takes it after those of the folder.
+  /// Where there are others it begins with a SessionLog that tells TensorBoard to drop what they have from `first_step`
+  /// on: they are of a run that was stopped and goes on from there.
   static base::Result<EventFile> open(const std::string& folder, std::int64_t first_step);
 
-  /// A scalar for each figure but the iteration, all at that step. `prefix` groups them: "train".
+  /// A scalar for each figure but the iteration, all at that step: "train/reward" with the prefix "train", and
+  /// "timing/seconds".
   base::Status add(const control::Figures& figures, std::int64_t step, std::string_view prefix);
 
  private:

@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/output.h"
-#include "runtime/program/run_command.h"
+#include "runtime/run/run_command.h"
 
 namespace dovetail::runtime {
 namespace {

@@ -26,11 +26,16 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
 
 }  // namespace
 
+base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
+                                             const parallel::Cancellation* cancellation) {
+  DOVETAIL_TRY(const predict::Software software, software_of(job, input));
+  return predict::scenario_of(job, software, cancellation);
+}
+
 base::Result<predict::Scenario> read_scenario(const Input& input, const parallel::Cancellation* cancellation) {
   DOVETAIL_TRY(const std::string text, read_input(input));
   DOVETAIL_TRY(const plan::Job job, plan::parse_job(text, name_of(input)));
-  DOVETAIL_TRY(const predict::Software software, software_of(job, input));
-  return predict::scenario_of(job, software, cancellation);
+  return scenario_for(job, input, cancellation);
 }
 
 base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch) {

@@ -14,6 +14,10 @@ namespace dovetail::answer {
 /// Reads a job with the software that it names, which `cancellation` may stop the work on.
 base::Result<predict::Scenario> read_scenario(const Input& job, const parallel::Cancellation* cancellation = nullptr);
 
+/// The same of a job that was read from `input`.
+base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
+                                             const parallel::Cancellation* cancellation = nullptr);
+
 /// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
 base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch);
 

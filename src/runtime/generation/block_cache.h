@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "llm/transformer.h"
-#include "runtime/tensor.h"
+#include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
 

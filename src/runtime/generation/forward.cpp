@@ -73,6 +73,9 @@ Tensor tokens_of(const Tensor& pool, const BlockTable& blocks, std::int64_t coun
   return pool.index({whole_numbers(ids, pool.device()), whole_numbers(tokens, pool.device())}).permute({1, 0, 2});
 }
 
+/// [key-value heads, 1, count, size]: the same for all queries of a head.
+Tensor for_queries(const Tensor& x) { return x.reshape({x.size(0), 1, x.size(1), x.size(2)}); }
+
 Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& query) {
   Tensor out = at::empty_like(query);
   const std::int64_t heads = pass.model.weights.shape.key_value_heads;
@@ -81,14 +84,14 @@ Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& que
   for (const StepPart& part : pass.rows.parts) {
     const std::int64_t count = part.position + part.rows;
     const std::int64_t block_tokens = pass.cache.block_tokens();
-    const Tensor keys = tokens_of(keys_by_row(pass.cache, layer), *part.blocks, count, block_tokens).unsqueeze(1);
-    const Tensor values = tokens_of(values_by_row(pass.cache, layer), *part.blocks, count, block_tokens).unsqueeze(1);
+    const Tensor keys = tokens_of(keys_by_row(pass.cache, layer), *part.blocks, count, block_tokens);
+    const Tensor values = tokens_of(values_by_row(pass.cache, layer), *part.blocks, count, block_tokens);
     const Tensor queries =
         query.narrow(0, row, part.rows).reshape({part.rows, heads, -1, query.size(2)}).permute({1, 2, 0, 3});
-    Tensor scores = at::matmul(queries, keys.transpose(-1, -2)).mul_(scale);
+    Tensor scores = at::matmul(queries, for_queries(keys).transpose(-1, -2)).mul_(scale);
     const Tensor later = at::empty_like(scores[0][0]).fill_(1).triu_(part.position + 1).to(at::kBool);
     scores.masked_fill_(later, -std::numeric_limits<double>::infinity());
-    const Tensor attended = at::matmul(at::softmax(scores, -1), values).permute({2, 0, 1, 3});
+    const Tensor attended = at::matmul(at::softmax(scores, -1), for_queries(values)).permute({2, 0, 1, 3});
     out.narrow(0, row, part.rows).copy_(attended.reshape({part.rows, -1, query.size(2)}));
     row += part.rows;
   }

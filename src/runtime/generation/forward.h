@@ -6,7 +6,7 @@
 
 #include "runtime/generation/block_cache.h"
 #include "runtime/model/model.h"
-#include "runtime/tensor.h"
+#include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
 

@@ -135,7 +135,7 @@ class HeadPass {
 
  private:
   Tensor values_backward(const std::vector<double>& by_value) const {
-    const Tensor slopes = at::tensor(at::ArrayRef<double>(by_value), at::kDouble).to(rows_.options()).unsqueeze(1);
+    const Tensor slopes = at::tensor(at::ArrayRef<double>(by_value), at::kDouble).to(rows_.options()).view({-1, 1});
     add_weight_gradient(model_.head, rows_, slopes);
     return project_backward(model_.head, slopes);
   }

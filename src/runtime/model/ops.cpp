@@ -72,6 +72,9 @@ Angles angles_of(const llm::Computation& computation, std::int64_t head_size, st
 
 namespace {
 
+/// [tokens, 1, size / 2]: the same for all heads of a token.
+Tensor for_heads(const Tensor& angles) { return angles.view({angles.size(0), 1, angles.size(1)}); }
+
 Tensor turned(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
   const std::int64_t half = x.size(-1) / 2;
   const Tensor first = x.narrow(-1, 0, half);
@@ -82,11 +85,11 @@ Tensor turned(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
 }  // namespace
 
 Tensor rotate(const Tensor& x, const Angles& angles) {
-  return turned(x, angles.cosines.unsqueeze(1), angles.sines.unsqueeze(1));
+  return turned(x, for_heads(angles.cosines), for_heads(angles.sines));
 }
 
 Tensor rotate_backward(const Tensor& dy, const Angles& angles) {
-  return turned(dy, angles.cosines.unsqueeze(1), angles.sines.neg().unsqueeze(1));
+  return turned(dy, for_heads(angles.cosines), for_heads(angles.sines.neg()));
 }
 
 Tensor gated(const Tensor& gate, const Tensor& up) { return at::silu(gate).mul_(up); }

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "runtime/model/tensor.h"
 #include "runtime/model/weights.h"
-#include "runtime/tensor.h"
 
 namespace dovetail::runtime {
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t max_logits = std::int64_t{1} << 26;
 
 Tensor column(std::span<const double> values, at::TensorOptions options) {
-  return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(options).unsqueeze(1);
+  return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(options).view({-1, 1});
 }
 
 void append(std::vector<double>& values, const Tensor& more) {
@@ -38,9 +38,9 @@ VocabularyPass::VocabularyPass(const Linear& head, Tensor rows, std::span<const 
     const Tensor of_targets =
         at::tensor(at::ArrayRef<std::int64_t>(targets_.data() + begin, static_cast<std::size_t>(rows_here)))
             .to(logits.device())
-            .unsqueeze(1);
-    const Tensor logs = logits.sub(sums.unsqueeze(1));
-    append(scores_.log_probabilities, logs.gather(1, of_targets).squeeze(1));
+            .view({-1, 1});
+    const Tensor logs = logits.sub(sums.view({-1, 1}));
+    append(scores_.log_probabilities, logs.gather(1, of_targets));
     append(scores_.entropies, logs.exp().mul_(logs).sum(-1).neg_());
     append(log_sum_exps_, sums);
     if (rows_here == count) kept_logits_ = logits;
@@ -70,7 +70,7 @@ Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std:
     const Tensor of_targets =
         at::tensor(at::ArrayRef<std::int64_t>(targets_.data() + begin, static_cast<std::size_t>(rows_here)))
             .to(slopes.device())
-            .unsqueeze(1);
+            .view({-1, 1});
     slopes.scatter_add_(1, of_targets, here(by_log_probability));
     if (temperature_ != 1) slopes.div_(temperature_);
     add_weight_gradient(head_, rows_.narrow(0, begin, rows_here), slopes);

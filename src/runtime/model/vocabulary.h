@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "runtime/model/ops.h"
-#include "runtime/tensor.h"
+#include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
 

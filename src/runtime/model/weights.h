@@ -8,7 +8,7 @@
 #include "llm/computation.h"
 #include "llm/tensors.h"
 #include "llm/transformer.h"
-#include "runtime/tensor.h"
+#include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "control/models.h"
+#include "runtime/model/tensor.h"
 #include "runtime/model/weights.h"
-#include "runtime/tensor.h"
 
 namespace dovetail::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/export.h"
+#include "runtime/model/export.h"
 
 #include <fmt/format.h>
 

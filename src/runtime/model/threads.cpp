@@ -1,4 +1,4 @@
-#include "runtime/threads.h"
+#include "runtime/model/threads.h"
 
 #include <ATen/Parallel.h>
 #include <dlfcn.h>

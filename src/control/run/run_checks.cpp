@@ -1,4 +1,4 @@
-#include "control/run_checks.h"
+#include "control/run/run_checks.h"
 
 #include <fmt/format.h>
 
@@ -220,9 +220,9 @@ ModelLimits limits_of(const std::vector<RunModel>& models) {
   return limits;
 }
 
-Status check_reward(const RewardCommand& command, const std::vector<PromptTokens>& prompts,
+Status check_reward(const RewardCommand& command, const std::string& folder, const std::vector<PromptTokens>& prompts,
                     const parallel::Cancellation* cancellation) {
-  DOVETAIL_TRY(RewardProcesses processes, RewardProcesses::start(command));
+  DOVETAIL_TRY(RewardProcesses processes, RewardProcesses::start(command, folder));
   std::vector<Response> probes;
   for (std::int64_t process = 0; process < command.processes && !prompts.empty(); ++process) {
     const PromptTokens& prompt = prompts[static_cast<std::size_t>(process) % prompts.size()];
@@ -260,7 +260,8 @@ Result<CheckedRun> check_run(const RunJob& run, const parallel::Cancellation* ca
   DOVETAIL_TRY(std::vector<RunModel> models, open_models(run));
   DOVETAIL_TRY(RunInputs inputs, read_inputs(run.settings, run.job.workflow.name, limits_of(models),
                                              run.job.workload.response_length.longest()));
-  if (run.settings.reward) DOVETAIL_CHECK(check_reward(*run.settings.reward, inputs.train.prompts, cancellation));
+  if (run.settings.reward)
+    DOVETAIL_CHECK(check_reward(*run.settings.reward, run.settings.folder, inputs.train.prompts, cancellation));
   return CheckedRun{std::move(models), std::move(inputs)};
 }
 

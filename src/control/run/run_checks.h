@@ -61,7 +61,8 @@ base::Status check_weights(const weights::Checkpoint& checkpoint, const llm::Tra
 ModelLimits limits_of(const std::vector<RunModel>& models);
 
 /// Lets each process of the command judge a response without text to one of the prompts. Errors of RewardProcesses.
-base::Status check_reward(const RewardCommand& command, const std::vector<PromptTokens>& prompts,
+base::Status check_reward(const RewardCommand& command, const std::string& folder,
+                          const std::vector<PromptTokens>& prompts,
                           const parallel::Cancellation* cancellation = nullptr);
 
 /// Whether a run may write into `folder`: it is not there, or has nothing but a plan; one that goes on (`resume`) was

@@ -1,4 +1,4 @@
-#include "runtime/program/run_command.h"
+#include "runtime/run/run_command.h"
 
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,14 +20,15 @@
 #include "cli/terminal.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
-#include "control/run_checks.h"
+#include "control/run/run_checks.h"
 #include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
+#include "records/folder_lock.h"
 #include "records/progress.h"
 #include "records/run_folder.h"
-#include "runtime/threads.h"
-#include "runtime/torch_models.h"
+#include "runtime/model/threads.h"
+#include "runtime/run/torch_models.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -98,7 +100,7 @@ class RunReporter {
         .on_progress = [this](const control::RunProgress& progress) { take_progress(progress); },
         .on_warning = [this](const std::string& text) { say_warning(text); },
         .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason,
-                                bool is_best) { return records::keep_checkpoint(place_, state, models_, is_best); },
+                                bool is_best) { return keep_checkpoint(state, is_best); },
     };
   }
 
@@ -119,7 +121,16 @@ class RunReporter {
   void take_progress(const control::RunProgress& progress) {
     const double seconds = base::seconds_since(begin_);
     const auto left = static_cast<double>(iterations_ - progress.iteration + 1);
-    line_.update(records::progress_of(progress, before_, done_ > 0 ? seconds / static_cast<double>(done_) * left : -1));
+    // The line begins with its label and ends before the last column.
+    constexpr std::string_view label = "train: ";
+    const auto columns = static_cast<std::size_t>(cli::stderr_columns()) - 1;
+    line_.update(records::progress_of(progress, before_, done_ > 0 ? seconds / static_cast<double>(done_) * left : -1,
+                                      columns > label.size() ? columns - label.size() : 0));
+  }
+
+  Status keep_checkpoint(const control::RunState& state, bool is_best) {
+    DOVETAIL_CHECK(folder_.flush());
+    return records::keep_checkpoint(place_, state, models_, is_best);
   }
 
   static void say_warning(const std::string& text) {
@@ -190,13 +201,14 @@ Status run_training(const RunArguments& arguments) {
   TorchModels models(setups_of(std::move(opened), run, plan), cache_bytes_of(run, plan));
   const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), run_hash(run, plan),
                                        run.settings.checkpoint.keep};
+  DOVETAIL_TRY(const records::FolderLock lock, records::FolderLock::take(arguments.output));
   DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run, place, models));
   if (!arguments.resume) DOVETAIL_CHECK(write_inputs(arguments, run, plan));
   DOVETAIL_TRY(records::RunFolder folder,
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   std::optional<control::RewardProcesses> rewards;
   if (run.settings.reward) {
-    DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward));
+    DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward, run.settings.folder));
   }
   const std::int64_t iterations = control::iterations_of(run.settings, run.job, inputs);
   const control::RunSetup setup{

@@ -1,11 +1,11 @@
-#include "runtime/torch_models.h"
+#include "runtime/run/torch_models.h"
 
 #include <filesystem>
 #include <utility>
 
 #include "base/assert.h"
-#include "runtime/export.h"
 #include "runtime/generation/generator.h"
+#include "runtime/model/export.h"
 #include "runtime/model/weight_files.h"
 #include "runtime/training/micro_batches.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/torch_models.h"
+#include "runtime/run/torch_models.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

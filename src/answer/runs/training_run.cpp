@@ -1,0 +1,88 @@
+#include "answer/runs/training_run.h"
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "answer/plans/job_input.h"
+#include "answer/runs/played_plan.h"
+#include "plan/framework.h"
+
+namespace dovetail::answer {
+namespace {
+
+namespace fs = std::filesystem;
+
+base::Status check_fusion(std::optional<study::FusionMode> fuse, const plan::Job& job) {
+  if (!fuse) return {};
+  if (study::fuses_training(*fuse))
+    if (const auto refusal = plan::find_training_refusal(job)) return base::bad_input("--fuse: " + *refusal);
+  if (study::fuses_generation(*fuse))
+    if (const auto refusal = plan::find_generation_refusal(job)) return base::bad_input("--fuse: " + *refusal);
+  return {};
+}
+
+/// The plan that was asked for, or lies in the folder of the run that goes on, or in that of the job; nothing where one
+/// has to be searched.
+std::optional<Input> plan_input(const TrainingRunRequest& request, const std::string& folder) {
+  if (request.plan) return request.plan;
+  std::error_code none;
+  for (const fs::path& place : {fs::path(request.resume ? folder : ""), fs::path(request.job.path)})
+    if (const fs::path file = place / control::plan_file_name;
+        !place.empty() && fs::is_directory(place, none) && fs::exists(file, none))
+      return Input{file.string()};
+  return std::nullopt;
+}
+
+/// Reads the plan of the answer's job, or searches one.
+base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, TrainingRunAnswer& answer) {
+  const parallel::Cancellation stop(watch.cancellation, request.time_limit);
+  const Input job{answer.run.path};
+  const std::optional<Input> input = plan_input(request, answer.folder);
+  plan::Job planned = answer.run.job;
+  if (!input && !request.placements.empty()) planned.placements = request.placements;
+  DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(planned, job, &stop));
+  AskedJob asked{scenario, std::nullopt};
+  if (input) {
+    DOVETAIL_TRY(asked.plan, read_plan(*input, scenario, watch));
+    answer.plan_path = input->path;
+  }
+  PlayOptions options;
+  options.fuse = request.fuse;
+  options.search.budget.iterations = request.plan_iterations;
+  options.search.budget.time_limit = request.time_limit;
+  DOVETAIL_TRY(ChosenPlan chosen, choose_plan(options, job, asked, false, watch));
+  for (const std::string& note : chosen.notes) tell_note(watch, note);
+  answer.plan = std::move(chosen.plan);
+  answer.estimate = predict::estimate(scenario, answer.plan);
+  return {};
+}
+
+}  // namespace
+
+base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
+  if (is_standard_input(request.job)) return base::bad_input("a run reads its job from a file; accepted: its path");
+  DOVETAIL_TRY(control::RunJob run, control::read_run_job(request.job.path));
+  tell_label(watch, run.job.name);
+  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_CHECK(check_fusion(request.fuse, run.job));
+  const std::string folder = request.folder.empty() ? (fs::path("runs") / run.job.name).string() : request.folder;
+  DOVETAIL_CHECK(control::check_run_folder(folder, request.resume));
+  tell_work(watch, "reading models and data");
+  DOVETAIL_TRY(control::CheckedRun checked, control::check_run(run, watch.cancellation));
+  TrainingRunAnswer answer{.run = std::move(run),
+                           .models = std::move(checked.models),
+                           .samples = checked.inputs.train.size(),
+                           .validation = checked.inputs.validation.size(),
+                           .folder = folder,
+                           .iterations = request.iterations,
+                           .plan_path = {},
+                           .plan = {},
+                           .estimate = {}};
+  tell_work(watch, "looking for a plan");
+  DOVETAIL_CHECK(find_plan(request, watch, answer));
+  answer.outcome = unless_interrupted(watch, Outcome::done);
+  return answer;
+}
+
+}  // namespace dovetail::answer

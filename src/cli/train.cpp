@@ -1,0 +1,107 @@
+// dovetail train: checks all that a run reads, plans it, and hands it to dovetail-train, which has the tensors.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "answer/runs/training_run.h"
+#include "cli/asking.h"
+#include "cli/options.h"
+#include "cli/version.h"
+#include "plan/plan_file.h"
+
+namespace dovetail::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct TrainArguments {
+  answer::TrainingRunRequest request;
+  std::optional<std::string> output;
+  bool deterministic = false;
+};
+
+/// The program that runs: beside this one, or on the PATH.
+std::optional<std::string> find_runtime() {
+  constexpr std::string_view name = "dovetail-train";
+  std::error_code none;
+  std::vector<fs::path> folders{fs::read_symlink("/proc/self/exe", none).parent_path()};
+  const char* const path = std::getenv("PATH");
+  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    if (end > 0) folders.emplace_back(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  for (const fs::path& folder : folders)
+    if (const fs::path file = folder / name; fs::is_regular_file(file, none) && access(file.c_str(), X_OK) == 0)
+      return file.string();
+  return std::nullopt;
+}
+
+base::Status make_folder(const std::string& folder) {
+  std::error_code failed;
+  fs::create_directories(folder, failed);
+  if (failed) return base::Error{base::Failure::io, folder, 0, 0, failed.message()};
+  return {};
+}
+
+/// Becomes the program that runs; only an Error comes back.
+base::Error run_program(const std::string& program, const TrainArguments& arguments,
+                        const answer::TrainingRunAnswer& answer, const std::string& plan) {
+  std::vector<std::string> words{program, "run", "--job", answer.run.path, "--plan", plan, "-o", answer.folder};
+  if (arguments.request.resume) words.emplace_back("--resume");
+  if (arguments.deterministic) words.emplace_back("--deterministic");
+  if (const auto threads = arguments.request.threads)
+    words.insert(words.end(), {"--threads", std::to_string(*threads)});
+  if (answer.iterations) words.insert(words.end(), {"--iterations", std::to_string(*answer.iterations)});
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::fflush(nullptr);
+  execv(program.c_str(), pointers.data());
+  return {base::Failure::io, program, 0, 0, std::strerror(errno)};
+}
+
+base::Result<int> run_train(const TrainArguments& arguments) {
+  answer::TrainingRunRequest request = arguments.request;
+  request.folder = arguments.output.value_or("");
+  DOVETAIL_TRY(const answer::TrainingRunAnswer answer, ask(request, "train"));
+  DOVETAIL_CHECK(deliver(sections(answer), AnswerFile{}));
+  if (answer.outcome != answer::Outcome::done) return exit_code_of(answer.outcome);
+  const std::optional<std::string> program = find_runtime();
+  if (!program)
+    return base::bad_input(fmt::format(
+        "dovetail-train, which runs the job, is neither beside this program nor on the PATH; accepted: install {} and "
+        "build Dovetail again",
+        runtime_packages));
+  const std::string plan = (fs::path(answer.folder) / control::plan_file_name).string();
+  DOVETAIL_CHECK(make_folder(answer.folder));
+  DOVETAIL_CHECK(write_output(plan, plan::plan_to_json(answer.plan, answer.run.job)));
+  return run_program(*program, arguments, answer, plan);
+}
+
+}  // namespace
+
+void add_train(CLI::App& program, Action& action) {
+  auto arguments = std::make_shared<TrainArguments>();
+  CLI::App* command = add_command(program, "train", "train the models of a job: check its input, plan it, run it",
+                                  "  dovetail train job.yaml -o run\n"
+                                  "  dovetail train job.yaml -o run --resume --iterations 200");
+  add_text_option(*command, "-o,--output", arguments->output, "DIR",
+                  "folder of the run: new, empty, or with --resume one of a run (default: runs/NAME of the job)");
+  add_request(*command, arguments->request);
+  add_flag(*command, "--deterministic", arguments->deterministic,
+           "the same numbers on every run, where the libraries would else be faster");
+  set_action(*command, action, [arguments] { return run_train(*arguments); });
+}
+
+}  // namespace dovetail::cli

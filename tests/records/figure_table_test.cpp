@@ -1,0 +1,88 @@
+#include "records/figure_table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/temporary_folder.h"
+
+namespace dovetail::records {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> names_in(const FigureTable& table) {
+  std::vector<std::string> names;
+  for (const FigureColumn& column : table.columns()) names.push_back(column.name);
+  return names;
+}
+
+std::string error_of(const std::string& content) {
+  const auto table = parse_figures(content, "m");
+  return table.ok() ? "" : to_text(table.error());
+}
+
+TEST(FigureTable, HasAColumnAFigure) {
+  const auto table = parse_figures(
+      "{\"iteration\": 1, \"reward\": 0.5, \"timing\": {\"seconds\": 2}}\n"
+      "{\"iteration\": 3, \"reward\": null, \"kl\": -1e-3, \"timing\": {\"seconds\": 2.5}}\n",
+      "m");
+  ASSERT_TRUE(table.ok()) << to_text(table.error());
+  EXPECT_EQ(table->rows(), 2);
+  EXPECT_THAT(names_in(*table), ElementsAre("reward", "seconds", "kl"));
+  const auto& reward = table->find("reward")->points;
+  ASSERT_EQ(reward.size(), 2U);
+  EXPECT_EQ(reward[0].iteration, 1);
+  EXPECT_EQ(reward[0].value, 0.5);
+  EXPECT_EQ(reward[1].iteration, 3);
+  EXPECT_TRUE(std::isnan(reward[1].value));
+  ASSERT_EQ(table->find("kl")->points.size(), 1U);
+  EXPECT_EQ(table->find("kl")->points[0].iteration, 3);
+  EXPECT_EQ(table->find("kl")->points[0].value, -1e-3);
+  EXPECT_TRUE(table->find("seconds")->is_timing);
+  EXPECT_FALSE(table->find("kl")->is_timing);
+  EXPECT_EQ(table->find("iteration"), nullptr);
+}
+
+TEST(FigureTable, OfAnEmptyFileIsEmpty) {
+  const auto table = parse_figures("", "m");
+  ASSERT_TRUE(table.ok());
+  EXPECT_EQ(table->rows(), 0);
+  EXPECT_THAT(table->columns(), IsEmpty());
+}
+
+TEST(FigureTable, ARowThatIsBeingWrittenIsLeftOut) {
+  const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
+  const std::string next = "{\"iteration\": 2, \"a\": 25}";
+  for (std::size_t length = 0; length < next.size(); ++length)
+    EXPECT_EQ(parse_figures(row + next.substr(0, length), "m")->rows(), 1) << length;
+  EXPECT_EQ(parse_figures(row + next, "m")->rows(), 2);
+}
+
+TEST(FigureTable, WhatIsWrongIsSaidAtItsPlace) {
+  const std::string row = "{\"iteration\": 1, \"a\": 1}\n";
+  EXPECT_THAT(error_of(row + "\n"), HasSubstr("m:2:"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2,}\n"), HasSubstr("m:2:17"));
+  EXPECT_THAT(error_of(row + "[1]\n"), HasSubstr("m:2:1: this line is a list; accepted: an object"));
+  EXPECT_THAT(error_of(row + "{\"a\": 1}\n"), HasSubstr("m:2:1: a row has no `iteration`"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": -1}\n"), HasSubstr("m:2:15: `iteration`"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 1.5}\n"), HasSubstr("m:2:15"));
+  EXPECT_EQ(error_of(row + row), "m:2:15: iteration 1 comes after iteration 1; accepted: rows in their order");
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": \"x\"}\n"), HasSubstr("m:2:23: `a`"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1e400}\n"), HasSubstr("m:2:23: `a`"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"a\": 1, \"a\": 2}\n"), HasSubstr("m:2:"));
+  EXPECT_THAT(error_of("{\"iteration\": 2, \"timing\": 3}\n"), HasSubstr("m:1:28: `timing`"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"timing\": {\"a\": 2}}\n"), HasSubstr("m:2:29: `a` stands within"));
+  EXPECT_THAT(error_of(row + "{\"iteration\": 2, \"\": 2}\n"), HasSubstr("m:2:18"));
+}
+
+TEST(FigureTable, OfAFileThatIsNotThereIsAnError) {
+  const test::TemporaryFolder folder;
+  EXPECT_EQ(read_figures(folder.file("none")).error().failure, base::Failure::io);
+}
+
+}  // namespace
+}  // namespace dovetail::records

@@ -1,0 +1,238 @@
+#include "records/run_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <thread>
+
+#include "records/figure_table.h"
+#include "records/saved_models.h"
+#include "support/temporary_folder.h"
+
+namespace dovetail::records {
+namespace {
+
+namespace fs = std::filesystem;
+using control::Figures;
+using test::content_of;
+using testing::HasSubstr;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan_value = std::numeric_limits<double>::quiet_NaN();
+
+Figures figures_of(std::int64_t iteration) {
+  const auto number = static_cast<double>(iteration);
+  return {{"iteration", number}, {"reward", 1 / (number + 1)}, {"kl_token", number == 3 ? nan_value : number * 0.1}};
+}
+
+std::vector<control::Sample> samples_of(std::int64_t iteration) {
+  std::vector<control::Sample> samples(3);
+  for (control::Sample& sample : samples) {
+    sample.sequence = {{1, 2, 3, 4}, 2};
+    sample.text = "line\nof \"text\"";
+    sample.reward = 0.1 * static_cast<double>(iteration);
+  }
+  return samples;
+}
+
+RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be_evaluated = false) {
+  auto folder = RunFolder::open(path, iterations, is_to_be_evaluated);
+  EXPECT_TRUE(folder.ok()) << to_text(folder.error());
+  return std::move(folder).value();
+}
+
+/// What the loop of a run tells of an iteration, with an evaluation after every second one.
+void tell(RunFolder& folder, std::int64_t iteration) {
+  ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration)).ok());
+  ASSERT_TRUE(folder.add_metrics(figures_of(iteration)).ok());
+  if (iteration % 2 == 0) ASSERT_TRUE(folder.add_evaluation(figures_of(iteration)).ok());
+}
+
+constexpr const char* row_files[] = {"metrics.jsonl", "eval.jsonl", "samples.jsonl"};
+
+TEST(RunRow, HasTheFiguresInTheirOrderAndTimingsAtTheEnd) {
+  EXPECT_EQ(row_of({{"iteration", 12}, {"seconds", 0.5, true}, {"reward", 0.1}, {"speed", 1e9, true}}),
+            "{\"iteration\": 12, \"reward\": 0.1, \"timing\": {\"seconds\": 0.5, \"speed\": 1000000000}}\n");
+  EXPECT_EQ(row_of(Figures{{"iteration", 1}}), "{\"iteration\": 1}\n");
+}
+
+TEST(RunRow, WhatIsNoNumberIsNull) {
+  EXPECT_EQ(row_of({{"iteration", 1}, {"a", nan_value}, {"b", infinity}, {"c", -infinity, true}}),
+            "{\"iteration\": 1, \"a\": null, \"b\": null, \"timing\": {\"c\": null}}\n");
+}
+
+RC_GTEST_PROP(RunRow, NumbersReadBackToTheBit, (std::int64_t mantissa, std::uint16_t shift)) {
+  const double value = std::ldexp(static_cast<double>(mantissa), static_cast<int>(shift % 1900) - 1000);
+  if (!std::isfinite(value)) return;
+  const auto table = parse_figures(row_of({{"iteration", 1}, {"x", value}}), "row");
+  RC_ASSERT(table.ok());
+  RC_ASSERT(table->find("x")->points.at(0).value == value);
+}
+
+TEST(RunRow, OfASampleHasWhatAScriptNeeds) {
+  control::Sample sample = samples_of(1).front();
+  sample.epoch = 2;
+  sample.prompt = 17;
+  sample.copy = 3;
+  sample.ended = true;
+  sample.shaped_reward = -0.5;
+  sample.sampled = {-0.25, nan_value};
+  sample.advantages = {1, 2};
+  EXPECT_EQ(
+      row_of(5, sample),
+      "{\"iteration\": 5, \"epoch\": 2, \"prompt\": 17, \"copy\": 3, \"reward\": 0.1, \"shaped_reward\": -0.5, "
+      "\"ended\": true, \"text\": \"line\\nof \\\"text\\\"\", \"prompt_tokens\": [1, 2], \"response_tokens\": [3, "
+      "4], \"sampled\": [-0.25, null], \"advantages\": [1, 2]}\n");
+}
+
+TEST(RunFolder, IsRefusedWhereItIsNotEmpty) {
+  const test::TemporaryFolder folder;
+  EXPECT_TRUE(check_empty(folder.file("new")).ok());
+  EXPECT_TRUE(check_empty(folder.path()).ok());
+  const std::string file = folder.write("job.yaml", "x");
+  const base::Status status = check_empty(folder.path());
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().failure, base::Failure::bad_input);
+  EXPECT_THAT(to_text(status.error()), HasSubstr(folder.path() + ": the folder is not empty; accepted: a new one, or"));
+  EXPECT_FALSE(check_empty(file).ok());
+}
+
+TEST(RunFolder, RowsAreThereAsSoonAsTheyAreAdded) {
+  const test::TemporaryFolder folder;
+  RunFolder run = opened(folder.path(), 0);
+  tell(run, 1);
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)));
+  tell(run, 2);
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row_of(figures_of(1)) + row_of(figures_of(2)));
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
+  EXPECT_TRUE(content_of(folder.file("samples.jsonl")).starts_with(row_of(1, samples_of(1)[0])));
+  EXPECT_TRUE(fs::is_directory(folder.file("checkpoints")));
+  EXPECT_TRUE(run.flush().ok());
+}
+
+// A run of 8 iterations is ended anywhere after the checkpoint of iteration `kept`, its files cut at any byte that may
+// be their last, and goes on from there.
+RC_GTEST_PROP(RunFolder, AResumedRunLeavesTheSameRows,
+              (std::uint8_t kept_byte, std::uint8_t reached_byte, std::uint32_t cut)) {
+  constexpr std::int64_t iterations = 8;
+  const std::int64_t kept = kept_byte % iterations;
+  const std::int64_t reached = kept + 1 + reached_byte % (iterations - kept);
+  const test::TemporaryFolder undisturbed;
+  const test::TemporaryFolder disturbed;
+  std::map<std::string, std::size_t> sizes;
+  {
+    RunFolder whole = opened(undisturbed.path(), 0);
+    for (std::int64_t i = 1; i <= iterations; ++i) tell(whole, i);
+    RunFolder ended = opened(disturbed.path(), 0);
+    for (std::int64_t i = 1; i <= reached; ++i) {
+      tell(ended, i);
+      if (i <= kept)
+        for (const char* name : row_files) sizes[name] = fs::file_size(disturbed.file(name));
+    }
+  }
+  for (const char* name : row_files) {
+    const std::size_t least = sizes[name];
+    fs::resize_file(disturbed.file(name), least + cut % (fs::file_size(disturbed.file(name)) - least + 1));
+  }
+  RunFolder resumed = opened(disturbed.path(), kept);
+  for (std::int64_t i = kept + 1; i <= iterations; ++i) tell(resumed, i);
+  for (const char* name : row_files) RC_ASSERT(content_of(disturbed.file(name)) == content_of(undisturbed.file(name)));
+}
+
+TEST(RunFolder, AnEvaluationThatIsToBeMadeAgainIsCutOff) {
+  const test::TemporaryFolder folder;
+  {
+    RunFolder run = opened(folder.path(), 0);
+    for (std::int64_t i = 1; i <= 4; ++i) tell(run, i);
+  }
+  opened(folder.path(), 4);
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)) + row_of(figures_of(4)));
+  opened(folder.path(), 4, true);
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(2)));
+  const auto metrics = read_figures(folder.file("metrics.jsonl"));
+  EXPECT_EQ(metrics->rows(), 4);
+}
+
+TEST(RunFolder, TheEvaluationBeforeTheFirstIterationIsARow) {
+  const test::TemporaryFolder folder;
+  {
+    RunFolder run = opened(folder.path(), 0, true);
+    ASSERT_TRUE(run.add_evaluation(figures_of(0)).ok());
+  }
+  opened(folder.path(), 0, false);
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(0)));
+  opened(folder.path(), 0, true);
+  EXPECT_EQ(content_of(folder.file("eval.jsonl")), "");
+}
+
+TEST(RunFolder, WhatIsNoRowAtTheEndIsCutOff) {
+  const test::TemporaryFolder folder;
+  const std::string row = row_of(figures_of(1));
+  for (const std::string rest : {"\n", "{}\n", "{\"iteration\": ", "nonsense\n\n", "{\"iteration\": 2}\n"}) {
+    folder.write("metrics.jsonl", row + rest);
+    opened(folder.path(), 1);
+    EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row) << rest;
+  }
+  folder.write("metrics.jsonl", row + std::string(100, '\0'));
+  opened(folder.path(), 1);
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")), row);
+}
+
+TEST(RunFolder, OnAFullDiskNothingHalfWrittenIsLeft) {
+  const test::TemporaryFolder folder;
+  RunFolder run = opened(folder.path(), 0);
+  tell(run, 1);
+  tell(run, 2);
+  for (const char* name : row_files) {
+    const std::string before = content_of(folder.file(name));
+    const base::Status status = [&]() -> base::Status {
+      const FullDisk full(before.size() + 10);
+      if (name == row_files[0]) return run.add_metrics(figures_of(3));
+      if (name == row_files[1]) return run.add_evaluation(figures_of(3));
+      return run.add_samples(3, samples_of(3));
+    }();
+    ASSERT_FALSE(status.ok());
+    EXPECT_EQ(status.error().failure, base::Failure::io);
+    EXPECT_EQ(status.error().path, folder.file(name));
+    EXPECT_EQ(content_of(folder.file(name)), before);
+  }
+  tell(run, 3);
+  EXPECT_EQ(content_of(folder.file("metrics.jsonl")),
+            row_of(figures_of(1)) + row_of(figures_of(2)) + row_of(figures_of(3)));
+}
+
+TEST(RunFolder, ThatCannotBeMadeIsAnError) {
+  const test::TemporaryFolder folder;
+  const std::string file = folder.write("file", "");
+  const auto run = RunFolder::open(file, 0);
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().failure, base::Failure::io);
+  EXPECT_THAT(run.error().path, HasSubstr(file));
+}
+
+TEST(RunFolder, OthersReadItWhileItGrows) {
+  const test::TemporaryFolder folder;
+  RunFolder run = opened(folder.path(), 0);
+  std::atomic<bool> is_done = false;
+  std::thread reader([&] {
+    std::int64_t rows = 0;
+    while (!is_done) {
+      const auto table = read_figures(folder.file("metrics.jsonl"));
+      ASSERT_TRUE(table.ok()) << to_text(table.error());
+      ASSERT_GE(table->rows(), rows);
+      rows = table->rows();
+    }
+  });
+  for (std::int64_t i = 1; i <= 500; ++i) ASSERT_TRUE(run.add_metrics(figures_of(i)).ok());
+  is_done = true;
+  reader.join();
+  EXPECT_EQ(read_figures(folder.file("metrics.jsonl"))->rows(), 500);
+}
+
+}  // namespace
+}  // namespace dovetail::records

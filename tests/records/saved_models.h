@@ -1,0 +1,77 @@
+// Models of which a checkpoint sees only what they save, and a disk that is full.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <csignal>
+#include <string>
+
+#include "base/assert.h"
+#include "base/file.h"
+#include "control/models.h"
+
+namespace dovetail::records {
+
+/// Saves two files that tell its version.
+class SavedModels : public control::Models {
+ public:
+  int version = 0;
+  std::size_t size = 100;     ///< of each file
+  base::Status failure = {};  ///< of save, after its first file
+  void (*on_save)() = [] {};  ///< between its files
+
+  static std::string content(const std::string& role, int version, std::size_t size = 100) {
+    std::string text = role + " " + std::to_string(version) + " ";
+    text.resize(size, '.');
+    return text;
+  }
+
+  base::Status save(const std::string& folder) const override {
+    DOVETAIL_CHECK(base::write_file(folder + "/actor.state", content("actor", version, size)));
+    on_save();
+    DOVETAIL_CHECK(failure);
+    return base::write_file(folder + "/critic.state", content("critic", version, size));
+  }
+
+  base::Result<std::vector<control::GeneratedResponse>> generate(
+      const std::string&, std::span<const control::GenerationRequest>, const control::GenerationSettings&,
+      const parallel::Cancellation*,
+      const std::function<void(std::size_t, const control::GeneratedResponse&)>&) override {
+    DOVETAIL_ASSERT(false);
+  }
+  base::Result<std::vector<control::Scores>> score(const std::string&, std::span<const control::TokenSequence>,
+                                                   const control::PassSettings&) override {
+    DOVETAIL_ASSERT(false);
+  }
+  base::Result<double> gradients(const std::string&, std::span<const control::TokenSequence>,
+                                 const control::PassSettings&, const control::MicroBatchLoss&) override {
+    DOVETAIL_ASSERT(false);
+  }
+  void step(const std::string&, const control::StepSettings&) override { DOVETAIL_ASSERT(false); }
+  void average(const std::string&, const std::string&, double) override { DOVETAIL_ASSERT(false); }
+  base::Status load(const std::string&) override { DOVETAIL_ASSERT(false); }
+  base::Status export_role(const std::string&, const std::string&) const override { DOVETAIL_ASSERT(false); }
+  std::int64_t parameters(const std::string&) const override { DOVETAIL_ASSERT(false); }
+};
+
+/// While it lives no file grows beyond so many bytes: what a full disk does, but for the name of the error.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    DOVETAIL_ASSERT(::getrlimit(RLIMIT_FSIZE, &before_) == 0);
+    const rlimit limit{bytes, before_.rlim_max};
+    DOVETAIL_ASSERT(::setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace dovetail::records
