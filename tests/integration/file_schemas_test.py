@@ -473,6 +473,40 @@ class Measured(Documents):
         self.assertFalse(self.validator("measurement").is_valid(both))
 
 
+class Checkpoints(Documents):
+    def test_manifests(self):
+        # As tests/records/checkpoint_manifest_test.cpp has it written.
+        manifest = {
+            "format": "dovetail/checkpoint@1",
+            "hash": "83f90aeb99d15d8ca64ea5dd3c869105d868d611cff94b75f6dcf7397475b7ad",
+            "run": 64 * "a",
+            "iteration": 20,
+            "best": True,
+            "files": [
+                {"name": "actor.state", "bytes": 12, "sha256": 64 * "1"},
+                {"name": "state.json", "bytes": 3, "sha256": 64 * "2"},
+            ],
+        }
+        members = {key: value for key, value in manifest.items() if key != "hash"}
+        text = json.dumps(members, sort_keys=True, separators=(",", ":"))
+        self.assertEqual(manifest["hash"], hashlib.sha256(text.encode()).hexdigest())
+        self.assert_each_refused(
+            "checkpoint",
+            manifest,
+            ("format", "dovetail/checkpoint@2"),
+            ("hash", REMOVED),
+            ("run", 64 * "A"),
+            ("iteration", -1),
+            ("best", 1),
+            ("files", {}),
+            ("colour", "red"),
+            ("files", 0, "name", "../state.json"),
+            ("files", 0, "name", "manifest.json"),
+            ("files", 0, "bytes", 1.5),
+            ("files", 0, "sha256", REMOVED),
+        )
+
+
 def references_of(schema):
     """What a schema refers to."""
     if isinstance(schema, list):

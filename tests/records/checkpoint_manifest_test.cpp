@@ -43,7 +43,7 @@ TEST(CheckpointManifest, IsReadAsItWasWritten) {
 TEST(CheckpointManifest, IsWrittenLikeThis) {
   EXPECT_EQ(
       manifest_to_json(example()),
-      R"({"format": "dovetail/checkpoint@1", "hash": "HASH", )"
+      R"({"format": "dovetail/checkpoint@1", "hash": "83f90aeb99d15d8ca64ea5dd3c869105d868d611cff94b75f6dcf7397475b7ad", )"
       R"("run": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "iteration": 20, "best": true, )"
       R"("files": [
   {"name": "actor.state", "bytes": 12, "sha256": "1111111111111111111111111111111111111111111111111111111111111111"},

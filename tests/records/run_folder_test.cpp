@@ -50,7 +50,9 @@ RunFolder opened(const std::string& path, std::int64_t iterations, bool is_to_be
 void tell(RunFolder& folder, std::int64_t iteration) {
   ASSERT_TRUE(folder.add_samples(iteration, samples_of(iteration)).ok());
   ASSERT_TRUE(folder.add_metrics(figures_of(iteration)).ok());
-  if (iteration % 2 == 0) ASSERT_TRUE(folder.add_evaluation(figures_of(iteration)).ok());
+  if (iteration % 2 == 0) {
+    ASSERT_TRUE(folder.add_evaluation(figures_of(iteration)).ok());
+  }
 }
 
 constexpr const char* row_files[] = {"metrics.jsonl", "eval.jsonl", "samples.jsonl"};
@@ -86,7 +88,7 @@ TEST(RunRow, OfASampleHasWhatAScriptNeeds) {
   EXPECT_EQ(
       row_of(5, sample),
       "{\"iteration\": 5, \"epoch\": 2, \"prompt\": 17, \"copy\": 3, \"reward\": 0.1, \"shaped_reward\": -0.5, "
-      "\"ended\": true, \"text\": \"line\\nof \\\"text\\\"\", \"prompt_tokens\": [1, 2], \"response_tokens\": [3, "
+      "\"ended\": true, \"text\": \"line\\u000Aof \\\"text\\\"\", \"prompt_tokens\": [1, 2], \"response_tokens\": [3, "
       "4], \"sampled\": [-0.25, null], \"advantages\": [1, 2]}\n");
 }
 

@@ -108,7 +108,8 @@ TEST(Choices, AreThoseThatTheFrameworkRuns) {
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
       if (job.workflow.tasks[task].kind == workflow::TaskKind::rule) continue;
       const std::vector<Choice> choices = choices_of(scenario, task, one_device, {.option_set = option_set});
-      EXPECT_FALSE(choices.empty()) << job.workflow.tasks[task].name;
+      // ReaL's search trains on no single device.
+      EXPECT_TRUE(!choices.empty() || option_set == OptionSet::real) << job.workflow.tasks[task].name;
       for (const Choice& choice : choices) EXPECT_TRUE(plan::runs(job, task, choice.planned));
       EXPECT_TRUE(choices_of(scenario, task, one_device, {option_set, true}).empty()) << "it steps nothing on the host";
     }
