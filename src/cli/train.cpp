@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -85,7 +86,8 @@ base::Result<int> run_train(const TrainArguments& arguments) {
         runtime_packages));
   const std::string plan = (fs::path(answer.folder) / control::plan_file_name).string();
   DOVETAIL_CHECK(make_folder(answer.folder));
-  DOVETAIL_CHECK(write_output(plan, plan::plan_to_json(answer.plan, answer.run.job)));
+  // A run that goes on keeps the plan that it has.
+  if (answer.plan_path != plan) DOVETAIL_CHECK(write_output(plan, plan::plan_to_json(answer.plan, answer.run.job)));
   return run_program(*program, arguments, answer, plan);
 }
 

@@ -83,6 +83,11 @@ std::int64_t cache_bytes_of(const control::RunJob& run, const plan::Plan& plan) 
   return 0;
 }
 
+/// Takes the line of progress off a terminal.
+void clear_line() {
+  if (cli::stderr_is_terminal()) cli::rewrite_line("");
+}
+
 /// Shows how a run goes on, and keeps it in its folder.
 class RunReporter {
  public:
@@ -113,7 +118,7 @@ class RunReporter {
   }
 
   Status take_evaluation(const control::Figures& figures) {
-    cli::rewrite_line("");
+    clear_line();
     cli::print_error("evaluation " + records::summary_of(figures, iterations_) + "\n");
     return folder_.add_evaluation(figures);
   }
@@ -134,7 +139,7 @@ class RunReporter {
   }
 
   static void say_warning(const std::string& text) {
-    cli::rewrite_line("");
+    clear_line();
     cli::print_warning(text);
   }
 
