@@ -137,7 +137,9 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
   DOVETAIL_TRY(base::LineFile metrics, open_rows(path, "metrics.jsonl", iterations));
   DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations - (is_to_be_evaluated ? 1 : 0)));
   DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
-  DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), iterations + 1));
+  // Of a run that begins anew also the evaluation before its first iteration is dropped.
+  const std::int64_t first_step = iterations == 0 && is_to_be_evaluated ? 0 : iterations + 1;
+  DOVETAIL_TRY(EventFile events, EventFile::open((path / "tensorboard").string(), first_step));
   return RunFolder(std::move(metrics), std::move(evaluations), std::move(samples), std::move(events));
 }
 

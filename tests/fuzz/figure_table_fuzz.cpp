@@ -1,0 +1,30 @@
+// Reads rows of metrics.jsonl; what is read has its points in the order of iterations, and reads the same once more.
+#include "fuzz.h"
+#include "records/figure_table.h"
+
+namespace records = dovetail::records;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view content = dovetail::fuzz::as_text(data, size);
+  const auto table = records::parse_figures(content, "input");
+  if (!table.ok()) {
+    DOVETAIL_ASSERT(!table.error().message.empty() && table.error().line >= 1);
+    return 0;
+  }
+  for (const records::FigureColumn& column : table->columns()) {
+    DOVETAIL_ASSERT(table->find(column.name) == &column);
+    std::int64_t last = -1;
+    for (const records::FigurePoint& point : column.points) {
+      DOVETAIL_ASSERT(last < point.iteration);
+      last = point.iteration;
+    }
+    DOVETAIL_ASSERT(static_cast<std::int64_t>(column.points.size()) <= table->rows());
+  }
+  // A row that is being written adds nothing.
+  const bool is_ended = content.empty() || content.back() == '\n';
+  if (is_ended) {
+    const auto growing = records::parse_figures(std::string(content) + "{\"iteration\": ", "input");
+    DOVETAIL_ASSERT(!growing.ok() || growing->rows() == table->rows());
+  }
+  return 0;
+}
