@@ -1,47 +1,95 @@
-// Sixteen numbers that are computed together. A processor without such registers takes several of its own: the result
-// is the same.
+// Numbers that are computed together, as many as a vector register holds.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-// In front of a function: it is compiled for several instruction sets, of which the processor's best is taken when the
-// program starts. Not under sanitizers, which begin too late for that choice.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define DOVETAIL_CLONES [[gnu::target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")]]
-#endif
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#undef DOVETAIL_CLONES
-#endif
-#endif
-#ifndef DOVETAIL_CLONES
-#define DOVETAIL_CLONES
-#endif
-
 namespace dovetail::kernels {
 
-inline constexpr std::int64_t lane_count = 16;
+template <class Number, int bytes>
+struct LanesOf {
+  typedef Number Type __attribute__((vector_size(bytes)));
+};
+template <class Number, int bytes>
+using Lanes = typename LanesOf<Number, bytes>::Type;
 
-typedef float Lanes __attribute__((vector_size(lane_count * sizeof(float))));
+template <class Number, int bytes>
+inline constexpr std::int64_t lane_count = bytes / static_cast<std::int64_t>(sizeof(Number));
 
-/// Of sixteen numbers anywhere in memory.
-[[gnu::always_inline]] inline void load(const float* from, Lanes& lanes) { std::memcpy(&lanes, from, sizeof lanes); }
-[[gnu::always_inline]] inline void store(const Lanes& lanes, float* to) { std::memcpy(to, &lanes, sizeof lanes); }
+/// Of numbers anywhere in memory. Lanes are passed by reference: by value, callers would differ by instruction set.
+template <class Number, class Vector>
+[[gnu::always_inline]] inline void load(const Number* from, Vector& lanes) {
+  std::memcpy(&lanes, from, sizeof lanes);
+}
+template <class Number, class Vector>
+[[gnu::always_inline]] inline void store(const Vector& lanes, Number* to) {
+  std::memcpy(to, &lanes, sizeof lanes);
+}
 
 /// Of the first `count` numbers, the others 0.
-[[gnu::always_inline]] inline void load_some(const float* from, std::int64_t count, Lanes& lanes) {
-  lanes = Lanes{};
-  std::memcpy(&lanes, from, static_cast<std::size_t>(count) * sizeof(float));
+template <class Number, class Vector>
+[[gnu::always_inline]] inline void load_some(const Number* from, std::int64_t count, Vector& lanes) {
+  lanes = Vector{};
+  std::memcpy(&lanes, from, static_cast<std::size_t>(count) * sizeof(Number));
 }
 
 /// The sum, neighbours by halves: always in the same order.
-[[gnu::always_inline]] inline float sum_of(const Lanes& lanes) {
-  float sums[lane_count];
+template <class Number, class Vector>
+[[gnu::always_inline]] inline void add_up(const Vector& lanes, Number& sum) {
+  constexpr std::int64_t count = sizeof(Vector) / sizeof(Number);
+  Number sums[std::size_t{count}];
   store(lanes, sums);
-  for (std::int64_t half = lane_count / 2; half > 0; half /= 2)
+  for (std::int64_t half = count / 2; half > 0; half /= 2)
     for (std::int64_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  return sums[0];
+  sum = sums[0];
+}
+
+/// A multiple of all counts of lanes: rows that are filled up to it need no other end.
+inline constexpr std::int64_t max_lanes = 16;
+constexpr std::int64_t filled_up(std::int64_t count, std::int64_t unit) { return (count + unit - 1) / unit * unit; }
+
+/// The largest, the sum, and the sum of products of numbers, a multiple of max_lanes: in lanes, then of the lanes.
+template <int bytes, class Number>
+[[gnu::always_inline]] inline Number max_of(const Number* numbers, std::int64_t count) {
+  Lanes<Number, bytes> max;
+  load(numbers, max);
+  for (std::int64_t i = lane_count<Number, bytes>; i < count; i += lane_count<Number, bytes>) {
+    Lanes<Number, bytes> more;
+    load(numbers + i, more);
+    max = more > max ? more : max;
+  }
+  Number each[lane_count<Number, bytes>];
+  store(max, each);
+  return *std::max_element(each, each + lane_count<Number, bytes>);
+}
+
+template <int bytes, class Number>
+[[gnu::always_inline]] inline Number total_of(const Number* numbers, std::int64_t count) {
+  Lanes<Number, bytes> sums = {};
+  for (std::int64_t i = 0; i < count; i += lane_count<Number, bytes>) {
+    Lanes<Number, bytes> more;
+    load(numbers + i, more);
+    sums += more;
+  }
+  Number sum;
+  add_up(sums, sum);
+  return sum;
+}
+
+template <int bytes, class Number>
+[[gnu::always_inline]] inline Number dot(const Number* a, const Number* b, std::int64_t count) {
+  Lanes<Number, bytes> sums = {};
+  for (std::int64_t i = 0; i < count; i += lane_count<Number, bytes>) {
+    Lanes<Number, bytes> of_a;
+    Lanes<Number, bytes> of_b;
+    load(a + i, of_a);
+    load(b + i, of_b);
+    sums += of_a * of_b;
+  }
+  Number sum;
+  add_up(sums, sum);
+  return sum;
 }
 
 }  // namespace dovetail::kernels

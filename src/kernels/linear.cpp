@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/lanes.h"
+#include "kernels/registers.h"
 
 namespace dovetail::kernels {
 namespace {
@@ -10,63 +11,84 @@ namespace {
 /// Rows whose inputs stay in the cache while all weights pass.
 constexpr std::int64_t rows_at_once = 64;
 
-/// The products of Rows rows with Outputs rows of weights: so many sums are in registers. Fetches the numbers at
-/// `ahead` meanwhile, as many as there are inputs.
-template <std::int64_t Rows, std::int64_t Outputs>
-[[gnu::always_inline]] inline void multiply_tile(const Linear& linear, std::int64_t row, std::int64_t output,
-                                                 const float* ahead) {
+/// Adds the products of inputs, which load_at gives, to the sums of a tile.
+template <int bytes, std::int64_t rows, std::int64_t outputs, class Number, class Load>
+[[gnu::always_inline]] inline void add_inputs(const Number* x, const Number* weight, std::int64_t inputs,
+                                              Lanes<Number, bytes> (&sums)[std::size_t{rows}][std::size_t{outputs}],
+                                              Load load_at) {
+  Lanes<Number, bytes> weights[std::size_t{outputs}];
+  for (std::int64_t j = 0; j < outputs; ++j) load_at(weight + j * inputs, weights[j]);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Lanes<Number, bytes> values;
+    load_at(x + i * inputs, values);
+    for (std::int64_t j = 0; j < outputs; ++j) sums[i][j] += values * weights[j];
+  }
+}
+
+/// The products of rows with rows of weights: so many sums are in registers. Fetches the numbers at `ahead` meanwhile,
+/// as many as there are inputs.
+template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
+[[gnu::always_inline]] inline void multiply_tile(const LinearOf<Number>& linear, std::int64_t row, std::int64_t output,
+                                                 const Number* ahead) {
+  using Vector = Lanes<Number, bytes>;
+  constexpr std::int64_t lanes = lane_count<Number, bytes>;
   const std::int64_t inputs = linear.inputs;
-  const float* const x = linear.x + row * inputs;
-  const float* const weight = linear.weight + output * inputs;
-  Lanes sums[std::size_t{Rows}][std::size_t{Outputs}] = {};
-  const auto add = [&](auto load_at) __attribute__((always_inline)) {
-    Lanes weights[std::size_t{Outputs}];
-    for (std::int64_t j = 0; j < Outputs; ++j) load_at(weight + j * inputs, weights[j]);
-    for (std::int64_t i = 0; i < Rows; ++i) {
-      Lanes values;
-      load_at(x + i * inputs, values);
-      for (std::int64_t j = 0; j < Outputs; ++j) sums[i][j] += values * weights[j];
-    }
-  };
+  const Number* const x = linear.x + row * inputs;
+  const Number* const weight = linear.weight + output * inputs;
+  Vector sums[std::size_t{rows}][std::size_t{outputs}] = {};
   std::int64_t at = 0;
-  for (; at + lane_count <= inputs; at += lane_count) {
+  for (; at + lanes <= inputs; at += lanes) {
     __builtin_prefetch(ahead + at);
-    add([at](const float* from, Lanes& lanes) __attribute__((always_inline)) { load(from + at, lanes); });
+    add_inputs<bytes, rows, outputs>(x, weight, inputs, sums,
+                                     [at](const Number* from, Vector& to)
+                                         __attribute__((always_inline)) { load(from + at, to); });
   }
   if (at < inputs)
-    add([at, inputs](const float* from, Lanes& lanes)
-            __attribute__((always_inline)) { load_some(from + at, inputs - at, lanes); });
-  for (std::int64_t i = 0; i < Rows; ++i)
-    for (std::int64_t j = 0; j < Outputs; ++j) {
-      const float bias = linear.bias == nullptr ? 0 : linear.bias[output + j];
-      linear.out[(row + i) * linear.outputs + output + j] = sum_of(sums[i][j]) + bias;
+    add_inputs<bytes, rows, outputs>(x, weight, inputs, sums,
+                                     [at, inputs](const Number* from, Vector& to)
+                                         __attribute__((always_inline)) { load_some(from + at, inputs - at, to); });
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < outputs; ++j) {
+      Number sum;
+      add_up(sums[i][j], sum);
+      linear.out[(row + i) * linear.outputs + output + j] =
+          sum + (linear.bias == nullptr ? Number{0} : linear.bias[output + j]);
     }
 }
 
-/// All rows [row, end) with Outputs rows of weights.
-template <std::int64_t Outputs>
-[[gnu::always_inline]] inline void multiply_rows(const Linear& linear, std::int64_t row, std::int64_t end,
+/// All rows [row, end) with `outputs` rows of weights.
+template <int bytes, std::int64_t outputs, class Number>
+[[gnu::always_inline]] inline void multiply_rows(const LinearOf<Number>& linear, std::int64_t row, std::int64_t end,
                                                  std::int64_t output) {
+  // Sixteen sums fill half of the registers of AVX-512; with eight, of AVX2 and before.
+  constexpr std::int64_t rows = bytes == 64 ? 4 : 2;
   // Each tile fetches a row of the weights that come next: they lie in memory, and these in the cache.
   const std::int64_t last = linear.outputs - 1;
-  std::int64_t next = output + Outputs;
+  std::int64_t next = output + outputs;
   const auto ahead = [&] { return linear.weight + std::min(last, next++) * linear.inputs; };
-  for (; row + 4 <= end; row += 4) multiply_tile<4, Outputs>(linear, row, output, ahead());
-  for (; row + 2 <= end; row += 2) multiply_tile<2, Outputs>(linear, row, output, ahead());
-  if (row < end) multiply_tile<1, Outputs>(linear, row, output, ahead());
+  for (; row + rows <= end; row += rows) multiply_tile<bytes, rows, outputs>(linear, row, output, ahead());
+  if constexpr (rows == 4)
+    for (; row + 2 <= end; row += 2) multiply_tile<bytes, 2, outputs>(linear, row, output, ahead());
+  if (row < end) multiply_tile<bytes, 1, outputs>(linear, row, output, ahead());
 }
 
-DOVETAIL_CLONES void multiply_block(const Linear& linear, std::int64_t row, std::int64_t row_end, std::int64_t output,
-                                    std::int64_t output_end) {
-  for (; output + 4 <= output_end; output += 4) multiply_rows<4>(linear, row, row_end, output);
-  for (; output < output_end; ++output) multiply_rows<1>(linear, row, row_end, output);
+template <class Number>
+void multiply_outputs(const LinearOf<Number>& linear, std::int64_t begin, std::int64_t end) {
+  run_on_best_registers([=](auto bytes) __attribute__((always_inline)) {
+    for (std::int64_t row = 0; row < linear.rows; row += rows_at_once) {
+      const std::int64_t row_end = std::min(linear.rows, row + rows_at_once);
+      std::int64_t output = begin;
+      for (; output + 4 <= end; output += 4) multiply_rows<bytes, 4>(linear, row, row_end, output);
+      for (; output < end; ++output) multiply_rows<bytes, 1>(linear, row, row_end, output);
+    }
+  });
 }
 
 }  // namespace
 
-void multiply(const Linear& linear, std::int64_t begin, std::int64_t end) {
-  for (std::int64_t row = 0; row < linear.rows; row += rows_at_once)
-    multiply_block(linear, row, std::min(linear.rows, row + rows_at_once), begin, end);
+void multiply(const Linear& linear, std::int64_t begin, std::int64_t end) { multiply_outputs(linear, begin, end); }
+void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end) {
+  multiply_outputs(linear, begin, end);
 }
 
 }  // namespace dovetail::kernels

@@ -7,19 +7,22 @@ namespace dovetail::kernels {
 
 /// What x w^T + b is made of: x [rows, inputs], w [outputs, inputs] as Hugging Face has it, b [outputs] or null, the
 /// result [rows, outputs]. All row after row without gaps.
-struct Linear {
-  const float* x = nullptr;
-  const float* weight = nullptr;
-  const float* bias = nullptr;
-  float* out = nullptr;
+template <class Number>
+struct LinearOf {
+  const Number* x = nullptr;
+  const Number* weight = nullptr;
+  const Number* bias = nullptr;
+  Number* out = nullptr;
   std::int64_t rows = 0;
   std::int64_t inputs = 0;
   std::int64_t outputs = 0;
 };
+using Linear = LinearOf<float>;
 
-/// Computes the outputs [begin, end) of all rows. A number is the sum over its inputs in sixteen lanes, then of the
-/// lanes, then of the bias: the same bits whatever other rows and outputs there are, which no library of matrix
+/// Computes the outputs [begin, end) of all rows. A number is the sum over its inputs in the lanes of a register, then
+/// of the lanes, then of the bias: the same bits whatever other rows and outputs there are, which no library of matrix
 /// products promises. The weights are read once for 64 rows.
 void multiply(const Linear& linear, std::int64_t begin, std::int64_t end);
+void multiply(const LinearOf<double>& linear, std::int64_t begin, std::int64_t end);
 
 }  // namespace dovetail::kernels

@@ -3,53 +3,96 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
 #include <vector>
 
-#include "base/random.h"
-#include "kernels/exponential.h"
+#include "kernels/numbers.h"
 
 namespace dovetail::kernels {
 namespace {
 
-std::vector<float> random_numbers(std::size_t count, std::uint64_t seed, double range = 1) {
-  base::Random random(seed, 0);
-  std::vector<float> numbers;
-  while (numbers.size() < count) numbers.push_back(static_cast<float>(range * (2 * random.unit() - 1)));
-  return numbers;
-}
+constexpr double epsilon = 1e-5;
+constexpr std::int64_t sizes[] = {1, 7, 8, 33, 576};
 
-TEST(Exponential, IsNearTheLibrarys) {
-  for (float x = -87; x < 88; x += 0.00137F) {
-    const double expected = std::exp(static_cast<double>(x));
-    ASSERT_NEAR(static_cast<double>(exponential(x)) / expected, 1, 3e-7) << x;
-  }
-  EXPECT_EQ(exponential(0), 1);
-  EXPECT_EQ(exponential(-1000), 0);
-  EXPECT_EQ(exponential(-std::numeric_limits<float>::infinity()), 0);
-  EXPECT_TRUE(std::isfinite(exponential(1000)));
-}
-
-TEST(Rows, AreNormalizedEachByItself) {
-  for (const std::int64_t size : {1, 7, 8, 33, 576}) {
+template <class Number>
+void expect_normalized(double tolerance) {
+  for (const std::int64_t size : sizes) {
     constexpr std::int64_t rows = 5;
-    const std::vector<float> x = random_numbers(static_cast<std::size_t>(rows * size), 1, 10);
-    const std::vector<float> scale = random_numbers(static_cast<std::size_t>(size), 2);
-    std::vector<float> out(x.size());
-    normalize(x.data(), scale.data(), rows, size, 1e-5, out.data());
+    const auto x = random_numbers<Number>(rows * size, 1, 10);
+    const auto scale = random_numbers<Number>(size, 2);
+    std::vector<Number> out(x.size());
+    std::vector<Number> roots(rows);
+    normalize(x.data(), scale.data(), rows, size, epsilon, out.data());
+    reciprocal_roots(x.data(), rows, size, epsilon, roots.data());
     for (std::int64_t row = 0; row < rows; ++row) {
       double squares = 0;
       for (std::int64_t i = 0; i < size; ++i)
         squares += std::pow(static_cast<double>(x[static_cast<std::size_t>(row * size + i)]), 2);
-      const double root = std::sqrt(squares / static_cast<double>(size) + 1e-5);
-      std::vector<float> alone(static_cast<std::size_t>(size));
-      normalize(x.data() + row * size, scale.data(), 1, size, 1e-5, alone.data());
+      const double root = std::sqrt(squares / static_cast<double>(size) + epsilon);
+      EXPECT_NEAR(static_cast<double>(roots[static_cast<std::size_t>(row)]) * root, 1, tolerance);
+      std::vector<Number> alone(static_cast<std::size_t>(size));
+      normalize(x.data() + row * size, scale.data(), 1, size, epsilon, alone.data());
       for (std::int64_t i = 0; i < size; ++i) {
         const auto at = static_cast<std::size_t>(row * size + i);
         EXPECT_NEAR(static_cast<double>(out[at]),
-                    static_cast<double>(x[at]) / root * static_cast<double>(scale[static_cast<std::size_t>(i)]), 1e-6);
+                    static_cast<double>(x[at]) / root * static_cast<double>(scale[static_cast<std::size_t>(i)]),
+                    tolerance);
         EXPECT_EQ(out[at], alone[static_cast<std::size_t>(i)]);
       }
+    }
+  }
+}
+
+TEST(Rows, AreNormalizedEachByItself) {
+  expect_normalized<float>(1e-6);
+  expect_normalized<double>(1e-14);
+}
+
+struct NormSlopes {
+  std::vector<double> x;
+  std::vector<double> scale;
+};
+
+/// The backward's, the scales in two ranges.
+template <class Number>
+NormSlopes norm_backward(const std::vector<double>& x, const std::vector<double>& scale, const std::vector<double>& dy,
+                         std::int64_t rows, bool in_place) {
+  const auto size = static_cast<std::int64_t>(scale.size());
+  const std::vector<Number> of_x(x.begin(), x.end());
+  const std::vector<Number> of_scale(scale.begin(), scale.end());
+  const std::vector<Number> of_dy(dy.begin(), dy.end());
+  std::vector<Number> roots(static_cast<std::size_t>(rows));
+  reciprocal_roots(of_x.data(), rows, size, epsilon, roots.data());
+  std::vector<Number> gradient(scale.size(), Number{1});
+  add_scale_gradient(of_x.data(), roots.data(), of_dy.data(), rows, size, 0, size / 3, gradient.data());
+  add_scale_gradient(of_x.data(), roots.data(), of_dy.data(), rows, size, size / 3, size, gradient.data());
+  std::vector<Number> dx = of_dy;
+  normalize_backward(of_x.data(), of_scale.data(), roots.data(), in_place ? dx.data() : of_dy.data(), rows, size,
+                     dx.data());
+  return {{dx.begin(), dx.end()}, {gradient.begin(), gradient.end()}};
+}
+
+TEST(Rows, BackwardOfTheNormIsItsDerivative) {
+  for (const std::int64_t size : {std::int64_t{1}, std::int64_t{7}, std::int64_t{33}, std::int64_t{300}}) {
+    constexpr std::int64_t rows = 3;
+    auto x = random_numbers<double>(rows * size, 1, 2);
+    auto scale = random_numbers<double>(size, 2);
+    const auto dy = random_numbers<double>(rows * size, 3);
+    const auto loss = [&] {
+      std::vector<double> out(x.size());
+      normalize(x.data(), scale.data(), rows, size, epsilon, out.data());
+      return weighed(out, dy);
+    };
+    const NormSlopes slopes = norm_backward<double>(x, scale, dy, rows, false);
+    const NormSlopes single = norm_backward<float>(x, scale, dy, rows, true);
+    const std::vector<double> by_x = differences(x, loss);
+    const std::vector<double> by_scale = differences(scale, loss);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(slopes.x[i], by_x[i], 1e-7) << size;
+      EXPECT_NEAR(single.x[i], slopes.x[i], 2e-5);
+    }
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+      EXPECT_NEAR(slopes.scale[i], 1 + by_scale[i], 1e-8) << size;
+      EXPECT_NEAR(single.scale[i], slopes.scale[i], 1e-5);
     }
   }
 }
@@ -57,7 +100,7 @@ TEST(Rows, AreNormalizedEachByItself) {
 TEST(Rows, TurnPairsByTheirAngles) {
   constexpr std::int64_t heads = 3;
   constexpr std::int64_t size = 10;
-  const std::vector<float> before = random_numbers(heads * size, 3);
+  const auto before = random_numbers<float>(heads * size, 3);
   std::vector<float> cosines;
   std::vector<float> sines;
   for (int i = 0; i < size / 2; ++i) {
@@ -75,11 +118,44 @@ TEST(Rows, TurnPairsByTheirAngles) {
     }
 }
 
+TEST(Rows, TurnByTheirPositionsAndBack) {
+  constexpr std::int64_t heads = 2;
+  constexpr std::int64_t size = 34;
+  constexpr std::int64_t stride = heads * size + 5;
+  const std::vector<std::int64_t> positions{4, 0, 7, 4};
+  const auto count = static_cast<std::int64_t>(positions.size());
+  std::vector<double> cosines;
+  std::vector<double> sines;
+  for (int position = 0; position < 8; ++position)
+    for (int i = 0; i < size / 2; ++i) {
+      cosines.push_back(std::cos(position / (i + 1.0)));
+      sines.push_back(std::sin(position / (i + 1.0)));
+    }
+  const auto before = random_numbers<double>(stride * count, 4);
+  std::vector<double> after = before;
+  const RotaryRows<double> rows{after.data(), stride, heads, size, positions.data(), cosines.data(), sines.data()};
+  rotate(rows, 0, 1, Turn::on);
+  rotate(rows, 1, count, Turn::on);
+  for (std::int64_t t = 0; t < count; ++t) {
+    std::vector<double> expected(before.begin() + t * stride, before.begin() + t * stride + heads * size);
+    const std::int64_t angles = positions[static_cast<std::size_t>(t)] * size / 2;
+    rotate(expected.data(), heads, size, cosines.data() + angles, sines.data() + angles);
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      EXPECT_EQ(after[static_cast<std::size_t>(t * stride) + i], expected[i]);
+  }
+  EXPECT_NE(after, before);
+  rotate(rows, 0, count, Turn::back);
+  for (std::size_t i = 0; i < before.size(); ++i) EXPECT_NEAR(after[i], before[i], 1e-15);
+}
+
 TEST(Rows, AreGated) {
-  const std::vector<float> gates = random_numbers(1003, 4, 60);
-  const std::vector<float> up = random_numbers(1003, 5);
-  std::vector<float> out = gates;
-  gate(out.data(), up.data(), 1003);
+  const auto gates = random_numbers<float>(1003, 4, 60);
+  const auto up = random_numbers<float>(1003, 5);
+  std::vector<float> in_place = gates;
+  std::vector<float> out(gates.size());
+  gate(in_place.data(), up.data(), 1003);
+  gate(gates.data(), up.data(), 1003, out.data());
+  EXPECT_EQ(in_place, out);
   for (std::size_t i = 0; i < out.size(); ++i) {
     const auto x = static_cast<double>(gates[i]);
     EXPECT_NEAR(static_cast<double>(out[i]), x / (1 + std::exp(-x)) * static_cast<double>(up[i]),
@@ -87,6 +163,33 @@ TEST(Rows, AreGated) {
     float alone = gates[i];
     gate(&alone, &up[i], 1);
     EXPECT_EQ(out[i], alone);
+  }
+}
+
+TEST(Rows, BackwardOfTheGateIsItsDerivative) {
+  constexpr std::int64_t count = 203;
+  auto gates = random_numbers<double>(count, 6, 20);
+  auto up = random_numbers<double>(count, 7);
+  const auto dy = random_numbers<double>(count, 8);
+  const auto loss = [&] {
+    std::vector<double> out(gates.size());
+    gate(gates.data(), up.data(), count, out.data());
+    return weighed(out, dy);
+  };
+  std::vector<double> d_gates = gates;
+  std::vector<double> d_up = dy;
+  gate_backward(d_gates.data(), up.data(), d_up.data(), count, d_gates.data(), d_up.data());
+  std::vector<float> single_gates(gates.begin(), gates.end());
+  std::vector<float> single_up(up.begin(), up.end());
+  const std::vector<float> single_dy(dy.begin(), dy.end());
+  gate_backward(single_gates.data(), single_up.data(), single_dy.data(), count, single_gates.data(), single_up.data());
+  const std::vector<double> by_gates = differences(gates, loss);
+  const std::vector<double> by_up = differences(up, loss);
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    EXPECT_NEAR(d_gates[i], by_gates[i], 1e-8);
+    EXPECT_NEAR(d_up[i], by_up[i], 1e-8);
+    EXPECT_NEAR(static_cast<double>(single_gates[i]), d_gates[i], 2e-6);
+    EXPECT_NEAR(static_cast<double>(single_up[i]), d_up[i], 1e-5);
   }
 }
 

@@ -1,0 +1,67 @@
+// Causal attention of whole sequences, forward and backward: for training, and for log-probabilities of given tokens.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace dovetail::kernels {
+
+/// Heads of tokens: number i of head h of token t is data[t * stride + h * size + i].
+template <class Number>
+struct Heads {
+  Number* data = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// One number for each head and token: data[h * stride + t].
+template <class Number>
+struct HeadNumbers {
+  Number* data = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// Queries, keys and values of one sequence. Key-value head g belongs to the query heads [g * group, (g + 1) * group)
+/// (grouped-query attention: Ainslie et al. 2023, arXiv 2305.13245).
+template <class Number>
+struct Sequence {
+  Heads<const Number> query;
+  Heads<const Number> key;
+  Heads<const Number> value;
+  std::int64_t tokens = 0;
+  std::int64_t group = 0;
+  std::int64_t size = 0;
+};
+
+/// Of the queries of the key-value heads [begin, end): out = softmax(q k / sqrt(size)) v over the tokens up to the
+/// query's own, and the logarithm of the sum of the scores' exponentials. Scores exist a tile at a time; the softmax is
+/// made as the tiles pass (Milakov and Gimelshein 2018, arXiv 1805.02867; Dao 2023, arXiv 2307.08691). `scratch` is
+/// made as large as it must be: about 2 * tokens * size numbers. For float and double.
+template <class Number>
+void attend(const Sequence<Number>& sequence, std::int64_t begin, std::int64_t end, const Heads<Number>& out,
+            const HeadNumbers<Number>& log_sum_exps, std::vector<Number>& scratch);
+
+/// What the forward gave, and the derivative of the loss by its `out`.
+template <class Number>
+struct AttentionResult {
+  Heads<const Number> out;
+  HeadNumbers<const Number> log_sum_exps;
+  Heads<const Number> d_out;
+};
+
+/// Derivatives of the loss.
+template <class Number>
+struct AttentionSlopes {
+  Heads<Number> query;
+  Heads<Number> key;
+  Heads<Number> value;
+};
+
+/// Writes the derivatives by keys and values of the heads [begin, end), and by their queries. With P the shares, made
+/// again from log_sum_exps: dv = P^T do; dP = do v^T; dS = P (dP - sum of do * out); dq = dS k / sqrt(size); dk = dS^T
+/// q / sqrt(size). Those by keys and values are summed over the group's heads in their order, then over the queries in
+/// tiles. `scratch` becomes about 5 * tokens * size numbers. For float and double.
+template <class Number>
+void attend_backward(const Sequence<Number>& sequence, const AttentionResult<Number>& result, std::int64_t begin,
+                     std::int64_t end, const AttentionSlopes<Number>& slopes, std::vector<Number>& scratch);
+
+}  // namespace dovetail::kernels

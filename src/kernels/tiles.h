@@ -1,0 +1,81 @@
+// Products of small matrices that lie in the cache, tile by tile in registers.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/lanes.h"
+
+namespace dovetail::kernels {
+
+/// Element (i, j) is data[i * row + j * column].
+template <class Number>
+struct Matrix {
+  const Number* data = nullptr;
+  std::int64_t row = 0;
+  std::int64_t column = 1;
+};
+
+/// Rows of neighbouring numbers: element (i, j) is data[i * row + j].
+template <class Number>
+struct MatrixRows {
+  Number* data = nullptr;
+  std::int64_t row = 0;
+};
+
+/// c += a b, of as many rows and as many registers of columns as the template says.
+template <int bytes, std::int64_t rows, std::int64_t registers, class Number>
+[[gnu::always_inline]] inline void add_tile(const Matrix<Number>& a, const MatrixRows<const Number>& b,
+                                            const MatrixRows<Number>& c, std::int64_t inner) {
+  constexpr std::int64_t lanes = lane_count<Number, bytes>;
+  Lanes<Number, bytes> sums[std::size_t{rows}][std::size_t{registers}];
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < registers; ++j) load(c.data + i * c.row + j * lanes, sums[i][j]);
+  for (std::int64_t p = 0; p < inner; ++p) {
+    Lanes<Number, bytes> of_b[std::size_t{registers}];
+    for (std::int64_t j = 0; j < registers; ++j) load(b.data + p * b.row + j * lanes, of_b[j]);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const Number factor = a.data[i * a.row + p * a.column];
+      for (std::int64_t j = 0; j < registers; ++j) sums[i][j] += of_b[j] * factor;
+    }
+  }
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < registers; ++j) store(sums[i][j], c.data + i * c.row + j * lanes);
+}
+
+template <int bytes, std::int64_t registers, class Number>
+[[gnu::always_inline]] inline void add_columns(Matrix<Number> a, const MatrixRows<const Number>& b,
+                                               MatrixRows<Number> c, std::int64_t rows, std::int64_t inner) {
+  constexpr std::int64_t tile = 4;
+  for (; rows >= tile; rows -= tile) {
+    add_tile<bytes, tile, registers>(a, b, c, inner);
+    a.data += tile * a.row;
+    c.data += tile * c.row;
+  }
+  if (rows == 3) add_tile<bytes, 3, registers>(a, b, c, inner);
+  if (rows == 2) add_tile<bytes, 2, registers>(a, b, c, inner);
+  if (rows == 1) add_tile<bytes, 1, registers>(a, b, c, inner);
+}
+
+/// c [rows, columns] += a [rows, inner] b [inner, columns]. Each number of c takes its products one by one in their
+/// order: the same bits whatever rows and columns there are beside it.
+template <int bytes, class Number>
+[[gnu::always_inline]] inline void add_product(const Matrix<Number>& a, const MatrixRows<const Number>& b,
+                                               const MatrixRows<Number>& c, std::int64_t rows, std::int64_t columns,
+                                               std::int64_t inner) {
+  // Sixteen sums fill half of the registers of AVX-512; with eight, of AVX2 and before.
+  constexpr std::int64_t registers = bytes == 64 ? 4 : 2;
+  constexpr std::int64_t lanes = lane_count<Number, bytes>;
+  std::int64_t at = 0;
+  for (; at + registers * lanes <= columns; at += registers * lanes)
+    add_columns<bytes, registers, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, inner);
+  for (; at + lanes <= columns; at += lanes)
+    add_columns<bytes, 1, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, inner);
+  for (; at < columns; ++at)
+    for (std::int64_t i = 0; i < rows; ++i) {
+      Number sum = c.data[i * c.row + at];
+      for (std::int64_t p = 0; p < inner; ++p) sum += b.data[p * b.row + at] * a.data[i * a.row + p * a.column];
+      c.data[i * c.row + at] = sum;
+    }
+}
+
+}  // namespace dovetail::kernels
