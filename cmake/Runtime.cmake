@@ -9,8 +9,11 @@ if(Libtorch_FOUND)
   include(CheckCXXSourceCompiles)
   set(CMAKE_REQUIRED_LIBRARIES Libtorch::Libtorch)
   set(CMAKE_REQUIRED_FLAGS "-std=c++20 ${CMAKE_CXX_FLAGS}")
+  set(CMAKE_REQUIRED_DEFINITIONS -DAT_PER_OPERATOR_HEADERS)
   check_cxx_source_compiles("#include <ATen/core/Tensor.h>
-    int main() { return at::Tensor().defined(); }" DOVETAIL_TORCH_COMPILES)
+    #include <ATen/ops/mm.h>
+    int main() { return at::mm(at::Tensor(), at::Tensor()).sum().item<float>() > 0; }" DOVETAIL_TORCH_COMPILES)
+  unset(CMAKE_REQUIRED_DEFINITIONS)
   unset(CMAKE_REQUIRED_LIBRARIES)
   unset(CMAKE_REQUIRED_FLAGS)
   if(NOT DOVETAIL_TORCH_COMPILES)

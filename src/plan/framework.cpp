@@ -24,30 +24,30 @@ std::string text_of(Value value) {
     return fmt::format("{}", value);
 }
 
-/// Of the member `Member` of the part `Part` these values are run; a search takes the first of them in place of others.
-template <auto Part, auto Member, auto First, auto... Others>
+/// Of a member of a part of plans these values are run; a search takes the first of them in place of others.
+template <auto part_member, auto member, auto first, auto... others>
 TaskRule only(std::string_view part, std::optional<TaskKind> of = std::nullopt) {
-  std::string accepted = text_of(First);
-  ((accepted += ", " + text_of(Others)), ...);
+  std::string accepted = text_of(first);
+  ((accepted += ", " + text_of(others)), ...);
   const auto holds = [](const TaskPlan& planned) {
-    const auto& value = planned.*Part.*Member;
-    return value == First || (... || (value == Others));
+    const auto& value = planned.*part_member.*member;
+    return value == first || (... || (value == others));
   };
   const auto conform = [](TaskPlan& planned) {
-    auto& value = planned.*Part.*Member;
-    if (value != First && !(... || (value == Others))) value = First;
+    auto& value = planned.*part_member.*member;
+    if (value != first && !(... || (value == others))) value = first;
   };
-  return {of, part, base::key_of(Member), std::move(accepted), holds, conform};
+  return {of, part, base::key_of(member), std::move(accepted), holds, conform};
 }
 
-template <auto Member, auto... Values>
+template <auto member, auto... values>
 TaskRule layout() {
-  return only<&TaskPlan::layout, Member, Values...>("layout");
+  return only<&TaskPlan::layout, member, values...>("layout");
 }
 
-template <auto Member, auto... Values>
+template <auto member, auto... values>
 TaskRule engine() {
-  return only<&TaskPlan::engine, Member, Values...>("engine", TaskKind::generate);
+  return only<&TaskPlan::engine, member, values...>("engine", TaskKind::generate);
 }
 
 TaskRule no_offload() {

@@ -86,7 +86,7 @@ void Generator::enter(std::size_t index) {
   if (prompt.holders++ == 0)
     for (std::int64_t i = 0; i < blocks_for(tokens_of(request)); ++i) prompt.blocks.push_back(cache_.take());
   std::unique_ptr<Running>& running = running_[index];
-  if (running == nullptr) running.reset(new Running{{}, text::StopFinder(settings_.stops), false});
+  if (running == nullptr) running = std::make_unique<Running>(Running{{}, text::StopFinder(settings_.stops), false});
   running->blocks = {tokens_of(request), prompt.blocks, {}};
   running->is_in = true;
 }
