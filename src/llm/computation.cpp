@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -87,6 +88,9 @@ Status read_llama3(const Node& scaling, Computation& computation) {
 
 /// `rope_scaling` of transformers 4, or `rope_parameters` of transformers 5.
 Status read_scaling(const Node& scaling, Computation& computation) {
+  if (!scaling.is_map())
+    return scaling.error(
+        fmt::format("the scaling of rotary embeddings is {}; accepted: a map, or null", scaling.describe()));
   DOVETAIL_CHECK(read_over(scaling, "rope_theta", 1, 1e12, computation.rotary_base));
   auto type = value_of(scaling, "rope_type");
   if (!type) type = value_of(scaling, "type");
@@ -112,8 +116,9 @@ Status read_rotary(const Node& config, Computation& computation) {
 Status check_windows(const Node& config, std::int64_t context) {
   const auto window = value_of(config, "sliding_window");
   if (!window) return {};
+  // Qwen's configurations name a window that is used only where they say so; Mistral's is used.
   const auto used = value_of(config, "use_sliding_window");
-  if (used && used->is_boolean() && used->text() == "false") return {};
+  if (used ? used->text() == "false" : config.find("model_type")->text() != "mistral") return {};
   DOVETAIL_TRY(const std::int64_t tokens, base::read_whole(*window, "`sliding_window`", 1, max_context));
   if (tokens >= context) return {};
   return window->error(
@@ -152,6 +157,19 @@ Status check_family(const Node& config, const Transformer& shape) {
   return {};
 }
 
+/// Whether the class that wrote the configuration is one of a language model or a scalar head.
+Status check_architecture(const Node& config) {
+  const auto list = value_of(config, "architectures");
+  if (!list) return {};
+  const Node name = list->is_list() && list->size() > 0 ? list->item(0) : *list;
+  constexpr std::array<std::string_view, 2> kinds{"ForCausalLM", "ForSequenceClassification"};
+  if (name.is_string() &&
+      std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) { return name.text().ends_with(kind); }))
+    return {};
+  return name.error(
+      fmt::format("the architecture is {}; accepted: one that ends in {}", name.describe(), fmt::join(kinds, " or ")));
+}
+
 float llama3_frequency(float frequency, const Llama3Scaling& scaling) {
   const auto context = static_cast<float>(scaling.original_context);
   const auto factor = static_cast<float>(scaling.factor);
@@ -168,6 +186,7 @@ float llama3_frequency(float frequency, const Llama3Scaling& scaling) {
 
 Result<Computation> parse_computation(const Node& config, const Transformer& shape) {
   DOVETAIL_CHECK(check_family(config, shape));
+  DOVETAIL_CHECK(check_architecture(config));
   Computation computation;
   const std::string_view family = config.find("model_type")->text();
   if (family == "llama") {

@@ -5,6 +5,8 @@
 
 #include <string_view>
 
+#include "base/utf8.h"
+
 namespace dovetail::llm {
 namespace {
 
@@ -15,7 +17,7 @@ class ConfigWriter {
   void add(std::string_view key, const T& value) {
     text_ += fmt::format("{}\n  \"{}\": {}", text_.empty() ? "" : ",", key, value);
   }
-  void add_text(std::string_view key, std::string_view value) { add(key, fmt::format("\"{}\"", value)); }
+  void add_text(std::string_view key, std::string_view value) { add(key, base::json_string(value)); }
   void add_token(std::string_view key, std::optional<std::int32_t> token) {
     if (token) add(key, *token);
   }

@@ -62,12 +62,16 @@ TEST(Computation, RefusesWhatIsNotComputedByNameAndPlace) {
   expect_refused(R"(, "quantization_config": {"bits": 4})", "quantized");
   expect_refused(R"(, "sliding_window": 512, "max_position_embeddings": 4096)", "window of 512", "mistral");
   expect_refused(R"(, "sliding_window": 512, "use_sliding_window": true)", "window of 512", "qwen2");
+  expect_refused(R"(, "architectures": ["LlamaForTokenClassification"])", "ForCausalLM or ForSequenceClassification");
+  expect_refused(R"(, "rope_scaling": 131072)", "accepted: a map, or null");
+  expect_refused(R"(, "architectures": 3)", "accepted: one that ends in");
 }
 
 TEST(Computation, TakesWindowsThatCutNothingOff) {
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": 4096, "max_position_embeddings": 4096)", "mistral")).ok());
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": 16, "use_sliding_window": false)", "qwen2")).ok());
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": null)", "mistral")).ok());
+  EXPECT_TRUE(read(config_with(R"(, "sliding_window": 16)", "qwen2")).ok()) << "it is not used";
 }
 
 TEST(Computation, FrequenciesOfLlama31) {
