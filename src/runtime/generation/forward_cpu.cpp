@@ -1,6 +1,5 @@
 #include "runtime/generation/forward_cpu.h"
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/empty.h>
 
 #include <algorithm>
@@ -11,21 +10,12 @@
 #include "kernels/cached_attention.h"
 #include "kernels/linear.h"
 #include "kernels/rows.h"
+#include "runtime/model/share_out.h"
 
 namespace dovetail::runtime {
 namespace {
 
-/// Multiplications that are worth a thread of their own.
-constexpr std::int64_t work_of_thread = 1 << 18;
-
 float* data_of(const Tensor& tensor) { return tensor.data_ptr<float>(); }
-
-/// Runs f over [0, count) by parts, each worth a thread where all of it is `work`.
-template <class F>
-void share_out(std::int64_t count, std::int64_t work, F f) {
-  const std::int64_t grain = std::max<std::int64_t>(1, count * work_of_thread / std::max<std::int64_t>(1, work));
-  at::parallel_for(0, count, grain, f);
-}
 
 Tensor project_rows(const Linear& linear, const Tensor& x) {
   const Tensor& weight = linear.weight->value;

@@ -5,7 +5,48 @@
 
 #include <cmath>
 
+#include "kernels/optimizer.h"
+#include "runtime/model/share_out.h"
+
 namespace dovetail::runtime {
+namespace {
+
+/// What one weight's step reads and writes.
+struct StepTensors {
+  const Tensor& value;
+  const Tensor& gradient;
+  const Tensor& first;
+  const Tensor& second;
+};
+
+template <class Number>
+void step_on_cpu(const kernels::AdamwStep& step, const StepTensors& tensors) {
+  const kernels::AdamwNumbers<Number> numbers{tensors.value.data_ptr<Number>(), tensors.gradient.data_ptr<Number>(),
+                                              tensors.first.data_ptr<Number>(), tensors.second.data_ptr<Number>()};
+  share_out(tensors.value.numel(), tensors.value.numel(),
+            [&](std::int64_t begin, std::int64_t end) { kernels::step_adamw(step, numbers, begin, end); });
+}
+
+/// The same by ATen's operators.
+void step_by_tensors(const kernels::AdamwStep& step, const StepTensors& tensors) {
+  const auto steps = static_cast<double>(step.step);
+  const double first_bias = 1 - std::pow(step.betas[0], steps);
+  const double second_root = std::sqrt(1 - std::pow(step.betas[1], steps));
+  const Tensor gradient = tensors.gradient.mul(step.gradient_factor);
+  tensors.value.mul_(1 - step.learning_rate * step.weight_decay);
+  tensors.first.mul_(step.betas[0]).add_(gradient, 1 - step.betas[0]);
+  tensors.second.mul_(step.betas[1]).addcmul_(gradient, gradient, 1 - step.betas[1]);
+  const Tensor root = tensors.second.sqrt().div_(second_root).add_(step.epsilon);
+  tensors.value.addcdiv_(tensors.first, root, -step.learning_rate / first_bias);
+}
+
+double squares_of(const Tensor& x) {
+  if (!x.device().is_cpu()) return x.to(at::kDouble).square_().sum().item<double>();
+  return x.scalar_type() == at::kDouble ? kernels::sum_of_squares(x.data_ptr<double>(), x.numel())
+                                        : kernels::sum_of_squares(x.data_ptr<float>(), x.numel());
+}
+
+}  // namespace
 
 Optimizer make_optimizer(const Weights& weights) {
   Optimizer optimizer;
@@ -25,28 +66,28 @@ void join_tied_gradients(Weights& weights) {
 double global_norm(const Weights& weights) {
   double sum = 0;
   for (const Parameter& parameter : weights.parameters)
-    if (!parameter.is.tied) sum += parameter.gradient.to(at::kDouble).square_().sum().item<double>();
+    if (!parameter.is.tied) sum += squares_of(parameter.gradient);
   return std::sqrt(sum);
 }
 
 void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& settings) {
   optimizer.steps.add_(1);
-  const auto steps = static_cast<double>(optimizer.steps.item<std::int64_t>());
-  const double decay_1 = settings.optimizer.betas[0];
-  const double decay_2 = settings.optimizer.betas[1];
-  const double rate = settings.optimizer.learning_rate * settings.rate_part;
-  const double first_bias = 1 - std::pow(decay_1, steps);
-  const double second_root = std::sqrt(1 - std::pow(decay_2, steps));
+  const kernels::AdamwStep step{.learning_rate = settings.optimizer.learning_rate * settings.rate_part,
+                                .betas = {settings.optimizer.betas[0], settings.optimizer.betas[1]},
+                                .epsilon = settings.optimizer.epsilon,
+                                .weight_decay = settings.optimizer.weight_decay,
+                                .step = optimizer.steps.item<std::int64_t>(),
+                                .gradient_factor = settings.clip_factor};
   for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
     const Parameter& parameter = weights.parameters[i];
     if (parameter.is.tied) continue;
-    const Tensor gradient = parameter.gradient.mul(settings.clip_factor);
-    const Tensor& value = parameter.value;
-    value.mul_(1 - rate * settings.optimizer.weight_decay);
-    optimizer.first[i].mul_(decay_1).add_(gradient, 1 - decay_1);
-    optimizer.second[i].mul_(decay_2).addcmul_(gradient, gradient, 1 - decay_2);
-    const Tensor root = optimizer.second[i].sqrt().div_(second_root).add_(settings.optimizer.epsilon);
-    value.addcdiv_(optimizer.first[i], root, -rate / first_bias);
+    const StepTensors tensors{parameter.value, parameter.gradient, optimizer.first[i], optimizer.second[i]};
+    if (!parameter.value.device().is_cpu())
+      step_by_tensors(step, tensors);
+    else if (parameter.value.scalar_type() == at::kDouble)
+      step_on_cpu<double>(step, tensors);
+    else
+      step_on_cpu<float>(step, tensors);
   }
 }
 
