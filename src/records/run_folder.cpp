@@ -114,13 +114,6 @@ std::string row_of(std::int64_t iteration, const control::Sample& sample) {
   return row.text() + "\n";
 }
 
-Status check_empty(const std::string& folder) {
-  std::error_code error;
-  if (!fs::exists(folder, error) || (fs::is_directory(folder, error) && fs::is_empty(folder, error))) return {};
-  return Error{Failure::bad_input, folder, 0, 0,
-               "the folder is not empty; accepted: a new one, or --resume to go on with the run in it"};
-}
-
 RunFolder::RunFolder(base::LineFile metrics, base::LineFile evaluations, base::LineFile samples, EventFile events)
     : metrics_(std::move(metrics)),
       evaluations_(std::move(evaluations)),

@@ -28,9 +28,6 @@ std::string row_of(const control::Figures& figures);
 /// that are not there are left out.
 std::string row_of(std::int64_t iteration, const control::Sample& sample);
 
-/// Whether a run may begin in the folder: it is not there, or empty. Else an Error that says so.
-base::Status check_empty(const std::string& folder);
-
 /// The files that grow. Each row is there whole or not at all, but for the last one of a program that is ended while it
 /// writes. A Failure::io Error says the path where a row could not be added; nothing of it is left then.
 class RunFolder {

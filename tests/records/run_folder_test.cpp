@@ -10,6 +10,7 @@
 #include <limits>
 #include <thread>
 
+#include "records/event_reader.h"
 #include "records/figure_table.h"
 #include "records/saved_models.h"
 #include "support/temporary_folder.h"
@@ -92,18 +93,6 @@ TEST(RunRow, OfASampleHasWhatAScriptNeeds) {
       "4], \"sampled\": [-0.25, null], \"advantages\": [1, 2]}\n");
 }
 
-TEST(RunFolder, IsRefusedWhereItIsNotEmpty) {
-  const test::TemporaryFolder folder;
-  EXPECT_TRUE(check_empty(folder.file("new")).ok());
-  EXPECT_TRUE(check_empty(folder.path()).ok());
-  const std::string file = folder.write("job.yaml", "x");
-  const base::Status status = check_empty(folder.path());
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().failure, base::Failure::bad_input);
-  EXPECT_THAT(to_text(status.error()), HasSubstr(folder.path() + ": the folder is not empty; accepted: a new one, or"));
-  EXPECT_FALSE(check_empty(file).ok());
-}
-
 TEST(RunFolder, RowsAreThereAsSoonAsTheyAreAdded) {
   const test::TemporaryFolder folder;
   RunFolder run = opened(folder.path(), 0);
@@ -170,6 +159,32 @@ TEST(RunFolder, TheEvaluationBeforeTheFirstIterationIsARow) {
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), row_of(figures_of(0)));
   opened(folder.path(), 0, true);
   EXPECT_EQ(content_of(folder.file("eval.jsonl")), "");
+}
+
+TEST(RunFolder, TensorBoardIsToldFromWhereItGoesOn) {
+  const test::TemporaryFolder folder;
+  const auto dropped_from = [&](std::int64_t iterations, bool is_to_be_evaluated) -> std::int64_t {
+    opened(folder.path(), iterations, is_to_be_evaluated);
+    const auto events = events_in(event_files_in(folder.file("tensorboard")).back());
+    return events.size() == 2 && events[1].session == 1U ? events[1].step : -1;
+  };
+  EXPECT_EQ(dropped_from(0, true), -1) << "there is nothing yet";
+  EXPECT_EQ(dropped_from(0, true), 0);
+  EXPECT_EQ(dropped_from(0, false), 1);
+  EXPECT_EQ(dropped_from(7, false), 8);
+  EXPECT_EQ(dropped_from(7, true), 8);
+}
+
+TEST(RunFolder, TensorBoardHasTheSameFigures) {
+  const test::TemporaryFolder folder;
+  RunFolder run = opened(folder.path(), 0);
+  tell(run, 1);
+  tell(run, 2);
+  const auto events = events_in(event_files_in(folder.file("tensorboard")).back());
+  ASSERT_EQ(events.size(), 4U);
+  EXPECT_EQ(events[1].scalars[0], std::pair(std::string("train/reward"), 0.5F));
+  EXPECT_EQ(events[3].scalars[0].first, "evaluation/reward");
+  EXPECT_EQ(events[3].step, 2);
 }
 
 TEST(RunFolder, WhatIsNoRowAtTheEndIsCutOff) {
