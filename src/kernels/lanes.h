@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace dovetail::kernels {
 
@@ -34,15 +35,44 @@ template <class Number, class Vector>
   std::memcpy(&lanes, from, static_cast<std::size_t>(count) * sizeof(Number));
 }
 
-/// The sum, neighbours by halves: always in the same order.
+template <class Number, class Vector>
+[[gnu::always_inline]] inline void store_some(const Vector& lanes, std::int64_t count, Number* to) {
+  std::memcpy(to, &lanes, static_cast<std::size_t>(count) * sizeof(Number));
+}
+
+template <class Vector>
+inline constexpr std::int64_t lanes_of = sizeof(Vector) / sizeof(Vector{}[0]);
+
+/// Of two vectors, both made of groups of 2 * half numbers: the sums of each group's halves, the first vector's before
+/// the second's.
+template <std::int64_t half, class Vector, std::int64_t... at>
+[[gnu::always_inline]] inline void add_halves(const Vector& first, const Vector& second, Vector& sums,
+                                              std::integer_sequence<std::int64_t, at...>) {
+  // Where the first half of group i / half lies, in both vectors one after the other.
+  constexpr auto place = [](std::int64_t i) { return i % half + i / half * 2 * half; };
+  sums = __builtin_shufflevector(first, second, place(at)...) +
+         __builtin_shufflevector(first, second, (place(at) + half)...);
+}
+
+/// The sums of as many vectors as one has numbers, into the first one. Each is added up by halves, neighbours first
+/// to last: always in the same order.
+template <std::int64_t count, class Vector>
+[[gnu::always_inline]] inline void add_up_each(Vector* vectors) {
+  if constexpr (count > 1) {
+    for (std::int64_t i = 0; i < count / 2; ++i)
+      add_halves<count / 2>(vectors[2 * i], vectors[2 * i + 1], vectors[i],
+                            std::make_integer_sequence<std::int64_t, lanes_of<Vector>>{});
+    add_up_each<count / 2>(vectors);
+  }
+}
+
+/// The sum of one, in the same order.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void add_up(const Vector& lanes, Number& sum) {
-  constexpr std::int64_t count = sizeof(Vector) / sizeof(Number);
-  Number sums[std::size_t{count}];
-  store(lanes, sums);
-  for (std::int64_t half = count / 2; half > 0; half /= 2)
-    for (std::int64_t i = 0; i < half; ++i) sums[i] += sums[i + half];
-  sum = sums[0];
+  constexpr std::int64_t count = lanes_of<Vector>;
+  Vector sums[std::size_t{count}] = {lanes};
+  add_up_each<count>(sums);
+  sum = sums[0][0];
 }
 
 /// A multiple of all counts of lanes: rows that are filled up to it need no other end.

@@ -14,14 +14,13 @@ constexpr std::int64_t rows_at_once = 64;
 /// Adds the products of inputs, which load_at gives, to the sums of a tile.
 template <int bytes, std::int64_t rows, std::int64_t outputs, class Number, class Load>
 [[gnu::always_inline]] inline void add_inputs(const Number* x, const Number* weight, std::int64_t inputs,
-                                              Lanes<Number, bytes> (&sums)[std::size_t{rows}][std::size_t{outputs}],
-                                              Load load_at) {
+                                              Lanes<Number, bytes>* sums, Load load_at) {
   Lanes<Number, bytes> weights[std::size_t{outputs}];
   for (std::int64_t j = 0; j < outputs; ++j) load_at(weight + j * inputs, weights[j]);
   for (std::int64_t i = 0; i < rows; ++i) {
     Lanes<Number, bytes> values;
     load_at(x + i * inputs, values);
-    for (std::int64_t j = 0; j < outputs; ++j) sums[i][j] += values * weights[j];
+    for (std::int64_t j = 0; j < outputs; ++j) sums[i * outputs + j] += values * weights[j];
   }
 }
 
@@ -35,7 +34,7 @@ template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
   const std::int64_t inputs = linear.inputs;
   const Number* const x = linear.x + row * inputs;
   const Number* const weight = linear.weight + output * inputs;
-  Vector sums[std::size_t{rows}][std::size_t{outputs}] = {};
+  Vector sums[std::size_t{filled_up(rows * outputs, lanes)}] = {};
   std::int64_t at = 0;
   for (; at + lanes <= inputs; at += lanes) {
     __builtin_prefetch(ahead + at);
@@ -47,40 +46,49 @@ template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
     add_inputs<bytes, rows, outputs>(x, weight, inputs, sums,
                                      [at, inputs](const Number* from, Vector& to)
                                          __attribute__((always_inline)) { load_some(from + at, inputs - at, to); });
+  Number totals[std::size_t{filled_up(rows * outputs, lanes)}];
+  for (std::int64_t i = 0; i < rows * outputs; i += lanes) {
+    add_up_each<lanes>(sums + i);
+    store(sums[i], totals + i);
+  }
   for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < outputs; ++j) {
-      Number sum;
-      add_up(sums[i][j], sum);
+    for (std::int64_t j = 0; j < outputs; ++j)
       linear.out[(row + i) * linear.outputs + output + j] =
-          sum + (linear.bias == nullptr ? Number{0} : linear.bias[output + j]);
-    }
+          totals[i * outputs + j] + (linear.bias == nullptr ? Number{0} : linear.bias[output + j]);
 }
 
-/// All rows [row, end) with `outputs` rows of weights.
-template <int bytes, std::int64_t outputs, class Number>
-[[gnu::always_inline]] inline void multiply_rows(const LinearOf<Number>& linear, std::int64_t row, std::int64_t end,
-                                                 std::int64_t output) {
+/// Outputs that pass a tile of rows while its inputs are in the nearest cache.
+constexpr std::int64_t outputs_at_once = 8;
+
+/// The outputs [begin, end) of a tile of rows. `next` is the row of weights that a tile fetches: those that come next
+/// lie in memory, and these in the cache.
+template <int bytes, std::int64_t rows, class Number>
+[[gnu::always_inline]] inline void multiply_rows(const LinearOf<Number>& linear, std::int64_t row, std::int64_t begin,
+                                                 std::int64_t end, std::int64_t& next) {
+  const auto ahead = [&] { return linear.weight + std::min(linear.outputs - 1, next++) * linear.inputs; };
+  for (; begin + 4 <= end; begin += 4) multiply_tile<bytes, rows, 4>(linear, row, begin, ahead());
+  for (; begin < end; ++begin) multiply_tile<bytes, rows, 1>(linear, row, begin, ahead());
+}
+
+template <int bytes, class Number>
+[[gnu::always_inline]] inline void multiply_block(const LinearOf<Number>& linear, std::int64_t row,
+                                                  std::int64_t row_end, std::int64_t begin, std::int64_t end) {
   // Sixteen sums fill half of the registers of AVX-512; with eight, of AVX2 and before.
   constexpr std::int64_t rows = bytes == 64 ? 4 : 2;
-  // Each tile fetches a row of the weights that come next: they lie in memory, and these in the cache.
-  const std::int64_t last = linear.outputs - 1;
-  std::int64_t next = output + outputs;
-  const auto ahead = [&] { return linear.weight + std::min(last, next++) * linear.inputs; };
-  for (; row + rows <= end; row += rows) multiply_tile<bytes, rows, outputs>(linear, row, output, ahead());
+  std::int64_t next = end;
+  for (; row + rows <= row_end; row += rows) multiply_rows<bytes, rows>(linear, row, begin, end, next);
   if constexpr (rows == 4)
-    for (; row + 2 <= end; row += 2) multiply_tile<bytes, 2, outputs>(linear, row, output, ahead());
-  if (row < end) multiply_tile<bytes, 1, outputs>(linear, row, output, ahead());
+    for (; row + 2 <= row_end; row += 2) multiply_rows<bytes, 2>(linear, row, begin, end, next);
+  if (row < row_end) multiply_rows<bytes, 1>(linear, row, begin, end, next);
 }
 
 template <class Number>
 void multiply_outputs(const LinearOf<Number>& linear, std::int64_t begin, std::int64_t end) {
   run_on_best_registers([=](auto bytes) __attribute__((always_inline)) {
-    for (std::int64_t row = 0; row < linear.rows; row += rows_at_once) {
-      const std::int64_t row_end = std::min(linear.rows, row + rows_at_once);
-      std::int64_t output = begin;
-      for (; output + 4 <= end; output += 4) multiply_rows<bytes, 4>(linear, row, row_end, output);
-      for (; output < end; ++output) multiply_rows<bytes, 1>(linear, row, row_end, output);
-    }
+    for (std::int64_t row = 0; row < linear.rows; row += rows_at_once)
+      for (std::int64_t output = begin; output < end; output += outputs_at_once)
+        multiply_block<bytes>(linear, row, std::min(linear.rows, row + rows_at_once), output,
+                              std::min(end, output + outputs_at_once));
   });
 }
 

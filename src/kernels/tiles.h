@@ -56,6 +56,24 @@ template <int bytes, std::int64_t registers, class Number>
   if (rows == 1) add_tile<bytes, 1, registers>(a, b, c, inner);
 }
 
+/// Fewer columns than a register has lanes. In lanes all the same: a loop over the products alone would be compiled to
+/// sums that are rounded otherwise where it is long.
+template <int bytes, class Number>
+[[gnu::always_inline]] inline void add_last_columns(const Matrix<Number>& a, const MatrixRows<const Number>& b,
+                                                    const MatrixRows<Number>& c, std::int64_t rows,
+                                                    std::int64_t columns, std::int64_t inner) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Lanes<Number, bytes> sums;
+    load_some(c.data + i * c.row, columns, sums);
+    for (std::int64_t p = 0; p < inner; ++p) {
+      Lanes<Number, bytes> of_b;
+      load_some(b.data + p * b.row, columns, of_b);
+      sums += of_b * a.data[i * a.row + p * a.column];
+    }
+    store_some(sums, columns, c.data + i * c.row);
+  }
+}
+
 /// c [rows, columns] += a [rows, inner] b [inner, columns]. Each number of c takes its products one by one in their
 /// order: the same bits whatever rows and columns there are beside it.
 template <int bytes, class Number>
@@ -70,12 +88,8 @@ template <int bytes, class Number>
     add_columns<bytes, registers, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, inner);
   for (; at + lanes <= columns; at += lanes)
     add_columns<bytes, 1, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, inner);
-  for (; at < columns; ++at)
-    for (std::int64_t i = 0; i < rows; ++i) {
-      Number sum = c.data[i * c.row + at];
-      for (std::int64_t p = 0; p < inner; ++p) sum += b.data[p * b.row + at] * a.data[i * a.row + p * a.column];
-      c.data[i * c.row + at] = sum;
-    }
+  if (at < columns)
+    add_last_columns<bytes, Number>(a, {b.data + at, b.row}, {c.data + at, c.row}, rows, columns - at, inner);
 }
 
 }  // namespace dovetail::kernels

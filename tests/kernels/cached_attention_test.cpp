@@ -89,5 +89,50 @@ RC_GTEST_PROP(CachedAttention, IsSoftmaxOverTheFirstTokens, ()) {
   }
 }
 
+/// The same tokens in blocks of another fill.
+Cache dealt_anew(const Cache& cache, std::int64_t fill, std::int64_t size) {
+  Cache other;
+  const auto all = static_cast<std::int64_t>(cache.keys.size());
+  for (std::int64_t begin = 0; begin < all; begin += fill) {
+    const std::int64_t here = std::min(fill, all - begin);
+    std::vector<float> keys(static_cast<std::size_t>(size * attention_block), NAN);
+    std::vector<float> values(static_cast<std::size_t>(size * attention_block), NAN);
+    for (std::int64_t t = 0; t < here; ++t)
+      for (std::int64_t i = 0; i < size; ++i) {
+        const auto token = static_cast<std::size_t>(begin + t);
+        keys[static_cast<std::size_t>(i * attention_block + t)] = cache.keys[token][static_cast<std::size_t>(i)];
+        values[static_cast<std::size_t>(t * size + i)] = cache.values[token][static_cast<std::size_t>(i)];
+      }
+    other.stored.push_back(std::move(keys));
+    other.stored.push_back(std::move(values));
+    other.blocks.push_back({nullptr, nullptr, here});
+  }
+  for (std::size_t b = 0; b < other.blocks.size(); ++b) {
+    other.blocks[b].keys = other.stored[2 * b].data();
+    other.blocks[b].values = other.stored[2 * b + 1].data();
+  }
+  return other;
+}
+
+RC_GTEST_PROP(CachedAttention, HasTheSameBitsHoweverTheBlocksAreFilled, ()) {
+  base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
+  const auto size = *rc::gen::inRange<std::int64_t>(1, 70);
+  const auto group = *rc::gen::inRange<std::int64_t>(1, 9);
+  const Cache cache = cache_of(*rc::gen::nonEmpty(rc::gen::container<std::vector<std::int64_t>>(
+                                   rc::gen::inRange<std::int64_t>(1, attention_block + 1))),
+                               size, random);
+  const Cache other = dealt_anew(cache, *rc::gen::inRange<std::int64_t>(1, attention_block + 1), size);
+  const auto tokens = *rc::gen::inRange<std::int64_t>(1, static_cast<std::int64_t>(cache.keys.size()) + 1);
+  std::vector<float> queries;
+  for (std::int64_t i = 0; i < group * size; ++i) queries.push_back(static_cast<float>(40 * random.unit() - 20));
+  std::vector<float> first(queries.size());
+  std::vector<float> second(queries.size());
+  std::vector<float> scratch(7, NAN);
+  attend(queries.data(), group, size, cache.blocks, tokens, scratch, first.data());
+  attend(queries.data(), group, size, other.blocks, tokens, scratch, second.data());
+  RC_ASSERT(first == second);
+  for (const float number : first) RC_ASSERT(std::isfinite(number));
+}
+
 }  // namespace
 }  // namespace dovetail::kernels
