@@ -18,14 +18,20 @@ using Lanes = typename LanesOf<Number, bytes>::Type;
 template <class Number, int bytes>
 inline constexpr std::int64_t lane_count = bytes / static_cast<std::int64_t>(sizeof(Number));
 
+/// Lanes that lie where numbers do.
+template <class Vector>
+struct __attribute__((packed, may_alias)) AnywhereInMemory {
+  Vector lanes;
+};
+
 /// Of numbers anywhere in memory. Lanes are passed by reference: by value, callers would differ by instruction set.
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void load(const Number* from, Vector& lanes) {
-  std::memcpy(&lanes, from, sizeof lanes);
+  lanes = reinterpret_cast<const AnywhereInMemory<Vector>*>(from)->lanes;
 }
 template <class Number, class Vector>
 [[gnu::always_inline]] inline void store(const Vector& lanes, Number* to) {
-  std::memcpy(to, &lanes, sizeof lanes);
+  reinterpret_cast<AnywhereInMemory<Vector>*>(to)->lanes = lanes;
 }
 
 /// Of the first `count` numbers, the others 0.
