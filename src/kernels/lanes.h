@@ -20,7 +20,7 @@ inline constexpr std::int64_t lane_count = bytes / static_cast<std::int64_t>(siz
 
 /// Lanes that lie where numbers do.
 template <class Vector>
-struct __attribute__((packed, may_alias)) AnywhereInMemory {
+struct [[gnu::packed, gnu::may_alias]] AnywhereInMemory {
   Vector lanes;
 };
 
