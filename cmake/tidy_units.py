@@ -39,9 +39,12 @@ def units_of(source, flags):
     files = sorted((source / "src").rglob("*.cpp"))
     if "-DAT_PER_OPERATOR_HEADERS" not in flags:
         files = [file for file in files if source / "src" / "runtime" not in file.parents]
-    apart = [file for file in files if APART in file.read_text(encoding="utf-8")]
+    runtime = [file for file in files if source / "src" / "runtime" in file.parents]
+    apart = [file for file in files if APART in file.read_text(encoding="utf-8") and file not in runtime]
     units = []
-    for part in (apart, [file for file in files if file not in apart]):
+    for part in (apart, runtime, [file for file in files if file not in apart + runtime]):
+        if not part:
+            continue
         numbers = groups_of(part, MOST_FILES)
         units += [[file for file, of in zip(part, numbers) if of == number] for number in sorted(set(numbers))]
     return sorted(units, key=len, reverse=True)

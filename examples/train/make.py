@@ -162,6 +162,9 @@ def files():
         "tiny-rm/held-out.jsonl": lines(clause_pairs(4, 512)),
         "tiny-rm/model/config.json": document(config(32, "ForSequenceClassification", num_labels=1)),
         "tiny-rm/model/tokenizer.json": document(clause_tokenizer()),
+        "small-ppo/model/config.json": document(
+            config(32, num_hidden_layers=6, hidden_size=384, num_attention_heads=6, intermediate_size=1024)
+        ),
         "tiny-ppo/prompts.jsonl": lines(clause_prompts(5, 2000)),
         "tiny-ppo/held-out.jsonl": lines(clause_prompts(6, 256)),
         "tiny-grpo/start.jsonl": lines(sort_examples(7, 8000)),
