@@ -11,6 +11,7 @@ digits in ascending order.
 """
 
 import json
+import math
 import random
 import sys
 from pathlib import Path
@@ -51,7 +52,20 @@ def clause_examples(seed, count):
         yield {"prompt": prompt_text(clauses, topic), "response": draw_response(rng, clauses, topic)}
 
 
-def clause_pairs(seed, count):
+def judged_pairs(seed, count):
+    """The response that is chosen is drawn by the model of Bradley and Terry, so that an adjective is worth 2. Every number
+    of clauses is as frequent: of long ones a reward model must learn that clauses add up."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        clauses, topic = rng.randint(1, MAX_CLAUSES), rng.randrange(len(TOPICS))
+        first, second = (draw_response(rng, clauses, topic) for _ in range(2))
+        if rng.random() >= 1 / (1 + math.exp(goodness(second) - goodness(first))):
+            first, second = second, first
+        yield {"prompt": prompt_text(clauses, topic), "chosen": first, "rejected": second}
+
+
+def ordered_pairs(seed, count):
+    """Pairs of which the one with more good adjectives is chosen."""
     rng = random.Random(seed)
     while count > 0:
         clauses, topic = draw_prompt(rng)
@@ -158,8 +172,8 @@ def files():
         "tiny-sft/held-out.jsonl": lines(clause_examples(2, 256)),
         "tiny-sft/model/config.json": document(config(32)),
         "tiny-sft/model/tokenizer.json": document(clause_tokenizer()),
-        "tiny-rm/train.jsonl": lines(clause_pairs(3, 4000)),
-        "tiny-rm/held-out.jsonl": lines(clause_pairs(4, 512)),
+        "tiny-rm/train.jsonl": lines(judged_pairs(3, 8000)),
+        "tiny-rm/held-out.jsonl": lines(ordered_pairs(4, 512)),
         "tiny-rm/model/config.json": document(config(32, "ForSequenceClassification", num_labels=1)),
         "tiny-rm/model/tokenizer.json": document(clause_tokenizer()),
         "small-ppo/model/config.json": document(
