@@ -4,8 +4,9 @@
 usage: coin_clauses.py RUN [--reward-model FOLDER] [--last N]
 
 With a reward of r for a good adjective and of r - m for a bad one, and the coefficient b of the divergence, the best
-policy has the share sigmoid(m / b) of good ones, and moves ln 2 - H(share) nats a clause away from even odds. The rule has
-m = 2; of a reward model the margin is measured: what it gives for a good adjective more than for a bad one, all else equal.
+policy has the share sigmoid(m / b) of good ones, and moves ln 2 - H(share) nats a clause away from even odds. The rule
+has m = 2; of a reward model the margin is measured: what it gives for a good adjective more than for a bad one, all else
+equal.
 Ends with 1 where the last N iterations (a quarter of the run) are further away than the tolerances below.
 """
 
@@ -100,7 +101,7 @@ def check_model(judge, last, coefficient, folder):
             shares = torch.softmax(rewards / coefficient, 0)
             odds.append(float(shares[: len(GOOD)].sum()))
     margin = sum(g - b for g, b in zip(good, bad)) / len(good)
-    print(f"margin of an adjective {margin:.3f}; share of the best policy, adjective by adjective {sum(odds) / len(odds):.4f}")
+    print(f"margin of an adjective {margin:.3f}; share by each adjective's own worth {sum(odds) / len(odds):.4f}")
     judge.hold("share of good adjectives", last.share, sigmoid(margin / coefficient), MODEL_SHARE)
 
 
@@ -119,7 +120,8 @@ def main():
     for end in range(iterations % size or size, iterations + 1, size):
         window = Window([row for row in rows if end - size < row["iteration"] <= end])
         begin = max(1, end - size + 1)
-        print(f"{begin:4}-{end:<8} {window.share:.4f}  {window.form:.4f}  {window.reward:7.4f}  {window.divergence:.4f}")
+        figures = f"{window.share:.4f}  {window.form:.4f}  {window.reward:7.4f}  {window.divergence:.4f}"
+        print(f"{begin:4}-{end:<8} {figures}")
     judge = Judge()
     check_files(judge, arguments.run, rows)
     judge.at_least("well-formed", window.form, FORM)

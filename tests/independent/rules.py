@@ -1,4 +1,4 @@
-"""What is right in the demonstrations of examples/train, and what the best policy does, from their description alone."""
+"""What is right in the demonstrations of examples/train, and what the best policy does, from their description."""
 
 import math
 
@@ -11,7 +11,7 @@ END = 1
 
 
 def clause_text(tokens):
-    """As the tokenizer writes it: a blank before each word, none before what is no word, and special tokens left out."""
+    """As the tokenizer writes it: a blank before each word, none before what is no word, special tokens left out."""
     words = [CLAUSE_WORDS[token] for token in tokens if token > END]
     return "".join(word if word.startswith("<") else " " + word for word in words)
 
@@ -26,7 +26,7 @@ def clause_reward(prompt, words):
 
 
 def is_well_formed(prompt, words):
-    """As many clauses as the prompt asks for, each an adjective and its noun: of clause i number (3 topic + 5 i + 1) mod 8."""
+    """As many clauses as the prompt asks for, each an adjective and noun (3 topic + 5 i + 1) mod 8."""
     count, topic = int(prompt[0]), NOUNS.index(prompt[1])
     nouns = [NOUNS[(3 * topic + 5 * i + 1) % 8] for i in range(count)]
     return words[1::2] == nouns and len(adjectives_of(words[::2])) == count and len(words) == 2 * count
@@ -47,7 +47,7 @@ def entropy(share):
 
 
 def divergence(share, before):
-    """From a coin to another one, in nats: what it takes at least to bring the share of right answers from one to the other."""
+    """From a coin to another one, in nats: so far must a policy move to bring its share of right answers there."""
     pairs = ((share, before), (1 - share, 1 - before))
     return sum(p * math.log(p / q) for p, q in pairs if p > 0)
 

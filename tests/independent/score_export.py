@@ -3,8 +3,8 @@
 
 usage: score_export.py FOLDER DATA [--task clauses|sorter] [--prompts N] [--seed N]
 
-Prints a line of JSON: of the most likely tokens, and of a sample at temperature 1, the mean reward and the share that is
-well-formed; of coin clauses the share of good adjectives.
+Prints a line of JSON: of the most likely tokens, and of a sample at temperature 1, the mean reward; of coin clauses the
+share that is well-formed, and of good adjectives, too.
 """
 
 import argparse

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains the demonstrations of examples/train with several seeds and makes their shipped weights again; the scripts beside
-this one judge all of it.
+"""Trains the demonstrations of examples/train with several seeds and makes their shipped weights again; the scripts
+beside this one judge all of it.
 
 usage: seeds.py SOURCE DOVETAIL [--seeds N] [--jobs N] [--only TASK...]
 
@@ -68,7 +68,7 @@ class Checks:
         return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
     def greedy_is_the_evaluation(self, kind, seed, run, scored):
-        """What the exported model says at temperature 0 is what the run itself has found; a near tie may fall otherwise."""
+        """What the exported model says at temperature 0 is what the run has found; a near tie may fall otherwise."""
         last = json.loads((run / "eval.jsonl").read_text(encoding="utf-8").splitlines()[-1])
         apart = abs(last["reward"] - scored["greedy"]["reward"])
         self.hold(kind, seed, apart <= 0.02, "exported model and evaluation apart", apart)
@@ -88,7 +88,8 @@ class Checks:
                 apart = abs(scored["sampled"]["share"] - shares[-1])
                 # A sample of 256 prompts is a standard deviation of 0.015 around the policy's own share.
                 self.hold(kind, seed, apart <= 0.06, "exported model's share and the run's apart", apart)
-                self.hold(kind, seed, scored["sampled"]["form"] >= 0.9, "exported model's form", scored["sampled"]["form"])
+                form = scored["sampled"]["form"]
+                self.hold(kind, seed, form >= 0.9, "exported model's form", form)
                 if rule == "rule":
                     self.greedy_is_the_evaluation(kind, seed, run, scored)
                 shutil.rmtree(run)
@@ -122,8 +123,8 @@ class Checks:
             same = (made / "model.safetensors").read_bytes() == (shipped / "model.safetensors").read_bytes()
             self.note(f"{name}, made again", {"bytes are those shipped": int(same)})
             for which, folder in (("shipped", shipped), ("made again", made)):
-                data = self.examples / ("tiny-rm" if name == "tiny-rm" else "tiny-grpo" if name == "tiny-grpo" else "tiny-ppo")
-                self.judge(f"{name}, {which}", 1, "beginnings.py", name, folder, data / "held-out.jsonl")
+                data = self.examples / name.replace("sft", "ppo") / "held-out.jsonl"
+                self.judge(f"{name}, {which}", 1, "beginnings.py", name, folder, data)
 
 
 def main():
