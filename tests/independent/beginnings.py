@@ -36,7 +36,8 @@ def check_reward_model(judge, folder, data):
     rows = [json.loads(line) for line in Path(data).read_text(encoding="utf-8").splitlines()]
 
     def values(key):
-        prompts, responses = ([list(map(CLAUSE_WORDS.index, row[of].split())) for row in rows] for of in ("prompt", key))
+        prompts = [list(map(CLAUSE_WORDS.index, row["prompt"].split())) for row in rows]
+        responses = [list(map(CLAUSE_WORDS.index, row[key].split())) for row in rows]
         with torch.no_grad():
             return [float(v[-1]) for v in model.values(prompts, [tokens + [END] for tokens in responses])]
 

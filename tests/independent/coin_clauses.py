@@ -5,8 +5,7 @@ usage: coin_clauses.py RUN [--reward-model FOLDER] [--last N]
 
 With a reward of r for a good adjective and of r - m for a bad one, and the coefficient b of the divergence, the best
 policy has the share sigmoid(m / b) of good ones, and moves ln 2 - H(share) nats a clause away from even odds. The rule
-has m = 2; of a reward model the margin is measured: what it gives for a good adjective more than for a bad one, all else
-equal.
+has m = 2. Of a reward model the margin is measured: what it gives more for a good adjective than for a bad one.
 Ends with 1 where the last N iterations (a quarter of the run) are further away than the tolerances below.
 """
 

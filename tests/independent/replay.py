@@ -3,8 +3,8 @@
 
 usage: replay.py RUN MODELS [--iterations N] [--plant kl|mask|mean]
 
-RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set; MODELS is the
-folder that the job's `weights` begin in, so that "../tiny-sft/model" is MODELS/../tiny-sft/model.
+RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set; MODELS is
+the folder that the job's `weights` begin in, so that "../tiny-sft/model" is MODELS/../tiny-sft/model.
 """
 
 import argparse
