@@ -247,7 +247,8 @@ TEST(MiniBatch, SaysWhatAPolicyDid) {
   samples[0].advantages = {1, 1};
   TrainingSums sums;
   const std::vector<std::size_t> places{0};
-  const MiniBatch batch = policy_mini_batch(samples, places, LossSettings{}, 0, cap, sums);
+  const LossSettings loss;
+  const MiniBatch batch = policy_mini_batch(samples, places, loss, 0, cap, sums);
   const std::vector<Scores> scores{{{-1, -1.5}, {0.5, 0.25}}};
   batch.loss(places, scores);
   EXPECT_EQ(sums.weight, 2);
