@@ -142,17 +142,16 @@ class Parity:
         self.hold(f"greedy texts of {len(rows)} that differ", float(different), 0)
 
     def batch(self, examples):
-        """What `examples` are in tokens, by the library tokenizers: (prompt, response with its end)."""
+        """What `examples` are in tokens, by the library tokenizers: (prompt, response and what ends it)."""
         import tokenizers
 
         tokenizer = tokenizers.Tokenizer.from_file(str(self.folder / "model/tokenizer.json"))
-        end = self.model.config.eos_token_id
         for example in examples:
-            prompt = example["prompt"]
+            texts = [example["prompt"], example["response"]]
             if self.template == "chatml":
-                prompt = f"<|im_start|>user\n{prompt}<|im_end|>\n<|im_start|>assistant\n"
-            encode = [tokenizer.encode(text, add_special_tokens=False).ids for text in (prompt, example["response"])]
-            yield encode[0], encode[1] + [end]
+                texts = [f"<|im_start|>user\n{texts[0]}<|im_end|>\n<|im_start|>assistant\n", texts[1] + "<|im_end|>\n"]
+            prompt, response = (tokenizer.encode(text, add_special_tokens=False).ids for text in texts)
+            yield prompt, response + ([] if self.template == "chatml" else [self.model.config.eos_token_id])
 
     def loss(self, model, batch):
         total = sum(-self.log_probabilities(model, prompt, response).sum() for prompt, response in batch)
@@ -212,8 +211,8 @@ class Parity:
             loss = float(loss.detach())
             self.hold(f"loss of step {row['iteration']}, relative", abs(loss - row["actor_loss"]) / loss, 1e-4)
             self.hold(f"norm of step {row['iteration']}, relative", abs(norm - row["actor_gradient_norm"]) / norm, 1e-3)
-        moved = [(a - b).double() for a, b in zip(model.parameters(), begin)]
-        apart = [(a - b).double() for a, b in zip(model.parameters(), exported.parameters())]
+        moved = [(a - b).detach().double() for a, b in zip(model.parameters(), begin)]
+        apart = [(a - b).detach().double() for a, b in zip(model.parameters(), exported.parameters())]
         ratio = math.sqrt(sum(float((t * t).sum()) for t in apart) / sum(float((t * t).sum()) for t in moved))
         self.hold("change of the weights, by norm", ratio, 1e-2)
 

