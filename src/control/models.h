@@ -125,7 +125,7 @@ class Models {
   /// Writes a Hugging Face folder of the role: config.json, weights, and the tokenizer that belongs to it.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;
 
-  /// Parameters of the role's model, and FLOPs of one token's forward pass over them, for figures of use.
+  /// Parameters of the role's model.
   virtual std::int64_t parameters(const std::string& role) const = 0;
 };
 

@@ -212,10 +212,9 @@ Conventions dovetail() {
   made.layer_gradient_bytes = 4;
   made.activation_bytes = 4;
   made.stream_bytes = 4;
-  // The logits, their softmax, a gradient, and a temporary of the entropy.
-  made.logit_bytes = 4 * 4;
-  // The logits, their log-softmax, its exponentials, and the products of both.
-  made.inference_logit_bytes = 4 * 4;
+  // The logits, in whose place their gradient is written.
+  made.logit_bytes = 4;
+  made.inference_logit_bytes = 4;
   // Assumed: the program with libtorch.
   made.overhead = 250'000'000;
   return made;

@@ -15,12 +15,6 @@
 namespace dovetail::runtime {
 namespace {
 
-Tensor whole_numbers(const std::vector<std::int64_t>& values, const at::Device& device) {
-  return at::tensor(at::ArrayRef<std::int64_t>(values)).to(device);
-}
-
-Tensor by_head(const Tensor& x, std::int64_t size) { return x.view({x.size(0), -1, size}); }
-
 /// Where the rows go in the cache; those that are there already go nowhere.
 struct Destinations {
   Tensor rows;
@@ -29,6 +23,7 @@ struct Destinations {
 };
 
 struct StepPass {
+  const Operators& ops;
   const Model& model;
   const BlockCache& cache;
   const StepRows& rows;
@@ -100,22 +95,22 @@ Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& que
 
 Tensor heads_of(const StepPass& pass, const Linear& linear, const Parameter* norm, const Tensor& normal) {
   Tensor heads = by_head(project(linear, normal), pass.model.weights.shape.head_size);
-  if (norm != nullptr) heads = normalize(heads, *norm, pass.model.weights.computation.norm_epsilon);
-  return rotate(heads, pass.angles);
+  if (norm != nullptr) heads = pass.ops.normalize(heads, *norm, pass.model.weights.computation.norm_epsilon);
+  return pass.ops.rotate(heads, pass.angles);
 }
 
 Tensor through_layer(const StepPass& pass, std::int64_t index, const Tensor& x) {
   const Layer& layer = pass.model.layers[static_cast<std::size_t>(index)];
   const double epsilon = pass.model.weights.computation.norm_epsilon;
-  const Tensor normal = normalize(x, *layer.input_norm, epsilon);
+  const Tensor normal = pass.ops.normalize(x, *layer.input_norm, epsilon);
   const Tensor query = heads_of(pass, layer.query, layer.query_norm, normal);
   put(keys_by_row(pass.cache, index), pass.destinations, heads_of(pass, layer.key, layer.key_norm, normal));
   put(values_by_row(pass.cache, index), pass.destinations,
       by_head(project(layer.value, normal), pass.model.weights.shape.head_size));
   const Tensor attended = attend_cached(pass, index, query);
   const Tensor middle = project(layer.output, attended.reshape({x.size(0), -1})).add_(x);
-  const Tensor middle_normal = normalize(middle, *layer.middle_norm, epsilon);
-  const Tensor product = gated(project(layer.gate, middle_normal), project(layer.up, middle_normal));
+  const Tensor middle_normal = pass.ops.normalize(middle, *layer.middle_norm, epsilon);
+  const Tensor product = pass.ops.gated(project(layer.gate, middle_normal), project(layer.up, middle_normal));
   return project(layer.down, product).add_(middle);
 }
 
@@ -133,13 +128,16 @@ Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows&
   if (embedding.device().is_cpu() && embedding.scalar_type() == at::kFloat)
     return forward_step_on_cpu(model, cache, rows);
   const StepPass pass{
-      model, cache, rows,
+      operators_for(embedding),
+      model,
+      cache,
+      rows,
       angles_of(model.weights.computation, model.weights.shape.head_size, positions_of(rows), embedding.options()),
       destinations_of(cache, rows, embedding.device())};
   Tensor x = embedding.index_select(0, whole_numbers(rows.tokens, embedding.device()));
   for (std::int64_t index = 0; index < model.weights.shape.layers; ++index) x = through_layer(pass, index, x);
   const Tensor asked = x.index_select(0, whole_numbers(rows.asked, embedding.device()));
-  return project(model.head, normalize(asked, *model.final_norm, model.weights.computation.norm_epsilon))
+  return project(model.head, pass.ops.normalize(asked, *model.final_norm, model.weights.computation.norm_epsilon))
       .to(at::kCPU, at::kFloat)
       .contiguous();
 }

@@ -64,9 +64,9 @@ Generator::Generator(const Model& model, std::span<const control::GenerationRequ
     : model_(model),
       requests_(requests),
       settings_(settings),
-      scheduler_(limits_of(model, requests, settings, cache_bytes)),
-      cache_(model.weights.shape, limits_of(model, requests, settings, cache_bytes).blocks, batching::cache_block,
-             model.embedding->value.options()),
+      limits_(limits_of(model, requests, settings, cache_bytes)),
+      scheduler_(limits_),
+      cache_(model.weights.shape, limits_.blocks, batching::cache_block, model.embedding->value.options()),
       running_(requests.size()),
       responses_(requests.size()) {
   for (std::size_t index = 0; index < requests.size(); ++index) {

@@ -54,6 +54,7 @@ class Generator {
   const Model& model_;
   const std::span<const control::GenerationRequest> requests_;
   const control::GenerationSettings& settings_;
+  const batching::EngineLimits limits_;
   batching::EngineScheduler scheduler_;
   BlockCache cache_;
   std::vector<std::unique_ptr<Running>> running_;  // [request]; null before it first enters

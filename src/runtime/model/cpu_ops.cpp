@@ -1,5 +1,3 @@
-#include "runtime/model/cpu_ops.h"
-
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 
@@ -7,10 +5,13 @@
 
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
+#include "kernels/vocabulary.h"
+#include "runtime/model/ops.h"
 #include "runtime/model/share_out.h"
 
-namespace dovetail::runtime::cpu_ops {
+namespace dovetail::runtime {
 namespace {
+namespace by_kernels {
 
 /// Calls f with the kind of numbers that x has.
 template <class F>
@@ -20,8 +21,6 @@ void with_numbers(const Tensor& x, F f) {
   else
     f(float{});
 }
-
-}  // namespace
 
 Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
   const Tensor in = x.contiguous();
@@ -59,8 +58,6 @@ Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, con
   return dx;
 }
 
-namespace {
-
 Tensor turned(const Tensor& x, const Angles& angles, kernels::Turn turn) {
   Tensor out = x.clone(at::MemoryFormat::Contiguous);
   with_numbers(out, [&]<class Number>(Number) {
@@ -76,8 +73,6 @@ Tensor turned(const Tensor& x, const Angles& angles, kernels::Turn turn) {
   });
   return out;
 }
-
-}  // namespace
 
 Tensor rotate(const Tensor& x, const Angles& angles) { return turned(x, angles, kernels::Turn::on); }
 
@@ -105,8 +100,6 @@ GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor&
   });
   return slopes;
 }
-
-namespace {
 
 /// Rows [tokens, heads, size] without gaps, from a sequence's first token on.
 template <class Number>
@@ -140,8 +133,6 @@ void for_each_head(const Tensor& query, const Tensor& key, std::span<const std::
   });
 }
 
-}  // namespace
-
 Attention attend(const Tensor& query, const Tensor& key, const Tensor& value, std::span<const std::int64_t> offsets) {
   Attention attention{at::empty_like(query), at::empty({query.size(1), query.size(0)}, query.options())};
   with_numbers(query, [&]<class Number>(Number) {
@@ -173,4 +164,47 @@ AttentionBackward attend_backward(const Tensor& query, const Tensor& key, const 
   return slopes;
 }
 
-}  // namespace dovetail::runtime::cpu_ops
+/// Runs f over all rows of logits.
+template <class F>
+void for_each_row(const Tensor& logits, F f) {
+  with_numbers(logits, [&]<class Number>(Number) {
+    const std::int64_t size = logits.size(1);
+    share_out(logits.size(0), logits.numel(), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t row = begin; row < end; ++row)
+        f(logits.data_ptr<Number>() + row * size, size, static_cast<std::size_t>(row));
+    });
+  });
+}
+
+TokenScores score_tokens(const Tensor& logits, std::span<const std::int64_t> targets, double temperature) {
+  const std::size_t rows = targets.size();
+  TokenScores scores{std::vector<double>(rows), std::vector<double>(rows), std::vector<double>(rows)};
+  for_each_row(logits, [&](const auto* row, std::int64_t size, std::size_t i) {
+    const kernels::TokenDistribution distribution = kernels::distribution_of(row, size, temperature);
+    scores.log_probabilities[i] = kernels::log_probability(distribution, row, temperature, targets[i]);
+    scores.entropies[i] = distribution.entropy;
+    scores.log_sum_exps[i] = distribution.log_sum_exp;
+  });
+  return scores;
+}
+
+void score_backward(const Tensor& logits, double temperature, const TokenSlopes& slopes) {
+  for_each_row(logits, [&](auto* row, std::int64_t size, std::size_t i) {
+    const double by_entropy = slopes.by_entropy.empty() ? 0 : slopes.by_entropy[i];
+    kernels::distribution_backward(row, size, temperature, {slopes.log_sum_exps[i], slopes.entropies[i]},
+                                   {slopes.targets[i], slopes.by_log_probability[i], by_entropy});
+  });
+}
+
+}  // namespace by_kernels
+}  // namespace
+
+const Operators& cpu_operators() {
+  static constexpr Operators all{
+      by_kernels::normalize,    by_kernels::normalize_backward, by_kernels::rotate, by_kernels::rotate_backward,
+      by_kernels::gated,        by_kernels::gated_backward,     by_kernels::attend, by_kernels::attend_backward,
+      by_kernels::score_tokens, by_kernels::score_backward};
+  return all;
+}
+
+}  // namespace dovetail::runtime

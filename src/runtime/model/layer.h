@@ -30,6 +30,7 @@ Layer layer_of(Weights& weights, std::int64_t index);
 
 /// What all layers of a pass share.
 struct PassRows {
+  const Operators* ops = nullptr;
   std::vector<std::int64_t> offsets;  ///< of the sequences' first tokens, and the number of tokens
   Angles angles;
   std::int64_t head_size = 0;

@@ -24,10 +24,6 @@ struct PackedBatch {
   std::vector<std::size_t> counts;    ///< of each sequence so many of them
 };
 
-Tensor whole_numbers(const std::vector<std::int64_t>& values, const at::Device& device) {
-  return at::tensor(at::ArrayRef<std::int64_t>(values)).to(device);
-}
-
 PackedBatch pack(const Model& model, const MicroBatch& batch) {
   PackedBatch packed;
   std::vector<std::int64_t> tokens;
@@ -55,6 +51,7 @@ PackedBatch pack(const Model& model, const MicroBatch& batch) {
   const Tensor& weight = model.embedding->value;
   packed.tokens = whole_numbers(tokens, weight.device());
   packed.looked_at = whole_numbers(looked_at, weight.device());
+  packed.rows.ops = &operators_for(weight);
   packed.rows.head_size = model.weights.shape.head_size;
   packed.rows.norm_epsilon = model.weights.computation.norm_epsilon;
   packed.rows.angles = angles_of(model.weights.computation, model.weights.shape.head_size, positions, weight.options());
@@ -87,7 +84,7 @@ class HeadPass {
   HeadPass(const Model& model, const PackedBatch& packed, Tensor last, double temperature)
       : model_(model), packed_(packed), last_(std::move(last)) {
     looked_at_ = last_.index_select(0, packed.looked_at);
-    rows_ = normalize(looked_at_, *model.final_norm, packed.rows.norm_epsilon);
+    rows_ = packed.rows.ops->normalize(looked_at_, *model.final_norm, packed.rows.norm_epsilon);
     if (model.weights.shape.head == llm::Head::language_model) {
       vocabulary_.emplace(model.head, rows_, packed.targets, temperature);
       return;
@@ -128,8 +125,9 @@ class HeadPass {
     if (!has_entropy) by_entropy.clear();
     const Tensor d_rows = vocabulary_ ? vocabulary_->backward(by_value, by_entropy) : values_backward(by_value);
     Tensor d_last = at::zeros(last_.sizes(), last_.options());
-    d_last.index_copy_(0, packed_.looked_at,
-                       normalize_backward(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon, d_rows));
+    d_last.index_copy_(
+        0, packed_.looked_at,
+        packed_.rows.ops->normalize_backward(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon, d_rows));
     return d_last;
   }
 

@@ -8,18 +8,8 @@
 #include <vector>
 
 #include "llm/computation.h"
-#include "runtime/model/cpu_ops.h"
-#include "runtime/model/tensor_ops.h"
 
 namespace dovetail::runtime {
-namespace {
-
-/// Whether src/kernels has operators for it.
-bool has_kernels(const Tensor& x) {
-  return x.device().is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
-}
-
-}  // namespace
 
 Tensor project(const Linear& linear, const Tensor& x) {
   const Tensor transposed = linear.weight->value.t();
@@ -50,40 +40,9 @@ Angles angles_of(const llm::Computation& computation, std::int64_t head_size, st
   return {cosines.to(options), sines.to(options)};
 }
 
-Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
-  return has_kernels(x) ? cpu_ops::normalize(x, scale, epsilon) : tensor_ops::normalize(x, scale, epsilon);
-}
-
-Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, const Tensor& dy) {
-  return has_kernels(x) ? cpu_ops::normalize_backward(x, scale, epsilon, dy)
-                        : tensor_ops::normalize_backward(x, scale, epsilon, dy);
-}
-
-Tensor rotate(const Tensor& x, const Angles& angles) {
-  return has_kernels(x) ? cpu_ops::rotate(x, angles) : tensor_ops::rotate(x, angles);
-}
-
-Tensor rotate_backward(const Tensor& dy, const Angles& angles) {
-  return has_kernels(dy) ? cpu_ops::rotate_backward(dy, angles) : tensor_ops::rotate_backward(dy, angles);
-}
-
-Tensor gated(const Tensor& gate, const Tensor& up) {
-  return has_kernels(gate) ? cpu_ops::gated(gate, up) : tensor_ops::gated(gate, up);
-}
-
-GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor& dy) {
-  return has_kernels(gate) ? cpu_ops::gated_backward(gate, up, dy) : tensor_ops::gated_backward(gate, up, dy);
-}
-
-Attention attend(const Tensor& query, const Tensor& key, const Tensor& value, std::span<const std::int64_t> offsets) {
-  return has_kernels(query) ? cpu_ops::attend(query, key, value, offsets)
-                            : tensor_ops::attend(query, key, value, offsets);
-}
-
-AttentionBackward attend_backward(const Tensor& query, const Tensor& key, const Tensor& value,
-                                  const Attention& attention, std::span<const std::int64_t> offsets, const Tensor& dy) {
-  return has_kernels(query) ? cpu_ops::attend_backward(query, key, value, attention, offsets, dy)
-                            : tensor_ops::attend_backward(query, key, value, attention, offsets, dy);
+const Operators& operators_for(const Tensor& x) {
+  const bool has_kernels = x.device().is_cpu() && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
+  return has_kernels ? cpu_operators() : tensor_operators();
 }
 
 }  // namespace dovetail::runtime

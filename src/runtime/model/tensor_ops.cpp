@@ -1,5 +1,3 @@
-#include "runtime/model/tensor_ops.h"
-
 #include <ATen/ops/cat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
@@ -7,17 +5,19 @@
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/sigmoid.h>
 #include <ATen/ops/silu.h>
+#include <ATen/ops/tensor.h>
 
 #include <cmath>
 #include <limits>
+#include <vector>
 
-namespace dovetail::runtime::tensor_ops {
+#include "runtime/model/ops.h"
 
+namespace dovetail::runtime {
 namespace {
+namespace by_tensors {
 
 Tensor reciprocal_root(const Tensor& x, double epsilon) { return at::rsqrt(x.square().mean({-1}, true).add(epsilon)); }
-
-}  // namespace
 
 Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
   return x.mul(reciprocal_root(x, epsilon)).mul_(scale.value);
@@ -35,8 +35,6 @@ Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, con
   return scaled.sub_(normal.mul(along)).mul_(root);
 }
 
-namespace {
-
 /// [tokens, 1, size / 2]: the same for all heads of a token.
 Tensor for_heads(const Tensor& angles) { return angles.view({angles.size(0), 1, angles.size(1)}); }
 
@@ -46,8 +44,6 @@ Tensor turned(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
   const Tensor second = x.narrow(-1, half, half);
   return at::cat({first.mul(cosines).sub_(second.mul(sines)), second.mul(cosines).add_(first.mul(sines))}, -1);
 }
-
-}  // namespace
 
 Tensor rotate(const Tensor& x, const Angles& angles) {
   return turned(x, for_heads(angles.cosines), for_heads(angles.sines));
@@ -64,8 +60,6 @@ GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor&
   const Tensor slope = share.mul(share.neg().add_(1).mul_(gate).add_(1));
   return {dy.mul(up).mul_(slope), dy.mul(share).mul_(gate)};
 }
-
-namespace {
 
 /// Scores of a sequence's queries, [key-value heads, queries of a head, tokens, tokens]: -inf above the diagonal.
 struct SequenceView {
@@ -102,8 +96,6 @@ void for_each_sequence(const Tensor& query, const Tensor& key, std::span<const s
 
 double score_scale(const Tensor& query) { return 1 / std::sqrt(static_cast<double>(query.size(2))); }
 
-}  // namespace
-
 Attention attend(const Tensor& query, const Tensor& key, const Tensor& value, std::span<const std::int64_t> offsets) {
   Attention attention{at::empty_like(query), at::empty({query.size(1), query.size(0)}, query.options())};
   for_each_sequence(query, key, offsets, [&](const SequenceView& sequence) {
@@ -136,4 +128,49 @@ AttentionBackward attend_backward(const Tensor& query, const Tensor& key, const 
   return result;
 }
 
-}  // namespace dovetail::runtime::tensor_ops
+Tensor column(std::span<const double> values, at::TensorOptions options) {
+  return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(options).view({-1, 1});
+}
+
+Tensor column(std::span<const std::int64_t> values, const at::Device& device) {
+  return at::tensor(at::ArrayRef<std::int64_t>(values.data(), values.size())).to(device).view({-1, 1});
+}
+
+std::vector<double> numbers_of(const Tensor& x) {
+  const Tensor on_host = x.to(at::kCPU, at::kDouble).contiguous();
+  return {on_host.data_ptr<double>(), on_host.data_ptr<double>() + on_host.numel()};
+}
+
+TokenScores score_tokens(const Tensor& logits, std::span<const std::int64_t> targets, double temperature) {
+  const Tensor scaled = logits.div(temperature);
+  const Tensor sums = scaled.logsumexp({-1});
+  const Tensor logs = scaled.sub_(sums.view({-1, 1}));
+  const Tensor chosen = logs.gather(1, column(targets, logits.device()));
+  return {numbers_of(chosen), numbers_of(logs.exp().mul_(logs).sum(-1).neg_()), numbers_of(sums)};
+}
+
+void score_backward(const Tensor& logits, double temperature, const TokenSlopes& slopes) {
+  const at::TensorOptions options = logits.options();
+  const Tensor logs = logits.div(temperature).sub_(column(slopes.log_sum_exps, options));
+  const Tensor shares = logs.exp();
+  const Tensor by_log = column(slopes.by_log_probability, options);
+  // d log p_t = onehot - p; d H = -p (log p + H).
+  logits.copy_(shares.mul(by_log).neg_());
+  if (!slopes.by_entropy.empty())
+    logits.sub_(logs.add_(column(slopes.entropies, options)).mul_(shares).mul_(column(slopes.by_entropy, options)));
+  logits.scatter_add_(1, column(slopes.targets, logits.device()), by_log);
+  logits.div_(temperature);
+}
+
+}  // namespace by_tensors
+}  // namespace
+
+const Operators& tensor_operators() {
+  static constexpr Operators all{
+      by_tensors::normalize,    by_tensors::normalize_backward, by_tensors::rotate, by_tensors::rotate_backward,
+      by_tensors::gated,        by_tensors::gated_backward,     by_tensors::attend, by_tensors::attend_backward,
+      by_tensors::score_tokens, by_tensors::score_backward};
+  return all;
+}
+
+}  // namespace dovetail::runtime

@@ -1,7 +1,6 @@
 #include "runtime/model/vocabulary.h"
 
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <utility>
@@ -11,17 +10,17 @@ namespace {
 
 constexpr std::int64_t max_logits = std::int64_t{1} << 26;
 
-Tensor column(std::span<const double> values, at::TensorOptions options) {
-  return at::tensor(at::ArrayRef<double>(values.data(), values.size()), at::kDouble).to(options).view({-1, 1});
-}
-
-void append(std::vector<double>& values, const Tensor& more) {
-  const Tensor on_host = more.to(at::kCPU, at::kDouble).contiguous();
-  const double* const data = on_host.data_ptr<double>();
-  values.insert(values.end(), data, data + on_host.numel());
+void append(std::vector<double>& values, const std::vector<double>& more) {
+  values.insert(values.end(), more.begin(), more.end());
 }
 
 }  // namespace
+
+template <class F>
+void VocabularyPass::for_each_part(F f) const {
+  const std::int64_t count = rows_.size(0);
+  for (std::int64_t begin = 0; begin < count; begin += rows_at_once_) f(begin, std::min(rows_at_once_, count - begin));
+}
 
 VocabularyPass::VocabularyPass(const Linear& head, Tensor rows, std::span<const std::int64_t> targets,
                                double temperature)
@@ -30,52 +29,38 @@ VocabularyPass::VocabularyPass(const Linear& head, Tensor rows, std::span<const 
       targets_(targets.begin(), targets.end()),
       temperature_(temperature),
       rows_at_once_(std::max<std::int64_t>(1, max_logits / head.weight->value.size(0))) {
-  const std::int64_t count = rows_.size(0);
-  for (std::int64_t begin = 0; begin < count; begin += rows_at_once_) {
-    const std::int64_t rows_here = std::min(rows_at_once_, count - begin);
-    const Tensor logits = logits_of(begin, rows_here);
-    const Tensor sums = logits.logsumexp({-1});
-    const Tensor of_targets =
-        at::tensor(at::ArrayRef<std::int64_t>(targets_.data() + begin, static_cast<std::size_t>(rows_here)))
-            .to(logits.device())
-            .view({-1, 1});
-    const Tensor logs = logits.sub(sums.view({-1, 1}));
-    append(scores_.log_probabilities, logs.gather(1, of_targets));
-    append(scores_.entropies, logs.exp().mul_(logs).sum(-1).neg_());
-    append(log_sum_exps_, sums);
-    if (rows_here == count) kept_logits_ = logits;
-  }
+  const Operators& ops = operators_for(rows_);
+  for_each_part([&](std::int64_t begin, std::int64_t count) {
+    const Tensor logits = logits_of(begin, count);
+    const std::span<const std::int64_t> here =
+        std::span(targets_).subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
+    const TokenScores scores = ops.score_tokens(logits, here, temperature_);
+    append(scores_.log_probabilities, scores.log_probabilities);
+    append(scores_.entropies, scores.entropies);
+    append(scores_.log_sum_exps, scores.log_sum_exps);
+    if (count == rows_.size(0)) kept_logits_ = logits;
+  });
 }
 
 Tensor VocabularyPass::logits_of(std::int64_t begin, std::int64_t count) const {
-  const Tensor logits = project(head_, rows_.narrow(0, begin, count));
-  return temperature_ == 1 ? logits : logits.div(temperature_);
+  return project(head_, rows_.narrow(0, begin, count));
 }
 
 Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std::span<const double> by_entropy) {
+  const Operators& ops = operators_for(rows_);
   Tensor d_rows = at::empty_like(rows_);
-  const std::int64_t count = rows_.size(0);
-  for (std::int64_t begin = 0; begin < count; begin += rows_at_once_) {
-    const std::int64_t rows_here = std::min(rows_at_once_, count - begin);
-    const auto here = [&](std::span<const double> values) {
-      return column(values.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(rows_here)),
-                    rows_.options());
+  for_each_part([&](std::int64_t begin, std::int64_t count) {
+    const auto here = [&](auto values) {
+      return values.empty() ? values : values.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(count));
     };
-    Tensor logs = kept_logits_.defined() ? std::exchange(kept_logits_, {}) : logits_of(begin, rows_here);
-    logs.sub_(here(log_sum_exps_));
-    const Tensor shares = logs.exp();
-    // d log p_t = onehot - p; d H = -p (log p + H).
-    Tensor slopes = shares.mul(here(by_log_probability)).neg_();
-    if (!by_entropy.empty()) slopes.sub_(logs.add_(here(scores_.entropies)).mul_(shares).mul_(here(by_entropy)));
-    const Tensor of_targets =
-        at::tensor(at::ArrayRef<std::int64_t>(targets_.data() + begin, static_cast<std::size_t>(rows_here)))
-            .to(slopes.device())
-            .view({-1, 1});
-    slopes.scatter_add_(1, of_targets, here(by_log_probability));
-    if (temperature_ != 1) slopes.div_(temperature_);
-    add_weight_gradient(head_, rows_.narrow(0, begin, rows_here), slopes);
-    d_rows.narrow(0, begin, rows_here).copy_(project_backward(head_, slopes));
-  }
+    const Tensor logits = kept_logits_.defined() ? std::exchange(kept_logits_, {}) : logits_of(begin, count);
+    ops.score_backward(
+        logits, temperature_,
+        {here(std::span<const std::int64_t>(targets_)), here(std::span<const double>(scores_.entropies)),
+         here(std::span<const double>(scores_.log_sum_exps)), here(by_log_probability), here(by_entropy)});
+    add_weight_gradient(head_, rows_.narrow(0, begin, count), logits);
+    d_rows.narrow(0, begin, count).copy_(project_backward(head_, logits));
+  });
   return d_rows;
 }
 

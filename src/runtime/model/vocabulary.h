@@ -10,12 +10,6 @@
 
 namespace dovetail::runtime {
 
-/// Of each row its target's log-probability, and the entropy of its distribution in nats.
-struct TokenScores {
-  std::vector<double> log_probabilities;
-  std::vector<double> entropies;
-};
-
 /// The rows' distributions over the vocabulary, under logits over the temperature. Logits of so many rows are there at
 /// once that they stay below 256 MB; where that is all of them they are kept for the backward.
 class VocabularyPass {
@@ -30,6 +24,9 @@ class VocabularyPass {
 
  private:
   Tensor logits_of(std::int64_t begin, std::int64_t count) const;
+  /// Calls f(first row, rows) for as many rows as are handled at once, again and again.
+  template <class F>
+  void for_each_part(F f) const;
 
   Linear head_;
   Tensor rows_;
@@ -38,7 +35,6 @@ class VocabularyPass {
   std::int64_t rows_at_once_;
   Tensor kept_logits_;  // of all rows, or undefined
   TokenScores scores_;
-  std::vector<double> log_sum_exps_;
 };
 
 }  // namespace dovetail::runtime

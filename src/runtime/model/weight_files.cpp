@@ -65,12 +65,6 @@ StoredTensor to_stored(const std::string& name, const Tensor& tensor) {
           {static_cast<const std::byte*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.nbytes())}};
 }
 
-const Parameter* find_written(const Weights& weights, std::string_view name) {
-  for (const Parameter& parameter : weights.parameters)
-    if (parameter.is.name == name) return &parameter;
-  return nullptr;
-}
-
 /// Whether the checkpoint has the model's tensors, and no others.
 bool has_same_tensors(const Weights& weights, const weights::Checkpoint& source) {
   std::size_t expected = 0;
@@ -86,7 +80,7 @@ base::Status write_like(const Weights& weights, const weights::SafetensorsFile& 
   std::vector<Tensor> values;
   std::vector<StoredTensor> stored;
   for (const StoredTensor& tensor : file.tensors()) {
-    const Parameter* const parameter = find_written(weights, tensor.name);
+    const Parameter* const parameter = weights.find_or_null(tensor.name);
     values.push_back(parameter->value.to(at::kCPU, type_of(tensor.type)).contiguous().view(tensor.shape));
     stored.push_back(to_stored(tensor.name, values.back()));
   }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <string>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/random.h"
@@ -54,10 +55,19 @@ void fill_normal(const Tensor& value, double deviation, std::uint64_t seed, std:
 
 }  // namespace
 
-Parameter& Weights::find(std::string_view name) {
+const Parameter* Weights::find_or_null(std::string_view name) const {
   const auto found = std::find_if(parameters.begin(), parameters.end(),
                                   [name](const Parameter& parameter) { return parameter.is.name == name; });
-  DOVETAIL_ASSERT(found != parameters.end());
+  return found == parameters.end() ? nullptr : &*found;
+}
+
+Parameter* Weights::find_or_null(std::string_view name) {
+  return const_cast<Parameter*>(std::as_const(*this).find_or_null(name));
+}
+
+Parameter& Weights::find(std::string_view name) {
+  Parameter* const found = find_or_null(name);
+  DOVETAIL_ASSERT(found != nullptr);
   return *found;
 }
 

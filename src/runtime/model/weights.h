@@ -26,6 +26,9 @@ struct Weights {
   llm::Computation computation;
   std::vector<Parameter> parameters;
 
+  /// Null where there is none of that name.
+  Parameter* find_or_null(std::string_view name);
+  const Parameter* find_or_null(std::string_view name) const;
   /// REQUIRES: there is one of that name.
   Parameter& find(std::string_view name);
 };

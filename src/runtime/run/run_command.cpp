@@ -21,6 +21,7 @@
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
+#include "llm/counts.h"
 #include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
@@ -74,13 +75,16 @@ std::vector<RoleSetup> setups_of(std::vector<control::RunModel> models, const co
   return setups;
 }
 
-/// What keys and values of a generation may take: what is left of the engine's share of memory beside all models.
+/// What keys and values of a generation may take: what the engine's share of memory leaves beside all models.
 std::int64_t cache_bytes_of(const control::RunJob& run, const plan::Plan& plan) {
-  const auto memory = static_cast<double>(run.job.cluster.groups.front().gpu.usable_memory);
+  double bytes = 0;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
     if (run.job.workflow.tasks[i].kind == workflow::TaskKind::generate)
-      return static_cast<std::int64_t>(memory * plan.tasks[i].engine.memory_utilization);
-  return 0;
+      bytes = static_cast<double>(run.job.cluster.groups.front().gpu.usable_memory) *
+              plan.tasks[i].engine.memory_utilization;
+  for (const llm::Transformer& model : run.job.models)
+    bytes -= static_cast<double>(llm::count_parameters(model).all) * sizeof(float);
+  return static_cast<std::int64_t>(std::max(0.0, bytes));
 }
 
 /// Takes the line of progress off a terminal.
@@ -104,8 +108,8 @@ class RunReporter {
                           std::span<const control::Sample> samples) { return folder_.add_samples(iteration, samples); },
         .on_progress = [this](const control::RunProgress& progress) { take_progress(progress); },
         .on_warning = [this](const std::string& text) { say_warning(text); },
-        .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason,
-                                bool is_best) { return keep_checkpoint(state, is_best); },
+        .on_checkpoint = [this](const control::RunState& state, control::CheckpointReason reason,
+                                bool is_best) { return keep_checkpoint(state, reason, is_best); },
     };
   }
 
@@ -133,9 +137,14 @@ class RunReporter {
                                       columns > label.size() ? columns - label.size() : 0));
   }
 
-  Status keep_checkpoint(const control::RunState& state, bool is_best) {
+  Status keep_checkpoint(const control::RunState& state, control::CheckpointReason reason, bool is_best) {
     DOVETAIL_CHECK(folder_.flush());
-    return records::keep_checkpoint(place_, state, models_, is_best);
+    DOVETAIL_CHECK(records::keep_checkpoint(place_, state, models_, is_best));
+    if (reason == control::CheckpointReason::interrupted) {
+      clear_line();
+      cli::print_note(fmt::format("a checkpoint is kept in {}; --resume goes on from there", place_.folder));
+    }
+    return {};
   }
 
   static void say_warning(const std::string& text) {
@@ -167,15 +176,17 @@ Result<control::RunState> state_to_begin_with(const RunArguments& arguments, con
   return std::move(checkpoint->state);
 }
 
-/// Puts the files that say what is run into the folder.
-Status write_inputs(const RunArguments& arguments, const control::RunJob& run, const plan::Plan& plan) {
-  const fs::path folder(arguments.output);
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) return base::Error{base::Failure::io, arguments.output, 0, 0, "cannot be made: " + error.message()};
-  DOVETAIL_TRY(const std::string job, base::read_file(run.path));
-  DOVETAIL_CHECK(base::write_file((folder / control::job_file_name).string(), job));
-  return base::write_file((folder / control::plan_file_name).string(), plan::plan_to_json(plan, run.job));
+/// Puts what is run into the folder, where it is not there: the job, beside the plan that `dovetail train` put there.
+Status write_inputs(const RunArguments& arguments, const control::RunJob& run) {
+  for (const auto& [from, name] :
+       {std::pair(run.path, control::job_file_name), std::pair(arguments.plan, control::plan_file_name)}) {
+    const fs::path file = fs::path(arguments.output) / name;
+    std::error_code error;
+    if (fs::exists(file, error)) continue;
+    DOVETAIL_TRY(const std::string content, base::read_file(from));
+    DOVETAIL_CHECK(base::write_file(file.string(), content));
+  }
+  return {};
 }
 
 Status export_trained(const RunArguments& arguments, const control::RunJob& run, const TorchModels& models) {
@@ -208,7 +219,7 @@ Status run_training(const RunArguments& arguments) {
                                        run.settings.checkpoint.keep};
   DOVETAIL_TRY(const records::FolderLock lock, records::FolderLock::take(arguments.output));
   DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run, place, models));
-  if (!arguments.resume) DOVETAIL_CHECK(write_inputs(arguments, run, plan));
+  DOVETAIL_CHECK(write_inputs(arguments, run));
   DOVETAIL_TRY(records::RunFolder folder,
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   std::optional<control::RewardProcesses> rewards;

@@ -5,9 +5,6 @@
 
 #include <vector>
 
-#include "runtime/model/cpu_ops.h"
-#include "runtime/model/tensor_ops.h"
-
 namespace dovetail::runtime {
 namespace {
 
@@ -35,10 +32,10 @@ TEST_P(Ops, Normalize) {
     const Tensor x = at::randn(sizes, GetParam());
     const Tensor dy = at::randn(sizes, GetParam());
     Parameter scale = scale_of(sizes.back(), GetParam());
-    expect_near(cpu_ops::normalize(x, scale, 1e-5), tensor_ops::normalize(x, scale, 1e-5), tolerance());
+    expect_near(cpu_operators().normalize(x, scale, 1e-5), tensor_operators().normalize(x, scale, 1e-5), tolerance());
     Parameter other{scale.is, scale.value, scale.gradient.clone()};
-    expect_near(cpu_ops::normalize_backward(x, scale, 1e-5, dy), tensor_ops::normalize_backward(x, other, 1e-5, dy),
-                tolerance());
+    expect_near(cpu_operators().normalize_backward(x, scale, 1e-5, dy),
+                tensor_operators().normalize_backward(x, other, 1e-5, dy), tolerance());
     expect_near(scale.gradient, other.gradient, tolerance());
   }
 }
@@ -47,18 +44,18 @@ TEST_P(Ops, Rotate) {
   const Tensor x = at::randn({9, 3, 10}, GetParam());
   const std::vector<std::int64_t> positions{0, 1, 2, 0, 1, 2, 3, 4, 500};
   const Angles angles = angles_of({}, 10, positions, x.options());
-  expect_near(cpu_ops::rotate(x, angles), tensor_ops::rotate(x, angles), tolerance());
-  expect_near(cpu_ops::rotate_backward(x, angles), tensor_ops::rotate_backward(x, angles), tolerance());
-  expect_near(cpu_ops::rotate_backward(cpu_ops::rotate(x, angles), angles), x, tolerance());
+  expect_near(cpu_operators().rotate(x, angles), tensor_operators().rotate(x, angles), tolerance());
+  expect_near(cpu_operators().rotate_backward(x, angles), tensor_operators().rotate_backward(x, angles), tolerance());
+  expect_near(cpu_operators().rotate_backward(cpu_operators().rotate(x, angles), angles), x, tolerance());
 }
 
 TEST_P(Ops, Gated) {
   const Tensor gate = at::randn({13, 7}, GetParam());
   const Tensor up = at::randn({13, 7}, GetParam());
   const Tensor dy = at::randn({13, 7}, GetParam());
-  expect_near(cpu_ops::gated(gate, up), tensor_ops::gated(gate, up), tolerance());
-  const GatedBackward found = cpu_ops::gated_backward(gate, up, dy);
-  const GatedBackward expected = tensor_ops::gated_backward(gate, up, dy);
+  expect_near(cpu_operators().gated(gate, up), tensor_operators().gated(gate, up), tolerance());
+  const GatedBackward found = cpu_operators().gated_backward(gate, up, dy);
+  const GatedBackward expected = tensor_operators().gated_backward(gate, up, dy);
   expect_near(found.gate, expected.gate, tolerance());
   expect_near(found.up, expected.up, tolerance());
 }
@@ -69,15 +66,36 @@ TEST_P(Ops, Attend) {
   const Tensor key = at::randn({95, 2, 8}, GetParam());
   const Tensor value = at::randn({95, 2, 8}, GetParam());
   const Tensor dy = at::randn({95, 6, 8}, GetParam());
-  const Attention found = cpu_ops::attend(query, key, value, offsets);
-  const Attention expected = tensor_ops::attend(query, key, value, offsets);
+  const Attention found = cpu_operators().attend(query, key, value, offsets);
+  const Attention expected = tensor_operators().attend(query, key, value, offsets);
   expect_near(found.out, expected.out, tolerance());
   expect_near(found.log_sum_exps, expected.log_sum_exps, tolerance());
-  const AttentionBackward slopes = cpu_ops::attend_backward(query, key, value, found, offsets, dy);
-  const AttentionBackward others = tensor_ops::attend_backward(query, key, value, expected, offsets, dy);
+  const AttentionBackward slopes = cpu_operators().attend_backward(query, key, value, found, offsets, dy);
+  const AttentionBackward others = tensor_operators().attend_backward(query, key, value, expected, offsets, dy);
   expect_near(slopes.query, others.query, tolerance());
   expect_near(slopes.key, others.key, tolerance());
   expect_near(slopes.value, others.value, tolerance());
+}
+
+TEST_P(Ops, ScoresOfTokens) {
+  const Tensor logits = at::randn({7, 33}, GetParam()).mul(3);
+  const std::vector<std::int64_t> targets{0, 32, 5, 5, 17, 1, 9};
+  const std::vector<double> by_log{1, -2, 0.5, 0, 3, 0.25, -1};
+  for (const std::vector<double>& by_entropy : {std::vector<double>{}, {0, 1, -1, 2, 0.5, 0, 0.1}}) {
+    const TokenScores found = cpu_operators().score_tokens(logits, targets, 1.7);
+    const TokenScores expected = tensor_operators().score_tokens(logits, targets, 1.7);
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+      EXPECT_NEAR(found.log_probabilities[i], expected.log_probabilities[i], tolerance());
+      EXPECT_NEAR(found.entropies[i], expected.entropies[i], tolerance());
+      EXPECT_NEAR(found.log_sum_exps[i], expected.log_sum_exps[i], tolerance());
+    }
+    const TokenSlopes slopes{targets, expected.entropies, expected.log_sum_exps, by_log, by_entropy};
+    const Tensor by_kernels = logits.clone();
+    const Tensor by_tensors = logits.clone();
+    cpu_operators().score_backward(by_kernels, 1.7, slopes);
+    tensor_operators().score_backward(by_tensors, 1.7, slopes);
+    expect_near(by_kernels, by_tensors, tolerance());
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Precisions, Ops, testing::Values(at::kFloat, at::kDouble));
