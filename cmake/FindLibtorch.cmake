@@ -10,7 +10,11 @@ option(DOVETAIL_CUDA "Link the CUDA libraries of libtorch" OFF)
 # The version that a libtorch's headers say, or nothing.
 function(libtorch_version folder result)
   set(${result} "" PARENT_SCOPE)
-  set(header ${folder}/include/torch/csrc/api/include/torch/version.h)
+  # It moved: the first is of torch 2.10 and newer.
+  set(header ${folder}/include/torch/headeronly/version.h)
+  if(NOT EXISTS ${header})
+    set(header ${folder}/include/torch/csrc/api/include/torch/version.h)
+  endif()
   if(NOT EXISTS ${header})
     return()
   endif()
@@ -23,18 +27,20 @@ endfunction()
 
 # The torch folder of the active Python, without importing it: that takes seconds, and may load CUDA.
 function(libtorch_of_python result)
-  find_program(DOVETAIL_ACTIVE_PYTHON NAMES python3 python)
-  mark_as_advanced(DOVETAIL_ACTIVE_PYTHON)
   set(${result} "" PARENT_SCOPE)
-  if(NOT DOVETAIL_ACTIVE_PYTHON)
+  # Looked for each time: another environment may be active by now.
+  find_program(active_python NAMES python3 python NO_CACHE)
+  if(NOT active_python)
     return()
   endif()
-  execute_process(COMMAND ${DOVETAIL_ACTIVE_PYTHON} -c
+  execute_process(COMMAND ${active_python} -c
     "import importlib.util as u; s = u.find_spec('torch'); print(s.submodule_search_locations[0] if s else '', end='')"
     OUTPUT_VARIABLE folder ERROR_QUIET)
   libtorch_version("${folder}" version)
   if(folder AND version VERSION_GREATER_EQUAL 2.7)
     set(${result} ${folder} PARENT_SCOPE)
+  elseif(folder AND NOT folder MATCHES "^/usr/lib")
+    message(STATUS "torch ${version} of the active Python in ${folder} is not taken: 2.7 or newer is")
   endif()
 endfunction()
 
@@ -80,9 +86,16 @@ include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(Libtorch REQUIRED_VARS libtorch_found VERSION_VAR Libtorch_VERSION REASON_FAILURE_MESSAGE "${Libtorch_REASON}")
 if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   add_library(Libtorch::Libtorch INTERFACE IMPORTED)
+  # Its own headers only: a wheel has those of other libraries beside them, such as an fmt that is not ours.
+  set(libtorch_headers ${CMAKE_BINARY_DIR}/libtorch)
+  file(MAKE_DIRECTORY ${libtorch_headers})
+  foreach(part ATen c10 caffe2 torch)
+    file(REMOVE ${libtorch_headers}/${part})
+    file(CREATE_LINK ${libtorch_folder}/include/${part} ${libtorch_headers}/${part} SYMBOLIC)
+  endforeach()
   # Headers of others: their warnings are not ours. A wheel's libraries find what they need by themselves when they are
   # loaded, which the linker does not see.
-  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_folder}/include)
+  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers})
   target_link_libraries(Libtorch::Libtorch INTERFACE ${libtorch_found})
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   message(STATUS "libtorch ${Libtorch_VERSION} in ${libtorch_folder}")

@@ -1,4 +1,4 @@
-// dovetail report: schedules, traces and jobs as one HTML file.
+// dovetail report: schedules, traces, jobs and runs as one HTML file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +16,15 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/run_results.h"
 #include "pipeline/schedule/evaluate.h"
+#include "records/run_timeline.h"
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_page.h"
 #include "report/overlay/overlay.h"
 #include "report/page/html.h"
 #include "report/page/several.h"
+#include "report/run/run_page.h"
 #include "report/schedule/schedule_page.h"
 #include "report/schedule/trace_page.h"
 #include "timeline/chrome_trace_file.h"
@@ -46,8 +49,11 @@ struct ReportArguments {
 /// What a file of the command line holds.
 struct Input {
   std::string name;
-  std::variant<pipeline::Schedule, timeline::Timeline, answer::SimulationAnswer> content;
+  std::variant<pipeline::Schedule, timeline::Timeline, answer::SimulationAnswer, report::RunReport> content;
 };
+
+/// What the command line names, read.
+using Source = std::variant<ScheduleText, report::RunReport>;
 
 base::Result<Input> read_trace(const ScheduleText& text) {
   const std::string name = base::display_path(text.input.path);
@@ -75,41 +81,59 @@ base::Result<Input> read_input(const ScheduleText& text, const ReportArguments& 
   return Input{std::move(loaded.path), std::move(loaded.file.schedule)};
 }
 
-/// All that the command line names, before any of it is played: a slip in the last file costs nothing.
-base::Result<std::vector<ScheduleText>> read_texts(const ReportArguments& arguments) {
-  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
-  std::vector<ScheduleText> texts;
-  for (const std::string& path : arguments.files) {
-    DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
-    if (answer::named_format(text.content) == "dovetail/plan")
-      return base::Error{
-          base::Failure::bad_input, base::display_path(path), 0, 0,
-          fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
-    texts.push_back(std::move(text));
+base::Result<Source> read_source(const std::string& path, std::optional<answer::ScheduleFormat> forced) {
+  if (is_run_folder(path)) {
+    DOVETAIL_TRY(report::RunReport run, read_run(path));
+    return Source(std::move(run));
   }
-  return texts;
+  DOVETAIL_TRY(ScheduleText text, answer::read_schedule_text({path}, forced));
+  if (answer::named_format(text.content) == "dovetail/plan")
+    return base::Error{base::Failure::bad_input, base::display_path(path), 0, 0,
+                       fmt::format("this is a plan, which is shown with its job: dovetail report JOB --plan {}", path)};
+  return Source(std::move(text));
 }
 
-bool is_job(const ScheduleText& text) { return answer::named_format(text.content) == "dovetail/job"; }
+/// All that the command line names, before any of it is played: a slip in the last file costs nothing.
+base::Result<std::vector<Source>> read_sources(const ReportArguments& arguments) {
+  DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
+  std::vector<Source> sources;
+  for (const std::string& path : arguments.files) {
+    DOVETAIL_TRY(Source source, read_source(path, forced));
+    sources.push_back(std::move(source));
+  }
+  return sources;
+}
+
+/// The text of a job; null of all else.
+const ScheduleText* job_of(const Source& source) {
+  const auto* const text = std::get_if<ScheduleText>(&source);
+  return text != nullptr && answer::named_format(text->content) == "dovetail/job" ? text : nullptr;
+}
+
+base::Result<Input> input_of(const Source& source, const ReportArguments& arguments) {
+  if (const auto* const run = std::get_if<report::RunReport>(&source)) return Input{run->name, *run};
+  return read_input(std::get<ScheduleText>(source), arguments);
+}
 
 base::Result<std::vector<Input>> read_inputs(const ReportArguments& arguments, const parallel::Cancellation& stop) {
-  DOVETAIL_TRY(const std::vector<ScheduleText> texts, read_texts(arguments));
-  const auto jobs = std::count_if(texts.begin(), texts.end(), is_job);
+  DOVETAIL_TRY(const std::vector<Source> sources, read_sources(arguments));
+  const auto jobs = std::count_if(sources.begin(), sources.end(), [](const Source& source) { return job_of(source); });
   if (!arguments.plans.empty() && jobs != 1)
     return base::bad_input(
         fmt::format("--plan is of a job, and {} among the files; accepted: one job, with one plan of it or several",
                     jobs == 0 ? "none is" : fmt::format("{} are", jobs)));
   std::vector<Input> inputs;
-  for (const ScheduleText& text : texts) {
-    if (!is_job(text)) {
-      DOVETAIL_TRY(Input input, read_input(text, arguments));
+  for (const Source& source : sources) {
+    const ScheduleText* const job = job_of(source);
+    if (job == nullptr) {
+      DOVETAIL_TRY(Input input, input_of(source, arguments));
       inputs.push_back(std::move(input));
       continue;
     }
     std::vector<std::optional<std::string>> plans(arguments.plans.begin(), arguments.plans.end());
     if (plans.empty()) plans.emplace_back();
     for (const std::optional<std::string>& plan : plans) {
-      DOVETAIL_TRY(Input input, play_job(text, plan, arguments, stop));
+      DOVETAIL_TRY(Input input, play_job(*job, plan, arguments, stop));
       inputs.push_back(std::move(input));
     }
   }
@@ -120,6 +144,7 @@ report::Page page_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content))
     return report::trace_page(*trace, input.name);
   if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content)) return report::job_page(*played);
+  if (const auto* run = std::get_if<report::RunReport>(&input.content)) return report::run_page(*run);
   return report::schedule_page(std::get<pipeline::Schedule>(input.content), input.name);
 }
 
@@ -127,6 +152,8 @@ timeline::Timeline timeline_of(const Input& input) {
   if (const auto* trace = std::get_if<timeline::Timeline>(&input.content)) return *trace;
   if (const auto* played = std::get_if<answer::SimulationAnswer>(&input.content))
     return report::iteration_chart(report::timeline_of(*played), "").timeline;
+  if (const auto* run = std::get_if<report::RunReport>(&input.content))
+    return records::run_timeline(run->figures.metrics, run->figures.evaluations);
   const auto& schedule = std::get<pipeline::Schedule>(input.content);
   return timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), input.name);
 }
@@ -180,14 +207,17 @@ base::Result<int> run_report(const ReportArguments& arguments) {
 void add_report(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ReportArguments>();
   CLI::App* command = add_command(
-      program, "report", "write jobs, schedules or traces as an HTML report, one file that needs nothing else",
+      program, "report", "write jobs, schedules, traces or runs as an HTML report, one file that needs nothing else",
       "  dovetail report examples/jobs/ppo-7b.yaml -o iteration.html\n"
       "  dovetail report examples/jobs/grpo-8b.yaml --plan examples/jobs/grpo-8b.plan.json -o iteration.html\n"
       "  dovetail report schedule.json -o schedule.html\n"
       "  dovetail report planned.json measured.trace.json --overlay -o both.html\n"
-      "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html");
-  add_positional_list(*command, "FILE", arguments->files,
-                      "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV) or Chrome traces; '-': standard input");
+      "  dovetail report job.yaml --plan plan.json measured.trace.json --overlay -o both.html\n"
+      "  dovetail report runs/first -o run.html");
+  add_positional_list(
+      *command, "FILE", arguments->files,
+      "jobs, schedules (JSON, FlexFusion trace, PyTorch CSV), Chrome traces, or folders of runs; '-': standard "
+      "input");
   add_name_list(*command, "--plan", arguments->plans, "PLAN",
                 "of the job, in place of the best that is found, a dovetail/plan@1 file (may be given several times)");
   add_text_option(*command, "-o,--output", arguments->output, "FILE",

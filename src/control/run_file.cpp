@@ -9,6 +9,7 @@
 
 #include "base/descriptor_file.h"
 #include "base/fields.h"
+#include "plan/job_folder.h"
 
 namespace dovetail::control {
 namespace {
@@ -295,7 +296,8 @@ Result<RunSettings> read_run(const Node& root, const std::string& path, const wo
           .error(fmt::format("{} has pretraining tokens, which no run has yet; accepted: no `ptx_tokens`", task.name));
   DOVETAIL_TRY(const Node section, base::require(root, "a job that is run", "train",
                                                  "train: {iterations: 60, data: {train: prompts.jsonl}, ...}"));
-  return RunReader(section, fs::path(path).parent_path(), workflow).read();
+  DOVETAIL_TRY(const fs::path folder, plan::read_job_folder(root, path));
+  return RunReader(section, folder, workflow).read();
 }
 
 }  // namespace dovetail::control

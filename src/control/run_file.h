@@ -10,7 +10,7 @@
 //     optimizer: {actor: {learning_rate: 1e-5, ...}}  # of roles that are trained
 //     sampling, loss, reward, evaluate, checkpoint, guards: run_settings.h
 //
-// Paths begin at the job's folder. What an algorithm does not use is refused.
+// Paths begin in the job's folder (plan/job_folder.h). What an algorithm does not use is refused.
 #pragma once
 
 #include <string>
@@ -31,7 +31,7 @@ bool can_run(std::string_view algorithm);
 std::string runnable_algorithms();
 
 /// Reads the section `train` of the job that `root` is, which is a sound one and has that workflow. `path` is the
-/// job's, for messages and for its folder. Errors at what is wrong: at the algorithm where no run of it is known, at
+/// job's. Errors at what is wrong: at the algorithm where no run of it is known, at
 /// the job where it has no such section.
 base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 

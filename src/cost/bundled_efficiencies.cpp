@@ -47,18 +47,46 @@ Efficiency h100_megatron_vllm() {
   return efficiency;
 }
 
-std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatron_vllm()}; }
+/// dovetail-train on one core: examples/measurements/dovetail-cpu.yaml.
+Efficiency cpu_dovetail() {
+  Efficiency efficiency;
+  efficiency.name = "cpu/dovetail";
+  efficiency.error = 0.179;
+  efficiency.matrix_products = 0.85;
+  efficiency.slot = 0.000245;
+  efficiency.memory_bandwidth = 0.95;
+  efficiency.decode_products = 0.85;
+  efficiency.decode_layer = 1.04e-05;
+  efficiency.decode_step = 0.000133;
+  efficiency.decode_sequence = 2.04e-06;
+  efficiency.refit = 0;  // one process: nothing is woken up, handed out or collected
+  efficiency.task = 0;
+  efficiency.iteration = 0;
+  return efficiency;
+}
+
+std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatron_vllm(), cpu_dovetail()}; }
+
+const std::vector<FittedTo>& all_fitted() {
+  static const std::vector<FittedTo> all{
+      {"cpu/dovetail", "CPU", {"dovetail"}, true},
+      {"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
+  return all;
+}
 
 }  // namespace
 
-const FittedTo* fitted_to(std::string_view gpu) {
-  static const std::vector<FittedTo> all{
-      {"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
-  const auto found = std::find_if(all.begin(), all.end(), [gpu](const FittedTo& one) { return one.gpu == gpu; });
-  return found == all.end() ? nullptr : &*found;
+const FittedTo* fitted_to(std::string_view gpu, std::string_view conventions) {
+  for (const FittedTo& one : all_fitted()) {
+    const bool is_training = std::find(one.training.begin(), one.training.end(), conventions) != one.training.end();
+    if (one.is_for_training_only ? is_training : one.gpu == gpu) return &one;
+  }
+  return nullptr;
 }
 
-std::vector<std::string_view> efficiency_names() { return {"assumed", "a100/realhf", "h100/megatron-vllm"}; }
+std::vector<std::string_view> efficiency_names() {
+  return {"assumed", "a100/realhf", "h100/megatron-vllm", "cpu/dovetail"};
+}
 
 base::Result<Efficiency> find_efficiency(std::string_view name) {
   const std::vector<Efficiency> bundled = all();

@@ -1,6 +1,7 @@
 #include "measure/measured.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,20 +30,29 @@ bool has_times(const StepLog& log, LogFormat format) {
                      [format](const LoggedSeries& series) { return time_name(format, series.key).has_value(); });
 }
 
+/// "`timing_s/...` (verl)", ...
+std::string known_prefixes() {
+  std::vector<std::string> prefixes;
+  for (const auto& format : names_of(LogFormat{}))
+    prefixes.push_back(fmt::format("`{}...` ({})", time_prefix(format.value), format.name));
+  return fmt::format("{}", fmt::join(prefixes, ", "));
+}
+
 Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& asked) {
-  const bool verl = has_times(log, LogFormat::verl);
-  const bool nemo_rl = has_times(log, LogFormat::nemo_rl);
+  std::vector<LogFormat> found;
+  for (const auto& format : names_of(LogFormat{}))
+    if (has_times(log, format.value)) found.push_back(format.value);
   if (asked) {
-    if (*asked == LogFormat::verl ? verl : nemo_rl) return *asked;
+    if (std::find(found.begin(), found.end(), *asked) != found.end()) return *asked;
     return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`",
                                      base::enum_name(*asked), time_prefix(*asked)));
   }
-  if (verl && nemo_rl)
-    return error_of(log, "there are times of verl and of NeMo-RL in the log; accepted: --format verl or nemo-rl");
-  if (verl) return LogFormat::verl;
-  if (nemo_rl) return LogFormat::nemo_rl;
-  return error_of(log, fmt::format("there are no times in the log; accepted: keys `{}...` (verl) or `{}...` (NeMo-RL)",
-                                   time_prefix(LogFormat::verl), time_prefix(LogFormat::nemo_rl)));
+  if (found.size() > 1)
+    return error_of(log, fmt::format("there are times of {} and of {} in the log; accepted: --format {} or {}",
+                                     base::enum_name(found[0]), base::enum_name(found[1]), base::enum_name(found[0]),
+                                     base::enum_name(found[1])));
+  if (found.size() == 1) return found.front();
+  return error_of(log, fmt::format("there are no times in the log; accepted: keys {}", known_prefixes()));
 }
 
 Status check_seconds(const LoggedSeries& series) {

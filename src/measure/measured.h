@@ -1,5 +1,5 @@
-// The phase times of a run that verl or NeMo-RL logged: what an iteration takes once it is warm, how far its steps
-// spread, and what the log says that nobody asked for.
+// The phase times of a run that verl, NeMo-RL or Dovetail logged: what an iteration takes once it is warm, how far its
+// steps spread, and what the log says that nobody asked for.
 #pragma once
 
 #include <array>

@@ -66,15 +66,80 @@ const std::vector<TimedKey>& nemo_rl_keys() {
   return keys;
 }
 
+const std::vector<TimedKey>& dovetail_keys() {
+  static const std::vector<TimedKey> keys = {
+      {"seconds", TimeKind::iteration},
+      {"actor_generate_seconds", TimeKind::phase, PhaseKind::generation, {"actor"}},
+      {"reward_rule_seconds", TimeKind::phase, PhaseKind::inference, {"reward"}},
+      {"reward_infer_seconds", TimeKind::phase, PhaseKind::inference, {"reward"}},
+      {"actor_infer_seconds", TimeKind::phase, PhaseKind::inference, {"actor"}},
+      {"reference_infer_seconds", TimeKind::phase, PhaseKind::inference, {"reference"}},
+      {"critic_infer_seconds", TimeKind::phase, PhaseKind::inference, {"critic"}},
+      {"actor_train_seconds", TimeKind::phase, PhaseKind::training, {"actor"}},
+      {"critic_train_seconds", TimeKind::phase, PhaseKind::training, {"critic"}},
+      {"reward_train_seconds", TimeKind::phase, PhaseKind::training, {"reward"}},
+      {"tokens_per_second", TimeKind::rate},
+      {"mfu", TimeKind::rate},
+      {"memory_gib", TimeKind::rate},
+  };
+  return keys;
+}
+
+struct LengthKey {
+  std::string_view name;
+  LengthFigure figure;
+};
+
+std::array<LengthKey, 3> length_keys(LogFormat format) {
+  using enum LengthFigure;
+  switch (format) {
+    case LogFormat::verl:
+      return {{{"response_length/mean", mean_response},
+               {"response_length/max", max_response},
+               {"response_length/clip_ratio", at_cap}}};
+    case LogFormat::nemo_rl:
+      return {{{"train/mean_gen_tokens_per_sample", mean_response},
+               {"train/max_gen_tokens_per_sample", max_response},
+               {"train/truncation_rate", at_cap}}};
+    case LogFormat::dovetail:
+      return {{{"response_length", mean_response}, {"response_length_max", max_response}, {"truncated", at_cap}}};
+  }
+  return {};
+}
+
 }  // namespace
 
-std::string_view time_prefix(LogFormat format) { return format == LogFormat::verl ? "timing_s/" : "timing/train/"; }
+std::string_view time_prefix(LogFormat format) {
+  switch (format) {
+    case LogFormat::verl:
+      return "timing_s/";
+    case LogFormat::nemo_rl:
+      return "timing/train/";
+    case LogFormat::dovetail:
+      return "timing/";
+  }
+  return {};
+}
 
 const std::vector<TimedKey>& timed_keys(LogFormat format) {
-  return format == LogFormat::verl ? verl_keys() : nemo_rl_keys();
+  switch (format) {
+    case LogFormat::verl:
+      return verl_keys();
+    case LogFormat::nemo_rl:
+      return nemo_rl_keys();
+    case LogFormat::dovetail:
+      break;
+  }
+  return dovetail_keys();
 }
 
 std::optional<std::string> time_name(LogFormat format, std::string_view key) {
+  if (format == LogFormat::dovetail) {
+    const std::string_view own = time_prefix(format);
+    // A prefix of others begins as this one does, and their names have folders.
+    if (!key.starts_with(own) || key.find('/', own.size()) != std::string_view::npos) return std::nullopt;
+    return std::string(key.substr(own.size()));
+  }
   const std::string prefix = alike(time_prefix(format));
   const std::size_t at = alike(key).find(prefix);
   if (at == std::string::npos || at + prefix.size() == key.size()) return std::nullopt;
@@ -95,19 +160,10 @@ std::optional<TimedKey> find_timed_key(LogFormat format, std::string_view name) 
 }
 
 std::optional<LengthFigure> length_figure(LogFormat format, std::string_view key) {
-  static constexpr std::array verl{std::pair{"response_length/mean", LengthFigure::mean_response},
-                                   std::pair{"response_length/max", LengthFigure::max_response},
-                                   std::pair{"response_length/clip_ratio", LengthFigure::at_cap}};
-  static constexpr std::array nemo_rl{std::pair{"train/mean_gen_tokens_per_sample", LengthFigure::mean_response},
-                                      std::pair{"train/max_gen_tokens_per_sample", LengthFigure::max_response},
-                                      std::pair{"train/truncation_rate", LengthFigure::at_cap}};
   const std::string wanted = alike(key);
-  const auto find = [&wanted](const auto& figures) -> std::optional<LengthFigure> {
-    for (const auto& [name, figure] : figures)
-      if (wanted == alike(name) || wanted.ends_with("_" + alike(name))) return figure;
-    return std::nullopt;
-  };
-  return format == LogFormat::verl ? find(verl) : find(nemo_rl);
+  for (const auto& [name, figure] : length_keys(format))
+    if (wanted == alike(name) || (format != LogFormat::dovetail && wanted.ends_with("_" + alike(name)))) return figure;
+  return std::nullopt;
 }
 
 }  // namespace dovetail::measure

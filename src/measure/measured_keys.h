@@ -1,8 +1,8 @@
-// What the times are that verl and NeMo-RL log.
+// What the times are that verl, NeMo-RL and Dovetail's own runs log.
 //
 // Of verl: `timing_s/...` of its PPO trainer, in seconds (verl/trainer/ppo/ray_trainer.py and metric_utils.py). Of
 // NeMo-RL: `timing/train/...` of its GRPO and PPO (nemo_rl/algorithms/grpo.py, ppo.py). Both names have changed over
-// versions; the table has all.
+// versions; the table has all. Of Dovetail: `timing` of metrics.jsonl (docs/training.md).
 #pragma once
 
 #include <array>
@@ -16,9 +16,10 @@
 
 namespace dovetail::measure {
 
-enum class LogFormat { verl, nemo_rl };
+enum class LogFormat { verl, nemo_rl, dovetail };
 constexpr auto names_of(LogFormat) {
-  return std::array{base::EnumName{"verl", LogFormat::verl}, base::EnumName{"nemo-rl", LogFormat::nemo_rl}};
+  return std::array{base::EnumName{"verl", LogFormat::verl}, base::EnumName{"nemo-rl", LogFormat::nemo_rl},
+                    base::EnumName{"dovetail", LogFormat::dovetail}};
 }
 
 /// What a logged time is of the iteration.
@@ -44,15 +45,15 @@ struct TimedKey {
   std::vector<std::string_view> roles = {};  ///< of a phase: whose tasks it times; empty where the kind has no role
 };
 
-/// What stands before the names of times: "timing_s/" or "timing/train/".
+/// What stands before the names of times: "timing_s/", "timing/train/", "timing/".
 std::string_view time_prefix(LogFormat format);
 
 /// All names that are known, the iteration's first.
 const std::vector<TimedKey>& timed_keys(LogFormat format);
 
 /// The name behind the prefix of a key that is a time, whatever stands before it ("data/timing_s/gen" is "gen");
-/// nothing of other keys.
-/// `/` and `_` are the same, as TensorBoard puts one for the other in the names of files.
+/// nothing of other keys. `/` and `_` are the same, as TensorBoard puts one for the other in the names of files; not in
+/// metrics.jsonl, whose prefix begins as those of others do.
 std::optional<std::string> time_name(LogFormat format, std::string_view key);
 
 /// What is known of a time. A name below a known one ("policy_training/sharding") is a part of it; nothing of others.

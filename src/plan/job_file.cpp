@@ -14,6 +14,7 @@
 #include "cluster/cluster_file.h"
 #include "plan/framework.h"
 #include "plan/job_file_fixed.h"
+#include "plan/job_folder.h"
 #include "plan/model_file.h"
 #include "workflow/algorithms.h"
 #include "workflow/workflow_file.h"
@@ -126,11 +127,11 @@ Result<Job> parse_job(std::string_view content, const std::string& path) {
 }
 
 Result<Job> read_job(const Node& root, const std::string& path, std::string_view framework) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   DOVETAIL_CHECK(base::require_format(root, "a job", job_format));
-  DOVETAIL_CHECK(base::check_keys(
-      root, "a job",
-      {"format", "name", "algorithm", "models", "workload", "cluster", "software", "limits", "fixed", "train"}));
+  DOVETAIL_CHECK(base::check_keys(root, "a job",
+                                  {"format", "name", "folder", "algorithm", "models", "workload", "cluster", "software",
+                                   "limits", "fixed", "train"}));
+  DOVETAIL_TRY(const std::filesystem::path folder, read_job_folder(root, path));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));

@@ -2,6 +2,7 @@
 //
 //   format: dovetail/job@1
 //   name: ppo-7b                       # default: the file's name
+//   folder: ..                         # optional: where the paths in it begin (job_folder.h); default: its own folder
 //   algorithm: ppo                     # workflow/workflow_file.h
 //   models:                            # of each role
 //     actor: llama-2-7b                # a bundled model,
@@ -36,8 +37,8 @@ namespace dovetail::plan {
 
 inline constexpr std::string_view job_format = "dovetail/job@1";
 
-/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that the
-/// paths in it start from. Every mistake is an Error at its line and column.
+/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that it
+/// lies in. Every mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
 /// The same of a value in another file, at `path`. `framework`: the one (framework.h) that a job has which names none.

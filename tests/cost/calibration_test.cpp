@@ -109,7 +109,7 @@ TEST(Calibration, ErrorsAreLogarithmsByWeight) {
 }
 
 TEST(BundledEfficiencies, AreFoundByName) {
-  EXPECT_THAT(efficiency_names(), ElementsAre("assumed", "a100/realhf", "h100/megatron-vllm"));
+  EXPECT_THAT(efficiency_names(), ElementsAre("assumed", "a100/realhf", "h100/megatron-vllm", "cpu/dovetail"));
   for (const std::string_view name : efficiency_names()) EXPECT_EQ(find_efficiency(name).value().name, name);
   EXPECT_THAT(find_efficiency("h100/megatron-vlm").error().message, HasSubstr("did you mean 'h100/megatron-vllm'?"));
 }

@@ -74,6 +74,8 @@ def load(folder):
     model, report = transformers.AutoModelForCausalLM.from_pretrained(
         folder, dtype=torch.float32, output_loading_info=True
     )
+    # torch leaves the padding token's embedding out of what it learns, also where that token ends each turn of a chat.
+    model.get_input_embeddings().padding_idx = None
     wrong = {key: report[key] for key in ("missing_keys", "unexpected_keys", "mismatched_keys") if report[key]}
     return model.eval(), wrong
 

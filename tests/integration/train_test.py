@@ -107,6 +107,26 @@ class Demonstrations(Runs):
         self.assertLess(rows_of(out / "eval.jsonl")[-1]["reward"], 0.3)
 
 
+class Results(Runs):
+    def test_a_run_leaves_its_report(self):
+        out, _ = self.train(SOURCE / "examples/train/tiny-ppo/job-rule.yaml", "run", "--iterations", "4")
+        trace = json.loads((out / "timeline.json").read_text(encoding="utf-8"))
+        names = {event["name"] for event in trace["traceEvents"] if event["ph"] == "X"}
+        self.assertLessEqual({"actor_generate", "actor_train", "critic_train", "evaluation"}, names)
+        self.assertIn("<svg", (out / "curves.svg").read_text(encoding="utf-8"))
+        self.assertIn("tiny-ppo-rule", (out / "report.html").read_text(encoding="utf-8"))
+        for command in (["calibrate", out / "measurement.yaml"], ["report", out, "-o", self.folder / "again.html"]):
+            done = subprocess.run([DOVETAIL, *map(str, command)], capture_output=True, text=True, check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual((self.folder / "again.html").read_bytes(), (out / "report.html").read_bytes())
+
+    def test_a_run_can_be_run_again_from_its_folder(self):
+        first, _ = self.train(SOURCE / "examples/train/tiny-ppo/job-rule.yaml", "first", "--iterations", "2")
+        self.train(first, "first", "--iterations", "3", "--resume")
+        second, _ = self.train(first / "job.yaml", "second", "--iterations", "3")
+        self.assertEqual(rows_of(second / "samples.jsonl")[:64], rows_of(first / "samples.jsonl")[:64])
+
+
 class Interruptions(Runs):
     def test_a_killed_run_goes_on_to_the_same_numbers(self):
         job = self.copy_of("tiny-ppo") / "job-rule.yaml"

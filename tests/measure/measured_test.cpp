@@ -128,7 +128,7 @@ TEST(MeasuredRun, MistakesAreTold) {
   EXPECT_THAT(error_of("{\"loss\": 1}\n"),
               HasSubstr("there are no times in the log; accepted: keys `timing_s/...` (verl)"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1, \"timing/train/generation\": 1}\n"),
-              HasSubstr("times of verl and of NeMo-RL"));
+              HasSubstr("times of verl and of nemo-rl"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.format = LogFormat::nemo_rl}),
               HasSubstr("there are no times of nemo-rl"));
   EXPECT_THAT(error_of("{\"timing_s/gen\": 1}\n", {.skip = 1}),
@@ -165,6 +165,25 @@ TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
   EXPECT_EQ(all.steps.size(), 8U);
 }
 
+TEST(MeasuredRun, ReadsTheRowsOfOurOwnRuns) {
+  std::string text;
+  for (int i = 1; i <= 5; ++i)
+    text += "{\"iteration\": " + std::to_string(i) +
+            ", \"reward\": 1, \"response_length\": 7, \"response_length_max\": 12, \"truncated\": 0.25, \"timing\": "
+            "{\"actor_generate_seconds\": 1, \"reward_rule_seconds\": 0.5, \"actor_train_seconds\": 2, \"seconds\": " +
+            std::to_string(3 + i) + ", \"tokens_per_second\": 9, \"mfu\": 0.5, \"memory_gib\": 1}}\n";
+  const MeasuredRun run = measured_run(log_of(text)).value();
+  EXPECT_EQ(run.format, LogFormat::dovetail);
+  EXPECT_THAT(run.steps, ElementsAre(3, 4, 5));
+  EXPECT_THAT(run.unknown, IsEmpty());
+  EXPECT_EQ(iteration_of(run)->spread.median, 7);
+  EXPECT_EQ(run.mean_response, 7);
+  EXPECT_EQ(run.max_response, 12);
+  EXPECT_EQ(run.at_cap, 0.25);
+  EXPECT_EQ(time_name(LogFormat::dovetail, "timing/train/generation"), std::nullopt);
+  EXPECT_EQ(time_name(LogFormat::dovetail, "timing_s/gen"), std::nullopt);
+}
+
 TEST(MeasuredRun, KnowsNamesUnderAnyPrefixAndInFiles) {
   EXPECT_EQ(time_name(LogFormat::verl, "data/timing_s/gen"), "gen");
   EXPECT_EQ(time_name(LogFormat::verl, "my run - timing_s/gen"), "gen");
@@ -175,7 +194,7 @@ TEST(MeasuredRun, KnowsNamesUnderAnyPrefixAndInFiles) {
   EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "prepare_for_generation_total")->phase, PhaseKind::refit);
   EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_training/sharding_data")->use, TimeKind::part);
   EXPECT_EQ(find_timed_key(LogFormat::nemo_rl, "policy_trainings"), std::nullopt);
-  for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl})
+  for (const LogFormat format : {LogFormat::verl, LogFormat::nemo_rl, LogFormat::dovetail})
     for (const TimedKey& key : timed_keys(format)) {
       EXPECT_EQ(find_timed_key(format, key.name)->name, key.name);
       EXPECT_EQ(key.use == TimeKind::phase, key.phase.has_value());

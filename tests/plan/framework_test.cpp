@@ -32,7 +32,7 @@ std::string job_of(const Parts& parts) {
   return "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\nsoftware: " + parts.software +
          "\nmodels: {actor: " + parts.model + ", critic: " + dense + "}\nworkload: {" + parts.workload +
          "}\ncluster: {nodes: 1, gpus_per_node: " + parts.devices +
-         ", gpu: {name: CPU-2, memory: 8GiB, bandwidth: 20GB/s, bf16: 100GFLOP/s}}\n" + parts.more;
+         ", gpu: {name: CPU-2, memory: 8GiB, bandwidth: 40GB/s, bf16: 130GFLOP/s}}\n" + parts.more;
 }
 
 Job sound_job() { return parse_job(job_of({}), "job.yaml").value(); }

@@ -229,7 +229,7 @@ TEST_F(JobFolder, MistakesInOtherFilesHaveTheirPlace) {
 }
 
 TEST(ParseJob, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, name, algorithm, models, workload, cluster, software, limits, fixed, train";
+  const std::string keys = "format, name, folder, algorithm, models, workload, cluster, software, limits, fixed, train";
   EXPECT_EQ(error_in("[]"), "job.yaml:1:1: a job must be a map, not a list; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "job.yaml:1:1: a job needs the key `format`; accepted: `format: dovetail/job@1`");
   EXPECT_EQ(error_in("format: dovetail/job@2"),

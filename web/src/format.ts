@@ -31,6 +31,15 @@ export function formatNumber(value: number, digits = 2): string {
   return (formats[digits] ??= new Intl.NumberFormat("en-US", { maximumFractionDigits: digits })).format(value);
 }
 
+const significant = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 4 });
+
+// Four digits behind the point, or four that count where that would leave too few: 1,234.5, 0.00008, 2.5e-7.
+export function formatValue(value: number): string {
+  const size = Math.abs(value);
+  if (size === 0 || size >= 0.01) return formatNumber(value, 4);
+  return size >= 1e-5 ? significant.format(value) : String(Number(value.toPrecision(4)));
+}
+
 // Three or four digits that count: 12.3 ms, 225 ticks.
 export function formatTime(time: number, unit: string): string {
   if (unit === "tick") return `${formatNumber(time)} ${time === 1 ? "tick" : "ticks"}`;

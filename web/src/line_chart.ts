@@ -2,7 +2,7 @@
 
 import { CurvesData } from "./data";
 import { element, svgElement } from "./dom";
-import { formatNumber, roundStep } from "./format";
+import { formatNumber, formatValue, roundStep } from "./format";
 import { paintSwatch } from "./legend";
 import { isDark, onThemeChange } from "./theme";
 
@@ -12,6 +12,8 @@ const left = 64;
 const right = width - 20;
 const top = 32;
 const bottom = height - 44;
+/** Points of longer lines touch: they are small. */
+const maxDotted = 60;
 
 interface Scale {
   least: number;
@@ -26,16 +28,20 @@ function scaleOf(values: number[], fromZero: boolean): Scale {
   return { least: Math.floor(least / step) * step, most: Math.ceil(most / step) * step, step };
 }
 
+/** The inputs, from the first to the last. */
+function rangeOf(values: number[]): Scale {
+  const { step } = scaleOf(values, false);
+  return { least: Math.min(...values), most: Math.max(...values), step };
+}
+
 function marksOf(scale: Scale): number[] {
-  const count = Math.round((scale.most - scale.least) / scale.step);
-  return Array.from({ length: count + 1 }, (_, i) => scale.least + i * scale.step);
+  const first = Math.ceil(scale.least / scale.step - 1e-9);
+  const last = Math.floor(scale.most / scale.step + 1e-9);
+  return Array.from({ length: Math.max(0, last - first) + 1 }, (_, i) => (first + i) * scale.step);
 }
 
 function draw(data: CurvesData): SVGElement {
-  const xs = scaleOf(
-    data.series.flatMap((series) => series.x),
-    false,
-  );
+  const xs = rangeOf(data.series.flatMap((series) => series.x));
   const all = data.series.flatMap((series) => series.y);
   const ys = scaleOf(all, Math.min(...all) < 0.6 * Math.max(...all));
   const x = (value: number) => left + ((right - left) * (value - xs.least)) / (xs.most - xs.least || 1);
@@ -47,7 +53,7 @@ function draw(data: CurvesData): SVGElement {
   });
   for (const mark of marksOf(ys)) {
     svg.append(svgElement("line", { x1: left, x2: right, y1: y(mark), y2: y(mark), class: "grid" }));
-    svg.append(svgElement("text", { x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, formatNumber(mark, 4)));
+    svg.append(svgElement("text", { x: left - 8, y: y(mark) + 4, "text-anchor": "end" }, formatValue(mark)));
   }
   for (const mark of marksOf(xs))
     svg.append(svgElement("text", { x: x(mark), y: bottom + 18, "text-anchor": "middle" }, formatNumber(mark, 4)));
@@ -58,12 +64,12 @@ function draw(data: CurvesData): SVGElement {
     const points = series.x.map((value, i) => `${x(value)},${y(series.y[i]!)}`).join(" ");
     svg.append(svgElement("polyline", { points, stroke: color, fill: "none", "stroke-width": 2 }));
     series.x.forEach((value, i) => {
-      const dot = svgElement("circle", { cx: x(value), cy: y(series.y[i]!), r: 3, fill: color });
+      const dot = svgElement("circle", { cx: x(value), cy: y(series.y[i]!), r: series.x.length > maxDotted ? 1 : 3, fill: color });
       dot.append(
         svgElement(
           "title",
           {},
-          `${series.name}, ${data.x} ${formatNumber(value, 6)}: ${formatNumber(series.y[i]!, 6)}`,
+          `${series.name}, ${data.x} ${formatNumber(value, 6)}: ${formatValue(series.y[i]!)}`,
         ),
       );
       svg.append(dot);
@@ -96,7 +102,7 @@ function table(data: CurvesData): HTMLElement {
   const rows = inputs.map((input) => {
     const cells = data.series.map((series) => {
       const point = series.x.indexOf(input);
-      return element("td", { class: "number" }, point < 0 ? "" : formatNumber(series.y[point]!, 4));
+      return element("td", { class: "number" }, point < 0 ? "" : formatValue(series.y[point]!));
     });
     return element("tr", {}, element("th", { class: "number", scope: "row" }, formatNumber(input, 6)), ...cells);
   });

@@ -42,6 +42,7 @@ function build(report: ReportData): void {
   const help = helpDialog();
   const charts: GanttSection[] = [];
   const main = element("main");
+  let curves: HTMLElement | undefined; // those that follow each other stand side by side
   for (const section of report.sections) {
     if (section.kind === "gantt") {
       const chart = new GanttSection(section);
@@ -53,8 +54,11 @@ function build(report: ReportData): void {
       const chart = charts[charts.length - 1];
       main.append(tableSection(section, (bar) => chart?.goTo(bar)));
     } else {
-      main.append(lineChartSection(section));
+      if (!curves) main.append((curves = element("div", { class: "curves" })));
+      curves.append(lineChartSection(section));
+      continue;
     }
+    curves = undefined;
   }
   document.body.append(header(report, help), main, help);
   for (const chart of charts) chart.start();

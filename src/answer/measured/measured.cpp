@@ -63,14 +63,15 @@ base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, 
   return MeasuredPrediction{job, predicted.scenario.software.efficiency.name, predicted.parted, std::move(comparison)};
 }
 
-/// `path` as a file in the folder of `output` names it.
+/// `path` as a file in the folder of `output` names it: relative where it was given so, or lies in that folder.
 std::string path_from(const std::string& path, const std::string& output) {
-  const std::filesystem::path folder =
-      output == "-" ? std::filesystem::path() : std::filesystem::path(output).parent_path();
-  if (std::filesystem::path(path).is_absolute()) return std::filesystem::path(path).lexically_normal().string();
+  namespace fs = std::filesystem;
+  const fs::path folder = output == "-" ? fs::path() : fs::path(output).parent_path();
   std::error_code error;
-  const std::filesystem::path from = std::filesystem::proximate(path, folder.empty() ? "." : folder, error);
-  return error ? path : from.string();
+  const std::string from = fs::proximate(path, folder.empty() ? "." : folder, error).string();
+  if (fs::path(path).is_absolute() && (error || from.starts_with("..")))
+    return fs::path(path).lexically_normal().string();
+  return error ? path : from;
 }
 
 }  // namespace

@@ -21,6 +21,9 @@ std::string efficiency_words(const predict::Software& software) {
     case predict::EfficiencyReason::gpu_fitted:
       return fmt::format("GPU {} is what {} was fitted to, training {} is not: {} or more", gpus, name, choice.training,
                          expect);
+    case predict::EfficiencyReason::training_fitted:
+      return fmt::format("training {} is what {} was fitted to, GPU {} is not: {} or more", choice.training, name, gpus,
+                         expect);
     case predict::EfficiencyReason::unmeasured:
       return fmt::format("{}, as there are no measurements of GPU {}; {}", name, gpus, expect);
     case predict::EfficiencyReason::custom_gpu:

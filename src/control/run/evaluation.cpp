@@ -1,6 +1,7 @@
 #include "control/run/evaluation.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/stopwatch.h"
 #include "control/algorithm/mini_batch.h"
 #include "control/run/metrics.h"
 
@@ -88,9 +90,11 @@ Status evaluate_texts(TaskContext& context, Figures& figures) {
 }  // namespace
 
 Result<Figures> evaluate(TaskContext& context) {
+  const auto begin = std::chrono::steady_clock::now();
   Figures figures{{"iteration", static_cast<double>(context.state.iterations)}};
   DOVETAIL_CHECK(context.setup.inputs.validation.prompts.empty() ? evaluate_texts(context, figures)
                                                                  : evaluate_responses(context, figures));
+  figures.push_back({"seconds", base::seconds_since(begin), true});
   return figures;
 }
 

@@ -32,7 +32,7 @@ using base::Status;
 class ModelOpener {
  public:
   explicit ModelOpener(const RunJob& run)
-      : run_(run), folder_(fs::path(run.path).parent_path()), states_(run.job.models.size(), State::closed) {}
+      : run_(run), folder_(run.settings.folder), states_(run.job.models.size(), State::closed) {}
 
   Result<std::vector<RunModel>> open() {
     for (std::size_t role = 0; role < states_.size(); ++role) DOVETAIL_CHECK(open(role));

@@ -31,6 +31,8 @@ std::string_view name_of(EfficiencyReason reason) {
       return "fitted";
     case EfficiencyReason::gpu_fitted:
       return "gpu fitted";
+    case EfficiencyReason::training_fitted:
+      return "training fitted";
     case EfficiencyReason::unmeasured:
       return "unmeasured";
     case EfficiencyReason::custom_gpu:
@@ -49,12 +51,16 @@ EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conven
   choice.reason = EfficiencyReason::unmeasured;
   if (choice.gpus.size() > 1) {
     choice.reason = EfficiencyReason::mixed_gpus;
-  } else if (const cost::FittedTo* fitted = cost::fitted_to(choice.gpus.front())) {
+  } else if (const cost::FittedTo* fitted = cost::fitted_to(choice.gpus.front(), conventions)) {
     const auto& training = fitted->training;
     choice.efficiency = fitted->efficiency;
-    choice.reason = std::find(training.begin(), training.end(), conventions) != training.end()
-                        ? EfficiencyReason::fitted
-                        : EfficiencyReason::gpu_fitted;
+    if (fitted->gpu != choice.gpus.front()) {
+      choice.reason = EfficiencyReason::training_fitted;
+    } else {
+      choice.reason = std::find(training.begin(), training.end(), conventions) != training.end()
+                          ? EfficiencyReason::fitted
+                          : EfficiencyReason::gpu_fitted;
+    }
   } else if (std::any_of(job.cluster.groups.begin(), job.cluster.groups.end(), is_custom)) {
     choice.reason = EfficiencyReason::custom_gpu;
   }

@@ -10,14 +10,15 @@
 namespace dovetail::predict {
 
 enum class EfficiencyReason {
-  named,       ///< the job names them
-  fitted,      ///< the job's GPU and training are what they were fitted to
-  gpu_fitted,  ///< its GPU is, its training is not
-  unmeasured,  ///< nothing was measured of its GPUs
-  custom_gpu,  ///< its file describes a GPU itself, of which nothing was measured
-  mixed_gpus,  ///< it has several GPUs; nothing was measured of them together
+  named,            ///< the job names them
+  fitted,           ///< the job's GPU and training are what they were fitted to
+  gpu_fitted,       ///< its GPU is, its training is not
+  training_fitted,  ///< its training is, its GPU is not
+  unmeasured,       ///< nothing was measured of its GPUs
+  custom_gpu,       ///< its file describes a GPU itself, of which nothing was measured
+  mixed_gpus,       ///< it has several GPUs; nothing was measured of them together
 };
-/// "named", "fitted", "gpu fitted", "unmeasured", "custom gpu", "mixed gpus".
+/// "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu", "mixed gpus".
 std::string_view name_of(EfficiencyReason reason);
 
 struct EfficiencyChoice {
@@ -27,7 +28,8 @@ struct EfficiencyChoice {
   std::string training;           ///< whose conventions the job has
 };
 
-/// What the job's `software` names; else what was fitted to its GPUs (cost/bundled_efficiencies.h), else "assumed".
+/// What the job's `software` names; else what was fitted to its training or its GPUs (cost/bundled_efficiencies.h),
+/// else "assumed".
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 }  // namespace dovetail::predict

@@ -76,7 +76,7 @@ double Axis::at(double value) const {
   return begin + (end - begin) * share;
 }
 
-Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks) {
+Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks, AxisScale scale) {
   DOVETAIL_ASSERT(!values.empty() && max_ticks >= 2);
   const auto [min_value, max_value] = std::minmax_element(values.begin(), values.end());
   const auto least = static_cast<double>(*min_value);
@@ -84,7 +84,7 @@ Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end
   Axis axis;
   axis.begin = begin;
   axis.end = end;
-  axis.logarithmic = least > 0 && most > max_linear * least;
+  axis.logarithmic = scale == AxisScale::by_values && least > 0 && most > max_linear * least;
   if (axis.logarithmic) {
     const double factor = std::pow(most / least, room);
     axis.from = least / factor;
@@ -93,8 +93,8 @@ Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end
     return axis;
   }
   // Where all values are one there is still room around it.
-  const double spare = std::max({(most - least) * room, most * 0.02, 1.0});
-  axis.from = std::max(0.0, least - spare);
+  const double spare = std::max({(most - least) * room, std::abs(most) * 0.02, 1.0});
+  axis.from = least < 0 ? least - spare : std::max(0.0, least - spare);
   axis.to = most + spare;
   axis.ticks = chosen_linear_ticks(axis.from, axis.to, static_cast<std::size_t>(max_ticks));
   return axis;

@@ -18,10 +18,12 @@ struct Axis {
   double at(double value) const;
 };
 
+enum class AxisScale { by_values, linear };
+
 /// An axis from the pixel `begin` to `end` that shows all `values` with some room beside them, with at most `max_ticks`
-/// ticks: logarithmic where the least is above 0 and the largest more than four times it, else linear. REQUIRES:
-/// values, none negative; max_ticks
-/// >= 2.
-Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks);
+/// ticks: logarithmic where the least is above 0 and the largest more than four times it, else linear. One without
+/// negative values does not go below 0. REQUIRES: values; max_ticks >= 2.
+Axis make_axis(const std::vector<std::int64_t>& values, double begin, double end, int max_ticks,
+               AxisScale scale = AxisScale::by_values);
 
 }  // namespace dovetail::report

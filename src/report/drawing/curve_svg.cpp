@@ -25,6 +25,8 @@ constexpr double panel_height = 230;
 constexpr double panel_pitch = panel_height + 62;
 constexpr double foot_height = 66;
 constexpr double radius = 4.5;
+/// A line of more values has no points: they would touch.
+constexpr std::size_t max_dotted = 60;
 constexpr std::size_t max_title = 90;
 constexpr std::size_t max_name = 40;
 
@@ -116,7 +118,7 @@ class CurveWriter {
         if (range) values.insert(values.end(), {on_axis(range->least), on_axis(range->most)});
     }
     for (const CurvePicture::Level& level : panel.levels) values.push_back(on_axis(level.value));
-    return make_axis(values, top + panel_height, top, 6);
+    return make_axis(values, top + panel_height, top, 6, panel.is_linear ? AxisScale::linear : AxisScale::by_values);
   }
 
   std::string panel_text(const CurvePicture::Panel& panel, double top) const {
@@ -149,6 +151,7 @@ class CurveWriter {
     }
     double free = 0;  // labels do not touch
     for (std::size_t place = 0; place < picture_.places.size(); ++place) {
+      if (picture_.places[place].label.empty()) continue;
       const double x = x_of(place);
       const double half = text_width(picture_.places[place].label, 12) / 2;
       if (x - half < free) continue;
@@ -181,23 +184,34 @@ class CurveWriter {
   std::string curve(const CurvePicture::Line& line, const TwoColors& color, const At& at) const {
     std::string path;
     std::string points;
+    const bool has_points = values_in(line) <= max_dotted;
     bool drawing = false;
     for (std::size_t place = 0; place < line.values.size(); ++place) {
       const std::optional<double>& value = line.values[place];
       if (value) {
         path += fmt::format("{}{} {}", drawing ? "L" : "M", number(x_of(place)), number(at(*value)));
-        points += fmt::format(
-            "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
-            "stroke-width=\"1.6\"><title>{}</title></circle>\n",
-            number(x_of(place)), number(at(*value)), number(radius),
-            picture_.places[place].hollow ? background.light : color.light, color.light,
-            answer::escape_xml(fmt::format("{}, {}: {}", line.name, picture_.places[place].label, value_text(*value))));
+        if (has_points) points += point_text(line, place, color, at(*value));
       }
-      drawing = value.has_value();
+      drawing = value.has_value() || (drawing && line.is_bridged);
     }
     return fmt::format("<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2.2\" stroke-linejoin=\"round\"/>\n",
                        path, color.light) +
            points;
+  }
+
+  static std::size_t values_in(const CurvePicture::Line& line) {
+    return static_cast<std::size_t>(
+        std::count_if(line.values.begin(), line.values.end(), [](const auto& value) { return value.has_value(); }));
+  }
+
+  std::string point_text(const CurvePicture::Line& line, std::size_t place, const TwoColors& color, double y) const {
+    const CurvePicture::Place& input = picture_.places[place];
+    return fmt::format(
+        "<circle cx=\"{}\" cy=\"{}\" r=\"{}\" fill=\"{}\" stroke=\"{}\" "
+        "stroke-width=\"1.6\"><title>{}</title></circle>\n",
+        number(x_of(place)), number(y), number(radius), input.hollow ? background.light : color.light, color.light,
+        answer::escape_xml(fmt::format("{}, {}: {}", line.name, input.label.empty() ? value_text(input.x) : input.label,
+                                       value_text(*line.values[place]))));
   }
 
   template <class At>

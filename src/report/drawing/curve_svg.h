@@ -13,7 +13,7 @@ struct CurvePicture {
   /// A value of the input.
   struct Place {
     double x = 0;
-    std::string label;    ///< "20%"
+    std::string label;    ///< "20%"; empty: it is not named
     bool hollow = false;  ///< its points are drawn as rings
   };
   /// The least and the most of what a point is the mean of.
@@ -25,6 +25,7 @@ struct CurvePicture {
     std::string name;
     std::vector<std::optional<double>> values;      ///< [place]; nothing: a gap
     std::vector<std::optional<Range>> ranges = {};  ///< [place], shaded; may be empty
+    bool is_bridged = false;                        ///< goes on behind a gap as if there was none
   };
   /// A value that does not depend on the input, or a limit.
   struct Level {
@@ -42,6 +43,7 @@ struct CurvePicture {
     std::vector<Line> lines;
     std::vector<Level> levels = {};
     std::vector<Mark> marks = {};
+    bool is_linear = false;  ///< whatever its values span
   };
 
   std::string title;
@@ -54,9 +56,9 @@ struct CurvePicture {
 };
 
 /// A self-contained SVG for light and dark grounds: where the reader prefers a dark one, its style says so. Points name
-/// their values as one points at them. An axis of values is logarithmic where they span more than a factor of four, and
-/// need not begin at 0. Texts are escaped. REQUIRES: at least one place and one panel, a value in each panel; no value
-/// is negative; lines have a value or nothing for each place.
+/// their values as one points at them, as long as they do not touch. An axis of values is logarithmic where they are
+/// above 0 and span more than a factor of four, unless the panel is linear, and need not begin at 0. Texts are escaped.
+/// REQUIRES: at least one place and one panel, a value in each panel; lines have a value or nothing for each place.
 std::string render_curve_svg(const CurvePicture& picture);
 
 }  // namespace dovetail::report

@@ -17,12 +17,14 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress_line.h"
+#include "cli/run_results.h"
 #include "cli/terminal.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
 #include "llm/counts.h"
 #include "plan/job_canonical.h"
+#include "plan/job_folder.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
 #include "records/folder_lock.h"
@@ -176,17 +178,19 @@ Result<control::RunState> state_to_begin_with(const RunArguments& arguments, con
   return std::move(checkpoint->state);
 }
 
-/// Puts what is run into the folder, where it is not there: the job, beside the plan that `dovetail train` put there.
+Status write_if_missing(const fs::path& file, const Result<std::string>& content) {
+  std::error_code error;
+  if (fs::exists(file, error)) return {};
+  if (!content.ok()) return content.error();
+  return base::write_file(file.string(), *content);
+}
+
+/// Puts what is run into the folder, where it is not there yet.
 Status write_inputs(const RunArguments& arguments, const control::RunJob& run) {
-  for (const auto& [from, name] :
-       {std::pair(run.path, control::job_file_name), std::pair(arguments.plan, control::plan_file_name)}) {
-    const fs::path file = fs::path(arguments.output) / name;
-    std::error_code error;
-    if (fs::exists(file, error)) continue;
-    DOVETAIL_TRY(const std::string content, base::read_file(from));
-    DOVETAIL_CHECK(base::write_file(file.string(), content));
-  }
-  return {};
+  const fs::path folder = arguments.output;
+  DOVETAIL_CHECK(write_if_missing(folder / control::plan_file_name, base::read_file(arguments.plan)));
+  DOVETAIL_TRY(const std::string job, base::read_file(run.path));
+  return write_if_missing(folder / control::job_file_name, plan::job_seen_from(job, run.path, arguments.output));
 }
 
 Status export_trained(const RunArguments& arguments, const control::RunJob& run, const TorchModels& models) {
@@ -230,7 +234,10 @@ Status run_training(const RunArguments& arguments) {
   const control::RunSetup setup{
       run.job, plan, run.settings, inputs, iterations, limits.context, rewards ? &*rewards : nullptr};
   RunReporter reporter(folder, place, models, iterations);
-  DOVETAIL_CHECK(control::run(setup, models, reporter.sink(), state, &cancellation));
+  const Status ended = control::run(setup, models, reporter.sink(), state, &cancellation);
+  const Status written = cli::write_run_results(arguments.output);
+  if (!ended.ok()) return ended;
+  DOVETAIL_CHECK(written);
   return export_trained(arguments, run, models);
 }
 

@@ -17,6 +17,13 @@ TEST(ChooseEfficiency, SaysWhy) {
   EXPECT_EQ(choice_of(node + "H100").efficiency, "h100/megatron-vllm");
   EXPECT_EQ(choice_of(node + "H100", "training: nemo-rl-megatron").reason, EfficiencyReason::fitted);
   EXPECT_EQ(choice_of(node + "H100", "training: verl-fsdp").reason, EfficiencyReason::gpu_fitted);
+  const std::string cpu =
+      "nodes: 1, gpus_per_node: 1, gpu: {name: CPU, memory: 900GiB, bandwidth: 40GB/s, bf16: 130GFLOP/s}";
+  EXPECT_EQ(choice_of(cpu, "framework: dovetail").reason, EfficiencyReason::fitted);
+  EXPECT_EQ(choice_of(cpu, "framework: dovetail").efficiency, "cpu/dovetail");
+  EXPECT_EQ(choice_of("nodes: 1, gpus_per_node: 1, gpu: H100", "framework: dovetail").reason,
+            EfficiencyReason::training_fitted);
+  EXPECT_EQ(choice_of(cpu).reason, EfficiencyReason::custom_gpu);
   EXPECT_EQ(choice_of(node + "H200").reason, EfficiencyReason::unmeasured);
   EXPECT_EQ(choice_of(node + "H200").efficiency, "assumed");
   EXPECT_EQ(choice_of(node + "H200", "efficiency: h100/megatron-vllm").reason, EfficiencyReason::named);

@@ -1,0 +1,96 @@
+#include "cli/run_results.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "answer/measured/measured.h"
+#include "answer/words/text.h"
+#include "base/file.h"
+#include "cli/output.h"
+#include "cli/output_file.h"
+#include "cluster/cluster.h"
+#include "records/run_timeline.h"
+#include "report/page/html.h"
+#include "timeline/chrome_trace_file.h"
+
+namespace dovetail::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Result;
+
+constexpr const char* metrics_name = "metrics.jsonl";
+
+std::string file_in(const std::string& folder, const char* name) { return (fs::path(folder) / name).string(); }
+
+/// Rows of a file that need not be there.
+Result<records::FigureTable> read_rows(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return records::FigureTable();
+  return records::read_figures(path);
+}
+
+/// The run beside its prediction. Nothing, with a note, where that cannot be told.
+std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
+  answer::MeasuredRequest request;
+  request.logs = {{file_in(folder, metrics_name)}};
+  request.job = {file_in(folder, "job.yaml")};
+  request.plan = {file_in(folder, "plan.json")};
+  request.format = measure::LogFormat::dovetail;
+  auto measured = answer::ask(request, {});
+  if (measured.ok()) return std::move(*measured);
+  print_note("the run is not compared with its plan: " + base::to_text(measured.error()));
+  return std::nullopt;
+}
+
+std::string subtitle_of(const std::optional<answer::MeasuredAnswer>& measured) {
+  if (!measured) return "A run of dovetail train.";
+  const plan::Job& job = measured->predicted->job;
+  return fmt::format("A run of dovetail train: {} on {}.", job.workflow.name,
+                     answer::counted(cluster::device_count(job.cluster), "device"));
+}
+
+}  // namespace
+
+bool is_run_folder(const std::string& folder) {
+  std::error_code error;
+  return fs::exists(file_in(folder, metrics_name), error);
+}
+
+Result<report::RunReport> read_run(const std::string& folder) {
+  DOVETAIL_TRY(records::FigureTable metrics, records::read_figures(file_in(folder, metrics_name)));
+  if (metrics.rows() == 0)
+    return base::Error{base::Failure::bad_input, file_in(folder, metrics_name), 0, 0,
+                       "the run has no iteration behind it yet; accepted: a run with one"};
+  DOVETAIL_TRY(records::FigureTable evaluations, read_rows(file_in(folder, "eval.jsonl")));
+  std::optional<answer::MeasuredAnswer> measured = measure(folder);
+  std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
+  std::string subtitle = subtitle_of(measured);
+  return report::RunReport{
+      std::move(name), std::move(subtitle), {std::move(metrics), std::move(evaluations)}, std::move(measured)};
+}
+
+base::Status write_run_results(const std::string& folder) {
+  DOVETAIL_TRY(const records::FigureTable told, read_rows(file_in(folder, metrics_name)));
+  if (told.rows() == 0) return {};
+  DOVETAIL_TRY(const report::RunReport run, read_run(folder));
+  const report::RunFigures& figures = run.figures;
+  std::vector<OutputFile> files;
+  files.push_back({file_in(folder, "timeline.json"),
+                   timeline::render_chrome_trace(records::run_timeline(figures.metrics, figures.evaluations))});
+  if (run.measured) {
+    const std::string path = file_in(folder, "measurement.yaml");
+    DOVETAIL_TRY(std::string measurement, answer::measurement_file(*run.measured, path, run.name));
+    files.push_back({path, std::move(measurement)});
+  }
+  files.push_back(
+      {file_in(folder, "curves.svg"), report::render_curve_svg(report::run_picture(figures, run.name, run.subtitle))});
+  files.push_back({file_in(folder, "report.html"), report::render_html(report::run_page(run))});
+  DOVETAIL_CHECK(write_outputs(files));
+  return {};
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,76 @@
+#include "plan/job_folder.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+
+#include "base/assert.h"
+#include "base/utf8.h"
+
+namespace dovetail::plan {
+namespace {
+
+namespace fs = std::filesystem;
+using base::Node;
+using base::Result;
+
+constexpr std::string_view key = "folder";
+
+/// Of a line and a column, both from 1.
+std::size_t offset_of(std::string_view content, int line, int column) {
+  std::size_t begin = 0;
+  for (int i = 1; i < line; ++i) begin = content.find('\n', begin) + 1;
+  return begin + static_cast<std::size_t>(column - 1);
+}
+
+/// Where the scalar ends that begins at `begin`.
+std::size_t end_of_scalar(std::string_view content, std::size_t begin) {
+  const char quote = content[begin];
+  if (quote != '"' && quote != '\'') return std::min(content.find_first_of(",}#\r\n", begin), content.size());
+  std::size_t end = begin + 1;
+  while (content[end] != quote) end += std::size_t{content[end] == '\\' && quote == '"' ? 2U : 1U};
+  return end + 1;
+}
+
+}  // namespace
+
+Result<std::string> read_job_folder(const Node& root, const std::string& path) {
+  const fs::path own = fs::path(path).parent_path();
+  const auto node = root.find(key);
+  if (!node) return own.string();
+  if (!node->is_string() || node->text().empty())
+    return node->error(
+        fmt::format("`{}` is {}; accepted: the folder in which the paths of the job begin", key, node->describe()));
+  return (own / node->text()).lexically_normal().string();
+}
+
+Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target) {
+  content = base::without_byte_order_mark(content);
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  DOVETAIL_TRY(const std::string folder, read_job_folder(root, path));
+  std::error_code error;
+  const fs::path whole = fs::absolute(folder.empty() ? "." : folder);
+  const fs::path from = fs::proximate(whole, fs::absolute(target.empty() ? "." : target), error);
+  const std::string said = base::json_string(error ? whole.string() : from.string());
+  std::string seen(content);
+  if (const auto node = root.find(key)) {
+    const std::size_t begin = offset_of(content, node->line(), node->column());
+    return seen.replace(begin, end_of_scalar(content, begin) - begin, said);
+  }
+  DOVETAIL_ASSERT(root.size() > 0);
+  const auto offset_of_key = [&](std::size_t index) {
+    return offset_of(content, root.key_node(index).line(), root.key_node(index).column());
+  };
+  const std::size_t before = content.substr(0, offset_of_key(0)).find_last_not_of(" \t\r\n");
+  const bool is_flow = before != std::string_view::npos && content[before] == '{';
+  // Behind the first key, which is `format`, where there is another one.
+  const std::size_t next = root.size() > 1 ? 1 : 0;
+  const std::string indent(static_cast<std::size_t>(root.key_node(next).column() - 1), ' ');
+  return seen.insert(offset_of_key(next),
+                     is_flow ? fmt::format("\"{}\": {}, ", key, said) : fmt::format("{}: {}\n{}", key, said, indent));
+}
+
+}  // namespace dovetail::plan

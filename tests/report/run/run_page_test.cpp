@@ -1,0 +1,102 @@
+#include "report/run/run_page.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "report/page/html.h"
+#include "report/xml_check.h"
+
+namespace dovetail::report {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+/// A run of so many iterations, whose reward rises from -1.
+RunFigures figures_of(int iterations) {
+  std::string metrics;
+  std::string evaluations;
+  for (int i = 1; i <= iterations; ++i) {
+    const double reward = -1 + 2.0 * i / iterations;
+    metrics += fmt::format(
+        "{{\"iteration\": {}, \"reward\": {}, \"reward_quarter\": {}, \"reward_three_quarters\": {}, \"kl_token\": "
+        "null, "
+        "\"truncated\": 0, \"samples\": 8, \"timing\": {{\"actor_train_seconds\": 0.5, \"seconds\": 0.5}}}}\n",
+        i, reward, reward - 0.5, reward + 0.5);
+    if (i % 10 == 0) evaluations += fmt::format("{{\"iteration\": {}, \"reward\": {}}}\n", i, reward);
+  }
+  return {records::parse_figures(metrics, "m").value(), records::parse_figures(evaluations, "e").value()};
+}
+
+std::vector<std::string> titles_of(const std::vector<LineChart>& charts) {
+  std::vector<std::string> titles;
+  for (const LineChart& chart : charts) titles.push_back(chart.title);
+  return titles;
+}
+
+TEST(RunCharts, HaveWhatTheRunTold) {
+  const std::vector<LineChart> charts = run_charts(figures_of(20));
+  // Neither a divergence that was no number, nor a share that was always 0.
+  EXPECT_THAT(titles_of(charts), ElementsAre("Reward"));
+  ASSERT_THAT(charts[0].series, SizeIs(2));
+  EXPECT_THAT(charts[0].series[0].points, SizeIs(20));
+  EXPECT_EQ(charts[0].series[1].points, (std::vector<std::pair<double, double>>{{10, 0}, {20, 1}}));
+}
+
+TEST(RunCharts, ThinALongRunToMeans) {
+  const LineChart chart = run_charts(figures_of(3000))[0];
+  ASSERT_THAT(chart.series[0].points, SizeIs(300));
+  EXPECT_EQ(chart.series[0].points[0].first, 10);
+  EXPECT_NEAR(chart.series[0].points[0].second, -1 + 2.0 * 5.5 / 3000, 1e-12);
+  EXPECT_THAT(chart.note, HasSubstr("A point is the mean of 10 iterations."));
+}
+
+TEST(RunPicture, DrawsNegativeValuesAndLinesOverGaps) {
+  for (const int iterations : {1, 20, 3000}) {
+    const std::string svg = render_curve_svg(run_picture(figures_of(iterations), "a & b", "facts"));
+    EXPECT_EQ(find_xml_fault(svg), "") << iterations;
+    EXPECT_THAT(svg, AllOf(HasSubstr("a &amp; b"), HasSubstr("facts"), Not(HasSubstr("nan"))));
+  }
+  // The evaluations are one line, the rewards another: neither begins anew.
+  const std::string svg = render_curve_svg(run_picture(figures_of(200), "run", ""));
+  std::size_t lines = 0;
+  for (std::size_t at = svg.find("stroke-width=\"2.2\" stroke-linejoin"); at != std::string::npos;
+       at = svg.find("stroke-width=\"2.2\" stroke-linejoin", at + 1)) {
+    const std::size_t begin = svg.rfind("<path d=\"", at) + 9;
+    const std::string path = svg.substr(begin, svg.find('"', begin) - begin);
+    EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 1);
+    ++lines;
+  }
+  EXPECT_EQ(lines, 2U);
+}
+
+TEST(RunPage, SaysHowTheRunWent) {
+  const Page page = run_page({"tiny", "A run.", figures_of(100), std::nullopt});
+  EXPECT_EQ(page.title, "tiny");
+  ASSERT_GE(page.figures.size(), 3U);
+  EXPECT_EQ(page.figures[0].value, "-0.89 → 0.91");
+  const auto of = [&page](std::string_view name) {
+    for (const Figure& figure : page.figures)
+      if (figure.name == name) return figure.value;
+    return std::string();
+  };
+  EXPECT_EQ(of("iterations"), "100");
+  EXPECT_EQ(of("training took"), "50.0 s");
+  EXPECT_THAT(page.sections, SizeIs(3));
+  EXPECT_THAT(render_html(page), HasSubstr("actor_train"));
+}
+
+TEST(RunPage, OfALongRunHasFewBars) {
+  const Page page = run_page({"long", "", figures_of(50'000), std::nullopt});
+  for (const Section& section : page.sections) {
+    const auto* const chart = std::get_if<Chart>(&section);
+    EXPECT_TRUE(chart == nullptr || chart->timeline.bars.size() <= 20'000U);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::report
