@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Computes PPO or GRPO again from what a run was given and sampled, and holds the run against it.
 
-usage: replay.py RUN MODELS [--iterations N] [--plant kl|mask|mean]
+usage: replay.py RUN [--iterations N] [--plant kl|mask|mean]
 
-RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set; MODELS is
-the folder that the job's `weights` begin in, so that "../tiny-sft/model" is MODELS/../tiny-sft/model.
+RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set.
 """
 
 import argparse
@@ -68,6 +67,10 @@ def permutation(seed, purpose, index, count):
     return order
 
 
+# Single precision drifts away from double: what a token has after twenty iterations differs by that.
+DRIFT = 1e-3
+
+
 class AdamW:
     def __init__(self, parameters, settings, total):
         self.parameters, self.total = parameters, total
@@ -79,17 +82,16 @@ class AdamW:
         self.second = {name: torch.zeros_like(value) for name, value in parameters.items()}
         self.steps = 0
 
-    def part(self):
-        """Of the rate, in the next step."""
-        if self.steps < self.warmup:
-            return (self.steps + 1) / (self.warmup + 1)
-        done = min(1, (self.steps - self.warmup) / max(1, self.total - 1 - self.warmup))
+    def part(self, number):
+        """Of the rate, in mini-batch `number` of the run."""
+        if number < self.warmup:
+            return (number + 1) / (self.warmup + 1)
+        done = min(1, (number - self.warmup) / max(1, self.total - 1 - self.warmup))
         left = {"constant": 1, "linear": 1 - done, "cosine": (1 + math.cos(math.pi * done)) / 2}[self.shape]
         return self.minimum + (1 - self.minimum) * left
 
-    def step(self, gradients):
-        norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
-        part = self.part()
+    def step(self, gradients, norm, number):
+        part = self.part(number)
         self.steps += 1
         for name, gradient in gradients.items():
             g = gradient * min(1, 1 / norm)
@@ -98,7 +100,6 @@ class AdamW:
             first = self.first[name] / (1 - 0.9**self.steps)
             second = self.second[name] / (1 - 0.95**self.steps)
             self.parameters[name] = self.parameters[name] - self.rate * part * first / (second.sqrt() + 1e-8)
-        return norm
 
 
 def gradients_of(model, loss_of):
@@ -115,16 +116,17 @@ def gradients_of(model, loss_of):
 
 
 class Replay:
-    def __init__(self, run, models, plant):
+    def __init__(self, run, plant):
         self.run, self.plant = Path(run), plant
         self.job = yaml.safe_load((self.run / "job.yaml").read_text(encoding="utf-8"))
         train, workload = self.job["train"], self.job["workload"]
         algorithm = self.job["algorithm"]
         self.ppo = (algorithm if isinstance(algorithm, str) else algorithm["name"]) == "ppo"
-        self.seed, self.cap = train.get("seed", 1), workload["response_length"]
+        self.seed = train.get("seed", 1)
         self.mini_batches, self.epochs = workload.get("mini_batches", 1), workload.get("epochs", 1)
         self.kl = train.get("loss", {}).get("kl", {}).get("coefficient", 0.1 if self.ppo else 0.04)
-        folder = Path(models)
+        self.early_stop = train.get("loss", {}).get("early_stop_kl")
+        folder = self.run / self.job["folder"]
         self.actor = Model(folder / train["weights"]["actor"])
         self.reference = Model(folder / train["weights"]["actor"])
         self.metrics = [json.loads(line) for line in (self.run / "metrics.jsonl").read_text().splitlines()]
@@ -202,9 +204,10 @@ class Replay:
         prompts, responses = ([row[key] for row in rows] for key in ("prompt_tokens", "response_tokens"))
         new, _ = self.actor.log_probabilities(prompts, responses)
         total = sum(map(len, responses))
-        loss = 0
+        loss, divergence = 0, 0
         for row, n, o, q, a in zip(rows, new, old, reference, advantages):
             ratio = torch.exp(n - o)
+            divergence += float((ratio - 1 - (n - o)).detach().sum()) / total
             token = torch.maximum(-a * ratio, -a * ratio.clamp(0.8, 1.2))
             if not self.ppo and "reference" in row:
                 token = token + self.kl * (torch.exp(q - n) - 1 - (q - n))
@@ -212,7 +215,7 @@ class Replay:
                 token = token[1:]
             by_tokens = self.ppo != (self.plant == "mean")
             loss = loss + (token.sum() / total if by_tokens else token.mean() / len(rows))
-        return loss, None
+        return loss, divergence
 
     def value_loss(self, rows, old, targets):
         prompts, responses = ([row[key] for row in rows] for key in ("prompt_tokens", "response_tokens"))
@@ -221,21 +224,30 @@ class Replay:
             v, o = v[:-1], o[:-1]
             moved = o + (v - o).clamp(-0.2, 0.2)
             loss = loss + torch.maximum((v - target) ** 2, (moved - target) ** 2).sum() / 2
-        return loss / sum(map(len, responses)), None
+        return loss / sum(map(len, responses)), 0
 
-    def train(self, role, iteration, count, loss_of):
-        losses, norms = [], []
-        model = self.actor if role == "actor" else self.critic
+    def mini_batches_of(self, iteration, count):
+        """Number within the run, and places of its samples."""
         for epoch in range(self.epochs):
             order = permutation(self.seed, 2, (iteration - 1) * self.epochs + epoch, count)
             for part in range(self.mini_batches):
                 each, more = divmod(count, self.mini_batches)
                 begin = part * each + min(part, more)
-                places = order[begin : begin + each + (part < more)]
-                gradients, loss, _ = gradients_of(model, lambda places=places: loss_of(places))
-                losses.append(loss)
-                self.optimizers[role].parameters = model.weights
-                norms.append(self.optimizers[role].step(gradients))
+                number = ((iteration - 1) * self.epochs + epoch) * self.mini_batches + part
+                yield number, order[begin : begin + each + (part < more)]
+
+    def train(self, role, iteration, count, loss_of):
+        losses, norms = [], []
+        model, optimizer = (self.actor if role == "actor" else self.critic), self.optimizers[role]
+        for number, places in self.mini_batches_of(iteration, count):
+            gradients, loss, divergence = gradients_of(model, lambda places=places: loss_of(places))
+            norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
+            losses.append(loss)
+            norms.append(norm)
+            if self.early_stop is not None and divergence > self.early_stop:
+                break
+            optimizer.parameters = model.weights
+            optimizer.step(gradients, norm, number)
         metrics = self.metrics[iteration - 1]
         self.compare(f"iteration {iteration}, {role} loss", sum(losses) / len(losses), metrics[role + "_loss"])
         # Rounding the initial weights to fp32 once moves a norm by up to 3e-4, where a token of a small ratio carries it.
@@ -254,11 +266,11 @@ class Replay:
             reference, _ = self.reference.log_probabilities(prompts, responses)
             values = self.critic.values(prompts, responses) if self.ppo else None
         for row, o, q, v in zip(rows, old, reference, values or old):
-            self.compare(f"iteration {iteration}, log-probabilities", o, row["sampled"])
+            self.compare(f"iteration {iteration}, log-probabilities", o, row["sampled"], DRIFT)
             if "reference" in row:
                 self.compare(f"iteration {iteration}, of the reference", q, row["reference"])
             if self.ppo:
-                self.compare(f"iteration {iteration}, values", v, row["values"])
+                self.compare(f"iteration {iteration}, values", v, row["values"], DRIFT)
         advantages, targets = self.settle(rows, old, reference, values)
         for row, a in zip(rows, advantages):
             self.compare(f"iteration {iteration}, advantages", a, row["advantages"])
@@ -286,12 +298,11 @@ class Replay:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
-    parser.add_argument("models")
     parser.add_argument("--iterations", type=int, default=20)
     parser.add_argument("--plant", choices=["kl", "mask", "mean"])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    replay = Replay(arguments.run, arguments.models, arguments.plant)
+    replay = Replay(arguments.run, arguments.plant)
     iterations = min(arguments.iterations, len(replay.metrics))
     for iteration in range(1, iterations + 1):
         replay.iterate(iteration)

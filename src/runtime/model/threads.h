@@ -7,4 +7,8 @@ namespace dovetail::runtime {
 /// process.
 void use_threads(int count);
 
+/// Lets OpenBLAS reserve now what it computes in: where there is no memory for it later, it tries for ever. Throws
+/// std::bad_alloc where there is none now.
+void reserve_product_buffers(int threads);
+
 }  // namespace dovetail::runtime

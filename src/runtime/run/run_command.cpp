@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/plans/prediction.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/sha256.h"
@@ -94,12 +95,12 @@ void clear_line() {
   if (cli::stderr_is_terminal()) cli::rewrite_line("");
 }
 
-/// Shows how a run goes on, and keeps it in its folder.
+/// Shows how a run goes on, keeps it in its folder, and follows it in an account of memory.
 class RunReporter {
  public:
   RunReporter(records::RunFolder& folder, const records::CheckpointPlace& place, const control::Models& models,
-              std::int64_t iterations)
-      : folder_(folder), place_(place), models_(models), iterations_(iterations), line_("train") {}
+              std::int64_t iterations, MemoryAccount& account)
+      : folder_(folder), place_(place), models_(models), iterations_(iterations), account_(account), line_("train") {}
 
   control::RunSink sink() {
     return {
@@ -130,6 +131,8 @@ class RunReporter {
   }
 
   void take_progress(const control::RunProgress& progress) {
+    account_.iteration = progress.iteration;
+    account_.phase = progress.phase;
     const double seconds = base::seconds_since(begin_);
     const auto left = static_cast<double>(iterations_ - progress.iteration + 1);
     // The line begins with its label and ends before the last column.
@@ -158,6 +161,7 @@ class RunReporter {
   const records::CheckpointPlace& place_;
   const control::Models& models_;
   std::int64_t iterations_;
+  MemoryAccount& account_;
   cli::ProgressLine line_;
   control::Figures before_;
   std::int64_t done_ = 0;
@@ -202,14 +206,18 @@ Status export_trained(const RunArguments& arguments, const control::RunJob& run,
   return {};
 }
 
-}  // namespace
+/// What the plan needs on its fullest device; nothing where that cannot be said.
+std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, const control::RunJob& run) {
+  const auto predicted = answer::predict_plan({run.path}, {arguments.plan}, true, {});
+  if (!predicted.ok()) return std::nullopt;
+  std::int64_t bytes = 0;
+  for (const predict::TaskMemory& memory : predicted->estimate.memory) bytes = std::max(bytes, memory.needed());
+  return bytes;
+}
 
-Status run_training(const RunArguments& arguments) {
-  const c10::InferenceMode no_autograd;
-  use_threads(arguments.deterministic ? 1 : arguments.threads);
+/// Reads the models and trains. `account` follows it.
+Status train(const RunArguments& arguments, control::RunJob& run, const plan::Plan& plan, MemoryAccount& account) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
-  DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
-  DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));
   DOVETAIL_TRY(std::vector<control::RunModel> opened, control::open_models(run));
   const control::ModelLimits limits = control::limits_of(opened);
   DOVETAIL_TRY(const control::RunInputs inputs, control::read_inputs(run.settings, run.job.workflow.name, limits,
@@ -219,6 +227,7 @@ Status run_training(const RunArguments& arguments) {
     run.settings.epochs.reset();
   }
   TorchModels models(setups_of(std::move(opened), run, plan), cache_bytes_of(run, plan));
+  models.add_held(account);
   const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), run_hash(run, plan),
                                        run.settings.checkpoint.keep};
   DOVETAIL_TRY(const records::FolderLock lock, records::FolderLock::take(arguments.output));
@@ -233,12 +242,28 @@ Status run_training(const RunArguments& arguments) {
   const std::int64_t iterations = control::iterations_of(run.settings, run.job, inputs);
   const control::RunSetup setup{
       run.job, plan, run.settings, inputs, iterations, limits.context, rewards ? &*rewards : nullptr};
-  RunReporter reporter(folder, place, models, iterations);
+  RunReporter reporter(folder, place, models, iterations, account);
   const Status ended = control::run(setup, models, reporter.sink(), state, &cancellation);
   const Status written = cli::write_run_results(arguments.output);
   if (!ended.ok()) return ended;
   DOVETAIL_CHECK(written);
   return export_trained(arguments, run, models);
+}
+
+}  // namespace
+
+Status run_training(const RunArguments& arguments) {
+  const c10::InferenceMode no_autograd;
+  const int threads = arguments.deterministic ? 1 : arguments.threads;
+  use_threads(threads);
+  DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));
+  MemoryAccount account;
+  account.predicted = predicted_memory(arguments, run);
+  return within_memory(account, run.job.workflow, [&] {
+    reserve_product_buffers(threads);
+    return train(arguments, run, plan, account);
+  });
 }
 
 }  // namespace dovetail::runtime

@@ -178,4 +178,20 @@ std::int64_t TorchModels::parameters(const std::string& role) const {
   return count;
 }
 
+void TorchModels::add_held(MemoryAccount& account) const {
+  const auto bytes_of = [](const Tensor& tensor) {
+    return tensor.defined() ? static_cast<std::int64_t>(tensor.nbytes()) : std::int64_t{0};
+  };
+  for (const auto& [name, role] : roles_) {
+    for (const Parameter& parameter : role->model.weights.parameters) {
+      if (!parameter.is.tied) account.weights += bytes_of(parameter.value);
+      account.gradients += bytes_of(parameter.gradient);
+    }
+    if (!role->optimizer) continue;
+    for (const auto* const moments : {&role->optimizer->first, &role->optimizer->second})
+      for (const Tensor& moment : *moments) account.optimizer += bytes_of(moment);
+  }
+  account.cache += cache_bytes_;
+}
+
 }  // namespace dovetail::runtime

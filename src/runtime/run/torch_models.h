@@ -10,6 +10,7 @@
 #include "control/models.h"
 #include "llm/layout.h"
 #include "runtime/model/model.h"
+#include "runtime/run/memory_account.h"
 #include "runtime/training/optimizer.h"
 #include "weights/checkpoint.h"
 
@@ -50,6 +51,9 @@ class TorchModels final : public control::Models {
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
   std::int64_t parameters(const std::string& role) const override;
+
+  /// Adds the bytes that all roles hold.
+  void add_held(MemoryAccount& account) const;
 
  private:
   struct Role {

@@ -1,0 +1,73 @@
+#include "runtime/run/memory_account.h"
+
+#include <c10/util/Exception.h>
+#include <fmt/format.h>
+
+#include <new>
+#include <string_view>
+
+#include "answer/words/amounts.h"
+#include "control/run/usage.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using workflow::TaskKind;
+
+/// Whether libtorch says that it could not allocate; it has no type of its own for that on a CPU.
+bool is_out_of_memory(const c10::Error& error) {
+  return std::string_view(error.what()).find("allocate") != std::string_view::npos;
+}
+
+TaskKind kind_of(std::string_view phase, const workflow::Workflow& workflow) {
+  for (const workflow::Task& task : workflow.tasks)
+    if (task.name == phase) return task.kind;
+  return TaskKind::generate;  // an evaluation, which does so before all else
+}
+
+std::string advice_of(const MemoryAccount& account, const workflow::Workflow& workflow) {
+  if (account.iteration == 0) return "a smaller model, or more memory";
+  switch (kind_of(account.phase, workflow)) {
+    case TaskKind::train:
+      return fmt::format("fewer tokens in the `micro_batch` of {0} in the plan, or `recompute: full` in its `layout`",
+                         account.phase);
+    case TaskKind::generate:
+      return "a smaller `max_num_seqs` or `memory_utilization` in the `engine` of the generation in the plan";
+    case TaskKind::infer:
+    case TaskKind::rule:
+      return fmt::format("fewer tokens in the `micro_batch` of {} in the plan", account.phase);
+  }
+  return "more memory";
+}
+
+base::Error error_of(const MemoryAccount& account, const workflow::Workflow& workflow) {
+  using answer::gibibytes;
+  const std::string when = account.iteration == 0
+                               ? "while the models were read"
+                               : fmt::format("in {} of iteration {}", account.phase, account.iteration);
+  const std::string predicted =
+      account.predicted ? fmt::format("; {} were predicted", gibibytes(*account.predicted)) : "";
+  return {
+      base::Failure::io, "", 0, 0,
+      fmt::format("memory ran out {}: weights hold {}, gradients {}, the optimizer {}, keys and values may take {}; "
+                  "the process had {} at most{}; accepted: {}",
+                  when, gibibytes(account.weights), gibibytes(account.gradients), gibibytes(account.optimizer),
+                  gibibytes(account.cache), gibibytes(control::peak_resident_memory()), predicted,
+                  advice_of(account, workflow))};
+}
+
+}  // namespace
+
+base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
+                           const std::function<base::Status()>& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return error_of(account, workflow);
+  } catch (const c10::Error& error) {
+    if (!is_out_of_memory(error)) throw;
+    return error_of(account, workflow);
+  }
+}
+
+}  // namespace dovetail::runtime

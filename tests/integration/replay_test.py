@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Twenty iterations of PPO and GRPO are what tests/independent/replay.py computes from the definitions; mistakes that it
+makes on purpose are found.
+
+usage: replay_test.py SOURCE_DIR DOVETAIL
+
+Needs a Python that has torch and yaml. dovetail-train stands beside DOVETAIL.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+DOVETAIL = "dovetail"
+
+
+class Replay(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="dovetail-replay-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        shutil.copytree(SOURCE / "examples/train", cls.folder / "train")
+        cls.ppo = cls.train("tiny-ppo/job-rule.yaml", "ppo", cls.steady)
+        cls.grpo = cls.train("tiny-grpo/job.yaml", "grpo", lambda text: text)
+
+    @staticmethod
+    def steady(text):
+        """A slow critic, and no early stop: what single precision rounds away is not made larger by them."""
+        for before, after in (
+            ("early_stop_kl: 0.001, ", ""),
+            ("critic: {learning_rate: 5e-4, schedule: {name: cosine,", "critic: {learning_rate: 1e-4, schedule: {"),
+            ("actor: {learning_rate: 1e-4, schedule: {name: cosine,", "actor: {learning_rate: 1e-4, schedule: {"),
+        ):
+            if before not in text:
+                raise AssertionError(f"the job does not say {before}")
+            text = text.replace(before, after)
+        return text
+
+    @classmethod
+    def train(cls, name, out, change):
+        job = cls.folder / "train" / name
+        job.write_text(change(job.read_text(encoding="utf-8")), encoding="utf-8")
+        command = [DOVETAIL, "train", job, "-o", cls.folder / out, "--iterations", "20"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr[-2000:])
+        return cls.folder / out
+
+    def replay(self, run, *options):
+        command = [sys.executable, SOURCE / "tests/independent/replay.py", run, *options]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+        self.assertEqual(done.stderr, "")
+        return done
+
+    def test_ppo_is_what_its_definition_says(self):
+        done = self.replay(self.ppo)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        self.assertIn("20 iterations", done.stdout)
+
+    def test_grpo_is_what_its_definition_says(self):
+        done = self.replay(self.grpo)
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        self.assertIn("20 iterations", done.stdout)
+
+    def test_the_demonstration_stops_early_where_it_should(self):
+        shutil.copytree(SOURCE / "examples/train", self.folder / "as-shipped")
+        self.train("../as-shipped/tiny-ppo/job-rule.yaml", "shipped", lambda text: text)
+        done = self.replay(self.folder / "shipped", "--iterations", "5")
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+
+    def test_mistakes_are_found(self):
+        """A divergence of the other sign, a mask that begins a token late, a mean of means."""
+        for run, plant in ((self.ppo, "kl"), (self.ppo, "mask"), (self.ppo, "mean"), (self.grpo, "mean")):
+            done = self.replay(run, "--iterations", "2", "--plant", plant)
+            self.assertEqual(done.returncode, 1, plant)
+
+
+if __name__ == "__main__":
+    SOURCE, DOVETAIL = Path(sys.argv[1]).resolve(), sys.argv[2]
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

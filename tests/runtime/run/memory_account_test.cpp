@@ -1,0 +1,67 @@
+#include "runtime/run/memory_account.h"
+
+#include <ATen/ops/empty.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+
+#include "workflow/workflow_file.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+workflow::Workflow ppo() {
+  const base::Document document = base::parse_yaml("ppo", "algorithm").value();
+  return workflow::read_algorithm(document.root()).value();
+}
+
+std::string message_of(const MemoryAccount& account, const std::function<base::Status()>& work) {
+  const base::Status status = within_memory(account, ppo(), work);
+  EXPECT_FALSE(status.ok());
+  return status.ok() ? "" : to_text(status.error());
+}
+
+base::Status run_out() { throw std::bad_alloc(); }
+
+TEST(WithinMemory, SaysWhatIsHeldAndWhatToChange) {
+  constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
+  MemoryAccount account{3, "actor_train", 4 * gibibyte, 2 * gibibyte, 8 * gibibyte, gibibyte, 20 * gibibyte};
+  EXPECT_THAT(
+      message_of(account, run_out),
+      AllOf(HasSubstr("memory ran out in actor_train of iteration 3: weights hold 4.00 GiB, gradients 2.00 GiB, "
+                      "the optimizer 8.00 GiB, keys and values may take 1.00 GiB"),
+            HasSubstr("20.00 GiB were predicted"), HasSubstr("`micro_batch` of actor_train"),
+            HasSubstr("`recompute: full`")));
+  account.phase = "actor_generate";
+  EXPECT_THAT(message_of(account, run_out), HasSubstr("`max_num_seqs`"));
+  account.phase = "evaluate";
+  EXPECT_THAT(message_of(account, run_out), HasSubstr("`max_num_seqs`"));
+  account.phase = "critic_infer";
+  EXPECT_THAT(message_of(account, run_out), HasSubstr("`micro_batch` of critic_infer"));
+  EXPECT_THAT(message_of({}, run_out), AllOf(HasSubstr("while the models were read"), HasSubstr("a smaller model")));
+}
+
+TEST(WithinMemory, KnowsWhatLibtorchSays) {
+  const auto ask_for_too_much = [] {
+    (void)at::empty({std::int64_t{1} << 58}, at::kByte);
+    return base::Status();
+  };
+  EXPECT_THAT(message_of({.iteration = 1, .phase = "actor_train"}, ask_for_too_much),
+              HasSubstr("memory ran out in actor_train"));
+}
+
+TEST(WithinMemory, LeavesAllElseAsItIs) {
+  EXPECT_TRUE(within_memory({}, ppo(), [] { return base::Status(); }).ok());
+  const base::Status status = within_memory({}, ppo(), [] { return base::Status(base::bad_input("mine")); });
+  EXPECT_THAT(to_text(status.error()), HasSubstr("mine"));
+  EXPECT_THROW((void)within_memory({}, ppo(), []() -> base::Status { throw std::logic_error("ours"); }),
+               std::logic_error);
+}
+
+}  // namespace
+}  // namespace dovetail::runtime
