@@ -149,7 +149,8 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, Frame fram
 std::string Tokenizer::bytes_of(std::span<const TokenId> tokens, SpecialTokens special) const {
   std::string bytes;
   for (const TokenId token : tokens) {
-    if (special == SpecialTokens::left_out && is_special(token)) continue;
+    // A model's vocabulary may be larger than that of its tokenizer.
+    if (!has(token) || (special == SpecialTokens::left_out && is_special(token))) continue;
     const std::string& content = content_of(token);
     const auto decoded = parts_->decodes_bytes ? from_byte_characters(content) : std::nullopt;
     bytes += decoded ? *decoded : content;

@@ -31,7 +31,7 @@ class Tokenizer {
   /// The tokens of `text`. An Error where an expression of the tokenizer takes too long. REQUIRES: it is UTF-8.
   base::Result<std::vector<TokenId>> encode(std::string_view text, Frame frame = Frame::none) const;
 
-  /// The bytes of tokens: a character may need several of them. REQUIRES: each is one of the tokenizer's.
+  /// The bytes of tokens: a character may need several of them. A token that is none of the tokenizer's has none.
   std::string bytes_of(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;
   /// The same as UTF-8: what is none becomes U+FFFD.
   std::string decode(std::span<const TokenId> tokens, SpecialTokens special = SpecialTokens::shown) const;

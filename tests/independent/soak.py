@@ -45,6 +45,7 @@ train:
 """
 SETTLED = 0.2  # of the run: what it has taken by then is no growth
 MEGABYTE = 2**20
+LONGEST_LIFE = 1.5
 
 
 class Watch:
@@ -95,7 +96,6 @@ class Soak:
         return subprocess.Popen(command, stdout=log, stderr=log)
 
     def straight(self):
-        begin = time.monotonic()
         process = self.start("straight")
         watch = Watch(process)
         self.hold("exit code", process.wait(), 0)
@@ -104,22 +104,23 @@ class Soak:
         self.hold("growth of memory behind the start, MiB", round((late - early) / MEGABYTE, 2), 4)
         early, late = watch.after_settling(watch.handles)
         self.hold("growth of open files", late - early, 0)
-        return time.monotonic() - begin
 
-    def killed(self, seconds):
-        draw = random.Random(self.arguments.seed)
-        kills = sorted(draw.uniform(0, seconds) for _ in range(self.arguments.kills))
-        pauses = [later - earlier for earlier, later in zip([0, *kills], kills)]
-        for pause in [*pauses, None]:
+    def killed(self):
+        """A process lives for up to LONGEST_LIFE seconds, of which it takes some to begin, until the run is done."""
+        draw, kills = random.Random(self.arguments.seed), 0
+        while True:
             resume = ["--resume"] if (self.folder / "killed/checkpoints").exists() else []
             process = self.start("killed", *resume)
             try:
-                code = process.wait(pause)
+                code = process.wait(draw.uniform(0.1, LONGEST_LIFE) if kills < self.arguments.kills else None)
+                break
             except subprocess.TimeoutExpired:
                 process.send_signal(draw.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT]))
-                code = process.wait()
-            if code == 0:
-                break
+                kills += 1
+                if process.wait() == 0:
+                    code = 0
+                    break
+        print(f"{kills} kills", flush=True)
         self.hold("exit code of the killed run", code, 0)
 
     def rows(self, out, name):
@@ -150,12 +151,13 @@ def main():
     parser.add_argument("source", type=Path)
     parser.add_argument("dovetail")
     parser.add_argument("--iterations", type=int, default=2000, metavar="N")
-    parser.add_argument("--kills", type=int, default=20, metavar="N")
+    parser.add_argument("--kills", type=int, default=200, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dovetail-soak-") as folder:
         soak = Soak(arguments, Path(folder))
-        soak.killed(soak.straight())
+        soak.straight()
+        soak.killed()
         soak.compare()
     print(f"{soak.faults} failures")
     sys.exit(1 if soak.faults else 0)

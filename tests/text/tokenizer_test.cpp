@@ -69,6 +69,8 @@ TEST(Tokenizer, KnowsItsTokens) {
   EXPECT_FALSE(tokenizer.has(-1));
   const std::vector<TokenId> tokens{end, tokenizer.find("!").value()};
   EXPECT_EQ(tokenizer.decode(tokens, SpecialTokens::left_out), "!");
+  // Models have more tokens than their tokenizers.
+  EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{end, 424, tokenizer.find("!").value(), -1}), "<|end|>!");
 }
 
 /// A tokenizer of a few tokens, with that part in place of its own.

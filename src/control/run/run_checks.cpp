@@ -147,9 +147,8 @@ Error weight_error(const weights::Checkpoint& checkpoint, std::string message) {
 Status check_tensor(const weights::Checkpoint& checkpoint, const weights::StoredTensor& stored,
                     const llm::Tensor& tensor) {
   using weights::ElementType;
-  const std::vector<std::int64_t> shape = tensor.columns == 1 && stored.shape.size() == 1
-                                              ? std::vector<std::int64_t>{tensor.rows}
-                                              : std::vector<std::int64_t>{tensor.rows, tensor.columns};
+  const std::vector<std::int64_t> shape = tensor.columns == 1 ? std::vector<std::int64_t>{tensor.rows}
+                                                              : std::vector<std::int64_t>{tensor.rows, tensor.columns};
   if (stored.shape != shape)
     return weight_error(checkpoint,
                         fmt::format("tensor \"{}\" has the shape {}; accepted: {}, as config.json has it", stored.name,
