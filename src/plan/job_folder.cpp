@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 
@@ -25,10 +24,10 @@ std::size_t offset_of(std::string_view content, int line, int column) {
   return begin + static_cast<std::size_t>(column - 1);
 }
 
-/// Where the scalar ends that begins at `begin`.
-std::size_t end_of_scalar(std::string_view content, std::size_t begin) {
+/// Where the scalar `text` ends that is written from `begin` on.
+std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::string_view text) {
   const char quote = content[begin];
-  if (quote != '"' && quote != '\'') return std::min(content.find_first_of(",}#\r\n", begin), content.size());
+  if (quote != '"' && quote != '\'') return begin + text.size();
   std::size_t end = begin + 1;
   while (content[end] != quote) end += std::size_t{content[end] == '\\' && quote == '"' ? 2U : 1U};
   return end + 1;
@@ -58,7 +57,7 @@ Result<std::string> job_seen_from(std::string_view content, const std::string& p
   std::string seen(content);
   if (const auto node = root.find(key)) {
     const std::size_t begin = offset_of(content, node->line(), node->column());
-    return seen.replace(begin, end_of_scalar(content, begin) - begin, said);
+    return seen.replace(begin, end_of_scalar(content, begin, node->text()) - begin, said);
   }
   DOVETAIL_ASSERT(root.size() > 0);
   const auto offset_of_key = [&](std::size_t index) {

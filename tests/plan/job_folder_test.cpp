@@ -39,6 +39,7 @@ TEST(FolderOfAJob, OfACopyLeadsToTheSamePlace) {
            "{\"format\": \"x\", \"name\": \"y\"}",
            "{\n  \"format\": \"x\",\n  \"name\": \"y\"\n}\n",
            "format: x\nfolder: ../jobs\nname: y\n",
+           "format: x\nfolder: ../jobs/#1,2/..\nname: y\n",
            "format: x\nfolder: \"../jobs\"   # here\nname: y\n",
            "{folder: '../jobs', format: x, name: y}",
            "{\"name\": \"é\", \"folder\": \"../jobs\", \"format\": \"x\"}",
