@@ -9,6 +9,14 @@ parallel::Cancellation cancellation;
 
 extern "C" void request_stop(int /*signal*/) { cancellation.request(); }
 
+sigset_t interrupts() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGINT);
+  sigaddset(&set, SIGTERM);
+  return set;
+}
+
 }  // namespace
 
 const parallel::Cancellation& stop_on_interrupt() {
@@ -23,7 +31,15 @@ const parallel::Cancellation& stop_on_interrupt() {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // The program that started this one may have held them back.
+  const sigset_t held = interrupts();
+  sigprocmask(SIG_UNBLOCK, &held, nullptr);
   return cancellation;
+}
+
+void hold_interrupts() {
+  const sigset_t held = interrupts();
+  sigprocmask(SIG_BLOCK, &held, nullptr);
 }
 
 }  // namespace dovetail::cli

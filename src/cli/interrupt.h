@@ -9,4 +9,8 @@ namespace dovetail::cli {
 /// at once.
 const parallel::Cancellation& stop_on_interrupt();
 
+/// Holds SIGINT and SIGTERM back until the program that this one becomes calls stop_on_interrupt(): none is lost on the
+/// way.
+void hold_interrupts();
+
 }  // namespace dovetail::cli

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,8 @@
 #include "cli/output.h"
 #include "cli/output_file.h"
 #include "cluster/cluster.h"
+#include "control/run/run_checks.h"
+#include "records/run_folder.h"
 #include "records/run_timeline.h"
 #include "report/page/html.h"
 #include "timeline/chrome_trace_file.h"
@@ -22,9 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using base::Result;
 
-constexpr const char* metrics_name = "metrics.jsonl";
-
-std::string file_in(const std::string& folder, const char* name) { return (fs::path(folder) / name).string(); }
+std::string file_in(const std::string& folder, std::string_view name) { return (fs::path(folder) / name).string(); }
 
 /// Rows of a file that need not be there.
 Result<records::FigureTable> read_rows(const std::string& path) {
@@ -36,9 +37,9 @@ Result<records::FigureTable> read_rows(const std::string& path) {
 /// The run beside its prediction. Nothing, with a note, where that cannot be told.
 std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   answer::MeasuredRequest request;
-  request.logs = {{file_in(folder, metrics_name)}};
-  request.job = {file_in(folder, "job.yaml")};
-  request.plan = {file_in(folder, "plan.json")};
+  request.logs = {{file_in(folder, records::metrics_file_name)}};
+  request.job = {file_in(folder, control::job_file_name)};
+  request.plan = {file_in(folder, control::plan_file_name)};
   request.format = measure::LogFormat::dovetail;
   auto measured = answer::ask(request, {});
   if (measured.ok()) return std::move(*measured);
@@ -57,15 +58,15 @@ std::string subtitle_of(const std::optional<answer::MeasuredAnswer>& measured) {
 
 bool is_run_folder(const std::string& folder) {
   std::error_code error;
-  return fs::exists(file_in(folder, metrics_name), error);
+  return fs::exists(file_in(folder, records::metrics_file_name), error);
 }
 
 Result<report::RunReport> read_run(const std::string& folder) {
-  DOVETAIL_TRY(records::FigureTable metrics, records::read_figures(file_in(folder, metrics_name)));
+  DOVETAIL_TRY(records::FigureTable metrics, records::read_figures(file_in(folder, records::metrics_file_name)));
   if (metrics.rows() == 0)
-    return base::Error{base::Failure::bad_input, file_in(folder, metrics_name), 0, 0,
+    return base::Error{base::Failure::bad_input, file_in(folder, records::metrics_file_name), 0, 0,
                        "the run has no iteration behind it yet; accepted: a run with one"};
-  DOVETAIL_TRY(records::FigureTable evaluations, read_rows(file_in(folder, "eval.jsonl")));
+  DOVETAIL_TRY(records::FigureTable evaluations, read_rows(file_in(folder, records::evaluations_file_name)));
   std::optional<answer::MeasuredAnswer> measured = measure(folder);
   std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
   std::string subtitle = subtitle_of(measured);
@@ -74,7 +75,7 @@ Result<report::RunReport> read_run(const std::string& folder) {
 }
 
 base::Status write_run_results(const std::string& folder) {
-  DOVETAIL_TRY(const records::FigureTable told, read_rows(file_in(folder, metrics_name)));
+  DOVETAIL_TRY(const records::FigureTable told, read_rows(file_in(folder, records::metrics_file_name)));
   if (told.rows() == 0) return {};
   DOVETAIL_TRY(const report::RunReport run, read_run(folder));
   const report::RunFigures& figures = run.figures;

@@ -16,6 +16,7 @@
 
 #include "answer/runs/training_run.h"
 #include "cli/asking.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/version.h"
 #include "plan/plan_file.h"
@@ -68,6 +69,9 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::fflush(nullptr);
+  hold_interrupts();
+  if (stop_on_interrupt().requested())
+    return {base::Failure::interrupted, "", 0, 0, "the run was interrupted before it began"};
   execv(program.c_str(), pointers.data());
   return {base::Failure::io, program, 0, 0, std::strerror(errno)};
 }

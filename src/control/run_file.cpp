@@ -262,6 +262,18 @@ class RunReader {
   RunSettings settings_;
 };
 
+/// A response is judged against the others to its prompt.
+base::Status check_groups(const Node& root, const workflow::Workflow& workflow) {
+  if (workflow.name != "grpo") return {};
+  const auto workload = root.find("workload");
+  const auto samples = workload ? workload->find("samples_per_prompt") : std::nullopt;
+  if (samples && samples->text() != "1") return {};
+  return samples.value_or(workload.value_or(root))
+      .error(
+          "a prompt has one response, and grpo learns from their differences; accepted: `samples_per_prompt` of 2 or "
+          "more");
+}
+
 }  // namespace
 
 bool can_run(std::string_view algorithm) { return find_runnable(algorithm) != nullptr; }
@@ -294,6 +306,7 @@ Result<RunSettings> read_run(const Node& root, const std::string& path, const wo
       return root.find("algorithm")
           .value_or(root)
           .error(fmt::format("{} has pretraining tokens, which no run has yet; accepted: no `ptx_tokens`", task.name));
+  DOVETAIL_CHECK(check_groups(root, workflow));
   DOVETAIL_TRY(const Node section, base::require(root, "a job that is run", "train",
                                                  "train: {iterations: 60, data: {train: prompts.jsonl}, ...}"));
   DOVETAIL_TRY(const fs::path folder, plan::read_job_folder(root, path));

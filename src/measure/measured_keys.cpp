@@ -78,6 +78,7 @@ const std::vector<TimedKey>& dovetail_keys() {
       {"actor_train_seconds", TimeKind::phase, PhaseKind::training, {"actor"}},
       {"critic_train_seconds", TimeKind::phase, PhaseKind::training, {"critic"}},
       {"reward_train_seconds", TimeKind::phase, PhaseKind::training, {"reward"}},
+      {"evaluate_seconds", TimeKind::interruption},
       {"tokens_per_second", TimeKind::rate},
       {"mfu", TimeKind::rate},
       {"memory_gib", TimeKind::rate},

@@ -132,6 +132,10 @@ Result<Job> read_job(const Node& root, const std::string& path, std::string_view
                                   {"format", "name", "folder", "algorithm", "models", "workload", "cluster", "software",
                                    "limits", "fixed", "train"}));
   DOVETAIL_TRY(const std::filesystem::path folder, read_job_folder(root, path));
+  std::error_code none;
+  if (const auto node = root.find("folder"); node && !std::filesystem::is_directory(folder, none))
+    return node->error(fmt::format("there is no folder {}; accepted: the one in which the paths of the job begin",
+                                   base::quote(folder.string())));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));

@@ -20,6 +20,9 @@
 
 namespace dovetail::records {
 
+inline constexpr const char* metrics_file_name = "metrics.jsonl";
+inline constexpr const char* evaluations_file_name = "eval.jsonl";
+
 /// A row of metrics.jsonl or eval.jsonl: the figures in their order, those that are timings in an object at the end;
 /// numbers as the shortest text that reads back the same, what is none as null.
 std::string row_of(const control::Figures& figures);

@@ -64,7 +64,7 @@ std::map<std::int64_t, IterationTimes> times_of(const FigureTable& metrics, cons
         times[point.iteration].tasks.emplace_back(name.substr(0, name.size() - suffix.size()), ticks_of(point.value));
     }
   }
-  if (const FigureColumn* const column = evaluations.find("seconds"))
+  if (const FigureColumn* const column = evaluations.find("evaluate_seconds"))
     for (const FigurePoint& point : column->points) times[point.iteration].evaluation = ticks_of(point.value);
   return times;
 }

@@ -14,9 +14,11 @@ using testing::HasSubstr;
 using testing::Key;
 
 /// A job with that algorithm and that section `train`, indented by two.
-std::string job_with(const std::string& algorithm, const std::string& models, const std::string& train) {
-  return "format: dovetail/job@1\nalgorithm: " + algorithm + "\nmodels: " + models +
-         "\nworkload: {prompts: 8, prompt_length: 10, response_length: 10}\n"
+std::string job_with(const std::string& algorithm, const std::string& models, const std::string& train,
+                     const std::string& samples = "") {
+  return "format: dovetail/job@1\nalgorithm: " + algorithm + "\nmodels: " + models + "\nworkload: {prompts: 8, " +
+         samples +
+         "prompt_length: 10, response_length: 10}\n"
          "cluster: {nodes: 1, gpus_per_node: 1, gpu: H100}\n" +
          train;
 }
@@ -33,7 +35,7 @@ base::Result<RunSettings> read_ppo(const std::string& train) {
   return read(job_with("ppo", "{actor: qwen3-1.7b, reward: qwen3-1.7b}", train));
 }
 base::Result<RunSettings> read_grpo(const std::string& train) {
-  return read(job_with("{name: grpo, reward: rule}", "{actor: qwen3-1.7b}", train));
+  return read(job_with("{name: grpo, reward: rule}", "{actor: qwen3-1.7b}", train, "samples_per_prompt: 4, "));
 }
 base::Result<RunSettings> read_sft(const std::string& train) {
   return read(job_with("sft", "{actor: qwen3-1.7b}", train));
@@ -45,6 +47,15 @@ std::string error_of(const base::Result<RunSettings>& settings) {
 
 const std::string least = "train:\n  iterations: 3\n  data: {train: a.jsonl}\n  tokenizer: t\n";
 const std::string rewarded = least + "  reward: {command: [python3, reward.py]}\n";
+
+TEST(ReadRun, GroupsHaveSeveralResponses) {
+  const std::string train = "train: {data: {train: a}, iterations: 1, tokenizer: t, reward: {command: [a]}}\n";
+  for (const char* const samples : {"", "samples_per_prompt: 1, "}) {
+    const auto run = read(job_with("{name: grpo, reward: rule}", "{actor: qwen3-1.7b}", train, samples));
+    ASSERT_FALSE(run.ok());
+    EXPECT_THAT(to_text(run.error()), HasSubstr("accepted: `samples_per_prompt` of 2 or more"));
+  }
+}
 
 TEST(ReadRun, HasDefaultsForTheRest) {
   const RunSettings ppo = read_ppo(least).value();

@@ -70,7 +70,8 @@ class Replay(unittest.TestCase):
     def test_the_demonstration_stops_early_where_it_should(self):
         shutil.copytree(SOURCE / "examples/train", self.folder / "as-shipped")
         self.train("../as-shipped/tiny-ppo/job-rule.yaml", "shipped", lambda text: text)
-        done = self.replay(self.folder / "shipped", "--iterations", "5")
+        # It stops in the second iteration; what single precision rounds away grows from there.
+        done = self.replay(self.folder / "shipped", "--iterations", "3")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
 
     def test_mistakes_are_found(self):

@@ -26,8 +26,8 @@ TEST(RunTimeline, HasTheTasksOfEachIterationAndWhatIsBesideThem) {
             "\"actor_train_seconds\": 0.003, \"seconds\": 0.006, \"mfu\": 1}}\n"
             "{\"iteration\": 2, \"timing\": {\"actor_generate_seconds\": 0.001, \"actor_train_seconds\": 0.001, "
             "\"seconds\": 0.002}}\n"),
-      table("{\"iteration\": 0, \"reward\": 1, \"timing\": {\"seconds\": 0.01}}\n"
-            "{\"iteration\": 2, \"timing\": {\"seconds\": 0.005}}\n"));
+      table("{\"iteration\": 0, \"reward\": 1, \"timing\": {\"evaluate_seconds\": 0.01}}\n"
+            "{\"iteration\": 2, \"timing\": {\"evaluate_seconds\": 0.005}}\n"));
   EXPECT_THAT(bars_in(timeline),
               ElementsAre("evaluation 0 10", "actor_generate 10 12", "actor_train 12 15", "other 15 16",
                           "actor_generate 16 17", "actor_train 17 18", "evaluation 18 23"));

@@ -94,7 +94,7 @@ Result<Figures> evaluate(TaskContext& context) {
   Figures figures{{"iteration", static_cast<double>(context.state.iterations)}};
   DOVETAIL_CHECK(context.setup.inputs.validation.prompts.empty() ? evaluate_texts(context, figures)
                                                                  : evaluate_responses(context, figures));
-  figures.push_back({"seconds", base::seconds_since(begin), true});
+  figures.push_back({"evaluate_seconds", base::seconds_since(begin), true});
   return figures;
 }
 

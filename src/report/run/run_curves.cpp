@@ -40,11 +40,12 @@ struct ChartSpec {
 const std::vector<ChartSpec>& chart_specs() {
   static const std::vector<ChartSpec> specs{
       {"Reward",
-       "Mean of an iteration's responses. Held out: of responses to the validation prompts.",
+       "Mean of an iteration's responses. Held out: of the validation prompts, by default with the likeliest token "
+       "each time.",
        "",
        {{"reward", "sampled", false, "reward_quarter", "reward_three_quarters"}, {"reward", "held out", true}}},
       {"Divergence from the reference",
-       "By the estimators k1 and k3. It is what the reward is paid with.",
+       "By the estimators k1 and k3: what the penalty on it is computed from.",
        "nats a token",
        {{"kl_token", "k1"}, {"kl_token_k3", "k3"}}},
       {"Pairs in the right order",
@@ -71,7 +72,7 @@ const std::vector<ChartSpec>& chart_specs() {
        "",
        {{"actor_learning_rate", "actor"}, {"critic_learning_rate", "critic"}, {"reward_learning_rate", "reward"}}},
       {"Length of responses", "", "tokens", {{"response_length", "mean"}, {"response_length_max", "the longest"}}},
-      {"Responses to no avail",
+      {"Responses that teach nothing",
        "Cut off at the cap; of prompts whose responses all have one reward GRPO learns nothing.",
        "share",
        {{"truncated", "cut off"}, {"equal_groups", "equal rewards"}}},

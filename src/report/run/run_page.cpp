@@ -67,7 +67,7 @@ void add_figures(Page& page, const RunFigures& figures) {
   const FigureTable& metrics = figures.metrics;
   const FigureTable& evaluations = figures.evaluations;
   add_change(page, "reward", metrics, "reward", "first and last tenth of the iterations");
-  add_change(page, "held out", evaluations, "reward", "reward of the validation prompts");
+  add_change(page, "held out", evaluations, "reward", "reward of the validation prompts, first and last");
   add_change(page, "divergence", metrics, "kl_token", "from the reference, nats a token");
   add_change(page, "right order, held out", evaluations, "accuracy", "share of the validation pairs");
   if (metrics.find("reward") == nullptr)

@@ -8,7 +8,7 @@
 namespace dovetail::runtime {
 namespace {
 
-constexpr std::int64_t max_logits = std::int64_t{1} << 26;
+constexpr std::int64_t max_logits = std::int64_t{1} << 27;
 
 void append(std::vector<double>& values, const std::vector<double>& more) {
   values.insert(values.end(), more.begin(), more.end());

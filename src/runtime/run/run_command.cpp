@@ -28,6 +28,7 @@
 #include "plan/job_folder.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
+#include "records/figure_table.h"
 #include "records/folder_lock.h"
 #include "records/progress.h"
 #include "records/run_folder.h"
@@ -168,6 +169,20 @@ class RunReporter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
+/// Whether a run without a checkpoint was stopped before it had its first one: else its rows would be lost.
+Status check_begin_anew(const RunArguments& arguments, std::int64_t every) {
+  const fs::path path = fs::path(arguments.output) / records::metrics_file_name;
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  DOVETAIL_TRY(const records::FigureTable rows, records::read_figures(path.string()));
+  if (every == 0 || rows.rows() < every) return {};
+  return base::Error{
+      base::Failure::bad_input, arguments.output, 0, 0,
+      fmt::format("{} iterations were done, and no checkpoint of them is left; accepted: another folder, "
+                  "or this one without its {}",
+                  rows.rows(), records::metrics_file_name)};
+}
+
 /// The state to go on from, with the models loaded.
 Result<control::RunState> state_to_begin_with(const RunArguments& arguments, const control::RunJob& run,
                                               const records::CheckpointPlace& place, TorchModels& models) {
@@ -175,6 +190,7 @@ Result<control::RunState> state_to_begin_with(const RunArguments& arguments, con
   DOVETAIL_TRY(std::optional<records::OpenedCheckpoint> checkpoint,
                records::open_newest(place, [](const std::string& text) { cli::print_warning(text); }));
   if (!checkpoint) {
+    DOVETAIL_CHECK(check_begin_anew(arguments, run.settings.checkpoint.every));
     cli::print_note("there is no checkpoint yet: the run begins anew");
     return control::initial_state(run.settings);
   }
@@ -216,8 +232,8 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
 }
 
 /// Reads the models and trains. `account` follows it.
-Status train(const RunArguments& arguments, control::RunJob& run, const plan::Plan& plan, MemoryAccount& account) {
-  const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
+Status train(const RunArguments& arguments, control::RunJob& run, const plan::Plan& plan, MemoryAccount& account,
+             const parallel::Cancellation& cancellation) {
   DOVETAIL_TRY(std::vector<control::RunModel> opened, control::open_models(run));
   const control::ModelLimits limits = control::limits_of(opened);
   DOVETAIL_TRY(const control::RunInputs inputs, control::read_inputs(run.settings, run.job.workflow.name, limits,
@@ -243,17 +259,23 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
   const control::RunSetup setup{
       run.job, plan, run.settings, inputs, iterations, limits.context, rewards ? &*rewards : nullptr};
   RunReporter reporter(folder, place, models, iterations, account);
+  if (state.iterations >= iterations)
+    cli::print_note(fmt::format("{} iterations are done already, and the run has {}: nothing is trained",
+                                state.iterations, iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state, &cancellation);
   const Status written = cli::write_run_results(arguments.output);
   if (!ended.ok()) return ended;
   DOVETAIL_CHECK(written);
-  return export_trained(arguments, run, models);
+  DOVETAIL_CHECK(export_trained(arguments, run, models));
+  cli::print_error(fmt::format("done: {0}/report.html; trained models in {0}/export\n", arguments.output));
+  return {};
 }
 
 }  // namespace
 
 Status run_training(const RunArguments& arguments) {
   const c10::InferenceMode no_autograd;
+  const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   use_threads(threads);
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
@@ -262,7 +284,7 @@ Status run_training(const RunArguments& arguments) {
   account.predicted = predicted_memory(arguments, run);
   return within_memory(account, run.job.workflow, [&] {
     reserve_product_buffers(threads);
-    return train(arguments, run, plan, account);
+    return train(arguments, run, plan, account, cancellation);
   });
 }
 
