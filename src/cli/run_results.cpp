@@ -87,8 +87,9 @@ base::Status write_run_results(const std::string& folder) {
     DOVETAIL_TRY(std::string measurement, answer::measurement_file(*run.measured, path, run.name));
     files.push_back({path, std::move(measurement)});
   }
-  files.push_back(
-      {file_in(folder, "curves.svg"), report::render_curve_svg(report::run_picture(figures, run.name, run.subtitle))});
+  if (!report::run_charts(figures).empty())
+    files.push_back({file_in(folder, "curves.svg"),
+                     report::render_curve_svg(report::run_picture(figures, run.name, run.subtitle))});
   files.push_back({file_in(folder, "report.html"), report::render_html(report::run_page(run))});
   DOVETAIL_CHECK(write_outputs(files));
   return {};

@@ -51,8 +51,8 @@ bool is_step_key(std::string_view key) {
   std::string small(key);
   std::transform(small.begin(), small.end(), small.begin(),
                  [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; });
-  return small == "step" || small == "_step" || small == "global_step" || small == "training/global_step" ||
-         small == "train/global_step";
+  return small == "step" || small == "_step" || small == "global_step" || small == "iteration" ||
+         small == "training/global_step" || small == "train/global_step";
 }
 
 /// Python's words for what is no number, put as empty texts of the same width: columns stay what they are.

@@ -2,9 +2,9 @@
 //
 // Three kinds of files are read, told apart by what is in them:
 //   - JSON lines, one object a step. Keys are flat ("timing_s/gen") or nested ({"timing_s": {"gen": 1}}, the same key);
-//     the file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step` or `global_step` (also of
-//     `training` or `train`), else the line's
-//     number. NaN and Infinity, which Python writes, are no numbers here. Objects of the same step are put together.
+//     the file logger of verl writes {"step": 1, "data": {...}}. The step is `step`, `_step`, `iteration` or
+//     `global_step` (also of `training` or `train`), else the line's number. NaN and Infinity, which Python writes, are
+//     no numbers here. Objects of the same step are put together.
 //   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, what NeMo-RL's
 //     tests dump.
 //   - CSV: `Wall time,Step,Value` as TensorBoard exports one scalar, whose key is in the name of the file

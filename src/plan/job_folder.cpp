@@ -33,6 +33,16 @@ std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::stri
   return end + 1;
 }
 
+/// `folder` as a file in `target` names it: relative, but for a target behind a link, which has two paths.
+std::string seen_from(const std::string& folder, const std::string& target) {
+  const fs::path from = fs::absolute(target.empty() ? "." : target).lexically_normal() / "";
+  const fs::path to = fs::absolute(folder.empty() ? "." : folder).lexically_normal();
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(from, error);
+  if (error || real / "" != from) return to.string();
+  return to.lexically_proximate(from).string();
+}
+
 }  // namespace
 
 Result<std::string> read_job_folder(const Node& root, const std::string& path) {
@@ -50,14 +60,16 @@ Result<std::string> job_seen_from(std::string_view content, const std::string& p
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
   const Node root = document.root();
   DOVETAIL_TRY(const std::string folder, read_job_folder(root, path));
-  std::error_code error;
-  const fs::path whole = fs::absolute(folder.empty() ? "." : folder);
-  const fs::path from = fs::proximate(whole, fs::absolute(target.empty() ? "." : target), error);
-  const std::string said = base::json_string(error ? whole.string() : from.string());
+  const std::string said = base::json_string(seen_from(folder, target));
   std::string seen(content);
   if (const auto node = root.find(key)) {
     const std::size_t begin = offset_of(content, node->line(), node->column());
-    return seen.replace(begin, end_of_scalar(content, begin, node->text()) - begin, said);
+    seen.replace(begin, end_of_scalar(content, begin, node->text()) - begin, said);
+    const auto changed = base::parse_yaml_or_json(seen, path);
+    if (changed.ok() && changed->root().find(key) && base::json_string(changed->root().find(key)->text()) == said)
+      return seen;
+    return node->error(
+        fmt::format("`{}` cannot be said anew in a copy of the job; accepted: one plain or quoted text", key));
   }
   DOVETAIL_ASSERT(root.size() > 0);
   const auto offset_of_key = [&](std::size_t index) {

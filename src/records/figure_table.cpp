@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -71,6 +72,13 @@ Error at_line(Error error, int line) {
 }
 
 }  // namespace
+
+std::vector<FigurePoint> numbers_of(const FigureColumn& column) {
+  std::vector<FigurePoint> numbers;
+  for (const FigurePoint& point : column.points)
+    if (std::isfinite(point.value)) numbers.push_back(point);
+  return numbers;
+}
 
 const FigureColumn* FigureTable::find(std::string_view name) const {
   const auto place = places_.find(name);

@@ -24,6 +24,9 @@ struct FigureColumn {
   std::vector<FigurePoint> points;
 };
 
+/// Its points that are numbers.
+std::vector<FigurePoint> numbers_of(const FigureColumn& column);
+
 class FigureTable {
  public:
   /// In the order in which they were first told of.

@@ -127,8 +127,9 @@ Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterat
     fs::create_directories(path / name, error);
     if (error) return Error{Failure::io, (path / name).string(), 0, 0, "cannot be made: " + error.message()};
   }
-  DOVETAIL_TRY(base::LineFile metrics, open_rows(path, "metrics.jsonl", iterations));
-  DOVETAIL_TRY(base::LineFile evaluations, open_rows(path, "eval.jsonl", iterations - (is_to_be_evaluated ? 1 : 0)));
+  DOVETAIL_TRY(base::LineFile metrics, open_rows(path, metrics_file_name, iterations));
+  DOVETAIL_TRY(base::LineFile evaluations,
+               open_rows(path, evaluations_file_name, iterations - (is_to_be_evaluated ? 1 : 0)));
   DOVETAIL_TRY(base::LineFile samples, open_rows(path, "samples.jsonl", iterations));
   // Of a run that begins anew also the evaluation before its first iteration is dropped.
   const std::int64_t first_step = iterations == 0 && is_to_be_evaluated ? 0 : iterations + 1;

@@ -59,6 +59,7 @@ class Watch:
     def look(self):
         place = Path(f"/proc/{self.process.pid}")
         while self.process.poll() is None:
+            time.sleep(0.05)
             try:
                 pages = int((place / "statm").read_text().split()[1])
                 handles = len(list((place / "fd").iterdir()))
@@ -66,7 +67,6 @@ class Watch:
                 continue
             self.memory.append(pages * 4096)
             self.handles.append(handles)
-            time.sleep(0.05)
 
     def after_settling(self, values):
         """The median of the part behind the first one, and that of the last part: at its end a run makes its report."""

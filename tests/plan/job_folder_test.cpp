@@ -42,6 +42,7 @@ TEST(FolderOfAJob, OfACopyLeadsToTheSamePlace) {
            "format: x\nfolder: ../jobs/#1,2/..\nname: y\n",
            "format: x\nfolder: \"../jobs\"   # here\nname: y\n",
            "{folder: '../jobs', format: x, name: y}",
+           "{name: é, folder: ../jobs}",
            "{\"name\": \"é\", \"folder\": \"../jobs\", \"format\": \"x\"}",
            "{\"name\": \"é\", \"folder\": \"../j\\u006fbs\"}",
        }) {
@@ -64,6 +65,15 @@ TEST(FolderOfAJob, OfACopyLeadsToTheSamePlace) {
       }
       EXPECT_EQ(document->root().size(), before.root().size() + (before.root().find("folder") ? 0 : 1));
     }
+  }
+}
+
+TEST(FolderOfAJob, WrittenInAnotherWayIsToldAndNotBroken) {
+  for (const char* const content :
+       {"format: x\nfolder: '../it''s'\n", "format: x\nfolder: &f ../jobs\n", "format: x\nfolder: >-\n  ../jobs\n"}) {
+    const auto seen = job_seen_from(content, "jobs/job.yaml", "runs/first");
+    if (seen.ok()) continue;
+    EXPECT_THAT(to_text(seen.error()), HasSubstr("accepted: one plain or quoted text")) << content;
   }
 }
 

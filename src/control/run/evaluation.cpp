@@ -46,7 +46,7 @@ Status evaluate_responses(TaskContext& context, Figures& figures) {
   Sampling sampling = setup.settings.sampling;
   sampling.temperature = setup.settings.evaluate.temperature;
   DOVETAIL_CHECK(sample_responses(context, samples, setup.inputs.validation, setup.job.workflow.tasks[task].role,
-                                  setup.plan.tasks[task].engine, sampling));
+                                  setup.plan.tasks[task].engine, sampling, "evaluate"));
   DOVETAIL_CHECK(judge_responses(context, samples, setup.inputs.validation));
   add_sample_figures(samples, 0, figures);
   return {};

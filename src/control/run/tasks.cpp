@@ -243,7 +243,9 @@ void begin_samples(TaskContext& context) {
 }
 
 Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
-                        const std::string& role, const plan::Engine& engine, const Sampling& sampling) {
+                        const std::string& role, const plan::Engine& engine, const Sampling& sampling,
+                        std::string_view phase) {
+  tell(context, phase, 0, samples.size());
   std::vector<GenerationRequest> requests;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < samples.size(); ++i) {
@@ -260,7 +262,7 @@ Status sample_responses(TaskContext& context, std::vector<Sample>& samples, cons
   std::size_t done = before;
   const auto on_response = [&](std::size_t index, const GeneratedResponse& response) {
     take_response(context, response, samples[places[index]]);
-    tell(context, "generate", ++done, samples.size());
+    tell(context, phase, ++done, samples.size());
   };
   const auto responses = context.models.generate(role, requests, generation_settings(context.setup, engine, sampling),
                                                  context.cancellation, on_response);
@@ -303,7 +305,8 @@ Status do_task(TaskContext& context, TaskId id) {
   std::vector<Sample>& samples = context.state.samples;
   if (task.kind == TaskKind::generate)
     return sample_responses(context, samples, context.setup.inputs.train, task.role,
-                            context.setup.plan.tasks[id.index()].engine, context.setup.settings.sampling);
+                            context.setup.plan.tasks[id.index()].engine, context.setup.settings.sampling, task.name);
+  tell(context, task.name, 0, samples.size());
   if (task.outputs == std::vector<std::string>{"rewards"})
     return judge_responses(context, samples, context.setup.inputs.train);
   if (task.kind == TaskKind::infer) return infer(context, id);

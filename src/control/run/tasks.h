@@ -26,7 +26,8 @@ base::Status do_task(TaskContext& context, workflow::TaskId task);
 
 /// Samples the responses that are not there yet, at that temperature.
 base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
-                              const std::string& role, const plan::Engine& engine, const Sampling& sampling);
+                              const std::string& role, const plan::Engine& engine, const Sampling& sampling,
+                              std::string_view phase);
 /// Judges them by the workflow's reward model or rule.
 base::Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data);
 

@@ -64,7 +64,9 @@ std::string value_text(double value) {
 
 /// Values stand on a whole-number axis in thousandths.
 constexpr double scale = 1000;
-std::int64_t on_axis(double value) { return std::llround(value * scale); }
+/// What a whole number holds, and the steps of an axis do not run over.
+constexpr double max_on_axis = 1e15;
+std::int64_t on_axis(double value) { return std::llround(std::clamp(value * scale, -max_on_axis, max_on_axis)); }
 
 class CurveWriter {
  public:

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -105,11 +104,7 @@ std::vector<FigurePoint> thinned_points(const std::vector<FigurePoint>& points, 
 }
 
 std::vector<FigurePoint> numbers_of(const FigureColumn* column) {
-  std::vector<FigurePoint> numbers;
-  if (column == nullptr) return numbers;
-  for (const FigurePoint& point : column->points)
-    if (std::isfinite(point.value)) numbers.push_back(point);
-  return numbers;
+  return column == nullptr ? std::vector<FigurePoint>() : records::numbers_of(*column);
 }
 
 bool is_all_zero(const std::vector<Curve>& curves) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -22,16 +21,18 @@ constexpr std::size_t max_bars = 20'000;
 
 std::string number_text(double value) { return fmt::format("{:.4g}", value); }
 
-/// What a figure began and ended with: the mean of the first and of the last tenth of the run.
+/// What a figure began and ended with: the mean of the first and of the last tenth of its numbers.
 std::optional<std::pair<double, double>> ends_of(const FigureColumn* column) {
-  if (column == nullptr || column->points.empty()) return std::nullopt;
+  if (column == nullptr) return std::nullopt;
+  const std::vector<records::FigurePoint> points = records::numbers_of(*column);
+  if (points.empty()) return std::nullopt;
   constexpr std::size_t part = 10;
-  const std::size_t count = std::max<std::size_t>(1, column->points.size() / part);
+  const std::size_t count = std::max<std::size_t>(1, points.size() / part);
   double first = 0;
   double last = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    first += column->points[i].value / static_cast<double>(count);
-    last += column->points[column->points.size() - 1 - i].value / static_cast<double>(count);
+    first += points[i].value / static_cast<double>(count);
+    last += points[points.size() - 1 - i].value / static_cast<double>(count);
   }
   return std::pair(first, last);
 }
@@ -46,8 +47,7 @@ void add_change(Page& page, std::string name, const FigureTable& table, std::str
 double sum_of(const FigureTable& table, std::string_view figure) {
   double sum = 0;
   if (const FigureColumn* const column = table.find(figure))
-    for (const records::FigurePoint& point : column->points)
-      if (std::isfinite(point.value)) sum += point.value;
+    for (const records::FigurePoint& point : records::numbers_of(*column)) sum += point.value;
   return sum;
 }
 
@@ -67,7 +67,7 @@ void add_figures(Page& page, const RunFigures& figures) {
   const FigureTable& metrics = figures.metrics;
   const FigureTable& evaluations = figures.evaluations;
   add_change(page, "reward", metrics, "reward", "first and last tenth of the iterations");
-  add_change(page, "held out", evaluations, "reward", "reward of the validation prompts, first and last");
+  add_change(page, "held out", evaluations, "reward", "reward of the validation prompts");
   add_change(page, "divergence", metrics, "kl_token", "from the reference, nats a token");
   add_change(page, "right order, held out", evaluations, "accuracy", "share of the validation pairs");
   if (metrics.find("reward") == nullptr)

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <new>
 #include <string_view>
 
@@ -16,13 +17,19 @@ using workflow::TaskKind;
 
 /// Whether libtorch says that it could not allocate; it has no type of its own for that on a CPU.
 bool is_out_of_memory(const c10::Error& error) {
-  return std::string_view(error.what()).find("allocate") != std::string_view::npos;
+  const std::string_view said = error.what_without_backtrace();
+  return said.find("allocate memory") != std::string_view::npos ||
+         said.find("not enough memory") != std::string_view::npos;
 }
 
 TaskKind kind_of(std::string_view phase, const workflow::Workflow& workflow) {
   for (const workflow::Task& task : workflow.tasks)
     if (task.name == phase) return task.kind;
-  return TaskKind::generate;  // an evaluation, which does so before all else
+  // An evaluation generates before all else; one of texts has the size of training.
+  return std::any_of(workflow.tasks.begin(), workflow.tasks.end(),
+                     [](const workflow::Task& task) { return task.kind == TaskKind::generate; })
+             ? TaskKind::generate
+             : TaskKind::rule;
 }
 
 std::string advice_of(const MemoryAccount& account, const workflow::Workflow& workflow) {
@@ -33,8 +40,9 @@ std::string advice_of(const MemoryAccount& account, const workflow::Workflow& wo
                          account.phase);
     case TaskKind::generate:
       return "a smaller `max_num_seqs` or `memory_utilization` in the `engine` of the generation in the plan";
-    case TaskKind::infer:
     case TaskKind::rule:
+      break;
+    case TaskKind::infer:
       return fmt::format("fewer tokens in the `micro_batch` of {} in the plan", account.phase);
   }
   return "more memory";

@@ -263,10 +263,10 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
     cli::print_note(fmt::format("{} iterations are done already, and the run has {}: nothing is trained",
                                 state.iterations, iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state, &cancellation);
-  const Status written = cli::write_run_results(arguments.output);
+  if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, run, models));
+  if (const Status written = cli::write_run_results(arguments.output); !written.ok())
+    cli::print_warning("the run has no report: " + base::to_text(written.error()));
   if (!ended.ok()) return ended;
-  DOVETAIL_CHECK(written);
-  DOVETAIL_CHECK(export_trained(arguments, run, models));
   cli::print_error(fmt::format("done: {0}/report.html; trained models in {0}/export\n", arguments.output));
   return {};
 }

@@ -84,10 +84,17 @@ TEST(RunPage, SaysHowTheRunWent) {
       if (figure.name == name) return figure.value;
     return std::string();
   };
+  EXPECT_EQ(of("divergence"), "") << "it was never a number";
   EXPECT_EQ(of("iterations"), "100");
   EXPECT_EQ(of("training took"), "50.0 s");
   EXPECT_THAT(page.sections, SizeIs(3));
   EXPECT_THAT(render_html(page), HasSubstr("actor_train"));
+}
+
+TEST(RunPage, OfARunThatToldNothingHasNoCurves) {
+  const RunFigures figures{records::parse_figures("{\"iteration\": 1, \"reward\": null}\n", "m").value(), {}};
+  EXPECT_THAT(run_charts(figures), SizeIs(0));
+  EXPECT_THAT(render_html(run_page({"quiet", "", figures, std::nullopt})), Not(HasSubstr("nan")));
 }
 
 TEST(RunPage, OfALongRunHasFewBars) {

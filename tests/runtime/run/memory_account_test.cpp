@@ -55,6 +55,14 @@ TEST(WithinMemory, KnowsWhatLibtorchSays) {
               HasSubstr("memory ran out in actor_train"));
 }
 
+TEST(WithinMemory, LeavesOtherErrorsOfLibtorchAsTheyAre) {
+  const auto wrong_shapes = [] {
+    (void)at::empty({2, 3}, at::kFloat).view({5});
+    return base::Status();
+  };
+  EXPECT_ANY_THROW((void)within_memory({}, ppo(), wrong_shapes));
+}
+
 TEST(WithinMemory, LeavesAllElseAsItIs) {
   EXPECT_TRUE(within_memory({}, ppo(), [] { return base::Status(); }).ok());
   const base::Status status = within_memory({}, ppo(), [] { return base::Status(base::bad_input("mine")); });
