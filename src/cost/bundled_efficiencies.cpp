@@ -79,7 +79,7 @@ const std::vector<FittedTo>& all_fitted() {
 const FittedTo* fitted_to(std::string_view gpu, std::string_view conventions) {
   for (const FittedTo& one : all_fitted()) {
     const bool is_training = std::find(one.training.begin(), one.training.end(), conventions) != one.training.end();
-    if (one.is_for_training_only ? is_training : one.gpu == gpu) return &one;
+    if (one.is_for_any_gpu ? is_training : one.gpu == gpu) return &one;
   }
   return nullptr;
 }

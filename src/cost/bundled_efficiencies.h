@@ -20,10 +20,10 @@ base::Result<Efficiency> find_efficiency(std::string_view name);
 /// What a set was fitted to that stands for whoever has the same.
 struct FittedTo {
   std::string_view efficiency;             ///< the name of the set
-  std::string_view gpu;                    ///< the name of a bundled GPU
+  std::string_view gpu;                    ///< the name of a GPU
   std::vector<std::string_view> training;  ///< names of conventions
-  /// It stands for such training on every GPU, and for nobody else: one program that trains and generates.
-  bool is_for_training_only = false;
+  /// It stands for such training on every GPU, and for no other training on its own.
+  bool is_for_any_gpu = false;
 };
 /// The set that stands for a GPU of that name and for such conventions; null where none does. ReaL's runtime stands for
 /// itself alone: its set is for who names it.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Computes PPO or GRPO again from what a run was given and sampled, and holds the run against it.
 
-usage: replay.py RUN [--iterations N] [--plant kl|mask|mean]
+usage: replay.py RUN [--iterations N] [--plant kl|mask|mean|stop]
 
 RUN is the folder of a run whose job has the defaults of its algorithm but for what the demonstrations set.
 """
@@ -143,7 +143,7 @@ class Replay:
             row = json.loads(line)
             self.samples.setdefault(row["iteration"], []).append(row)
         self.moments = [0.0, 0.0, 0.0]  # of returns: sums of means and squares, weight
-        self.faults = 0
+        self.faults, self.stops = 0, 0
 
     def compare(self, what, found, expected, tolerance=1e-4):
         if not isinstance(found, float):
@@ -244,7 +244,8 @@ class Replay:
             norm = math.sqrt(sum(float((g * g).sum()) for g in gradients.values()))
             losses.append(loss)
             norms.append(norm)
-            if self.early_stop is not None and divergence > self.early_stop:
+            if self.early_stop is not None and divergence > self.early_stop and self.plant != "stop":
+                self.stops += 1
                 break
             optimizer.parameters = model.weights
             optimizer.step(gradients, norm, number)
@@ -299,7 +300,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run")
     parser.add_argument("--iterations", type=int, default=20)
-    parser.add_argument("--plant", choices=["kl", "mask", "mean"])
+    parser.add_argument("--plant", choices=["kl", "mask", "mean", "stop"])
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     replay = Replay(arguments.run, arguments.plant)
@@ -308,7 +309,7 @@ def main():
         replay.iterate(iteration)
     if iterations == len(replay.metrics):
         replay.compare_export()
-    print(f"{iterations} iterations: {replay.faults} differences")
+    print(f"{iterations} iterations, {replay.stops} stopped early: {replay.faults} differences")
     sys.exit(1 if replay.faults else 0)
 
 

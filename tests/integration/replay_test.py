@@ -73,6 +73,9 @@ class Replay(unittest.TestCase):
         # It stops in the second iteration; what single precision rounds away grows from there.
         done = self.replay(self.folder / "shipped", "--iterations", "3")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
+        self.assertNotIn(" 0 stopped early", done.stdout)
+        ignored = self.replay(self.folder / "shipped", "--iterations", "3", "--plant", "stop")
+        self.assertEqual(ignored.returncode, 1)
 
     def test_mistakes_are_found(self):
         """A divergence of the other sign, a mask that begins a token late, a mean of means."""

@@ -69,7 +69,7 @@ std::string path_from(const std::string& path, const std::string& output) {
   const fs::path folder = output == "-" ? fs::path() : fs::path(output).parent_path();
   std::error_code error;
   const std::string from = fs::proximate(path, folder.empty() ? "." : folder, error).string();
-  if (fs::path(path).is_absolute() && (error || from.starts_with("..")))
+  if (fs::path(path).is_absolute() && (error || *fs::path(from).begin() == ".."))
     return fs::path(path).lexically_normal().string();
   return error ? path : from;
 }

@@ -84,7 +84,7 @@ const std::vector<ChartSpec>& chart_specs() {
 struct Curve {
   LineSpec spec;
   std::vector<FigurePoint> points;
-  std::int64_t iterations_a_point = 1;
+  std::int64_t rows_a_point = 1;
 };
 
 const FigureColumn* find(const RunFigures& figures, const LineSpec& spec, std::string_view figure) {
@@ -130,16 +130,16 @@ std::vector<Curve> curves_of(const RunFigures& figures, const ChartSpec& chart) 
 
 LineChart chart_of(const ChartSpec& spec, const std::vector<Curve>& curves) {
   LineChart chart{std::string(spec.title), std::string(spec.note), "iteration", std::string(spec.unit), {}, {}};
-  std::int64_t together = 1;
   for (const Curve& curve : curves) {
     LineChart::Series series{std::string(curve.spec.name), plain_ink(chart.series.size()), {}};
     for (const FigurePoint& point : curve.points)
       series.points.emplace_back(static_cast<double>(point.iteration), point.value);
-    together = std::max(together, curve.iterations_a_point);
     chart.series.push_back(std::move(series));
+    if (curve.rows_a_point > 1)
+      chart.note +=
+          fmt::format("{}A point of \"{}\" is the mean of {} {}.", chart.note.empty() ? "" : " ", curve.spec.name,
+                      curve.rows_a_point, curve.spec.is_evaluation ? "evaluations" : "iterations");
   }
-  if (together > 1)
-    chart.note += fmt::format("{}A point is the mean of {} iterations.", chart.note.empty() ? "" : " ", together);
   return chart;
 }
 
@@ -178,7 +178,7 @@ CurvePicture::Line line_of(const RunFigures& figures, const Curve& curve,
   CurvePicture::Line line{std::string(curve.spec.name), values_at(places, curve.points)};
   line.is_bridged = true;
   if (curve.spec.low.empty()) return line;
-  const auto each = static_cast<std::size_t>(curve.iterations_a_point);
+  const auto each = static_cast<std::size_t>(curve.rows_a_point);
   const auto low = values_at(places, thinned_points(numbers_of(find(figures, curve.spec, curve.spec.low)), each));
   const auto high = values_at(places, thinned_points(numbers_of(find(figures, curve.spec, curve.spec.high)), each));
   for (std::size_t i = 0; i < places.size(); ++i)

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "answer/words/amounts.h"
+#include "base/assert.h"
 #include "records/run_timeline.h"
 #include "report/page/chart_sections.h"
 #include "timeline/thinned.h"
@@ -77,15 +78,14 @@ void add_figures(Page& page, const RunFigures& figures) {
 
 /// The tables that compare the run's times with the plan's prediction.
 void add_measured(Page& page, const answer::MeasuredAnswer& measured) {
+  DOVETAIL_ASSERT(measured.predicted.has_value());
   const answer::Sections sections = answer::sections(measured);
   for (const answer::Section& section : sections.all()) {
     if (!std::holds_alternative<answer::Table>(section)) continue;
     auto table = std::get<answer::Table>(section);
     table.title = "Measured and predicted";
-    table.note = measured.predicted
-                     ? fmt::format("Median of {} iterations, beside what the plan predicts with the efficiencies {}.",
-                                   measured.run.steps.size(), measured.predicted->efficiency)
-                     : "Of the iterations.";
+    table.note = fmt::format("Median of {} iterations, beside what the plan predicts with the efficiencies {}.",
+                             measured.run.steps.size(), measured.predicted->efficiency);
     page.sections.emplace_back(std::move(table));
   }
 }

@@ -12,9 +12,9 @@ namespace dovetail::report {
 
 struct RunReport {
   std::string name;      ///< of the job
-  std::string subtitle;  ///< "ppo, on 1 device"
+  std::string subtitle;  ///< "A run of dovetail train: ppo on 1 device."
   RunFigures figures;
-  std::optional<answer::MeasuredAnswer> measured;  ///< its times beside their prediction
+  std::optional<answer::MeasuredAnswer> measured;  ///< its times beside their prediction, which it has
 };
 
 /// How the rewards went, and how long it took; curves; the timeline, where the time went, and what the plan predicted.
