@@ -79,6 +79,8 @@ class Schemas(unittest.TestCase):
                 ("models", 0, "devices", []),
                 ("models", 0, "fwd", 2),
                 ("models", 0, "transfer", {"sideways": 1}),
+                ("models", 0, "step_after", "stages"),
+                ("models", 0, "step_before", 1),
                 ("models", 0, "replicas", [[0, 1, 2, 3]]),
             ],
         )  # beside `devices`

@@ -109,7 +109,15 @@ class ProblemMaker {
     if (options_.steps && chance(2)) {
       model.minibatches = from(1, options_.max_minibatches);
       if (chance(2)) model.step = per_stage<Ticks>(stages, [this] { return time(0); });
+      if (options_.step_waits) add_step_waits(model);
     }
+  }
+
+  /// Drawn beside the rest, so that a seed's problem is otherwise the same with and without.
+  void add_step_waits(Model& model) {
+    const std::uint64_t drawn = base::scatter(state_ + 1);
+    if (drawn % 2 == 0) model.step_after = pipeline::StepAfter::model;
+    if (drawn / 2 % 2 == 0) model.step_before = pipeline::StepBefore::replicas;
   }
 
   std::uint64_t state_;

@@ -25,6 +25,7 @@ struct RandomProblemOptions {
   bool split = true;
   bool weight_activation = true;  ///< less than the whole activation, in problems with split backward
   bool steps = true;              ///< also optimizer steps that take no time
+  bool step_waits = true;         ///< steps that wait for all stages, forwards that wait for the steps of all replicas
   bool resident = true;
   bool capacity = false;                ///< one that may be too small for any schedule
   std::optional<std::int64_t> max_ops;  ///< with every split backward as two ops

@@ -96,6 +96,18 @@ std::int64_t count_stage_ops(const Model& model) {
   return count;
 }
 
+/// What the steps of a model wait for, and what waits for all replicas' steps. A whole backward of the first stage
+/// stands for those of all stages, which come before it; weight gradients have no order between stages.
+std::int64_t add_step_dependencies(std::int64_t sum, const Model& model) {
+  const auto replicas = static_cast<std::int64_t>(model.replicas.size());
+  const std::int64_t stage_microbatches = replicas * model.stages() * model.microbatches;
+  const bool waits_for_stages = model.step_after == StepAfter::model && model.split();
+  const std::int64_t waits_of_step = waits_for_stages ? replicas * model.stages() : replicas;
+  sum = add_within(max_step_dependency_count, sum, waits_of_step, stage_microbatches * model.minibatches);
+  if (model.step_before == StepBefore::own || sum > max_step_dependency_count) return sum;
+  return add_within(max_step_dependency_count, sum, replicas, stage_microbatches * (model.minibatches - 1));
+}
+
 /// One value stands for all `size` of them; none, where that may be, for zeros.
 template <class Amount>
 void fill(std::vector<Amount>& amounts, std::size_t size, bool may_be_empty) {
@@ -151,9 +163,7 @@ std::optional<Limit> add_to_totals(ProblemTotals& totals, const Model& model) {
   const std::int64_t pipeline_stages = replicas * model.stages();
   totals.ops = add_within(max_op_count, totals.ops, count_stage_ops(model), pipeline_stages);
   if (totals.ops > max_op_count) return Limit::ops;
-  if (model.has_steps())
-    totals.step_dependencies =
-        add_within(max_step_dependency_count, totals.step_dependencies, replicas, pipeline_stages * microbatches);
+  if (model.has_steps()) totals.step_dependencies = add_step_dependencies(totals.step_dependencies, model);
   if (totals.step_dependencies > max_step_dependency_count) return Limit::step_dependencies;
   for_each_duration(model, [&](const std::vector<Ticks>& times, const OpTraits& traits) {
     add_amounts(totals.time, times, replicas * times_run(model, traits));

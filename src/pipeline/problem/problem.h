@@ -1,12 +1,14 @@
 // A pipeline problem: the models that train on the same devices, what their stages cost, and where they are.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "base/ids.h"
 #include "base/quantity.h"
 #include "base/result.h"
@@ -24,6 +26,24 @@ using base::StageId;
 using base::Ticks;
 using base::TimeUnit;
 
+/// Whose gradients an optimizer step waits for.
+enum class StepAfter : std::uint8_t {
+  stage,  ///< those of its own stage, in every replica
+  model   ///< those of all stages and replicas: clipping by the global norm, a tied embedding
+};
+constexpr auto names_of(StepAfter) {
+  return std::array{base::EnumName{"stage", StepAfter::stage}, base::EnumName{"model", StepAfter::model}};
+}
+
+/// Whose optimizer steps the forwards of a stage's next mini-batch wait for.
+enum class StepBefore : std::uint8_t {
+  own,      ///< that of their own replica
+  replicas  ///< those of all replicas of the stage: ZeRO gathers the weights that each has stepped a part of
+};
+constexpr auto names_of(StepBefore) {
+  return std::array{base::EnumName{"own", StepBefore::own}, base::EnumName{"replicas", StepBefore::replicas}};
+}
+
 /// One model: its replicas, each a pipeline of the same stages on devices of its own.
 struct Model {
   std::string name;
@@ -38,6 +58,8 @@ struct Model {
   std::vector<Ticks> transfer_forward;   ///< [stage - 1]: delay of activations from stage s to s+1 on another device
   std::vector<Ticks> transfer_backward;  ///< [stage - 1]: delay of gradients from stage s+1 to s on another device
   std::vector<Ticks> step;               ///< [stage], duration of the optimizer step
+  StepAfter step_after = StepAfter::stage;
+  StepBefore step_before = StepBefore::own;
 
   int stages() const { return static_cast<int>(forward.size()); }
   bool split() const { return !weight_gradient.empty(); }
@@ -85,7 +107,7 @@ enum class Limit { ops, step_dependencies, time, activation };
 /// What a problem asks for, as far as its models were added.
 struct ProblemTotals {
   std::int64_t ops = 0;
-  std::int64_t step_dependencies = 0;    ///< each step depends on every micro-batch of its mini-batch in every replica
+  std::int64_t step_dependencies = 0;    ///< what steps wait for, and where StepBefore is replicas what waits for them
   std::int64_t time = 0;                 ///< durations and transfers of all ops
   std::vector<std::int64_t> activation;  ///< [device] of all micro-batches at once
 };

@@ -89,6 +89,7 @@ class ModelReader {
   Status read_durations(const Node& node, Model& model);
   Status read_activations(const Node& node, Model& model);
   Status read_transfers(const Node& node, Model& model);
+  Status read_step_waits(const Node& node, Model& model);
   Result<std::vector<DeviceId>> read_devices(const Node& node) const;
   Status check_totals(const Node& node, const Model& model);
 
@@ -105,10 +106,10 @@ class ModelReader {
 };
 
 Result<Model> ModelReader::read(const Node& node) {
-  DOVETAIL_CHECK(
-      base::check_keys(node, "a model",
-                       {"name", "microbatches", "devices", "replicas", "forward", "backward", "weight_gradient",
-                        "activation", "weight_activation", "transfer", "minibatches", "step"}));
+  DOVETAIL_CHECK(base::check_keys(
+      node, "a model",
+      {"name", "microbatches", "devices", "replicas", "forward", "backward", "weight_gradient", "activation",
+       "weight_activation", "transfer", "minibatches", "step", "step_after", "step_before"}));
   Model model;
   DOVETAIL_CHECK(read_name(node, model));
   what_ = "model " + quote(model.name);
@@ -117,6 +118,7 @@ Result<Model> ModelReader::read(const Node& node) {
   DOVETAIL_CHECK(read_durations(node, model));
   DOVETAIL_CHECK(read_activations(node, model));
   DOVETAIL_CHECK(read_transfers(node, model));
+  DOVETAIL_CHECK(read_step_waits(node, model));
   DOVETAIL_CHECK(check_totals(node, model));
   return model;
 }
@@ -266,6 +268,16 @@ Status ModelReader::read_transfers(const Node& node, Model& model) {
   return {};
 }
 
+Status ModelReader::read_step_waits(const Node& node, Model& model) {
+  if (const std::optional<Node> after = node.find("step_after")) {
+    DOVETAIL_TRY(model.step_after, base::read_enum<StepAfter>(*after, "`step_after` of " + what_));
+  }
+  if (const std::optional<Node> before = node.find("step_before")) {
+    DOVETAIL_TRY(model.step_before, base::read_enum<StepBefore>(*before, "`step_before` of " + what_));
+  }
+  return {};
+}
+
 Status ModelReader::check_totals(const Node& node, const Model& model) {
   const std::optional<Limit> limit = add_to_totals(totals_, model);
   if (!limit) return {};
@@ -275,8 +287,8 @@ Status ModelReader::check_totals(const Node& node, const Model& model) {
     case Limit::step_dependencies:
       return node.error(
           fmt::format("the optimizer steps have more dependencies than are accepted, {}, with {}: each step waits for "
-                      "every micro-batch "
-                      "in every replica",
+                      "every micro-batch in every replica, with `step_after: model` and a split backward on every "
+                      "stage; with `step_before: replicas` every forward of a later mini-batch waits for every replica",
                       max_step_dependency_count, what_));
     case Limit::time:
       return node.error(

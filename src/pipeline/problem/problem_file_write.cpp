@@ -66,6 +66,15 @@ void add_places(const Model& model, Fields& fields) {
   fields.emplace_back("replicas", bracketed(replicas));
 }
 
+/// Only what is not the default, so that files without these keys stay as they are.
+void add_step_waits(const Model& model, Fields& fields) {
+  const Model by_default;
+  if (model.step_after != by_default.step_after)
+    fields.emplace_back("step_after", base::json_string(base::enum_name(model.step_after)));
+  if (model.step_before != by_default.step_before)
+    fields.emplace_back("step_before", base::json_string(base::enum_name(model.step_before)));
+}
+
 /// `as_map` writes {forward: ..., backward: ...} as the language wants it.
 template <class AsMap>
 Fields model_fields(const Model& model, TimeUnit unit, const AsMap& as_map) {
@@ -89,6 +98,7 @@ Fields model_fields(const Model& model, TimeUnit unit, const AsMap& as_map) {
   }
   if (model.minibatches != 1) fields.emplace_back("minibatches", std::to_string(model.minibatches));
   if (!all_zero(model.step)) fields.emplace_back("step", times_text(model.step, unit));
+  add_step_waits(model, fields);
   return fields;
 }
 

@@ -137,16 +137,38 @@ class Lowerer {
 
   void add_step_edges(PipelineId pipeline, StageId stage) {
     const Model& model = model_of(pipeline);
-    const std::vector<OpId>& steps = result_.steps[static_cast<std::size_t>(result_.pipeline_stage(pipeline, stage))];
+    const std::vector<OpId>& steps = steps_of(pipeline, stage);
+    const std::vector<PipelineId> siblings = pipelines_of_model(pipeline);
     for (int m = 0; m < model.total_microbatches(); ++m) {
       const int minibatch = m / model.microbatches;
-      for (const PipelineId sibling : pipelines_of_model(pipeline))
-        edges_.push_back({result_.ops(sibling, stage, MicrobatchId(m)).weight_gradient,
-                          steps[static_cast<std::size_t>(minibatch)], Ticks(0)});
-      if (minibatch > 0)
-        edges_.push_back({steps[static_cast<std::size_t>(minibatch - 1)],
-                          result_.ops(pipeline, stage, MicrobatchId(m)).forward, Ticks(0)});
+      for (const PipelineId sibling : siblings)
+        add_edges_into_step(sibling, stage, MicrobatchId(m), steps[static_cast<std::size_t>(minibatch)]);
+      if (minibatch == 0) continue;
+      const OpId forward = result_.ops(pipeline, stage, MicrobatchId(m)).forward;
+      for (const PipelineId sibling : siblings)
+        if (sibling == pipeline || model.step_before == StepBefore::replicas)
+          edges_.push_back({steps_of(sibling, stage)[static_cast<std::size_t>(minibatch - 1)], forward, Ticks(0)});
     }
+  }
+
+  /// From a micro-batch of `pipeline` to a step of `stage` in any replica. Where the step waits for all stages: a
+  /// backward, whole or half, comes after those of all later stages, so that the first stage's stands for them; only
+  /// weight gradients that are apart have no order between stages.
+  void add_edges_into_step(PipelineId pipeline, StageId stage, MicrobatchId microbatch, OpId step) {
+    const Model& model = model_of(pipeline);
+    if (model.step_after == StepAfter::stage) {
+      edges_.push_back({result_.ops(pipeline, stage, microbatch).weight_gradient, step, Ticks(0)});
+      return;
+    }
+    for (int s = 0; s < model.stages(); ++s) {
+      const MicrobatchOps& ops = result_.ops(pipeline, StageId(s), microbatch);
+      if (s == 0 || ops.weight_gradient != ops.backward) edges_.push_back({ops.weight_gradient, step, Ticks(0)});
+      if (!model.split()) break;
+    }
+  }
+
+  const std::vector<OpId>& steps_of(PipelineId pipeline, StageId stage) const {
+    return result_.steps[static_cast<std::size_t>(result_.pipeline_stage(pipeline, stage))];
   }
 
   /// All replicas of the pipeline's model; they stand side by side.

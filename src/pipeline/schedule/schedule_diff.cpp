@@ -62,6 +62,10 @@ class ProblemComparison {
     if (a.stages() != b.stages()) return says(of_model("the number of stages"), a.stages(), b.stages());
     if (a.split() != b.split())
       return says(of_model("the backward"), a.split() ? "split" : "whole", b.split() ? "split" : "whole");
+    if (a.step_after != b.step_after)
+      return says(of_model("step_after"), base::enum_name(a.step_after), base::enum_name(b.step_after));
+    if (a.step_before != b.step_before)
+      return says(of_model("step_before"), base::enum_name(a.step_before), base::enum_name(b.step_before));
     for (std::size_t replica = 0; replica < a.replicas.size(); ++replica)
       for (std::size_t stage = 0; stage < a.replicas[replica].size(); ++stage)
         if (a.replicas[replica][stage] != b.replicas[replica][stage])

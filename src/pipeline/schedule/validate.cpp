@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -241,11 +242,12 @@ class Validator {
   }
 
   /// The row that holds `kind` of a slot, or the whole backward where I or W is asked for and B stands for both.
-  const ScheduledOp& row_of(OpLabel label, OpKind kind) {
+  Position position_of_row(OpLabel label, OpKind kind) {
     label.kind = kind;
     if ((kind == OpKind::I || kind == OpKind::W) && !position_of(label).present()) label.kind = OpKind::B;
-    return op_at(position_of(label));
+    return position_of(label);
   }
+  const ScheduledOp& row_of(const OpLabel& label, OpKind kind) { return op_at(position_of_row(label, kind)); }
 
   static Ticks delay_between(const Model& model, const OpLabel& label, std::int32_t from, std::int32_t to) {
     const auto& devices = model.replicas[label.replica.index()];
@@ -281,7 +283,13 @@ class Validator {
     if (!model.has_steps() || minibatch == 0) return std::nullopt;
     OpLabel step = op.label;
     step.microbatch = MicrobatchId(minibatch - 1);
-    return after(op, position, row_of(step, OpKind::S), Ticks(0));
+    if (auto violation = after(op, position, row_of(step, OpKind::S), Ticks(0))) return violation;
+    if (model.step_before == StepBefore::own) return std::nullopt;
+    for (std::size_t r = 0; r < model.replicas.size(); ++r) {
+      step.replica = ReplicaId(r);
+      if (auto violation = after(op, position, row_of(step, OpKind::S), Ticks(0))) return violation;
+    }
+    return std::nullopt;
   }
 
   std::optional<Violation> check_backward(const ScheduledOp& op, Position position) {
@@ -296,6 +304,7 @@ class Validator {
 
   std::optional<Violation> check_step(const ScheduledOp& op, Position position) {
     const Model& model = model_of(op.label);
+    if (model.step_after == StepAfter::model) return after(op, position, last_backward(op.label), Ticks(0));
     for (std::size_t r = 0; r < model.replicas.size(); ++r)
       for (int m = 0; m < model.microbatches; ++m) {
         const OpLabel needed{OpKind::W, op.label.model, ReplicaId(r), op.label.stage,
@@ -303,6 +312,23 @@ class Validator {
         if (auto violation = after(op, position, row_of(needed, OpKind::W), Ticks(0))) return violation;
       }
     return std::nullopt;
+  }
+
+  /// The B or W that ends last in the mini-batch of a step, on any stage in any replica. All steps of the mini-batch
+  /// ask for it, and it takes a look at all its rows: it is found once.
+  const ScheduledOp& last_backward(const OpLabel& step) {
+    const auto [found, is_new] = last_backwards_.try_emplace({step.model, step.microbatch});
+    if (!is_new) return op_at(found->second);
+    const Model& model = model_of(step);
+    for (std::size_t r = 0; r < model.replicas.size(); ++r)
+      for (int s = 0; s < model.stages(); ++s)
+        for (int m = 0; m < model.microbatches; ++m) {
+          const OpLabel needed{OpKind::W, step.model, ReplicaId(r), StageId(s),
+                               MicrobatchId(step.microbatch.value * model.microbatches + m)};
+          const Position position = position_of_row(needed, OpKind::W);
+          if (!found->second.present() || op_at(position).end > op_at(found->second).end) found->second = position;
+        }
+    return op_at(found->second);
   }
 
   /// What an op changes on its device: taken at its start, or given back at its end.
@@ -380,6 +406,7 @@ class Validator {
   std::vector<std::size_t> model_begin_;
   std::size_t positions_count_ = 0;
   std::vector<Positions> positions_;
+  std::map<std::pair<ModelId, MicrobatchId>, Position> last_backwards_;  // by mini-batch, as far as steps asked
   Memory peak_;
 };
 

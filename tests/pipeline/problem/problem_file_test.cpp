@@ -61,6 +61,8 @@ TEST(ParseProblem, FillsInDefaults) {
   EXPECT_EQ(model.transfer_forward, ticks({0}));
   EXPECT_EQ(model.transfer_backward, ticks({0}));
   EXPECT_EQ(model.step, ticks({0, 0}));
+  EXPECT_EQ(model.step_after, StepAfter::stage);
+  EXPECT_EQ(model.step_before, StepBefore::own);
 }
 
 TEST(ParseProblem, ReadsEveryKey) {
@@ -81,6 +83,8 @@ models:
     transfer: {forward: [1, 0.25], backward: 3}
     minibatches: 2
     step: [1, 0, 2]
+    step_after: model
+    step_before: replicas
   - name: critic
     microbatches: 1
     devices: [0]
@@ -105,6 +109,8 @@ models:
   EXPECT_EQ(actor.transfer_backward, ticks({3000, 3000}));
   EXPECT_EQ(actor.minibatches, 2);
   EXPECT_EQ(actor.step, ticks({1000, 0, 2000}));
+  EXPECT_EQ(actor.step_after, StepAfter::model);
+  EXPECT_EQ(actor.step_before, StepBefore::replicas);
   const Model& critic = problem.models.at(1);
   EXPECT_EQ(critic.weight_activation, critic.activation) << "by default all of it stays held";
   EXPECT_TRUE(critic.transfer_forward.empty());
@@ -142,7 +148,7 @@ TEST(ParseProblem, NamesAMistakeInTheHead) {
   EXPECT_EQ(error_of(format + "devices: 1\nmodels: [3]"),
             "p.yaml:3:10: a model must be a map, not 3; accepted keys: name, microbatches, devices, replicas, forward, "
             "backward, "
-            "weight_gradient, activation, weight_activation, transfer, minibatches, step");
+            "weight_gradient, activation, weight_activation, transfer, minibatches, step, step_after, step_before");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheMemory) {
@@ -189,7 +195,8 @@ TEST(ParseProblem, NamesAMistakeInTheCounts) {
   EXPECT_EQ(model_error(sound + "    microbatch: 1\n"),
             "p.yaml:10:5: unknown key `microbatch` in a model; did you mean `microbatches`? accepted: name, "
             "microbatches, devices, replicas, "
-            "forward, backward, weight_gradient, activation, weight_activation, transfer, minibatches, step");
+            "forward, backward, weight_gradient, activation, weight_activation, transfer, minibatches, step, "
+            "step_after, step_before");
 }
 
 TEST(ParseProblem, NamesAMistakeInTheDevices) {
@@ -293,6 +300,23 @@ TEST(ParseProblem, NamesAMistakeInTheTransfer) {
       "p.yaml:10:15: `transfer` of model `actor`: -1 is negative; accepted: a number from 0 to 1000000000000000 tick");
 }
 
+TEST(ParseProblem, NamesAMistakeInWhatStepsWaitFor) {
+  EXPECT_EQ(model_error(sound + "    step_after: stages\n"),
+            "p.yaml:10:17: `step_after` of model `actor` is the string `stages`; accepted: stage, model");
+  EXPECT_EQ(model_error(sound + "    step_before: 2\n"),
+            "p.yaml:10:18: `step_before` of model `actor` is 2; accepted: own, replicas");
+  // Without optimizer steps they say nothing, and may stand there.
+  EXPECT_EQ(model_error(sound + "    step_after: model\n    step_before: replicas\n"), "no error");
+}
+
+TEST(ProblemToYaml, LeavesOutWhatStepsWaitForByDefault) {
+  const std::string yaml = with_model(sound + "    step: 1\n");
+  const std::string keys = "    step_after: stage\n    step_before: own\n";
+  const auto written = [](const std::string& text) { return problem_to_yaml(parse_problem(text, "p.yaml").value()); };
+  EXPECT_EQ(written(yaml + keys), written(yaml));
+  EXPECT_THAT(written(yaml), Not(testing::HasSubstr("step_")));
+}
+
 TEST(ParseProblem, RefusesWhatIsTooLarge) {
   const std::string rest = "    devices: [0, 1]\n    forward: 1\n    backward: 1\n    activation: 1\n";
   const std::string too_many = "p.yaml:4:5: the problem has more ops than are accepted, 1048576, with model `actor`";
@@ -342,6 +366,8 @@ models:
     transfer: {forward: 1, backward: [1, 1, 2]}
     minibatches: 2
     step: 1
+    step_after: "model"
+    step_before: "replicas"
   - name: "true"
     microbatches: 1
     devices: [0]

@@ -60,6 +60,26 @@ TEST(Problem, EachFaultIsNamed) {
   expect_fault(problem, "there are no models");
 }
 
+TEST(Problem, CountsWhatStepsWaitFor) {
+  Model model = sound().models[0];
+  model.minibatches = 2;
+  model.replicas.assign(3, model.replicas[0]);
+  const auto dependencies_of = [](const Model& counted) {
+    ProblemTotals totals;
+    EXPECT_EQ(add_to_totals(totals, counted), std::nullopt);
+    return totals.step_dependencies;
+  };
+  const std::int64_t minibatch = std::int64_t{3} * model.stages() * model.microbatches;
+  EXPECT_EQ(dependencies_of(model), 2 * 3 * minibatch) << "each step on its stage in three replicas";
+  model.step_after = StepAfter::model;
+  EXPECT_EQ(dependencies_of(model), 2 * 3 * minibatch) << "whole backwards of the first stage stand for all";
+  model.step_before = StepBefore::replicas;
+  EXPECT_EQ(dependencies_of(model), 3 * 3 * minibatch) << "and each forward of the second mini-batch on three steps";
+  model.weight_gradient = model.backward;
+  model.weight_activation = model.activation;
+  EXPECT_EQ(dependencies_of(model), (2 * 3 * model.stages() + 3) * minibatch) << "weight gradients have no order";
+}
+
 TEST(Problem, CountsOpsAndNamesPipelines) {
   Problem problem = sound();
   EXPECT_EQ(count_ops(problem), 2 * 2 * 3);

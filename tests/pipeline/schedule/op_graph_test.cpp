@@ -79,6 +79,75 @@ TEST(OpGraph, AStepWaitsForAllReplicasAndForwardsForTheirOwn) {
     EXPECT_EQ(lowering.graph.labels[arc.op.index()].replica.value, 1);
 }
 
+TEST(OpGraph, AStepMayWaitForAllStages) {
+  Problem problem = split_with_steps();
+  problem.models[0].step_after = StepAfter::model;
+  const OpGraph split = lower(problem, BackwardForm::split).graph;
+  for (const char* step : {"0S0", "1S0"})
+    EXPECT_THAT(names(split, split.predecessors(find(split, step))), ElementsAre("0W0+0", "0W1+0", "1W0+0", "1W1+0"));
+  // A whole backward of stage 0 comes after that of stage 1.
+  const OpGraph whole = lower(problem, BackwardForm::whole).graph;
+  for (const char* step : {"0S0", "1S0"})
+    EXPECT_THAT(names(whole, whole.predecessors(find(whole, step))), ElementsAre("0B0+0", "0B1+0"));
+  EXPECT_THAT(names(whole, whole.predecessors(find(whole, "1F3"))), ElementsAre("0F3+5", "1S0+0"));
+}
+
+TEST(OpGraph, ForwardsMayWaitForTheStepsOfAllReplicas) {
+  Problem problem = split_with_steps();
+  problem.devices = 4;
+  problem.resident.resize(4);
+  problem.models[0].replicas.push_back({DeviceId(2), DeviceId(3)});
+  problem.models[0].step_before = StepBefore::replicas;
+  const Lowering lowering = lower(problem, BackwardForm::whole);
+  for (const int replica : {0, 1}) {
+    std::set<int> waited_for;
+    const OpId forward = lowering.ops(PipelineId(replica), StageId(1), MicrobatchId(2)).forward;
+    for (const Arc& arc : lowering.graph.predecessors(forward))
+      if (lowering.graph.labels[arc.op.index()].kind == OpKind::S)
+        waited_for.insert(lowering.graph.labels[arc.op.index()].replica.value);
+    EXPECT_EQ(waited_for, (std::set<int>{0, 1}));
+  }
+}
+
+/// [op] whether a path of edges leads from it to `op`.
+std::vector<bool> ancestors_of(const OpGraph& graph, OpId op) {
+  std::vector<bool> before(graph.size());
+  std::vector<OpId> open{op};
+  while (!open.empty()) {
+    const OpId last = open.back();
+    open.pop_back();
+    for (const Arc& arc : graph.predecessors(last)) {
+      if (before[arc.op.index()]) continue;
+      before[arc.op.index()] = true;
+      open.push_back(arc.op);
+    }
+  }
+  return before;
+}
+
+RC_GTEST_PROP(OpGraph, AStepComesAfterAllThatItsModelSays, (std::uint64_t seed)) {
+  test::RandomProblemOptions options;
+  options.max_ops = 80;
+  const Problem problem = *test::problems(options);
+  std::vector<bool> whole(lower(problem, BackwardForm::whole).microbatch_ops.size());
+  for (std::size_t index = 0; index < whole.size(); ++index) whole[index] = (seed >> (index % 64)) % 2 == 0;
+  const Lowering lowering = lower(problem, whole);
+  for (std::size_t op = 0; op < lowering.graph.size(); ++op) {
+    const OpLabel& step = lowering.graph.labels[op];
+    if (step.kind != OpKind::S) continue;
+    const Model& model = problem.models[step.model.index()];
+    const std::vector<bool> before = ancestors_of(lowering.graph, OpId(op));
+    for (std::size_t r = 0; r < model.replicas.size(); ++r)
+      for (int s = 0; s < model.stages(); ++s)
+        for (int m = 0; m < model.microbatches; ++m) {
+          if (s != step.stage.value && model.step_after == StepAfter::stage) continue;
+          const MicrobatchId microbatch(step.microbatch.value * model.microbatches + m);
+          const PipelineId pipeline(lowering.first_pipeline[step.model.index()].index() + r);
+          RC_ASSERT(before[lowering.ops(pipeline, StageId(s), microbatch).weight_gradient.index()]);
+        }
+  }
+}
+
 TEST(OpGraph, MemoryIsTakenByTheForwardAndGivenBackByTheBackward) {
   const OpGraph split = lower(split_with_steps(), BackwardForm::split).graph;
   EXPECT_EQ(split.acquire[find(split, "0F0").index()], Memory(1'000'000));

@@ -84,6 +84,10 @@ TEST(FindDifference, TellsWhatDiffers) {
             "transfer of the backward of boundary 0 of model actor is 0 in a.json and 2 in exp1");
   EXPECT_EQ(changed([](Problem& b) { b.models[0].step[0] = Ticks(2); }),
             "step of stage 0 of model actor is 0 in a.json and 2 in exp1");
+  EXPECT_EQ(changed([](Problem& b) { b.models[0].step_after = StepAfter::model; }),
+            "step_after of model actor is stage in a.json and model in exp1");
+  EXPECT_EQ(changed([](Problem& b) { b.models[1].step_before = StepBefore::replicas; }),
+            "step_before of model critic is own in a.json and replicas in exp1");
 }
 
 TEST(FindDifference, NamesAndMemoryMayDiffer) {

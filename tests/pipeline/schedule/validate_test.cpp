@@ -133,6 +133,94 @@ TEST(Validate, AStepWaitsForTheOtherReplicas) {
   expect_violation(schedule, Rule::precedence, "S0 of actor/0 stage 0");
 }
 
+/// Two stages, two mini-batches of one micro-batch on each of two replicas; replica 1 is the slower one by its
+/// transfers.
+Problem two_replicas() {
+  Model model = test::chain_model("actor", {0, 1}, 1, 1, 2);
+  model.replicas.push_back({DeviceId(2), DeviceId(3)});
+  model.minibatches = 2;
+  model.step = {Ticks(1), Ticks(3)};
+  return test::problem_of(4, {model});
+}
+
+/// As early as `waits` allow, to be judged as a schedule of `judged`.
+Schedule earliest(const Problem& waits, const Problem& judged) {
+  const Lowering lowering = lower(waits, BackwardForm::whole);
+  Schedule schedule = to_schedule(waits, lowering.graph, evaluate(lowering.graph, max_heads(lowering.graph)));
+  schedule.problem = judged;
+  return schedule;
+}
+
+TEST(Validate, AStepWaitsForAllStagesWhereTheModelSaysSo) {
+  const Problem by_stage = two_replicas();
+  Problem by_model = by_stage;
+  by_model.models[0].step_after = StepAfter::model;
+  EXPECT_FALSE(validate(earliest(by_stage, by_stage)).has_value());
+  EXPECT_FALSE(validate(earliest(by_model, by_model)).has_value());
+  EXPECT_FALSE(validate(earliest(by_model, by_stage)).has_value()) << "later is no fault";
+  expect_violation(earliest(by_stage, by_model), Rule::precedence,
+                   "S0 of actor/0 stage 1 [4, 7] on device 1 starts before it may: it needs B0 of actor/0 stage 0 [4, "
+                   "6] on device 0");
+}
+
+TEST(Validate, AStepThatWaitsForAllStagesWaitsForTheirWeightGradients) {
+  Problem by_stage = two_replicas();
+  by_stage.models[0].weight_gradient = {Ticks(1), Ticks(4)};
+  by_stage.models[0].weight_activation = by_stage.models[0].activation;
+  Problem by_model = by_stage;
+  by_model.models[0].step_after = StepAfter::model;
+  const auto expect_needed = [&](BackwardForm form, std::size_t stage, const std::string& needed) {
+    const Lowering lowering = lower(by_model, form);
+    Schedule schedule = to_schedule(by_model, lowering.graph, evaluate(lowering.graph, max_heads(lowering.graph)));
+    EXPECT_FALSE(validate(schedule).has_value());
+    ScheduledOp& step = row(schedule, stage, std::to_string(stage) + "S0");
+    step.start -= Ticks(1);
+    step.end -= Ticks(1);
+    expect_violation(schedule, Rule::precedence, "it needs " + needed);
+  };
+  expect_needed(BackwardForm::split, 0, "W0 of actor/0 stage 1");
+  expect_needed(BackwardForm::whole, 1, "B0 of actor/0 stage 0");
+}
+
+TEST(Validate, AForwardWaitsForTheStepsOfAllReplicasWhereTheModelSaysSo) {
+  const Problem by_own = two_replicas();
+  Problem by_replicas = by_own;
+  by_replicas.models[0].step_before = StepBefore::replicas;
+  Schedule schedule = earliest(by_own, by_own);
+  // Replica 1 takes its first step on stage 0 late. Its own forward waits; that of replica 0 need not.
+  for (const std::size_t device : {2U, 3U})
+    for (ScheduledOp& op : schedule.devices[device]) {
+      const bool stays = op.label.kind != OpKind::S && op.label.microbatch.value == 0;
+      if (stays ||
+          (device == 3 && op.label == OpLabel{OpKind::S, ModelId(0), ReplicaId(1), StageId(1), MicrobatchId(0)}))
+        continue;
+      op.start += Ticks(5);
+      op.end += Ticks(5);
+    }
+  for (const std::size_t device : {0U, 1U}) {
+    row(schedule, device, device == 0 ? "0S1" : "1S1").start += Ticks(5);
+    row(schedule, device, device == 0 ? "0S1" : "1S1").end += Ticks(5);
+  }
+  schedule.claims = {};
+  const auto violation = validate(schedule);
+  EXPECT_FALSE(violation.has_value()) << violation->message;
+  schedule.problem = by_replicas;
+  expect_violation(schedule, Rule::precedence,
+                   "F1 of actor/0 stage 0 [7, 8] on device 0 starts before it may: it needs S0 of actor/1 stage 0 [11, "
+                   "12] on device 2");
+}
+
+TEST(Validate, WithoutStepsNobodyWaitsForThem) {
+  Problem problem = two_replicas();
+  problem.models[0].minibatches = 1;
+  problem.models[0].step = {Ticks(0), Ticks(0)};
+  Problem keys = problem;
+  keys.models[0].step_after = StepAfter::model;
+  keys.models[0].step_before = StepBefore::replicas;
+  EXPECT_FALSE(validate(earliest(problem, keys)).has_value());
+  EXPECT_FALSE(validate(earliest(keys, problem)).has_value());
+}
+
 TEST(Validate, Capacity) {
   Schedule schedule = valid_schedule();
   schedule.problem.capacity = {Memory(1'000'000), Memory(1'000'000)};
