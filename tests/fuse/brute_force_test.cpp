@@ -84,6 +84,9 @@ std::set<std::string> features_of(const Problem& problem) {
     if (model.replicas.size() > 1) features.insert("replicas");
     if (model.minibatches > 1) features.insert("minibatches");
     if (model.has_steps()) features.insert("steps");
+    if (model.has_steps() && model.step_after == pipeline::StepAfter::model) features.insert("step after model");
+    if (model.has_steps() && model.step_before == pipeline::StepBefore::replicas)
+      features.insert("step before replicas");
     if (model.has_steps() && model.step[0] == Ticks(0)) features.insert("step 0");
     if (model.split()) features.insert("split");
     if (model.split() && model.weight_activation != model.activation) features.insert("weight_activation");
@@ -107,7 +110,8 @@ TEST(RandomProblem, HasEveryFeature) {
   options.capacity = true;
   EXPECT_EQ(features_of_many(options),
             (std::set<std::string>{"capacity", "minibatches", "models", "replicas", "resident", "shared devices",
-                                   "split", "step 0", "steps", "transfers", "uneven", "weight_activation"}));
+                                   "split", "step 0", "step after model", "step before replicas", "steps", "transfers",
+                                   "uneven", "weight_activation"}));
 }
 
 TEST(RandomProblem, LeavesOutWhatIsSwitchedOff) {

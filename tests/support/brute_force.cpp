@@ -43,9 +43,10 @@ struct Goal {
   Ticks deadline = Ticks::max();
 };
 
-/// Depth first over "which op starts next". Ops start in order of (time, device), so that every schedule without
-/// needless waiting is met once. Waiting on purpose helps neither objective: the peak of a device depends on the order
-/// of its ops alone.
+/// Depth first over "which op starts next". Ops start in order of (time, place), so that every schedule without
+/// needless waiting is met once: at one moment those that take no time come first, as the others may wait for them,
+/// then by device. Waiting on purpose helps neither objective: the peak of a device depends on the order of its ops
+/// alone.
 class Search {
  public:
   Search(const OpGraph& graph, Goal goal, std::int64_t max_steps)
@@ -65,7 +66,7 @@ class Search {
 
   /// False where it gave up.
   bool run() {
-    place_rest(0, Ticks(0), 0, Ticks(0), Memory(0));
+    place_rest(0, {}, Ticks(0), Memory(0));
     return steps_left_ >= 0;
   }
   Ticks makespan() const { return best_makespan_; }
@@ -82,7 +83,9 @@ class Search {
     return goal_.minimise_makespan ? makespan < best_makespan_ : makespan <= goal_.deadline && peak < best_peak_;
   }
 
-  void place_rest(std::size_t placed, Ticks last_start, std::size_t last_device, Ticks makespan, Memory peak) {
+  using Place = std::tuple<Ticks, bool, std::size_t>;  // start, whether it takes time, device
+
+  void place_rest(std::size_t placed, Place last, Ticks makespan, Memory peak) {
     if (placed == graph_.size()) {
       best_makespan_ = makespan;
       best_peak_ = peak;
@@ -93,7 +96,8 @@ class Search {
       const std::size_t i = op.index();
       const std::size_t device = graph_.device[i].index();
       const Ticks start = earliest(op);
-      if (start < last_start || (start == last_start && device < last_device)) continue;
+      const Place place(start, graph_.duration[i] > Ticks(0), device);
+      if (place < last) continue;
       const Memory now_held = held_[device] + graph_.acquire[i];
       const Memory new_peak = std::max(peak, now_held);
       const Ticks end = start + graph_.duration[i];
@@ -103,7 +107,7 @@ class Search {
       const Memory was_held = std::exchange(held_[device], now_held - graph_.release[i]);
       end_[i] = end;
       take(choice);
-      place_rest(placed + 1, start, device, std::max(makespan, end), new_peak);
+      place_rest(placed + 1, place, std::max(makespan, end), new_peak);
       put_back(choice, op);
       free_at_[device] = was_free_at;
       held_[device] = was_held;

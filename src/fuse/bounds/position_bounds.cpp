@@ -13,6 +13,8 @@ using base::ReplicaId;
 using base::StageId;
 using base::Ticks;
 using pipeline::Model;
+using pipeline::StepAfter;
+using pipeline::StepBefore;
 
 /// The work that one micro-batch brings to the device of a stage, by all stages of the pipeline on that device.
 struct DeviceWork {
@@ -71,7 +73,8 @@ class ModelBounds {
   explicit ModelBounds(const Model& model)
       : model_(model),
         stages_(static_cast<std::size_t>(model.stages())),
-        minibatch_size_(static_cast<std::size_t>(model.microbatches)) {
+        minibatch_size_(static_cast<std::size_t>(model.microbatches)),
+        after_passes_(stages_) {
     for (const auto& devices : model.replicas) {
       work_.push_back(device_work_of(model, devices));
       heads_.push_back(empty_times());
@@ -160,31 +163,39 @@ class ModelBounds {
     }
   }
 
+  /// The same for all replicas of a stage, so that a forward which waits for all of them has nothing to add.
   void add_step_heads(std::size_t minibatch) {
-    for (std::size_t s = 0; s < stages_; ++s) {
-      Ticks latest;
-      for (Replica& heads : heads_) {
+    std::vector<Ticks> latest(stages_);
+    for (Replica& heads : heads_)
+      for (std::size_t s = 0; s < stages_; ++s) {
         const Ticks last =
             in_minibatch(model_.split() ? heads[s].weight_gradient : heads[s].backward, minibatch).back();
-        latest = std::max(latest, last + (model_.split() ? model_.weight_gradient[s] : model_.backward[s]));
+        latest[s] = std::max(latest[s], last + (model_.split() ? model_.weight_gradient[s] : model_.backward[s]));
       }
-      for (Replica& heads : heads_) heads[s].step[minibatch] = latest;
-    }
+    if (model_.step_after == StepAfter::model)
+      std::fill(latest.begin(), latest.end(), *std::max_element(latest.begin(), latest.end()));
+    for (Replica& heads : heads_)
+      for (std::size_t s = 0; s < stages_; ++s) heads[s].step[minibatch] = latest[s];
   }
 
+  /// With them what follows the last op of the mini-batch on each stage: a step, in whichever replica (and, where each
+  /// waits for all stages, on whichever stage) the most follows.
   void add_step_tails(std::size_t minibatch) {
-    if (minibatch == 0) return;
-    for (Replica& tails : tails_)
-      for (std::size_t s = 0; s < stages_; ++s)
-        tails[s].step[minibatch] = model_.forward[s] + in_minibatch(tails[s].forward, minibatch - 1).back();
-  }
-
-  /// From the end of the last op of a mini-batch on a stage: its optimizer step, in whichever replica the most follows.
-  Ticks step_and_after(std::size_t s, std::size_t minibatch) const {
-    Ticks longest;
-    if (!model_.has_steps()) return longest;
-    for (const Replica& tails : tails_) longest = std::max(longest, model_.step[s] + tails[s].step[minibatch]);
-    return longest;
+    after_passes_.assign(stages_, Ticks(0));
+    for (std::size_t s = 0; s < stages_; ++s) {
+      Ticks longest;
+      for (Replica& tails : tails_) {
+        if (minibatch > 0)
+          tails[s].step[minibatch] = model_.forward[s] + in_minibatch(tails[s].forward, minibatch - 1).back();
+        longest = std::max(longest, tails[s].step[minibatch]);
+      }
+      if (model_.step_before == StepBefore::replicas)
+        for (Replica& tails : tails_) tails[s].step[minibatch] = longest;
+      after_passes_[s] = model_.step[s] + longest;
+    }
+    if (model_.step_after == StepAfter::model)
+      std::fill(after_passes_.begin(), after_passes_.end(),
+                *std::max_element(after_passes_.begin(), after_passes_.end()));
   }
 
   void add_backward_tails(std::size_t replica, std::size_t minibatch) {
@@ -192,7 +203,7 @@ class ModelBounds {
     for (std::size_t s = 0; s < stages_; ++s) {
       const DeviceWork& work = work_[replica][s];
       const auto backward = in_minibatch(tails[s].backward, minibatch);
-      std::fill(backward.begin(), backward.end(), step_and_after(s, minibatch));
+      std::fill(backward.begin(), backward.end(), after_passes_[s]);
       if (model_.split()) add_weight_gradient_tails(replica, s, minibatch);
       if (s > 0)
         raise_by_path(backward, in_minibatch(tails[s - 1].backward, minibatch),
@@ -208,7 +219,7 @@ class ModelBounds {
   /// Tails of W, the path from I over its W, and the least tail of W over this and the lower stages on the device.
   void add_weight_gradient_tails(std::size_t replica, std::size_t s, std::size_t minibatch) {
     const auto weight_gradient = in_minibatch(tails_[replica][s].weight_gradient, minibatch);
-    std::fill(weight_gradient.begin(), weight_gradient.end(), step_and_after(s, minibatch));
+    std::fill(weight_gradient.begin(), weight_gradient.end(), after_passes_[s]);
     raise_by_work(weight_gradient, weight_gradient, Ticks(0), model_.weight_gradient[s]);
     raise_by_path(in_minibatch(tails_[replica][s].backward, minibatch), weight_gradient, model_.weight_gradient[s]);
     const std::size_t first = work_[replica][s].first;
@@ -246,6 +257,7 @@ class ModelBounds {
   std::vector<Replica> tails_;                 // [replica], position 0 the last in time
   // [replica][lowest stage of a device][position in the mini-batch], least tail of the W on the device so far
   std::vector<std::vector<std::vector<Ticks>>> weight_tails_;
+  std::vector<Ticks> after_passes_;  // [stage], from the last op of the mini-batch to the end; 0 without steps
 };
 
 }  // namespace

@@ -18,6 +18,8 @@ using base::StageId;
 using base::Ticks;
 using pipeline::Model;
 using pipeline::Problem;
+using pipeline::StepAfter;
+using pipeline::StepBefore;
 
 /// The rows of one stage; -1 where it has none.
 struct StageRows {
@@ -124,17 +126,30 @@ class Builder {
         add_arc(own[s].backward, own[lower->second].backward, Ticks(0));
         lower->second = s;
       }
-      if (model.has_steps()) add_step_arcs(model, own[s], first_replica + s);
+      if (model.has_steps()) add_step_arcs(model, replica, s, first_replica);
     }
     next_ += stages;
   }
 
-  void add_step_arcs(const Model& model, const StageRows& own, const StageRows* stage_of_first_replica) {
+  /// The rules of the steps of a stage of one replica. `first_replica` are the rows of the model's replica 0.
+  void add_step_arcs(const Model& model, ReplicaId replica, std::size_t stage, const StageRows* first_replica) {
+    const auto stages = static_cast<std::size_t>(model.stages());
+    const auto rows_of = [&](std::size_t r, std::size_t s) { return first_replica[r * stages + s]; };
+    const StageRows own = rows_of(replica.index(), stage);
     for (std::size_t r = 0; r < model.replicas.size(); ++r) {
-      const StageRows& other = stage_of_first_replica[r * static_cast<std::size_t>(model.stages())];
-      add_arc(other.last(), own.step, Ticks(0), Correspondence::into_step, model.microbatches);
+      for (std::size_t s = 0; s < stages; ++s)
+        if (model.step_after == StepAfter::model ? !is_implied(model, r, s, own.step) : s == stage)
+          add_arc(rows_of(r, s).last(), own.step, Ticks(0), Correspondence::into_step, model.microbatches);
+      if (r == replica.index() || model.step_before == StepBefore::replicas)
+        add_arc(rows_of(r, stage).step, own.forward, Ticks(0), Correspondence::out_of_step, model.microbatches);
     }
-    add_arc(own.step, own.forward, Ticks(0), Correspondence::out_of_step, model.microbatches);
+  }
+
+  /// Whether a step that waits for stage 0 comes after stage s because of that: its whole backwards come before those
+  /// of stage 0. Not on the step's own device, which alone is told in which order its stages' ops are.
+  bool is_implied(const Model& model, std::size_t replica, std::size_t stage, std::int32_t step) const {
+    const DeviceId device = network_.rows[static_cast<std::size_t>(step)].device;
+    return !model.split() && stage > 0 && model.replicas[replica][stage] != device;
   }
 
   void finish() {

@@ -33,8 +33,8 @@ struct PositionRow {
 /// How positions of two rows belong together.
 enum class Correspondence : std::uint8_t {
   same,         ///< k to k
-  into_step,    ///< the last op of a mini-batch to its optimizer step
-  out_of_step,  ///< an optimizer step to the first op of the mini-batch after it
+  into_step,    ///< the last op of a mini-batch to its optimizer step, on its own stage or on another
+  out_of_step,  ///< an optimizer step to the first op of the mini-batch after it, in its own replica or in another
 };
 
 /// Between corresponding ops: the start of the one in `to` is at least `distance` after the start of the one in `from`.

@@ -136,8 +136,12 @@ class ModelBuilder {
       ExactClass& own = result_.classes[result_.class_of[op]];
       std::size_t senders = 0;
       for (const Wait& wait : row) {
-        if (result_.classes[result_.class_of[wait.op]].device != own.device) ++senders;
+        const ExactClass& sender = result_.classes[result_.class_of[wait.op]];
         own.awaits_several |= wait.lag > 0;
+        if (sender.device == own.device) continue;
+        ++senders;
+        // A step of another replica that a whole mini-batch waits for.
+        own.awaits_several |= sender.count < own.count;
       }
       own.awaits_several |= senders > 1;
       result_.waits.waits.insert(result_.waits.waits.end(), row.begin(), row.end());

@@ -16,12 +16,12 @@ namespace dovetail::fuse {
 struct ExactClass {
   std::size_t device = 0;
   std::int64_t duration = 0;
-  std::int64_t acquire = 0;  ///< memory that each takes at its start
-  std::int64_t release = 0;  ///< memory that each gives back at its end
-  std::size_t first = 0;     ///< its ops are first, first + 1, ...
-  std::size_t count = 0;     ///< how many there are
-  bool awaits_several =
-      false;  ///< whether more than one thing can be under way to it: a lag, or senders on several devices
+  std::int64_t acquire = 0;     ///< memory that each takes at its start
+  std::int64_t release = 0;     ///< memory that each gives back at its end
+  std::size_t first = 0;        ///< its ops are first, first + 1, ...
+  std::size_t count = 0;        ///< how many there are
+  bool awaits_several = false;  ///< whether more than one thing can be under way to it: a lag, senders on several
+                                ///< devices, or one to several
 };
 
 /// An op, and how long after its end the op that waits for it may start.

@@ -43,7 +43,7 @@ ExactSearch::Outcome ExactSearch::find(std::int64_t deadline, const CappedModel&
   return explore(0, 0);
 }
 
-ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_device) {
+ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_place) {
   if (nodes_ >= max_nodes_) return Outcome::stopped;
   ++nodes_;
   if (nodes_ % nodes_a_look == 0 && cancellation_ && cancellation_->requested()) return Outcome::stopped;
@@ -54,12 +54,12 @@ ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_devi
     if (!fits_machine(device) || !fits_memory(device)) return Outcome::none;
   const std::size_t first_value = states_.size();
   states_.insert(states_.end(), values_.begin(), values_.end());
-  const std::size_t first_child = append_children(now, now_device);
+  const std::size_t first_child = append_children(now, now_place);
   for (std::size_t i = first_child; i < children_.size(); ++i) {
     const Child child = children_[i];
-    const std::int64_t was_free = free_[child.device];
+    const std::int64_t was_free = free_[model_.classes[child.own_class].device];
     start(child);
-    const Outcome outcome = explore(child.start, child.device);
+    const Outcome outcome = explore(child.start, child.place);
     if (outcome != Outcome::none) return outcome;
     take_back(child, was_free);
   }
@@ -216,9 +216,9 @@ bool ExactSearch::is_sent_to(std::size_t op) const {
   return false;
 }
 
-/// What may start next, in order of time, then of device: nothing before what started last. An op that takes no memory,
+/// What may start next, in order of time, then of place: nothing before what started last. An op that takes no memory,
 /// or that has room whatever happens, must not be left waiting for longer than it takes.
-std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_device) {
+std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_place) {
   const std::size_t begin = children_.size();
   std::int64_t limit = never;
   Child instant{never, 0, 0, 0};
@@ -231,20 +231,17 @@ std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_devic
     for (std::size_t i = capped_->waits.begin[op]; i < capped_->waits.begin[op + 1]; ++i)
       earliest = std::max(earliest, end_[capped_->waits.waits[i].op] + capped_->waits.waits[i].lag);
     const bool has_room = held_[own.device] + unacquired_[own.device] <= capped_->cap[own.device];
-    const Child child{earliest, own.device, deadline_ - capped_->tail[op] - own.duration, index};
+    const Child child{earliest, place_of(own), deadline_ - capped_->tail[op] - own.duration, index};
     if (own.acquire == 0 || has_room) {
       if (own.duration > 0)
         limit = std::min(limit, earliest + own.duration);
       else
-        instant = std::min(instant, Child{earliest, own.device, 0, 0});
+        instant = std::min(instant, Child{earliest, place_of(own), 0, 0});
     }
-    if (earliest > now || (earliest == now && own.device >= now_device)) children_.push_back(child);
+    if (std::pair(earliest, child.place) >= std::pair(now, now_place)) children_.push_back(child);
   }
   const auto comes_too_late = [&](const Child& child) {
-    if (child.start >= limit) return true;
-    const auto place = std::pair(child.start, child.device);
-    const auto instant_place = std::pair(instant.start, instant.device);
-    return place > instant_place || (place == instant_place && model_.classes[child.own_class].duration > 0);
+    return child.start >= limit || std::pair(child.start, child.place) > std::pair(instant.start, instant.place);
   };
   children_.erase(
       std::remove_if(children_.begin() + static_cast<std::ptrdiff_t>(begin), children_.end(), comes_too_late),

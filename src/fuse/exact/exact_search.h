@@ -37,7 +37,7 @@ class ExactSearch {
  private:
   struct Child {
     std::int64_t start = 0;
-    std::size_t device = 0;
+    std::size_t place = 0;    ///< place_of its class
     std::int64_t latest = 0;  ///< by when it has to start
     std::size_t own_class = 0;
 
@@ -52,7 +52,7 @@ class ExactSearch {
     std::int64_t duration = 0;
   };
 
-  Outcome explore(std::int64_t now, std::size_t now_device);
+  Outcome explore(std::int64_t now, std::size_t now_place);
   bool raise_heads(std::int64_t now);
   void gather_rows(std::size_t device);
   bool fits_machine(std::size_t device);
@@ -60,13 +60,16 @@ class ExactSearch {
   std::size_t max_ended(std::size_t index, std::int64_t moment) const;
   std::int64_t min_held(const std::vector<std::size_t>& stage, std::int64_t moment) const;
   bool is_known_to_fail();
-  std::size_t append_children(std::int64_t now, std::size_t now_device);
+  std::size_t append_children(std::int64_t now, std::size_t now_place);
   void start(const Child& child);
   void take_back(const Child& child, std::int64_t was_free);
   bool has_started(std::size_t op) const;
   bool waits_for_a_start(std::size_t op) const;
   bool is_sent_to(std::size_t op) const;
   std::int64_t left(std::int64_t time) const { return deadline_ - time; }
+  /// Among ops that start at one moment: those that take no time come first, as the others may wait for them on any
+  /// device; then by device.
+  std::size_t place_of(const ExactClass& own) const { return own.device + (own.duration > 0 ? free_.size() : 0); }
   std::size_t next_op(std::size_t index) const { return model_.classes[index].first + started_[index]; }
 
   const ExactModel& model_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "fuse/bounds/position_bounds.h"
 #include "pipeline/problem/instances.h"
 #include "support/brute_force.h"
 #include "support/effort.h"
@@ -122,6 +123,34 @@ TEST(Bounds, AStepWaitsForAllReplicas) {
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(2 * 4));
   EXPECT_EQ(bounds.one_machine_by_device[2], Ticks(2 * 24));
   EXPECT_EQ(bounds.makespan, Ticks(2 * 24));
+}
+
+TEST(Bounds, AStepMayWaitForAllStages) {
+  pipeline::Model model = chain_model("a", {0, 1}, 4, 2, 3);
+  model.step = {Ticks(0), Ticks(6)};
+  const auto bound = [&] { return bounds_of(problem_of(2, {model})).makespan; };
+  // (p - 1 + m) (f + b) = 25 ticks end on stage 0; stage 1 ends 3 earlier, and steps.
+  EXPECT_EQ(bound(), Ticks(22 + 6));
+  model.step_after = pipeline::StepAfter::model;
+  EXPECT_EQ(bound(), Ticks(25 + 6));
+  model.minibatches = 2;
+  // Stage 1 begins again when it has stepped: 20 ticks of its own, the last backward of stage 0, a step.
+  EXPECT_EQ(bound(), Ticks(31 + 20 + 3 + 6));
+}
+
+TEST(Bounds, AForwardMayWaitForTheStepsOfAllReplicas) {
+  pipeline::Model model = chain_model("a", {0, 0}, 1, 1, 1);
+  model.replicas.push_back({base::DeviceId(1), base::DeviceId(2)});
+  model.transfer_forward = model.transfer_backward = {Ticks(20)};
+  model.minibatches = 2;
+  model.step = {Ticks(3), Ticks(3)};
+  const auto after_first_step = [&](std::size_t replica) {
+    return position_bounds(problem_of(3, {model}))[replica * 2].tails.step[0];
+  };
+  EXPECT_EQ(after_first_step(0), Ticks(4 + 3));
+  EXPECT_EQ(after_first_step(1), Ticks(20 + 4 + 20 + 3));
+  model.step_before = pipeline::StepBefore::replicas;
+  EXPECT_EQ(after_first_step(0), Ticks(20 + 4 + 20 + 3));
 }
 
 TEST(Bounds, SplitBackwardLeavesTheWeightGradientOffThePath) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -56,6 +57,30 @@ TEST(PositionNetwork, PositionsCorrespondBothWays) {
                                                                            : 1;
     EXPECT_EQ(pairs, expected);
   }
+}
+
+/// How many arcs of the kind enter the rows of a network.
+std::int64_t count_arcs(const PositionNetwork& network, Correspondence correspondence) {
+  return std::count_if(network.arcs.begin(), network.arcs.end(),
+                       [&](const RowArc& arc) { return arc.correspondence == correspondence; });
+}
+
+TEST(PositionNetwork, StepsWaitForWhatTheModelSays) {
+  pipeline::Model model = chain_model("a", {0, 1, 2}, 2, 1, 2);
+  model.replicas.push_back({DeviceId(3), DeviceId(4), DeviceId(5)});
+  model.minibatches = 2;
+  const auto arcs = [&](Correspondence correspondence) {
+    return count_arcs(position_network(problem_of(6, {model})), correspondence);
+  };
+  EXPECT_EQ(arcs(Correspondence::into_step), 6 * 2) << "each stage of two replicas on itself in both";
+  EXPECT_EQ(arcs(Correspondence::out_of_step), 6);
+  model.step_after = pipeline::StepAfter::model;
+  EXPECT_EQ(arcs(Correspondence::into_step), 2 * (2 + 3 + 3)) << "on stage 0 in both, and on itself in its own replica";
+  model.step_before = pipeline::StepBefore::replicas;
+  EXPECT_EQ(arcs(Correspondence::out_of_step), 6 * 2);
+  model.weight_gradient = model.backward;
+  model.weight_activation = model.activation;
+  EXPECT_EQ(arcs(Correspondence::into_step), 6 * 6) << "weight gradients of all stages in both";
 }
 
 TEST(FirstWindows, LimitWhatIsInFlight) {

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "pipeline/problem/instances.h"
+#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
 #include "support/why_not.h"
 
@@ -212,6 +214,45 @@ TEST(ZeroBubble, SaysWhyNot) {
 TEST(OneForwardOneBackwardPlus, SaysWhyNot) {
   EXPECT_EQ(why_not(solve_1f1b_plus, single(3, 8, 1, 2)), "model actor has 3 stages, an odd number");
   EXPECT_EQ(why_not(solve_1f1b_plus, single(4, 7, 1, 2)), "model actor has 7 micro-batches, an odd number");
+}
+
+/// Three mini-batches with all that steps and forwards may wait for.
+Problem with_step_waits(Problem problem) {
+  for (Model& model : problem.models) {
+    model.minibatches = 3;
+    model.step_after = pipeline::StepAfter::model;
+    model.step_before = pipeline::StepBefore::replicas;
+    for (std::size_t stage = 0; stage < model.step.size(); ++stage)
+      model.step[stage] = Ticks(static_cast<std::int64_t>(stage % 3));
+  }
+  return problem;
+}
+
+void expect_valid(Solve solver, const Problem& problem) {
+  const Answer answer = solver(problem, {});
+  ASSERT_TRUE(std::holds_alternative<Solution>(answer)) << std::get<NotApplicable>(answer).why;
+  const auto& solution = std::get<Solution>(answer);
+  const auto violation =
+      pipeline::validate(pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation));
+  EXPECT_FALSE(violation.has_value()) << violation->message;
+}
+
+TEST(StepWaits, AreKeptByEveryConstruction) {
+  Model replicated = test::chain_model("actor", iota(4), 4, 1, 2);
+  replicated.replicas.push_back(pipeline::device_list({7, 6, 5, 4}));
+  const Problem plain = test::problem_of(8, {replicated, test::chain_model("critic", iota(8, true), 3, 2, 1)});
+  const Problem halves = test::problem_of(8, {replicated});
+  const Problem rounds = test::problem_of(2, {test::chain_model("actor", {0, 1, 0, 1}, 4, 1, 2)});
+  Model both_ways = test::chain_model("both", iota(4), 4, 1, 1);
+  both_ways.replicas.push_back(pipeline::device_list(iota(4, true)));
+  for (const Solve solver : {solve_gpipe, solve_1f1b, solve_one_at_a_time, solve_fused_1f1b, solve_greedy, solve_list})
+    expect_valid(solver, with_step_waits(plain));
+  expect_valid(solve_1f1b_plus, with_step_waits(halves));
+  expect_valid(solve_interleaved_1f1b, with_step_waits(rounds));
+  expect_valid(solve_chimera, with_step_waits(test::problem_of(4, {both_ways})));
+  for (const Solve solver : {solve_zb_h1, solve_zb_h2})
+    expect_valid(solver, with_step_waits(single_split(4, 6, 1, 2, 1, iota(4))));
+  expect_valid(solve_zb_v, with_step_waits(single_split(3, 7, 1, 2, 1, v_shape(3))));
 }
 
 TEST(OneAtATime, NeedsTheLeastMemoryOfAll) {

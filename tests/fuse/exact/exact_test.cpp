@@ -166,6 +166,30 @@ TEST(ExactOracle, AgreesOnMinibatchesWithManyReplicas) {
   EXPECT_GT(compare_with_brute_force(100, options), 70);
 }
 
+TEST(ExactOracle, AgreesOnWhateverStepsWaitFor) {
+  // Steps that take no time, too: a forward that waits for one on another device starts at the same moment.
+  test::RandomProblemOptions options;
+  options.max_models = 2;
+  options.max_stages = 2;
+  options.max_microbatches = 2;
+  options.max_replicas = 3;
+  options.max_ops = 18;
+  int compared = 0;
+  for (std::uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed)
+    for (const auto after : {pipeline::StepAfter::stage, pipeline::StepAfter::model})
+      for (const auto before : {pipeline::StepBefore::own, pipeline::StepBefore::replicas}) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        Problem problem = test::random_problem(seed, options);
+        for (pipeline::Model& model : problem.models) {
+          model.minibatches = 2;
+          model.step_after = after;
+          model.step_before = before;
+        }
+        if (test::count_split_ops(problem) <= 24) compared += check_against_brute_force(problem, 200'000) ? 1 : 0;
+      }
+  EXPECT_GT(compared, 60);
+}
+
 TEST(ExactOracle, AgreesOnStagesThatShareDevices) {
   test::RandomProblemOptions options;
   options.max_models = 2;

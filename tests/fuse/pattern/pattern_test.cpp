@@ -185,6 +185,19 @@ TEST(Pattern, RunsOneMinibatchAfterTheOther) {
   EXPECT_LT(makespan_of(solution), 3 * bounds_of(two_way(4, 24, 24)).makespan.count() + 60);
 }
 
+TEST(Pattern, StepsThatWaitForAllStagesComeBehindTheirMinibatch) {
+  Problem problem = two_way(4, 24, 24);
+  for (pipeline::Model& model : problem.models) {
+    model.minibatches = 3;
+    model.step.assign(4, Ticks(5));
+    model.step_after = pipeline::StepAfter::model;
+    model.step_before = pipeline::StepBefore::replicas;
+  }
+  const Solution solution = solved(problem);
+  EXPECT_TRUE(is_valid(solution));
+  EXPECT_LT(makespan_of(solution), 3 * bounds_of(two_way(4, 24, 24)).makespan.count() + 60);
+}
+
 TEST(Pattern, SaysWhereNothingRepeats) {
   const Answer few = solve_pattern(two_way(4, 3, 3), {});
   ASSERT_TRUE(std::holds_alternative<NotApplicable>(few));

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "fuse/constructions/constructions.h"
 #include "fuse/portfolio.h"
@@ -32,9 +35,23 @@ TEST(Minibatches, OneAloneHasTheModelsThatHaveIt) {
   EXPECT_EQ(count_minibatches(last), 1);
 }
 
-TEST(Minibatches, OneBehindTheOtherTakeNoLongerThanTheirSum) {
+/// The bundled problems of several mini-batches, and each with steps and forwards that wait for all they may.
+std::vector<std::pair<std::string, Problem>> problems_of_minibatches() {
+  std::vector<std::pair<std::string, Problem>> problems;
   for (const char* name : {"minibatches-1", "minibatches-2", "minibatches-3", "minibatches-4", "minibatches-5"}) {
-    const Problem& problem = bundled(name);
+    problems.emplace_back(name, bundled(name));
+    Problem waiting = bundled(name);
+    for (pipeline::Model& model : waiting.models) {
+      model.step_after = pipeline::StepAfter::model;
+      model.step_before = pipeline::StepBefore::replicas;
+    }
+    problems.emplace_back(std::string(name) + ", waiting", std::move(waiting));
+  }
+  return problems;
+}
+
+TEST(Minibatches, OneBehindTheOtherTakeNoLongerThanTheirSum) {
+  for (const auto& [name, problem] : problems_of_minibatches()) {
     std::vector<Solution> parts;
     base::Ticks sum;
     base::Memory peak;
