@@ -110,6 +110,10 @@ Model model_of(const Scenario& scenario, const TrainTask& train) {
   model.transfer_backward = model.transfer_forward;
   const double steps = static_cast<double>(of.stepping.mini_batches) * of.layout.virtual_stages;
   model.step.assign(passes.chunks.size(), ticks_of_op((closed.gradients + closed.optimizer) / steps));
+  // Trainers clip by the norm of all gradients.
+  model.step_after = pipeline::StepAfter::model;
+  // Each replica steps its part of the optimizer, and all gather the weights.
+  if (of.layout.zero > 0 && of.layout.data > 1) model.step_before = pipeline::StepBefore::replicas;
   return model;
 }
 
@@ -124,6 +128,8 @@ void complete(Model& fused, const Model& own, int merged) {
   const auto stages = static_cast<std::size_t>(fused.stages());
   fused.minibatches = own.minibatches;
   fused.step.assign(stages, own.step.front());
+  fused.step_after = own.step_after;
+  fused.step_before = own.step_before;
   if (own.transfer_forward.empty()) return;
   const Ticks hop = own.transfer_forward.front();
   fused.transfer_forward.assign(stages - 1, hop);

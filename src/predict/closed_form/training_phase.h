@@ -3,9 +3,10 @@
 //
 // Ops last what cost::training_passes says, in whole ns; a device is the ranks of a stage in one data-parallel rank.
 // Each mini-batch ends with a step on every stage, as long as cost::training_seconds' gradients and optimizer: the norm
-// of the gradients is of all stages, so that none steps before the slowest has reduced them. Activations are in bytes
-// (the problem's unit is 10^6 bytes), of the average micro-batch, by cost::training_memory. What a task has beside its
-// passes and steps (host transfers, hand-over) is in none of these.
+// of the gradients is of all stages, so that none steps before the slowest has reduced them (StepAfter::model). Under
+// ZeRO the next mini-batch of a stage waits for the steps of all its replicas (StepBefore::replicas). Activations are
+// in bytes (the problem's unit is 10^6 bytes), of the average micro-batch, by cost::training_memory. What a task has
+// beside its passes and steps (host transfers, hand-over) is in none of these.
 #pragma once
 
 #include <cstddef>

@@ -141,10 +141,25 @@ TEST_F(Phase, FusedPipelinesKeepTheirMessagesAndSteps) {
   const pipeline::Model& merged = fused.models[1];
   EXPECT_EQ(merged.minibatches, 2);
   EXPECT_EQ(merged.step, std::vector<base::Ticks>(2, alone.step[0]));
+  for (const pipeline::Model& model : fused.models) {
+    EXPECT_EQ(model.step_after, pipeline::StepAfter::model) << "clipping by the norm of all gradients";
+    EXPECT_EQ(model.step_before, pipeline::StepBefore::replicas) << "ZeRO 1 gathers weights";
+  }
   EXPECT_EQ(merged.transfer_forward.at(0), alone.transfer_forward[1]);
   // Two stages and the message between them are one op.
   EXPECT_EQ(merged.forward[0], alone.forward[0] + alone.forward[1] + alone.transfer_forward[0]);
   EXPECT_EQ(fused.models[0].forward, training_problem(scenario, {actor, large})->models.front().forward);
+}
+
+TEST_F(Phase, OnlyZeroGathersWeightsOfReplicas) {
+  plan::TaskPlan plan = planned(4, 1, 4, 1, 2);
+  const auto before = [&] { return training_problem(scenario, {critic, plan})->models.front().step_before; };
+  EXPECT_EQ(before(), pipeline::StepBefore::replicas);
+  plan.layout.zero = 0;
+  EXPECT_EQ(before(), pipeline::StepBefore::own);
+  plan.layout.zero = 1;
+  plan.layout.data = 1;
+  EXPECT_EQ(before(), pipeline::StepBefore::own);
 }
 
 TEST_F(Phase, WhatCannotBeFusedIsSaid) {
