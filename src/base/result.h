@@ -14,8 +14,9 @@ namespace dovetail::base {
 enum class Failure {
   bad_input,    ///< the user's file or argument is wrong (exit code 2)
   invalid,      ///< a check found a schedule to break a rule (exit code 1)
-  io,           ///< a file could not be read or written, or another process did not answer (exit code 1)
+  io,           ///< a file could not be read or written (exit code 1)
   infeasible,   ///< no answer within the limits that were asked for (exit code 3)
+  lost,         ///< another rank is gone, or did not answer by its deadline (exit code 4)
   interrupted,  ///< stopped by the user before there was any answer (exit code 130)
 };
 

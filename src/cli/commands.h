@@ -11,6 +11,7 @@ enum ExitCode : int {
   exit_invalid = 1,
   exit_bad_input = 2,
   exit_infeasible = 3,
+  exit_lost = 4,
   exit_interrupted = 130
 };
 

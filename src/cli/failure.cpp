@@ -18,6 +18,8 @@ int exit_code_of(base::Failure failure) {
       return exit_invalid;
     case base::Failure::infeasible:
       return exit_infeasible;
+    case base::Failure::lost:
+      return exit_lost;
     case base::Failure::interrupted:
       return exit_interrupted;
   }

@@ -112,7 +112,7 @@ base::Result<int> run_plan(const PlanArguments& given) {
   arguments.request.exchange = &*exchange;
   if (exchange->rank > 0) arguments.output.reset();
   auto code = run_ranking(arguments);
-  if (!code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
+  if (!code.ok() && code.error().failure == base::Failure::lost) wait_for_the_first(*exchange);
   return code;
 }
 

@@ -179,7 +179,7 @@ base::Result<int> run_schedule(const ScheduleArguments& given) {
   const base::Result<Output> output = output_of(arguments);
   if (!exchange && !output.ok()) return output.error();
   auto code = arguments.asks_front() ? run_front(arguments, output) : run_one(arguments, output);
-  if (exchange && !code.ok() && code.error().failure == base::Failure::io) wait_for_the_first(*exchange);
+  if (exchange && !code.ok() && code.error().failure == base::Failure::lost) wait_for_the_first(*exchange);
   return code;
 }
 

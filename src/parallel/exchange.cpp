@@ -22,7 +22,7 @@ using base::Result;
 constexpr const char* how_to_get_mpi =
     "install libopenmpi-dev and openmpi-bin (Debian, Ubuntu), then configure and build Dovetail again";
 
-Error lost(std::string message) { return {Failure::io, {}, 0, 0, "MPI: " + std::move(message)}; }
+Error lost(std::string message) { return {Failure::lost, {}, 0, 0, "MPI: " + std::move(message)}; }
 
 /// The folders of the environment variable, in order.
 std::vector<std::filesystem::path> asked_folders() {

@@ -27,7 +27,7 @@ struct Exchange {
 /// Once a process in a program: later calls give the same group.
 ///
 /// An Error (bad_input) where MPI or our module for it cannot be found, which says which package to install, or where
-/// the launcher belongs to another MPI; an Error (io) where a process is lost already.
+/// the launcher belongs to another MPI; an Error (lost) where a process is lost already.
 ///
 /// MPI is finalized when the program exits. After an Error it is aborted instead, which ends the other processes too.
 base::Result<Exchange> connect_by_mpi(double timeout_seconds);

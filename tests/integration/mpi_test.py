@@ -256,7 +256,7 @@ class Schedule(unittest.TestCase):
         self.wait_until_all_search(launcher)
         os.kill(self.processes_of(launcher)[2], signal.SIGSTOP)
         out, err = launcher.communicate(timeout=LONGEST_SECONDS)
-        self.assertEqual(launcher.returncode, 1, out + err)
+        self.assertEqual(launcher.returncode, 4, out + err)
         self.assertIn("dovetail: no schedule that auto found ", err)
         self.assertIn("dovetail: MPI: a process is lost or does not answer: ", err)
         self.assertFalse(path.exists())
