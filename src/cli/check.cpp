@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <tuple>
 
 #include "answer/question/json.h"
+#include "answer/schedules/programs.h"
 #include "answer/schedules/schedule_input.h"
 #include "answer/words/figures.h"
 #include "base/stopwatch.h"
@@ -18,6 +20,7 @@
 #include "fuse/bounds/claims.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
+#include "report/text/sections.h"
 #include "report/text/table.h"
 #include "timeline/schedule_timeline.h"
 
@@ -222,8 +225,23 @@ base::Error report_invalid(const CheckArguments& arguments, base::Error error) {
   return error;
 }
 
+/// A folder is one of rank programs, whatever else it may be called.
+base::Result<int> run_check_programs(const CheckArguments& arguments) {
+  if (arguments.problem || arguments.format)
+    return base::bad_input(
+        fmt::format("'{}' is a folder of programs; accepted: --problem and --format with a schedule", arguments.file));
+  DOVETAIL_TRY(const std::vector<pipeline::Program> programs, answer::load_programs(arguments.file));
+  if (arguments.json)
+    print_json(answer::json_text(answer::programs_json(arguments.file, programs)));
+  else
+    print(report::text_of(answer::program_sections(arguments.file, programs)));
+  return exit_done;
+}
+
 base::Result<int> run_check(const CheckArguments& arguments) {
   DOVETAIL_TRY(const auto forced, answer::format_to_read(arguments.format));
+  if (std::error_code ignored; std::filesystem::is_directory(arguments.file, ignored))
+    return run_check_programs(arguments);
   const auto begin = std::chrono::steady_clock::now();
   auto loaded = answer::load_valid_schedule({arguments.file}, forced, arguments.problem, noting());
   if (!loaded.ok()) return report_invalid(arguments, std::move(loaded).error());
@@ -251,9 +269,11 @@ base::Result<int> run_check(const CheckArguments& arguments) {
 void add_check(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<CheckArguments>();
   CLI::App* command = add_command(program, "check", "check a schedule, and show what it costs where",
-                                  "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5");
-  add_positional(*command, "FILE", arguments->file,
-                 "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input");
+                                  "  dovetail check schedule.json\n  dovetail check trace.txt --problem exp5\n"
+                                  "  dovetail check programs/");
+  add_positional(
+      *command, "FILE", arguments->file,
+      "schedule (its own JSON, a FlexFusion trace, a PyTorch CSV), '-' for standard input; or a folder of programs");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_text_option(*command, "--format", arguments->format, answer::read_formats,
                   "format of FILE (default: told from its content)");

@@ -74,15 +74,17 @@ void add_convert(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ConvertArguments>();
   CLI::App* command = add_command(program, "convert", "write a schedule in another format",
                                   "  dovetail convert schedule.json schedule.chrome.json\n"
-                                  "  dovetail convert actor.csv schedule.svg --problem problem.yaml");
+                                  "  dovetail convert actor.csv schedule.svg --problem problem.yaml\n"
+                                  "  dovetail convert schedule.json programs/");
   add_positional(*command, "IN", arguments->input,
                  "schedule to read (JSON, FlexFusion trace, PyTorch CSV), '-' for standard input");
   add_positional(*command, "OUT", arguments->output,
-                 "file to write, '-' for standard output; CSV of several pipelines becomes several files");
+                 "file to write, '-' for standard output; CSV of several pipelines becomes several files, "
+                 "programs a folder with a file for each rank");
   add_text_option(*command, "--from", arguments->from, answer::read_formats,
                   "format of IN (default: told from its content)");
   add_text_option(*command, "--to", arguments->to, written_formats,
-                  "format of OUT (default: by its extension; JSON for '-')");
+                  "format of OUT (default: by its extension, programs for a folder; JSON for '-')");
   add_problem_option(*command, arguments->problem, "problem that it is a schedule of (default: as the file says)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_convert(*arguments); });

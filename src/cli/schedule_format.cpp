@@ -6,9 +6,11 @@
 #include <filesystem>
 #include <utility>
 
+#include "answer/schedules/programs.h"
 #include "pipeline/formats/flexfusion_trace.h"
 #include "pipeline/formats/pytorch_csv.h"
 #include "pipeline/formats/schedule_file.h"
+#include "pipeline/program/program_file.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/schedule/svg.h"
 #include "timeline/chrome_trace_file.h"
@@ -53,22 +55,49 @@ base::Result<std::string> csv_content(const pipeline::Schedule& schedule, pipeli
       "CSV holds one pipeline a file, and this schedule has {}; write it to a file, not to '{}'", files.size(), path));
 }
 
+bool is_folder(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+/// Whether something can be written at `path`, which may be a folder that is there or, with a slash, to be made.
+base::Status check_place(std::string path) {
+  if (is_folder(path)) return {};
+  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return check_output_path(path);
+}
+
+/// A file for each rank, of programs that have been checked.
+base::Result<std::vector<std::string>> write_programs(const pipeline::Schedule& schedule, const std::string& folder) {
+  DOVETAIL_TRY(const std::vector<pipeline::Program> programs, answer::programs_of(schedule));
+  std::error_code failed;
+  std::filesystem::create_directory(folder, failed);
+  if (!is_folder(folder)) return base::Error{base::Failure::io, folder, 0, 0, "this folder cannot be made"};
+  std::vector<OutputFile> outputs;
+  for (const pipeline::Program& program : programs)
+    outputs.push_back({std::filesystem::path(folder) / pipeline::program_file_name(program.rank),
+                       pipeline::program_to_json(program)});
+  return write_outputs(outputs);
+}
+
 }  // namespace
 
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name) {
   const bool to_standard_output = is_standard_output(path);
-  DOVETAIL_CHECK(check_output_path(path));
+  DOVETAIL_CHECK(check_place(path));
   if (name) {
     if (const auto format = base::enum_named<ScheduleFormat>(*name)) return *format;
     return answer::unknown_format(*name, base::enum_names<ScheduleFormat>());
   }
   if (to_standard_output) return ScheduleFormat::json;
+  if (path.ends_with('/') || is_folder(path)) return ScheduleFormat::programs;
   for (const auto& [extension, format] : extensions) {
     if (path.size() > extension.size() && path.ends_with(extension)) return format;
   }
-  return base::bad_input(fmt::format(
-      "the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv or .txt, or name it ({})",
-      path, written_formats));
+  return base::bad_input(
+      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv, .txt or, for "
+                  "programs, a folder with a slash; or name it ({})",
+                  path, written_formats));
 }
 
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
@@ -85,12 +114,15 @@ base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, c
     case ScheduleFormat::csv:
     case ScheduleFormat::csv_comms:
       return csv_content(schedule, *csv_actions_of(format), "-");
+    case ScheduleFormat::programs:
+      return base::bad_input("programs are a file for each rank; accepted: a folder to write them to, not '-'");
   }
   DOVETAIL_ASSERT(false);
 }
 
 base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
                                                       ScheduleFormat format, const std::string& path) {
+  if (format == ScheduleFormat::programs && !is_standard_output(path)) return write_programs(schedule, path);
   const auto actions = csv_actions_of(format);
   std::error_code ignored;
   const bool has_name = !is_standard_output(path) && !std::filesystem::is_other(path, ignored);

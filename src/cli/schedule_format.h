@@ -15,19 +15,21 @@ namespace dovetail::cli {
 using answer::ScheduleFormat;
 
 /// What --format accepts for writing ("json|trace|...").
-inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms";
+inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
 /// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json,
-/// .json, .svg, .csv, .txt or .trace). An Error names what is accepted; also where the folder of `path` does not exist,
-/// so that a long search is not lost to a slip of the fingers.
+/// .json, .svg, .csv, .txt or .trace), or the slash or the folder that it ends with (programs). An Error names what is
+/// accepted; also where the folder of `path` does not exist, so that a long search is not lost to a slip of the
+/// fingers.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);
 
-/// The schedule in that format, called `title` in pictures; an Error for CSV of several pipelines, which are several
-/// files. REQUIRES: no validate(schedule).
+/// The schedule in that format, called `title` in pictures; an Error for what is several files: CSV of several
+/// pipelines, programs. REQUIRES: no validate(schedule).
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,
                                            ScheduleFormat format);
 
-/// Writes the schedule, and gives the paths written: one, or a CSV for each pipeline.
+/// Writes the schedule, and gives the paths written: one, a CSV for each pipeline, or a program for each rank in the
+/// folder `path`, which is made where it is missing.
 /// REQUIRES: no validate(schedule).
 base::Result<std::vector<std::string>> write_schedule(const pipeline::Schedule& schedule, const std::string& title,
                                                       ScheduleFormat format, const std::string& path);

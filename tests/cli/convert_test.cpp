@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "cli/run_program.h"
 
 namespace dovetail::cli {
@@ -55,6 +56,32 @@ TEST(Convert, SaysWhatItWrote) {
                                            {"to", "svg"},
                                            {"notes", json::array()},
                                            {"written", {path}}}));
+}
+
+TEST(Convert, WritesAProgramForEachRankThatCheckFindsSound) {
+  const TemporaryFolder folder;
+  const std::string schedule = folder.file("a.json");
+  ASSERT_EQ(
+      run_program({"schedule", folder.write("p.yaml", small_problem), "--solver", "1f1b", "-o", schedule}).exit_code,
+      0);
+  const std::string programs = folder.file("programs/");
+  const ProgramResult written = run_program({"convert", schedule, programs});
+  ASSERT_EQ(written.exit_code, 0) << written.err;
+  EXPECT_THAT(written.out, HasSubstr("rank-1.json (programs)"));
+  const ProgramResult sound = run_program({"check", programs});
+  EXPECT_EQ(sound.exit_code, 0) << sound.err;
+  EXPECT_THAT(sound.out, HasSubstr("sound"));
+  EXPECT_EQ(run_program({"check", programs, "--problem", "exp1"}).exit_code, 2);
+
+  std::string damaged = content_of(programs + "rank-1.json");
+  const std::size_t wait = damaged.find("\n  [\"wait\"");
+  ASSERT_NE(wait, std::string::npos);
+  damaged.erase(wait, damaged.find('\n', wait + 1) - wait);
+  ASSERT_TRUE(base::write_file(programs + "rank-1.json", damaged).ok());
+  const ProgramResult unsound = run_program({"check", programs});
+  EXPECT_EQ(unsound.exit_code, 1);
+  EXPECT_THAT(unsound.err, AllOf(HasSubstr("rank-1.json:"), HasSubstr("before its input is there")));
+  EXPECT_EQ(run_program({"convert", schedule, "-", "--to", "programs"}).exit_code, 2);
 }
 
 TEST(Convert, WritesACsvForEachPipeline) {

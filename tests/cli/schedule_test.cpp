@@ -106,14 +106,14 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   const ProgramResult extension = run_program({"schedule", "exp5", "-o", "plan.pdf"});
   EXPECT_EQ(extension.exit_code, 2);
   EXPECT_EQ(extension.err,
-            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, .csv or "
-            ".txt, or name it "
-            "(json|trace|chrome|svg|csv|csv-comms)\n");
+            "dovetail: the extension of 'plan.pdf' does not tell the format: use .json, .chrome.json, .svg, "
+            ".csv, .txt or, for programs, a folder with a slash; or name it "
+            "(json|trace|chrome|svg|csv|csv-comms|programs)\n");
   const ProgramResult format = run_program({"schedule", "exp5", "-o", "x", "--format", "cvs"});
   EXPECT_EQ(format.exit_code, 2);
   EXPECT_EQ(format.err,
             "dovetail: 'cvs' is no format of schedules; did you mean 'csv'? Accepted: json, trace, chrome, svg, csv, "
-            "csv-comms\n");
+            "csv-comms, programs\n");
   const ProgramResult folder = run_program({"schedule", "exp5", "-o", "no-such-folder/plan.json"});
   EXPECT_EQ(folder.exit_code, 1);
   EXPECT_EQ(folder.err, "no-such-folder/plan.json: the folder 'no-such-folder' does not exist\n");

@@ -44,7 +44,7 @@ LAYERS = [
 # before it.
 ROOMS = {
     "control": [".", "data", "algorithm", "run"],
-    "pipeline": ["problem", "schedule", "formats"],
+    "pipeline": ["problem", "schedule", "program", "formats"],
     "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
     "predict": ["closed_form", "played"],
     "planner": ["space", "bound", "search", "rank", "advice"],

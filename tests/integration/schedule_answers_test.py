@@ -9,7 +9,7 @@ import re
 import unittest
 from pathlib import Path
 
-from documents import INSTANCES, REMOVED, SOURCE, Documents, changed, dovetail
+from documents import INSTANCES, REMOVED, SOURCE, Documents, changed, dovetail, validator_of
 
 
 class ScheduleAnswers(Documents):
@@ -326,6 +326,15 @@ class ScheduleAnswers(Documents):
             ("arguments", "work", "sets_the_bound", 1),
             ("timing", {}),
         )
+
+    def test_programs(self):
+        path = self.schedule(self.example("minibatches"))
+        folder = self.path("programs") + "/"
+        self.answer("convert", "convert", path, folder)
+        self.answer("program-check", "check", folder)
+        programs = validator_of("program@1.json")
+        for file in sorted(Path(folder).iterdir()):
+            programs.validate(json.loads(file.read_text(encoding="utf-8")))
 
     def test_convert(self):
         for example in ["two-models", "v-shape"]:

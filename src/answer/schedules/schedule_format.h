@@ -12,13 +12,14 @@
 
 namespace dovetail::answer {
 
-enum class ScheduleFormat { json, trace, chrome, svg, csv, csv_comms };
+enum class ScheduleFormat { json, trace, chrome, svg, csv, csv_comms, programs };
 
 constexpr auto names_of(ScheduleFormat) {
   return std::array{
-      base::EnumName{"json", ScheduleFormat::json},     base::EnumName{"trace", ScheduleFormat::trace},
-      base::EnumName{"chrome", ScheduleFormat::chrome}, base::EnumName{"svg", ScheduleFormat::svg},
-      base::EnumName{"csv", ScheduleFormat::csv},       base::EnumName{"csv-comms", ScheduleFormat::csv_comms}};
+      base::EnumName{"json", ScheduleFormat::json},        base::EnumName{"trace", ScheduleFormat::trace},
+      base::EnumName{"chrome", ScheduleFormat::chrome},    base::EnumName{"svg", ScheduleFormat::svg},
+      base::EnumName{"csv", ScheduleFormat::csv},          base::EnumName{"csv-comms", ScheduleFormat::csv_comms},
+      base::EnumName{"programs", ScheduleFormat::programs}};
 }
 
 /// The formats that can be read ("json|trace|...").

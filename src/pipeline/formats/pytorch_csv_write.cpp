@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -43,24 +44,23 @@ class PipelineWriter {
   }
 
   void add(const OpLabel& label) {
-    const OutputTo output = traits_of(label.kind).output;
-    const bool forward = output == OutputTo::next_stage;
-    const bool communicates = with_communication_ && output != OutputTo::nowhere;
-    const int before = label.stage.value + (forward ? -1 : 1);
-    const int after = label.stage.value + (forward ? 1 : -1);
-    if (communicates && is_elsewhere(label.stage, before)) add_communication(label, forward ? "RECV_F" : "RECV_B");
+    const int stages = static_cast<int>(devices_.size());
+    const bool forward = traits_of(label.kind).output == OutputTo::next_stage;
+    const auto from = input_stage(label.kind, label.stage.value, stages);
+    const auto to = output_stage(label.kind, label.stage.value, stages);
+    if (communicates(label.stage, from)) add_communication(label, forward ? "RECV_F" : "RECV_B");
     row_.push_back(short_name(label));
-    if (communicates && is_elsewhere(label.stage, after)) add_communication(label, forward ? "SEND_F" : "SEND_B");
+    if (communicates(label.stage, to)) add_communication(label, forward ? "SEND_F" : "SEND_B");
   }
 
   void add_communication(const OpLabel& label, std::string_view name) {
     row_.push_back(fmt::format("{}{}{}", label.stage.value, name, label.microbatch.value));
   }
 
-  /// Whether `other` is a stage of the pipeline, and on another device than `stage`.
-  bool is_elsewhere(StageId stage, int other) const {
-    const bool exists = other >= 0 && static_cast<std::size_t>(other) < devices_.size();
-    return exists && devices_[static_cast<std::size_t>(other)] != devices_[stage.index()];
+  /// Whether a message goes between a stage and its neighbour, if it has that: it is on another device.
+  bool communicates(StageId stage, std::optional<int> neighbour) const {
+    return with_communication_ && neighbour &&
+           devices_[static_cast<std::size_t>(*neighbour)] != devices_[stage.index()];
   }
 
   const Schedule& schedule_;

@@ -203,7 +203,6 @@ std::string plural(std::int64_t count, std::string_view noun) {
 }
 
 void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayouts& fused) {
-  const int gpus = std::max(first.tensor_parallel, second.tensor_parallel);
   if (fused.merged_stages > 1)
     fused.notes.push_back(
         fmt::format("a stage of {} here is {} of its own in a row: within a merged op each of these sub-stages is busy "
@@ -211,7 +210,7 @@ void add_remarks(const ModelLayout& first, const ModelLayout& second, FusedLayou
                     fused.merged_model == 0 ? first.name : second.name, fused.merged_stages, fused.merged_stages));
   fused.notes.push_back(fmt::format("{} of {} and {} of {} are fused on {} of {}", plural(fused.copies[0], "pipeline"),
                                     first.name, plural(fused.copies[1], "pipeline"), second.name,
-                                    plural(fused.problem.devices, "device"), plural(gpus, "GPU")));
+                                    plural(fused.problem.devices, "device"), plural(fused.tensor_parallel, "GPU")));
   fused.notes.push_back(
       fused.groups == 1 ? "this is the only such group"
                         : fmt::format("{} such groups run side by side, each with the same schedule", fused.groups));
@@ -236,6 +235,7 @@ Result<FusedLayouts> fuse_layouts(const ModelLayout& first, const ModelLayout& s
   fused.merged_model = merges_first ? 0 : 1;
   fused.merged_stages =
       merges_first ? second.tensor_parallel / first.tensor_parallel : first.tensor_parallel / second.tensor_parallel;
+  fused.tensor_parallel = std::max(first.tensor_parallel, second.tensor_parallel);
   Model down = merge_stages(first, merges_first ? fused.merged_stages : 1);
   Model up = merge_stages(second, merges_first ? 1 : fused.merged_stages);
   const int common = std::gcd(down.stages(), up.stages());

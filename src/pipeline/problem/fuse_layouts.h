@@ -24,10 +24,11 @@ struct ModelLayout {
 
 struct FusedLayouts {
   Problem problem;
-  int merged_stages = 1;   ///< s: consecutive stages of the model with the smaller tensor parallelism that become one
-  int merged_model = 1;    ///< which of the two they belong to (0 or 1); meaningless where merged_stages is 1
-  int copies[2] = {1, 1};  ///< K1, K2: pipelines of each that are fused together
-  int groups = 1;          ///< dp1 / K1: how many such fused pipelines run side by side
+  int merged_stages = 1;    ///< s: consecutive stages of the model with the smaller tensor parallelism that become one
+  int merged_model = 1;     ///< which of the two they belong to (0 or 1); meaningless where merged_stages is 1
+  int copies[2] = {1, 1};   ///< K1, K2: pipelines of each that are fused together
+  int tensor_parallel = 1;  ///< the larger of the two: GPUs of a device
+  int groups = 1;           ///< dp1 / K1: how many such fused pipelines run side by side
   std::vector<std::string> notes;     ///< what the numbers mean
   std::vector<std::string> warnings;  ///< K1*M1 != K2*M2: micro-batches of different size
 };

@@ -5,6 +5,25 @@
 #include <algorithm>
 
 namespace dovetail::pipeline {
+namespace {
+
+std::optional<int> within(int stage, int stages) {
+  return stage >= 0 && stage < stages ? std::optional(stage) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<int> input_stage(OpKind kind, int stage, int stages) {
+  const OutputTo output = traits_of(kind).output;
+  if (output == OutputTo::nowhere) return std::nullopt;
+  return within(output == OutputTo::next_stage ? stage - 1 : stage + 1, stages);
+}
+
+std::optional<int> output_stage(OpKind kind, int stage, int stages) {
+  const OutputTo output = traits_of(kind).output;
+  if (output == OutputTo::nowhere) return std::nullopt;
+  return within(output == OutputTo::next_stage ? stage + 1 : stage - 1, stages);
+}
 
 std::optional<OpKind> op_kind_of(std::string_view letter) {
   for (const OpTraits& traits : op_table)

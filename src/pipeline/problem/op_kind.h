@@ -123,6 +123,10 @@ static_assert(is_complete(op_table));
 constexpr const OpTraits& traits_of(OpKind kind) { return op_table[static_cast<std::size_t>(kind)]; }
 constexpr char letter_of(OpKind kind) { return traits_of(kind).letter; }
 
+/// The stage that an op's input comes from, or its output goes to, of a pipeline's `stages`; nothing where it has none.
+std::optional<int> input_stage(OpKind kind, int stage, int stages);
+std::optional<int> output_stage(OpKind kind, int stage, int stages);
+
 /// The kind of that letter.
 std::optional<OpKind> op_kind_of(std::string_view letter);
 
