@@ -27,6 +27,7 @@ LAYERS = [
     "text",
     "weights",
     "learn",
+    "transport",
     "kernels",
     "control",
     "records",

@@ -1,0 +1,62 @@
+// Messages of bytes between ranks: the seam to whatever carries them. Nothing here computes.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/result.h"
+
+namespace dovetail::transport {
+
+using Clock = std::chrono::steady_clock;
+using Deadline = Clock::time_point;
+
+/// The memory of a message, and what keeps it.
+struct Buffer {
+  std::byte* data = nullptr;
+  std::size_t size = 0;
+  std::shared_ptr<void> owner;
+};
+
+/// A buffer of its own memory, uninitialized.
+Buffer make_buffer(std::size_t size);
+
+/// What messages are for. Those of one lane between two ranks are numbered apart from those of others.
+enum class Lane : std::uint8_t { programs, reductions, control, last = control };
+inline constexpr std::size_t lanes = static_cast<std::size_t>(Lane::last) + 1;
+
+/// A message, as the rank at either end names it.
+struct Address {
+  int peer = 0;  ///< the rank at the other end
+  Lane lane = Lane::programs;
+  std::uint32_t number = 0;
+
+  friend auto operator<=>(const Address&, const Address&) = default;
+};
+
+/// One rank's end. Two threads of the rank may use it at a time. Every wait has a deadline; one that it passes, a lost
+/// rank or a `fail` anywhere ends all waits of all ranks with the first of these errors (Failure::lost).
+class Transport {
+ public:
+  virtual ~Transport() = default;
+
+  virtual int rank() const = 0;
+  virtual int ranks() const = 0;
+  /// Hands a message over, without waiting. Its bytes stay as they are until it is delivered. REQUIRES: another rank.
+  virtual void send(const Address& to, Buffer message) = 0;
+  /// Makes room for a message, of exactly its size, without waiting.
+  virtual void receive(const Address& from, Buffer room) = 0;
+  /// Until a message that there is room for is there.
+  virtual base::Status wait(const Address& from, Deadline deadline) = 0;
+  /// Until all that this rank has sent on a lane is delivered.
+  virtual base::Status flush(Lane lane, Deadline deadline) = 0;
+  /// Ends every wait of every rank. From then on no buffer is read or written any more.
+  virtual void fail(const base::Error& error) noexcept = 0;
+};
+
+/// Until all ranks are here. `number` is one that no other barrier has, the same on all ranks.
+base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline);
+
+}  // namespace dovetail::transport
