@@ -3,7 +3,7 @@
 # libtorch, a prefix such as /usr), the torch of the active Python from 2.7 on, and the system's. Not torch's own CMake
 # package: it asks for a CUDA toolkit where the wheel has CUDA, and links all that there is.
 #
-# Sets Libtorch_VERSION, and Libtorch_REASON where there is none that can be used.
+# Sets Libtorch_VERSION, Libtorch_FOLDER, and Libtorch_REASON where there is none that can be used.
 set(DOVETAIL_TORCH "" CACHE PATH "The libtorch to use: a torch folder of a Python, an unpacked libtorch, or a prefix")
 option(DOVETAIL_CUDA "Link the CUDA libraries of libtorch" OFF)
 
@@ -98,5 +98,6 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers})
   target_link_libraries(Libtorch::Libtorch INTERFACE ${libtorch_found})
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
+  set(Libtorch_FOLDER ${libtorch_folder})
   message(STATUS "libtorch ${Libtorch_VERSION} in ${libtorch_folder}")
 endif()

@@ -1,27 +1,26 @@
 #include "runtime/model/ops.h"
 
-#include <ATen/ops/addmm.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 
 #include <cmath>
 #include <vector>
 
 #include "llm/computation.h"
+#include "runtime/model/products.h"
 
 namespace dovetail::runtime {
 
 Tensor project(const Linear& linear, const Tensor& x) {
-  const Tensor transposed = linear.weight->value.t();
-  return linear.bias != nullptr ? at::addmm(linear.bias->value, x, transposed) : at::mm(x, transposed);
+  Tensor product = times_transposed(x, linear.weight->value);
+  return linear.bias != nullptr ? product.add_(linear.bias->value) : product;
 }
 
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy) {
-  if (linear.weight->gradient.defined()) linear.weight->gradient.addmm_(dy.t(), x);
+  if (linear.weight->gradient.defined()) add_transposed_times(linear.weight->gradient, dy, x);
   if (linear.bias != nullptr && linear.bias->gradient.defined()) linear.bias->gradient.add_(dy.sum(0));
 }
 
-Tensor project_backward(const Linear& linear, const Tensor& dy) { return at::mm(dy, linear.weight->value); }
+Tensor project_backward(const Linear& linear, const Tensor& dy) { return times(dy, linear.weight->value); }
 
 Angles angles_of(const llm::Computation& computation, std::int64_t head_size, std::span<const std::int64_t> positions,
                  at::TensorOptions options) {
