@@ -219,10 +219,10 @@ Result<std::optional<OpenedCheckpoint>> open_newest(const CheckpointPlace& place
     const std::string folder = path_of(place, names[i].text);
     const auto manifest = read_manifest(folder);
     if (manifest.ok() && manifest->run != place.run_hash)
-      return Error{Failure::bad_input, (fs::path(folder) / manifest_name).string(), 0, 0,
-                   fmt::format("the checkpoint is of the run {}, this one is {}: the job or its plan has changed; "
-                               "accepted: both as they were, of which only `iterations` may differ",
-                               manifest->run, place.run_hash)};
+      return Error{
+          Failure::bad_input, (fs::path(folder) / manifest_name).string(), 0, 0,
+          "the job, its plan, its data, its tokenizer or its reward program has changed since this checkpoint; "
+          "accepted: all as they were, but for `iterations`"};
     auto state = manifest.ok() ? read_checked(*manifest, folder) : Result<control::RunState>(manifest.error());
     if (state.ok()) {
       DOVETAIL_CHECK(set_aside(place, damaged, names[i].text, warn));

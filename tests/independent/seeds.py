@@ -108,6 +108,10 @@ class Checks:
         if run is not None:
             begin = said.replace("\r", "\n").partition("\n3/")[0]
             self.hold("tiny-grpo, collapse", seed, "warning" in begin, "warned by iteration 2", int("warning" in begin))
+            rows = (run / "eval.jsonl").read_text(encoding="utf-8").splitlines()
+            rewards = [json.loads(row)["reward"] for row in rows]
+            fallen = max(rewards) - rewards[-1]
+            self.hold("tiny-grpo, collapse", seed, fallen >= 0.1, "reward lost since its best", fallen)
             shutil.rmtree(run)
 
     def made_again(self, _):

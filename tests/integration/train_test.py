@@ -229,6 +229,21 @@ class Mistakes(Runs):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("has changed", done.stderr)
 
+    def test_changed_data_and_a_changed_reward_program_are_not_resumed(self):
+        job = self.changed("job-rule.yaml", "  loss:", "  checkpoint: {every: 2}\n  loss:")
+        self.train(job, "out", "--iterations", "2")
+        for name in ("prompts.jsonl", "reward.py"):
+            file = job.parent / name
+            content = file.read_text()
+            file.write_text(content + "\n")
+            done = subprocess.run(
+                self.command(job, "out", "--iterations", "3", "--resume"), capture_output=True, text=True, check=False
+            )
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("has changed", done.stderr)
+            file.write_text(content)
+        self.train(job, "out", "--iterations", "3", "--resume")
+
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]

@@ -8,6 +8,7 @@
 
 #include "base/assert.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "text/data.h"
 
 namespace dovetail::control {
@@ -168,6 +169,23 @@ Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::To
 }
 
 }  // namespace
+
+Result<std::string> hash_of_inputs(const RunSettings& settings) {
+  std::vector<fs::path> files{fs::path(settings.tokenizer) / "tokenizer.json", settings.data.train};
+  if (!settings.data.validation.empty()) files.emplace_back(settings.data.validation);
+  if (settings.reward)
+    for (const std::string& word : settings.reward->command) {
+      const fs::path file = fs::path(settings.folder) / word;
+      std::error_code ignored;
+      if (fs::is_regular_file(file, ignored)) files.push_back(file);
+    }
+  std::string hashes;
+  for (const fs::path& file : files) {
+    DOVETAIL_TRY(const std::string content, base::read_file(file.string()));
+    hashes += base::sha256_hex(content);
+  }
+  return base::sha256_hex(hashes);
+}
 
 Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                               std::int64_t max_response) {

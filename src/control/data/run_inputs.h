@@ -55,6 +55,10 @@ struct RunInputs {
   RunDataset validation;  ///< empty: there is none
 };
 
+/// The SHA-256 of what a run reads while it goes on: the tokenizer, the data, and the files among the words of the
+/// reward command. With others it would go on to other numbers. An Error where a file cannot be read.
+base::Result<std::string> hash_of_inputs(const RunSettings& settings);
+
 /// Reads the tokenizer and all data of a run under that algorithm. Texts to imitate and both responses of a pair end
 /// with the first of `ends` where neither they nor the template have an end of their own. `max_response`: tokens of a
 /// sampled response. Errors, by file and line: what text::parse_prompts and its like find; a tokenizer that has more

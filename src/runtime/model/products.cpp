@@ -10,9 +10,9 @@
 #ifdef DOVETAIL_HAS_ONEDNN
 // Of oneDNN's C interface, whose header a wheel of torch does not bring; the rows of a matrix follow each other.
 // (https://uxlfoundation.github.io/oneDNN/group_dnnl_api_blas.html)
-extern "C" int dnnl_sgemm(char transpose_a, char transpose_b, std::int64_t rows, std::int64_t columns, std::int64_t inner,
-                          float alpha, const float* a, std::int64_t row_of_a, const float* b, std::int64_t row_of_b,
-                          float beta, float* c, std::int64_t row_of_c);
+extern "C" int dnnl_sgemm(char transpose_a, char transpose_b, std::int64_t rows, std::int64_t columns,
+                          std::int64_t inner, float alpha, const float* a, std::int64_t row_of_a, const float* b,
+                          std::int64_t row_of_b, float beta, float* c, std::int64_t row_of_c);
 #endif
 
 namespace dovetail::runtime {
@@ -35,8 +35,8 @@ bool is_plain(const Tensor& x) {
 /// Makes `c` a b + beta c; false, and nothing done, where the matrices are none for oneDNN.
 bool multiply(const Factor& a, const Factor& b, float beta, Tensor& c) {
   if (!is_plain(a.matrix) || !is_plain(b.matrix) || !is_plain(c)) return false;
-  const int status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', a.rows(), b.columns(), a.columns(), 1,
-                                a.matrix.data_ptr<float>(), a.matrix.size(1), b.matrix.data_ptr<float>(),
+  const int status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', a.rows(), b.columns(), a.columns(),
+                                1, a.matrix.data_ptr<float>(), a.matrix.size(1), b.matrix.data_ptr<float>(),
                                 b.matrix.size(1), beta, c.data_ptr<float>(), c.size(1));
   constexpr int kOutOfMemory = 1;
   if (status == kOutOfMemory) throw std::bad_alloc();

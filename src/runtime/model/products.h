@@ -1,6 +1,6 @@
 // Products of matrices, the bulk of training and inference. On the CPU in fp32 they are oneDNN's where the build found
-// it: OpenBLAS and MKL choose their kernels by the maker of the processor, oneDNN by what it can do, which on cores with
-// AVX-512 is twice as fast. All else is ATen's.
+// it: OpenBLAS and MKL choose their kernels by the maker of the processor, oneDNN by what it can do, which on cores
+// with AVX-512 is twice as fast. All else is ATen's.
 #pragma once
 
 #include "runtime/model/tensor.h"

@@ -43,8 +43,10 @@ using base::Result;
 using base::Status;
 
 /// What a run goes on under: anything else would give other numbers.
-std::string run_hash(const control::RunJob& run, const plan::Plan& plan) {
-  return base::sha256_hex(plan::job_hash(run.job) + control::hash_of(run.settings) + plan::plan_to_json(plan, run.job));
+Result<std::string> run_hash(const control::RunJob& run, const plan::Plan& plan) {
+  DOVETAIL_TRY(const std::string inputs, control::hash_of_inputs(run.settings));
+  return base::sha256_hex(plan::job_hash(run.job) + control::hash_of(run.settings) + inputs +
+                          plan::plan_to_json(plan, run.job));
 }
 
 Result<plan::Plan> read_plan_file(const std::string& path, const plan::Job& job) {
@@ -244,7 +246,8 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
   }
   TorchModels models(setups_of(std::move(opened), run, plan), cache_bytes_of(run, plan));
   models.add_held(account);
-  const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), run_hash(run, plan),
+  DOVETAIL_TRY(const std::string hash, run_hash(run, plan));
+  const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), hash,
                                        run.settings.checkpoint.keep};
   DOVETAIL_TRY(const records::FolderLock lock, records::FolderLock::take(arguments.output));
   DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run, place, models));
