@@ -28,6 +28,7 @@ LAYERS = [
     "weights",
     "learn",
     "transport",
+    "execute",
     "kernels",
     "control",
     "records",

@@ -65,6 +65,31 @@ class Holdings {
 
 }  // namespace
 
+bool takes_input(const Program& program, const Instruction& op) {
+  const ProgramStage& own = program.stages[static_cast<std::size_t>(op.target)];
+  return input_stage(op.op, own.stage.value, program.models[own.model.index()].stages).has_value();
+}
+
+bool makes_output(const Program& program, const Instruction& op) {
+  const ProgramStage& own = program.stages[static_cast<std::size_t>(op.target)];
+  return output_stage(op.op, own.stage.value, program.models[own.model.index()].stages).has_value();
+}
+
+std::optional<int> local_taker(const Program& program, const Instruction& op) {
+  const ProgramStage& own = program.stages[static_cast<std::size_t>(op.target)];
+  const auto target = output_stage(op.op, own.stage.value, program.models[own.model.index()].stages);
+  // Ranks of the same place in two stages that are computed together hand on to each other.
+  const auto member =
+      static_cast<std::size_t>(std::find(own.ranks.begin(), own.ranks.end(), program.rank) - own.ranks.begin());
+  for (std::size_t i = 0; i < program.stages.size(); ++i) {
+    const ProgramStage& other = program.stages[i];
+    if (other.model == own.model && other.replica == own.replica && other.stage.value == target &&
+        member < other.ranks.size() && other.ranks[member] == program.rank)
+      return static_cast<int>(i);
+  }
+  return std::nullopt;
+}
+
 ProgramPeak peak_of(const Program& program) {
   Holdings holdings(program);
   for (const Instruction& instruction : program.code) holdings.follow(instruction);

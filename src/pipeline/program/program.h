@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -129,6 +130,12 @@ struct Program {
 
   friend bool operator==(const Program&, const Program&) = default;
 };
+
+/// Whether an op of the program takes what a neighbour made, and whether it makes something for one.
+bool takes_input(const Program& program, const Instruction& op);
+bool makes_output(const Program& program, const Instruction& op);
+/// The rank's own stage that takes what an op makes; nothing where another rank does. REQUIRES: it makes something.
+std::optional<int> local_taker(const Program& program, const Instruction& op);
 
 /// What a program's instructions hold at most.
 ProgramPeak peak_of(const Program& program);

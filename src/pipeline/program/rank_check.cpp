@@ -128,32 +128,16 @@ class RankChecker {
   }
 
   Fault take_input(const Instruction& op) {
-    const auto stage = static_cast<std::size_t>(op.target);
-    if (!input_stage(op.op, stage_of(stage).stage.value, model_of(stage).stages)) return std::nullopt;
-    const bool forward = op.op == OpKind::F;
-    if (inputs_.erase({op.target, forward, op.microbatch}) == 0)
-      return fmt::format("{} runs before its input is there", text(op));
-    return std::nullopt;
+    if (!takes_input(program_, op) || inputs_.erase({op.target, op.op == OpKind::F, op.microbatch}) > 0)
+      return std::nullopt;
+    return fmt::format("{} runs before its input is there", text(op));
   }
 
   /// Puts an op's output where the rank's next stage takes it, or where a send does.
   void hand_on(const Instruction& op) {
-    const auto stage = static_cast<std::size_t>(op.target);
-    const ProgramStage& own = stage_of(stage);
-    const auto target = output_stage(op.op, own.stage.value, model_of(stage).stages);
-    if (!target) return;
-    const bool forward = op.op == OpKind::F;
-    const auto member = std::find(own.ranks.begin(), own.ranks.end(), program_.rank) - own.ranks.begin();
-    for (std::size_t other = 0; other < program_.stages.size(); ++other) {
-      const ProgramStage& next = stage_of(other);
-      if (next.model == own.model && next.replica == own.replica && next.stage.value == *target &&
-          static_cast<std::size_t>(member) < next.ranks.size() &&
-          next.ranks[static_cast<std::size_t>(member)] == program_.rank) {
-        inputs_.insert({static_cast<int>(other), forward, op.microbatch});
-        return;
-      }
-    }
-    outputs_.insert({op.target, forward, op.microbatch});
+    if (!makes_output(program_, op)) return;
+    const auto taker = local_taker(program_, op);
+    (taker ? inputs_ : outputs_).insert({taker.value_or(op.target), op.op == OpKind::F, op.microbatch});
   }
 
   Fault free(const Instruction& instruction) {

@@ -1,0 +1,147 @@
+#include "execute/interpreter.h"
+
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/assert.h"
+#include "execute/reduction_queue.h"
+
+namespace dovetail::execute {
+namespace {
+
+using base::Result;
+using base::Status;
+using pipeline::Code;
+using pipeline::Instruction;
+using pipeline::Message;
+using pipeline::OpKind;
+using pipeline::Program;
+using transport::Address;
+using transport::Clock;
+using transport::Lane;
+
+/// More than a channel has messages, or ranks have reductions, in one run.
+constexpr std::uint32_t numbers_a_run = 1U << 20;
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const Workers& workers, transport::Transport& transport,
+              const RunOptions& options)
+      : program_(program),
+        workers_(workers),
+        transport_(transport),
+        options_(options),
+        reductions_(program.reductions.size(), [this](std::size_t index) { return reduce(index); }) {}
+
+  Result<Trace> run() {
+    Trace trace;
+    trace.instructions.reserve(program_.code.size());
+    for (const Instruction& instruction : program_.code) {
+      const Clock::time_point begin = Clock::now();
+      DOVETAIL_CHECK(follow(instruction));
+      trace.instructions.push_back({begin, Clock::now()});
+    }
+    DOVETAIL_CHECK(transport_.flush(Lane::programs, deadline()));
+    return trace;
+  }
+
+ private:
+  /// An activation (true) or gradient of a stage's micro-batch, by who takes or made it.
+  using Item = std::tuple<int, bool, MicrobatchId>;
+
+  transport::Deadline deadline() const { return Clock::now() + options_.timeout; }
+
+  Address address(const Message& message) const {
+    return {message.peer, Lane::programs, options_.run * numbers_a_run + static_cast<std::uint32_t>(message.sequence)};
+  }
+
+  Stage& stage(int index) const { return *workers_.stages[static_cast<std::size_t>(index)]; }
+
+  Status follow(const Instruction& instruction) {
+    const auto target = static_cast<std::size_t>(instruction.target);
+    switch (instruction.code) {
+      case Code::receive:
+        return post(program_.messages[target]);
+      case Code::wait:
+        return transport_.wait(address(program_.messages[target]), deadline());
+      case Code::run:
+        return run_op(instruction);
+      case Code::send:
+        return send(program_.messages[target]);
+      case Code::free:
+        stage(instruction.target).free(instruction.microbatch);
+        return {};
+      case Code::reduce:
+        reductions_.start(target);
+        return {};
+      case Code::await:
+        break;
+    }
+    return reductions_.await(target);
+  }
+
+  Status post(const Message& message) {
+    const Buffer room = stage(message.stage).room(message.forward, message.microbatch);
+    inputs_[{message.stage, message.forward, message.microbatch}] = room;
+    transport_.receive(address(message), room);
+    return {};
+  }
+
+  Status send(const Message& message) {
+    const auto made = outputs_.find({message.stage, message.forward, message.microbatch});
+    DOVETAIL_ASSERT(made != outputs_.end());
+    transport_.send(address(message), std::move(made->second));
+    outputs_.erase(made);
+    return {};
+  }
+
+  Status run_op(const Instruction& op) {
+    if (op.op == OpKind::S) return stage(op.target).step(op.microbatch.value);
+    const bool forward = op.op == OpKind::F;
+    Buffer input;
+    if (pipeline::takes_input(program_, op)) {
+      const auto found = inputs_.find({op.target, forward, op.microbatch});
+      DOVETAIL_ASSERT(found != inputs_.end());
+      input = std::move(found->second);
+      inputs_.erase(found);
+    }
+    DOVETAIL_TRY(Buffer output, stage(op.target).run(op.op, op.microbatch, std::move(input)));
+    if (!pipeline::makes_output(program_, op)) return {};
+    if (const auto taker = pipeline::local_taker(program_, op))
+      inputs_[{*taker, forward, op.microbatch}] = std::move(output);
+    else
+      outputs_[{op.target, forward, op.microbatch}] = std::move(output);
+    return {};
+  }
+
+  Status reduce(std::size_t index) {
+    const pipeline::Reduction& reduction = program_.reductions[index];
+    const std::uint32_t number = options_.run * numbers_a_run + static_cast<std::uint32_t>(reduction.number);
+    Status status = workers_.reducer->reduce(reduction, number, transport_, deadline());
+    if (!status.ok()) transport_.fail(status.error());
+    return status;
+  }
+
+  const Program& program_;
+  const Workers& workers_;
+  transport::Transport& transport_;
+  const RunOptions& options_;
+  std::map<Item, Buffer> inputs_;
+  std::map<Item, Buffer> outputs_;
+  ReductionQueue reductions_;
+};
+
+}  // namespace
+
+Result<Trace> run(const Program& program, const Workers& workers, transport::Transport& transport,
+                  const RunOptions& options) {
+  DOVETAIL_ASSERT(workers.stages.size() == program.stages.size());
+  DOVETAIL_ASSERT(workers.reducer != nullptr || program.reductions.empty());
+  Interpreter interpreter(program, workers, transport, options);
+  Result<Trace> trace = interpreter.run();
+  if (!trace.ok()) transport.fail(trace.error());
+  return trace;
+}
+
+}  // namespace dovetail::execute

@@ -1,0 +1,40 @@
+// Runs a rank's program: instruction by instruction, in its order, whatever the times are.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "execute/stage.h"
+
+namespace dovetail::execute {
+
+/// Who does a rank's work. [stage] in the order of Program::stages.
+struct Workers {
+  std::vector<Stage*> stages;
+  Reducer* reducer = nullptr;  ///< needed only where the program has reductions
+};
+
+/// When an instruction began and ended.
+struct Interval {
+  transport::Clock::time_point begin;
+  transport::Clock::time_point end;
+};
+
+/// What a run of a program took: [instruction], as in Program::code.
+struct Trace {
+  std::vector<Interval> instructions;
+};
+
+struct RunOptions {
+  transport::Clock::duration timeout = std::chrono::minutes(5);  ///< of each wait
+  std::uint32_t run = 0;  ///< the same on all ranks, another for the next run of a program on the same transport
+};
+
+/// Runs `program` to its end, and until what it has sent is delivered. An Error of a stage, a reduction or the
+/// transport ends the run of every rank (transport.fail). REQUIRES: `check` found all ranks' programs sound; a worker
+/// for each stage.
+base::Result<Trace> run(const pipeline::Program& program, const Workers& workers, transport::Transport& transport,
+                        const RunOptions& options);
+
+}  // namespace dovetail::execute
