@@ -51,10 +51,14 @@ template <int bytes, std::int64_t rows, std::int64_t outputs, class Number>
     add_up_each<lanes>(sums + i);
     store(sums[i], totals + i);
   }
-  for (std::int64_t i = 0; i < rows; ++i)
-    for (std::int64_t j = 0; j < outputs; ++j)
-      linear.out[(row + i) * linear.outputs + output + j] =
-          totals[i * outputs + j] + (linear.bias == nullptr ? Number{0} : linear.bias[output + j]);
+  using Outputs = Lanes<Number, static_cast<int>(outputs * static_cast<std::int64_t>(sizeof(Number)))>;
+  Outputs bias = {};
+  if (linear.bias != nullptr) load(linear.bias + output, bias);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Outputs sum;
+    load(totals + i * outputs, sum);
+    store(sum + bias, linear.out + (row + i) * linear.outputs + output);
+  }
 }
 
 /// Outputs that pass a tile of rows while its inputs are in the nearest cache.

@@ -33,6 +33,7 @@
 #include "records/progress.h"
 #include "records/run_folder.h"
 #include "runtime/model/threads.h"
+#include "runtime/run/heap.h"
 #include "runtime/run/torch_models.h"
 
 namespace dovetail::runtime {
@@ -280,6 +281,7 @@ Status run_training(const RunArguments& arguments) {
   const c10::InferenceMode no_autograd;
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
   const int threads = arguments.deterministic ? 1 : arguments.threads;
+  keep_freed_memory();
   use_threads(threads);
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job));
   DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));
