@@ -126,7 +126,7 @@ class Parity:
         self.hold("log-probabilities", apart, 1e-4)
 
     def check_greedy(self, prompts):
-        workload = f"{{prompts: {len(prompts)}, samples_per_prompt: 1, prompt_length: 20, response_length: {GREEDY}}}"
+        workload = f"{{prompts: {len(prompts)}, samples_per_prompt: 2, prompt_length: 20, response_length: {GREEDY}}}"
         different = 0
         rows = self.sample("greedy", prompts, workload, f"  sampling: {{temperature: 0, min_tokens: {GREEDY}}}\n")
         with torch.no_grad():

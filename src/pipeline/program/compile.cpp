@@ -167,7 +167,7 @@ class RankCompiler {
     std::map<int, std::size_t> next_of_channel;
     for (std::size_t i = arrivals; i-- > 0;) {
       const Arrival& arrival = mail_.arrivals[i];
-      place[i] = std::min(last_op_by(arrival.sent), arrival.consumer);
+      place[i] = std::min(last_op_before(arrival.sent), arrival.consumer);
       const auto [next, is_last] = next_of_channel.try_emplace(arrival.message.peer, place[i]);
       if (!is_last) place[i] = next->second = std::min(place[i], next->second);
       taken_by_[arrival.consumer] = static_cast<std::ptrdiff_t>(i);
@@ -175,11 +175,11 @@ class RankCompiler {
     for (std::size_t i = 0; i < arrivals; ++i) posted_before_[place[i]].push_back(i);
   }
 
-  /// The last op that starts by a time, or the first.
-  std::size_t last_op_by(Ticks time) const {
-    const auto later = std::upper_bound(work_.ops.begin(), work_.ops.end(), time,
-                                        [](Ticks t, const RankOp& op) { return t < op.start; });
-    return later == work_.ops.begin() ? 0 : static_cast<std::size_t>(later - work_.ops.begin()) - 1;
+  /// The last op that starts before a time, or the first.
+  std::size_t last_op_before(Ticks time) const {
+    const auto not_before =
+        std::partition_point(work_.ops.begin(), work_.ops.end(), [time](const RankOp& op) { return op.start < time; });
+    return not_before == work_.ops.begin() ? 0 : static_cast<std::size_t>(not_before - work_.ops.begin()) - 1;
   }
 
   /// A reduction that the rank takes part in, and where.

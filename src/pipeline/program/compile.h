@@ -29,10 +29,10 @@ std::vector<Exchanges> exchanges_of(const Problem& problem);
 /// A program for each rank of `placement` that runs the ops of `schedule` in its order.
 ///
 /// A channel is a pair of ranks; its messages have the order in which the sender's ops end. A receive is posted before
-/// the last op that starts no later than the sender's op ends, and never behind a later message's: what arrives finds
-/// its place, and no sooner than it can come. A reduction starts behind the last op that adds to it, in one order over
-/// all ranks: that in which the last of all ranks adds to it in the schedule. It is awaited before the step that needs
-/// it; new weights are awaited before the next mini-batch's first forward on the stage, the last at the end.
+/// the last op that starts before the sender's op ends, and never behind a later message's: what arrives finds its
+/// place, which is not made an op sooner than that. A reduction starts behind the last op that adds to it, in one order
+/// over all ranks: that in which the last of all ranks adds to it in the schedule. It is awaited before the step that
+/// needs it; new weights are awaited before the next mini-batch's first forward on the stage, the last at the end.
 ///
 /// An Error says where `placement` or `exchanges` (one a model) do not go with the problem: clipping or a tied weight
 /// with `step_after: stage`, ZeRO-1 with `step_before: own`. REQUIRES: validate(schedule) found nothing.
