@@ -11,7 +11,7 @@
 namespace dovetail::pipeline {
 namespace {
 
-using Fault = std::optional<std::string>;
+using FaultText = std::optional<std::string>;
 
 /// How far a micro-batch is on a stage.
 enum class Phase : std::uint8_t { waiting, forward, split, done, freed };
@@ -31,8 +31,8 @@ class RankChecker {
 
   std::optional<ProgramFault> run() {
     for (std::size_t i = 0; i < program_.code.size(); ++i)
-      if (Fault fault = follow(program_.code[i])) return ProgramFault{*fault, program_.rank, i};
-    if (Fault fault = find_unfinished()) return ProgramFault{*fault, program_.rank, std::nullopt};
+      if (FaultText fault = follow(program_.code[i])) return ProgramFault{*fault, program_.rank, i};
+    if (FaultText fault = find_unfinished()) return ProgramFault{*fault, program_.rank, std::nullopt};
     return std::nullopt;
   }
 
@@ -56,7 +56,7 @@ class RankChecker {
                        program_.models[reduction.model.index()].name);
   }
 
-  Fault follow(const Instruction& instruction) {
+  FaultText follow(const Instruction& instruction) {
     const auto target = static_cast<std::size_t>(instruction.target);
     switch (instruction.code) {
       case Code::receive:
@@ -77,7 +77,7 @@ class RankChecker {
     return await(target);
   }
 
-  Fault post(std::size_t index) {
+  FaultText post(std::size_t index) {
     const Message& message = program_.messages[index];
     if (messages_[index] != Use::none) return fmt::format("{} is posted twice", text(message));
     messages_[index] = Use::begun;
@@ -89,7 +89,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  Fault wait(std::size_t index) {
+  FaultText wait(std::size_t index) {
     const Message& message = program_.messages[index];
     if (messages_[index] != Use::begun || !next_receive_.contains(message.peer))
       return fmt::format("{} is waited for {}", text(message),
@@ -99,7 +99,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  Fault send(std::size_t index) {
+  FaultText send(std::size_t index) {
     const Message& message = program_.messages[index];
     if (outputs_.erase({message.stage, message.forward, message.microbatch}) == 0)
       return fmt::format("{} is sent {}", text(message), messages_[index] == Use::none ? "before it is made" : "twice");
@@ -112,7 +112,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  Fault run_op(const Instruction& op) {
+  FaultText run_op(const Instruction& op) {
     if (op.op == OpKind::S) return step(op);
     Phase& phase = phase_of(op);
     const bool starts = op.op == OpKind::F;
@@ -120,14 +120,14 @@ class RankChecker {
     if (phase != needed)
       return fmt::format("{} runs {}", text(op),
                          phase < needed ? "before what it needs" : "again, or after its memory is freed");
-    if (Fault fault = starts ? find_missing_weights(op) : std::nullopt) return fault;
+    if (FaultText fault = starts ? find_missing_weights(op) : std::nullopt) return fault;
     phase = starts ? Phase::forward : op.op == OpKind::I ? Phase::split : Phase::done;
-    if (Fault fault = take_input(op)) return fault;
+    if (FaultText fault = take_input(op)) return fault;
     hand_on(op);
     return std::nullopt;
   }
 
-  Fault take_input(const Instruction& op) {
+  FaultText take_input(const Instruction& op) {
     if (!takes_input(program_, op) || inputs_.erase({op.target, op.op == OpKind::F, op.microbatch}) > 0)
       return std::nullopt;
     return fmt::format("{} runs before its input is there", text(op));
@@ -140,7 +140,7 @@ class RankChecker {
     (taker ? inputs_ : outputs_).insert({taker.value_or(op.target), op.op == OpKind::F, op.microbatch});
   }
 
-  Fault free(const Instruction& instruction) {
+  FaultText free(const Instruction& instruction) {
     Phase& phase = phase_of(instruction);
     if (phase != Phase::done)
       return fmt::format("the memory of {} is freed {}",
@@ -177,7 +177,7 @@ class RankChecker {
     return stage_of(static_cast<std::size_t>(reduction.stage)).stage == stage_of(stage).stage;
   }
 
-  Fault step(const Instruction& op) {
+  FaultText step(const Instruction& op) {
     const auto stage = static_cast<std::size_t>(op.target);
     const int minibatch = op.microbatch.value;
     if (minibatch != steps_[stage]) return fmt::format("{} runs where step {} is next", text(op), steps_[stage]);
@@ -196,7 +196,7 @@ class RankChecker {
   }
 
   /// Why the weights that a forward computes with are not there.
-  Fault find_missing_weights(const Instruction& op) const {
+  FaultText find_missing_weights(const Instruction& op) const {
     const auto stage = static_cast<std::size_t>(op.target);
     const int minibatch = op.microbatch.value / model_of(stage).microbatches;
     if (!model_of(stage).has_steps || minibatch == 0) return std::nullopt;
@@ -211,7 +211,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  Fault reduce(std::size_t index) {
+  FaultText reduce(std::size_t index) {
     const Reduction& reduction = program_.reductions[index];
     if (reductions_[index] != Use::none) return fmt::format("{} starts twice", text(reduction));
     if (reduction.number <= last_number_)
@@ -237,7 +237,7 @@ class RankChecker {
     return sums && reduction.model == norm.model && reduction.minibatch == norm.minibatch;
   }
 
-  Fault await(std::size_t index) {
+  FaultText await(std::size_t index) {
     if (reductions_[index] != Use::begun)
       return fmt::format("{} is awaited {}", text(program_.reductions[index]),
                          reductions_[index] == Use::none ? "before it starts" : "twice");
@@ -245,7 +245,7 @@ class RankChecker {
     return std::nullopt;
   }
 
-  Fault find_unfinished() const {
+  FaultText find_unfinished() const {
     for (std::size_t s = 0; s < phases_.size(); ++s) {
       for (std::size_t m = 0; m < phases_[s].size(); ++m)
         if (phases_[s][m] != Phase::freed)
@@ -283,7 +283,7 @@ class RankChecker {
 
 bool is_in(std::int64_t value, std::size_t count) { return value >= 0 && static_cast<std::size_t>(value) < count; }
 
-Fault find_table_fault(const Program& program) {
+FaultText find_table_fault(const Program& program) {
   std::int64_t held = 0;
   std::int64_t slots = 0;
   for (const ProgramStage& stage : program.stages) {
@@ -342,7 +342,7 @@ bool has_target(const Program& program, const Instruction& instruction) {
 }  // namespace
 
 std::optional<ProgramFault> check_tables(const Program& program) {
-  if (Fault fault = find_table_fault(program)) return ProgramFault{*fault, program.rank, std::nullopt};
+  if (FaultText fault = find_table_fault(program)) return ProgramFault{*fault, program.rank, std::nullopt};
   for (std::size_t i = 0; i < program.code.size(); ++i)
     if (!has_target(program, program.code[i])) return ProgramFault{"it points at nothing", program.rank, i};
   return std::nullopt;
