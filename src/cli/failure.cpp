@@ -5,9 +5,12 @@
 #include "base/assert.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "parallel/mpi_module.h"
 
 namespace dovetail::cli {
 namespace {
+
+static_assert(exit_lost == parallel::dovetail_mpi_abort_code);
 
 int exit_code_of(base::Failure failure) {
   switch (failure) {

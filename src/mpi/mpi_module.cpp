@@ -116,7 +116,7 @@ class Rank {
   void wait_for_the_end(std::unique_lock<std::mutex>& lock) {
     changed_.wait(lock, [this] { return leaving_; });
     lock.unlock();
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    MPI_Abort(MPI_COMM_WORLD, parallel::dovetail_mpi_abort_code);
   }
 
   /// At exit. A rank that is stuck in MPI itself is left there: the launcher sees it end without MPI_Finalize and ends
@@ -131,7 +131,7 @@ class Rank {
     }
     if (!initialized_) return;
     if (state_ == State::idle) {
-      work_ = [] { return MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE) == MPI_SUCCESS; };
+      work_ = [] { return MPI_Abort(MPI_COMM_WORLD, parallel::dovetail_mpi_abort_code) == MPI_SUCCESS; };
       state_ = State::asked;
     }
     changed_.notify_all();

@@ -24,6 +24,9 @@ struct DovetailMpiModule {
 
 inline constexpr std::int32_t dovetail_mpi_module_version = 1;
 
+/// What the launcher ends with where MPI is aborted, whatever the ranks end with: the exit code of a lost process.
+inline constexpr int dovetail_mpi_abort_code = 4;
+
 /// The module's file, and the one symbol that it exports: an extern "C" function without parameters that returns const
 /// DovetailMpiModule*.
 inline constexpr const char* dovetail_mpi_module_file = "dovetail_mpi.so";

@@ -100,11 +100,12 @@ class Demonstrations(Runs):
         self.assertGreater(rewards[-1], 0.8)
 
     def test_too_high_a_rate_is_warned_of(self):
-        out, said = self.train(SOURCE / "examples/train/tiny-grpo/job-collapse.yaml", "collapse", "--iterations", "10")
+        out, said = self.train(SOURCE / "examples/train/tiny-grpo/job-collapse.yaml", "collapse", "--iterations", "20")
         self.assertIn("the policy moved away from the one that sampled", said)
-        second = said.index("\n2/10")
+        second = said.index("\n2/20")
         self.assertIn("warning", said[:second])
-        self.assertLess(rows_of(out / "eval.jsonl")[-1]["reward"], 0.3)
+        # The same model at a sound rate is beyond 0.8 by then.
+        self.assertLess(rows_of(out / "eval.jsonl")[-1]["reward"], 0.7)
 
 
 class Results(Runs):

@@ -224,8 +224,7 @@ TEST_F(Checkpoints, ThoseOfAnotherRunAreRefused) {
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().failure, base::Failure::bad_input);
   EXPECT_EQ(opened.error().path, path("iteration-000001/manifest.json"));
-  EXPECT_THAT(opened.error().message, HasSubstr(this_run));
-  EXPECT_THAT(opened.error().message, HasSubstr(other_run));
+  EXPECT_THAT(opened.error().message, HasSubstr("has changed since this checkpoint"));
   EXPECT_EQ(open(), 1);
 }
 
