@@ -60,11 +60,30 @@ bool is_folder(const std::string& path) {
   return std::filesystem::is_directory(path, ignored);
 }
 
-/// Whether something can be written at `path`, which may be a folder that is there or, with a slash, to be made.
-base::Status check_place(std::string path) {
-  if (is_folder(path)) return {};
-  if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+/// Whether something of that format can be written at `path`: programs to a folder that is there or can be made.
+base::Status check_place(std::string path, ScheduleFormat format) {
+  if (format == ScheduleFormat::programs) {
+    if (is_folder(path)) return {};
+    if (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  }
   return check_output_path(path);
+}
+
+/// The format that is named, or that the path tells.
+base::Result<ScheduleFormat> format_of(const std::string& path, const std::optional<std::string>& name) {
+  if (name) {
+    if (const auto format = base::enum_named<ScheduleFormat>(*name)) return *format;
+    return answer::unknown_format(*name, base::enum_names<ScheduleFormat>());
+  }
+  if (is_standard_output(path)) return ScheduleFormat::json;
+  if (path.ends_with('/') || is_folder(path)) return ScheduleFormat::programs;
+  for (const auto& [extension, format] : extensions) {
+    if (path.size() > extension.size() && path.ends_with(extension)) return format;
+  }
+  return base::bad_input(
+      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv, .txt or, for "
+                  "programs, a folder with a slash; or name it ({})",
+                  path, written_formats));
 }
 
 /// A file for each rank, of programs that have been checked.
@@ -83,21 +102,9 @@ base::Result<std::vector<std::string>> write_programs(const pipeline::Schedule& 
 }  // namespace
 
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name) {
-  const bool to_standard_output = is_standard_output(path);
-  DOVETAIL_CHECK(check_place(path));
-  if (name) {
-    if (const auto format = base::enum_named<ScheduleFormat>(*name)) return *format;
-    return answer::unknown_format(*name, base::enum_names<ScheduleFormat>());
-  }
-  if (to_standard_output) return ScheduleFormat::json;
-  if (path.ends_with('/') || is_folder(path)) return ScheduleFormat::programs;
-  for (const auto& [extension, format] : extensions) {
-    if (path.size() > extension.size() && path.ends_with(extension)) return format;
-  }
-  return base::bad_input(
-      fmt::format("the extension of '{}' does not tell the format: use .json, .chrome.json, .svg, .csv, .txt or, for "
-                  "programs, a folder with a slash; or name it ({})",
-                  path, written_formats));
+  DOVETAIL_TRY(const ScheduleFormat format, format_of(path, name));
+  DOVETAIL_CHECK(check_place(path, format));
+  return format;
 }
 
 base::Result<std::string> schedule_content(const pipeline::Schedule& schedule, const std::string& title,

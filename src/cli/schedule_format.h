@@ -18,7 +18,7 @@ using answer::ScheduleFormat;
 inline constexpr const char* written_formats = "json|trace|chrome|svg|csv|csv-comms|programs";
 
 /// The format to write `path` in: `name` where it is given, else by the path's extension (.chrome.json or .trace.json,
-/// .json, .svg, .csv, .txt or .trace), or the slash or the folder that it ends with (programs). An Error names what is
+/// .json, .svg, .csv, .txt or .trace), or programs where it is a folder or ends with a slash. An Error names what is
 /// accepted; also where the folder of `path` does not exist, so that a long search is not lost to a slip of the
 /// fingers.
 base::Result<ScheduleFormat> format_to_write(const std::string& path, const std::optional<std::string>& name);

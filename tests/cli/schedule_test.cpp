@@ -117,6 +117,11 @@ TEST(Schedule, RefusesWhatItCannotWriteBeforeItWorks) {
   const ProgramResult folder = run_program({"schedule", "exp5", "-o", "no-such-folder/plan.json"});
   EXPECT_EQ(folder.exit_code, 1);
   EXPECT_EQ(folder.err, "no-such-folder/plan.json: the folder 'no-such-folder' does not exist\n");
+  const TemporaryFolder there;
+  const ProgramResult picture = run_program({"schedule", "exp5", "--format", "svg", "-o", there.file("")});
+  EXPECT_EQ(picture.exit_code, 1);
+  EXPECT_THAT(picture.err, HasSubstr("Is a directory"));
+  EXPECT_EQ(picture.out, "");
   const ProgramResult alone = run_program({"schedule", "exp5", "--format", "svg"});
   EXPECT_EQ(alone.exit_code, 2);
   EXPECT_EQ(alone.err, "dovetail: --format is the format of -o FILE, which is missing\n");

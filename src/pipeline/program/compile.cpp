@@ -153,8 +153,7 @@ class RankCompiler {
 
   void run_op(const RankOp& op) {
     program_.code.push_back({Code::run, op.label.kind, op.stage, op.label.microbatch});
-    const bool done_with = op.label.kind == OpKind::B || op.label.kind == OpKind::W;
-    if (done_with) program_.code.push_back({Code::free, OpKind::F, op.stage, op.label.microbatch});
+    if (ends_backward(op.label.kind)) program_.code.push_back({Code::free, OpKind::F, op.stage, op.label.microbatch});
   }
 
   /// Of each arrival the op before which its receive is posted.

@@ -140,7 +140,7 @@ std::optional<int> local_taker(const Program& program, const Instruction& op);
 /// What a program's instructions hold at most.
 ProgramPeak peak_of(const Program& program);
 
-/// "F3 of stage 1 of actor/0": a stage's op or message in words.
+/// "F3 of actor/0 stage 1": an op of one of the program's stages in words.
 std::string describe(const Program& program, int stage, char letter, MicrobatchId microbatch);
 
 }  // namespace dovetail::pipeline

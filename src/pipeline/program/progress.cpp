@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace dovetail::pipeline {
@@ -21,7 +22,7 @@ struct Channel {
 class Run {
  public:
   Run(std::span<const Program> programs, Delivery delivery)
-      : programs_(programs), delivery_(delivery), next_(programs.size()), started_(programs.size()), ready_() {
+      : programs_(programs), delivery_(delivery), next_(programs.size()), started_(programs.size()) {
     for (std::size_t rank = 0; rank < programs.size(); ++rank) ready_.push_back(rank);
   }
 
@@ -95,7 +96,7 @@ class Run {
         return !queue.empty() && queue.front() == number;
       });
       if (!is_next) continue;
-      done_[number] = true;
+      done_.insert(number);
       for (const int other : ranks) {
         started_[static_cast<std::size_t>(other)].pop_front();
         changed.push_back(static_cast<std::size_t>(other));
@@ -125,7 +126,7 @@ class Run {
   std::deque<std::size_t> ready_;         ///< ranks that may be able to go on
   std::map<std::pair<int, int>, Channel> channels_;
   std::map<int, std::vector<int>> ranks_;  ///< of each reduction
-  std::map<int, bool> done_;
+  std::set<int> done_;                     ///< reductions
 };
 
 }  // namespace

@@ -91,7 +91,7 @@ class RankChecker {
 
   FaultText wait(std::size_t index) {
     const Message& message = program_.messages[index];
-    if (messages_[index] != Use::begun || !next_receive_.contains(message.peer))
+    if (messages_[index] != Use::begun)
       return fmt::format("{} is waited for {}", text(message),
                          messages_[index] == Use::none ? "before its receive is posted" : "twice");
     messages_[index] = Use::ended;
@@ -157,7 +157,7 @@ class RankChecker {
     return std::all_of(begin, begin + count, [](Phase phase) { return phase >= Phase::done; });
   }
 
-  /// The rank's replicas of a stage, or all stages of a model, or those at its ends.
+  /// Whether `visit(stage)` holds for each of the rank's stages of a model.
   template <class Visit>
   bool all_stages(ModelId model, Visit visit) const {
     for (std::size_t s = 0; s < program_.stages.size(); ++s)
@@ -255,8 +255,7 @@ class RankChecker {
         return fmt::format("{} never runs", describe(program_, static_cast<int>(s), 'S', MicrobatchId(steps_[s])));
     }
     for (std::size_t i = 0; i < messages_.size(); ++i)
-      if (messages_[i] != Use::ended)
-        return fmt::format("{} is never {}", text(program_.messages[i]), "sent or waited for");
+      if (messages_[i] != Use::ended) return text(program_.messages[i]) + " is never sent or waited for";
     if (!outputs_.empty()) {
       const auto& [stage, forward, microbatch] = *outputs_.begin();
       return fmt::format("what {} makes is never sent", describe(program_, stage, forward ? 'F' : 'B', microbatch));

@@ -18,6 +18,9 @@ struct RankOp {
   Ticks end;
 };
 
+/// Whether an op is the last that a micro-batch does on a stage: its gradient is there, and its memory free.
+constexpr bool ends_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::W; }
+
 /// A rank's stages, and its ops in the order in which it runs them.
 struct RankWork {
   std::vector<ProgramStage> stages;

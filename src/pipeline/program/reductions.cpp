@@ -6,9 +6,6 @@
 namespace dovetail::pipeline {
 namespace {
 
-/// Whether an op is the last that a micro-batch does on a stage.
-bool ends_backward(OpKind kind) { return kind == OpKind::B || kind == OpKind::W; }
-
 /// When the ops that add to reductions have ended, by stage of the problem and mini-batch, over all replicas.
 struct Ends {
   std::vector<std::vector<Ticks>> backward;
