@@ -23,8 +23,12 @@ constexpr double right = page_width - 40;
 constexpr double heading_height = 96;
 constexpr double panel_height = 230;
 constexpr double panel_pitch = panel_height + 62;
-constexpr double foot_height = 66;
+constexpr double foot_height = 40;
+constexpr double rings_height = 26;  // of what says what rings are
 constexpr double radius = 4.5;
+constexpr double entry_size = 12.5;  // of a legend's words
+constexpr double entry_mark = 26;    // what stands before them
+constexpr double entry_gap = 20;
 /// A line of more values has no points: they would touch.
 constexpr std::size_t max_dotted = 60;
 constexpr std::size_t max_title = 90;
@@ -75,15 +79,16 @@ class CurveWriter {
   }
 
   std::string write() const {
-    const double height = heading_height + panel_pitch * static_cast<double>(picture_.panels.size()) + foot_height;
+    const double foot = heading_height + panel_pitch * static_cast<double>(picture_.panels.size());
+    const double height = foot + foot_height + (has_rings() ? rings_height : 0);
     std::string body = heading();
     double top = heading_height + 18;
     for (const CurvePicture::Panel& panel : picture_.panels) {
       body += panel_text(panel, top);
       top += panel_pitch;
     }
-    body +=
-        text_element(right, height - 52, picture_.x_name, {13, ink.light, "end", true, false}) + legend(height - 26);
+    body += text_element(right, foot + 14, picture_.x_name, {13, ink.light, "end", true, false});
+    if (has_rings()) body += rings_entry(foot + foot_height);
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
                "font-family=\"{2}\" "
@@ -128,7 +133,8 @@ class CurveWriter {
     const auto at = [&y](double value) { return y.at(value * scale); };
     std::string text = grid(y, top);
     text += text_element(left - 62, top - 14, panel.name + (y.logarithmic ? ", logarithmic" : ""),
-                         {13, ink.light, "start", true, false});
+                         {13, ink.light, "start", true, false}) +
+            legend(panel, top - 18.5);
     for (const CurvePicture::Level& level : panel.levels)
       text += fmt::format("<path d=\"M{} {}H{}\" stroke=\"{}\" stroke-width=\"1.4\" stroke-dasharray=\"6 4\"/>\n",
                           number(left), number(at(level.value)), number(right), quiet.light);
@@ -230,33 +236,38 @@ class CurveWriter {
                         {13, best.light, "middle", true, true});
   }
 
-  std::string legend(double y) const {
-    double x = left - 62;
+  static double entry_width(std::string_view words) { return entry_mark + text_width(words, entry_size); }
+
+  static std::string legend_entry(double x, double y, std::string_view mark, std::string_view words) {
+    return fmt::format("<g transform=\"translate({} {})\">{}</g>\n", number(x), number(y), mark) +
+           text_element(x + entry_mark, y + 4.5, words, {entry_size, ink.light, "start", false, false});
+  }
+
+  /// Which line is which, right of the panel's name: the only line of a panel is what that says.
+  static std::string legend(const CurvePicture::Panel& panel, double y) {
+    if (panel.lines.size() < 2) return {};
+    double x = right;
     std::string text;
-    const auto entry = [&](std::string_view mark, std::string_view words) {
-      text += fmt::format("<g transform=\"translate({} {})\">{}</g>\n", number(x), number(y), mark) +
-              text_element(x + 26, y + 4.5, words, {12.5, ink.light, "start", false, false});
-      x += 26 + text_width(words, 12.5) + 20;
-    };
-    std::vector<std::string> named;
-    for (const CurvePicture::Panel& panel : picture_.panels)
-      // The only line of a panel is what the panel's name says.
-      for (std::size_t line = 0; panel.lines.size() > 1 && line < panel.lines.size(); ++line) {
-        const std::string name = answer::shorten(answer::clean_text(panel.lines[line].name), max_name, "\u2026");
-        if (std::find(named.begin(), named.end(), name) != named.end()) continue;
-        named.push_back(name);
-        entry(fmt::format(
-                  "<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
-                  ink_of(line).light, number(radius)),
-              name);
-      }
-    const bool rings =
-        std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
-    if (rings)
-      entry(fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>", number(radius),
-                        background.light, line_inks.front().light),
-            picture_.hollow_name);
+    for (std::size_t line = panel.lines.size(); line-- > 0;) {
+      const std::string name = answer::shorten(answer::clean_text(panel.lines[line].name), max_name, "\u2026");
+      x -= entry_width(name);
+      const std::string mark = fmt::format(
+          "<path d=\"M0 0H20\" stroke=\"{0}\" stroke-width=\"2.2\"/><circle cx=\"10\" r=\"{1}\" fill=\"{0}\"/>",
+          ink_of(line).light, number(radius));
+      text.insert(0, legend_entry(x, y, mark, name));
+      x -= entry_gap;
+    }
     return text;
+  }
+
+  bool has_rings() const {
+    return std::any_of(picture_.places.begin(), picture_.places.end(), [](const auto& place) { return place.hollow; });
+  }
+
+  std::string rings_entry(double y) const {
+    const std::string ring = fmt::format("<circle cx=\"10\" r=\"{}\" fill=\"{}\" stroke=\"{}\" stroke-width=\"1.6\"/>",
+                                         number(radius), background.light, line_inks.front().light);
+    return legend_entry(left - 62, y, ring, picture_.hollow_name);
   }
 
   const CurvePicture& picture_;

@@ -83,6 +83,22 @@ TEST(CurveSvg, WhatDoesNotFitIsARingAndTheLegendSaysSo) {
   EXPECT_THAT(render_curve_svg(picture), Not(HasSubstr("does not fit")));
 }
 
+TEST(CurveSvg, APanelOfSeveralLinesHasALegendOfItsOwn) {
+  CurvePicture picture = example();
+  picture.panels[1].lines.push_back({"usable", {80.0, 80.0, 80.0}});
+  const std::string svg = render_curve_svg(picture);
+  const auto place = [&svg](const std::string& text) { return svg.find(">" + text + "</text>"); };
+  for (const std::string name : {"simulated", "closed form", "needed", "usable"})
+    EXPECT_EQ(count(svg, ">" + name + "</text>"), 1U) << name;
+  // Each stands with its own panel, in the colours of that panel's lines.
+  EXPECT_LT(place("iteration (s)"), place("simulated"));
+  EXPECT_LT(place("simulated"), place("closed form"));
+  EXPECT_LT(place("closed form"), place("fullest device (GiB)"));
+  EXPECT_LT(place("fullest device (GiB)"), place("needed"));
+  EXPECT_LT(place("needed"), place("usable"));
+  EXPECT_THAT(render_curve_svg(example()), Not(HasSubstr(">needed</text>"))) << "the panel's name says it";
+}
+
 TEST(CurveSvg, AStyleTurnsEveryColourForADarkGround) {
   const std::string svg = render_curve_svg(example());
   const std::size_t style_end = svg.find("</style>");
