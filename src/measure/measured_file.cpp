@@ -43,6 +43,21 @@ std::string lengths_text(const MeasuredRun& run, const plan::Job& job) {
   return fmt::format("{{\"mean\": {}, \"cap\": {}}}", mean, cap);
 }
 
+std::string json_members(const Members& members) {
+  std::vector<std::string> texts;
+  for (const auto& [key, value] : members) texts.push_back(fmt::format("{}: {}", json_string(key), value));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+/// What stands before the rows.
+Members heading_of(const MeasurementNames& names) {
+  Members members{{"format", json_string(measurement_format)},
+                  {"name", json_string(names.set)},
+                  {"source", json_string(names.source)}};
+  if (!names.start.empty()) members.emplace_back("start", json_string(names.start));
+  return members;
+}
+
 base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
                                  const MeasuredComparison& comparison, const plan::Job& job) {
   if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
@@ -64,8 +79,9 @@ base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRu
 base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, const MeasuredRun& run,
                                               const MeasuredComparison& comparison, const plan::Job& job) {
   DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
-  std::string text = fmt::format("format: {}\nname: {}\nsource: {}\nrows:\n", measurement_format,
-                                 json_string(names.set), json_string(names.source));
+  std::string text;
+  for (const auto& [key, value] : heading_of(names)) text += fmt::format("{}: {}\n", key, value);
+  text += "rows:\n";
   for (const auto& [key, value] : members)
     text += fmt::format("  {} {}: {}\n", &key == &members.front().first ? "-" : " ", key, value);
   return text;
@@ -74,11 +90,7 @@ base::Result<std::string> measurement_to_yaml(const MeasurementNames& names, con
 base::Result<std::string> measurement_to_json(const MeasurementNames& names, const MeasuredRun& run,
                                               const MeasuredComparison& comparison, const plan::Job& job) {
   DOVETAIL_TRY(const Members members, members_of(names, run, comparison, job));
-  std::vector<std::string> row;
-  for (const auto& [key, value] : members) row.push_back(fmt::format("{}: {}", json_string(key), value));
-  return fmt::format("{{\"format\": {}, \"name\": {}, \"source\": {}, \"rows\": [\n  {{{}}}\n]}}\n",
-                     json_string(measurement_format), json_string(names.set), json_string(names.source),
-                     fmt::join(row, ", "));
+  return fmt::format("{{{}, \"rows\": [\n  {{{}}}\n]}}\n", json_members(heading_of(names)), json_members(members));
 }
 
 }  // namespace dovetail::measure

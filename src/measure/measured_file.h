@@ -15,6 +15,7 @@ struct MeasurementNames {
   std::string source;
   std::string job;  ///< paths, from the folder of the file
   std::string plan;
+  std::string start = {};  ///< what the fit starts from: a set's name, or a path from that folder; empty: `assumed`
 };
 
 /// One row: the iteration, and the phases that are measured as plans have them and take a millisecond or more. The mean

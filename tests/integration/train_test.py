@@ -119,6 +119,14 @@ class Results(Runs):
         for command in (["calibrate", out / "measurement.yaml"], ["report", out, "-o", self.folder / "again.html"]):
             done = subprocess.run([DOVETAIL, *map(str, command)], capture_output=True, text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
+        # What it starts from is of runs like this one: what a cluster takes beside its tasks stays out.
+        measurement = (out / "measurement.yaml").read_text(encoding="utf-8")
+        self.assertIn('start: "cpu/dovetail"', measurement)
+        fit = subprocess.run(
+            [DOVETAIL, "calibrate", out / "measurement.yaml", "--json"], capture_output=True, text=True, check=True
+        )
+        row = json.loads(fit.stdout)["rows"][0]["iteration"]
+        self.assertLess(abs(row["fitted"] / row["measured"] - 1), 0.2)
         self.assertEqual((self.folder / "again.html").read_bytes(), (out / "report.html").read_bytes())
 
     def test_a_run_can_be_run_again_from_its_folder(self):

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "cost/bundled_efficiencies.h"
 #include "measure/measured_comparison.h"
 #include "measure/measured_file.h"
 #include "measure/measurement_file.h"
@@ -316,12 +317,14 @@ TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
   const std::string folder = testing::TempDir();
   ASSERT_TRUE(base::write_file(folder + "/measured-job.yaml", test::job_text("H100") + "\n").ok());
   ASSERT_TRUE(base::write_file(folder + "/measured-plan.yaml", test::plan_text() + "\n").ok());
-  const MeasurementNames names{"h100/verl", "one: two", "a \"log\"", "measured-job.yaml", "measured-plan.yaml"};
+  const MeasurementNames names{"h100/verl",         "one: two",           "a \"log\"",
+                               "measured-job.yaml", "measured-plan.yaml", "h100/megatron-vllm"};
   for (const auto write : {measurement_to_yaml, measurement_to_json}) {
     const std::string written = write(names, run, comparison, job).value();
     const auto read = parse_measurements(written, folder + "/runs.yaml");
     ASSERT_TRUE(read.ok()) << base::to_text(read.error()) << written;
     ASSERT_EQ(read->rows.size(), 1U);
+    EXPECT_EQ(read->start.iteration, cost::find_efficiency("h100/megatron-vllm")->iteration);
     EXPECT_EQ(read->rows[0].name, "one: two");
     EXPECT_DOUBLE_EQ(read->rows[0].seconds, 39);
     ASSERT_EQ(read->rows[0].phases.size(), 5U);
@@ -330,6 +333,11 @@ TEST_F(ComparedRun, TheFileIsReadByCalibrate) {
     ASSERT_TRUE(read->rows[0].responses.has_value());
     EXPECT_EQ(read->rows[0].responses->mean, 300);
     EXPECT_EQ(read->rows[0].responses->cap, 1000);
+    MeasurementNames without_start = names;
+    without_start.start.clear();
+    const std::string plain = write(without_start, run, comparison, job).value();
+    EXPECT_THAT(plain, Not(HasSubstr("start")));
+    EXPECT_EQ(parse_measurements(plain, folder + "/runs.yaml")->start.iteration, cost::Efficiency().iteration);
   }
   const MeasuredComparison without = compare("{\"timing_s/gen\": 30}\n");
   EXPECT_THAT(base::to_text(measurement_to_yaml(names, run, without, job).error()),

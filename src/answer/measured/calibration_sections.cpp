@@ -21,10 +21,16 @@ std::string left_out_text(const PredictedPhase& phase) {
   return phase.left_out ? error_text(*phase.left_out, phase.measured) : "";
 }
 
+/// Predicted seconds of a row: to the tenth, or finer where its iteration is shorter than a second.
+std::string fitted_text(const PredictedRow& row, const PredictedPhase& phase) {
+  return fmt::format("{:.{}f}", phase.fitted, row.iteration.measured < 1 ? 4 : 1);
+}
+
 /// "58: 57.2 (-1.4%)", or the prediction alone where nothing was measured.
-std::string phase_text(const PredictedPhase& phase) {
-  if (phase.measured <= 0) return fmt::format("{:.1f}", phase.fitted);
-  return fmt::format("{:g}: {:.1f} ({})", phase.measured, phase.fitted, error_text(phase.fitted, phase.measured));
+std::string phase_text(const PredictedRow& row, const PredictedPhase& phase) {
+  if (phase.measured <= 0) return fitted_text(row, phase);
+  return fmt::format("{:g}: {} ({})", phase.measured, fitted_text(row, phase),
+                     error_text(phase.fitted, phase.measured));
 }
 
 bool counts(const PredictedRow& row) { return row.weight > 0; }
@@ -47,10 +53,10 @@ Sections rows_table(const Calibration& calibration, bool counting) {
   for (const PredictedRow& row : calibration.rows) {
     if (counts(row) != counting) continue;
     const PredictedPhase& iteration = row.iteration;
-    cells.push_back({row.name, fmt::format("{:g}", iteration.measured), fmt::format("{:.1f}", iteration.fitted),
+    cells.push_back({row.name, fmt::format("{:g}", iteration.measured), fitted_text(row, iteration),
                      error_text(iteration.fitted, iteration.measured)});
     if (left_out) cells.back().push_back(left_out_text(iteration));
-    for (const std::size_t kind : shown) cells.back().push_back(phase_text(row.phases[kind]));
+    for (const std::size_t kind : shown) cells.back().push_back(phase_text(row, row.phases[kind]));
     if (!counting) cells.back().push_back(row.doubtful.empty() ? "no weight" : row.doubtful);
   }
   return cells.empty() ? Sections() : Table{columns, cells};
@@ -66,8 +72,8 @@ Sections phases_table(const Calibration& calibration) {
     for (const PredictedPhase& phase : row.phases) {
       if (!counts(row) || phase.measured <= 0) continue;
       cells.push_back({row.name, phase.name, fmt::format("{:g}", phase.measured),
-                       fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured),
-                       fmt::format("{:.1f}", phase.fitted), error_text(phase.fitted, phase.measured)});
+                       fmt::format("{:.0f}%", 100 * phase.measured / row.iteration.measured), fitted_text(row, phase),
+                       error_text(phase.fitted, phase.measured)});
       if (calibration.left_out) cells.back().push_back(left_out_text(phase));
     }
   }

@@ -10,6 +10,8 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "measure/measured_file.h"
+#include "plan/job.h"
+#include "predict/closed_form/software.h"
 
 namespace dovetail::answer {
 namespace {
@@ -60,7 +62,9 @@ base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, 
   if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
   const plan::Job& job = predicted.scenario.job;
   measure::MeasuredComparison comparison = measure::compare_measured(run, job, {predicted.plan, predicted.estimate});
-  return MeasuredPrediction{job, predicted.scenario.software.efficiency.name, predicted.parted, std::move(comparison)};
+  const predict::Software& software = predicted.scenario.software;
+  return MeasuredPrediction{job, software.efficiency.name, software.choice.efficiency, predicted.parted,
+                            std::move(comparison)};
 }
 
 /// `path` as a file in the folder of `output` names it: relative where it was given so, or lies in that folder.
@@ -110,6 +114,8 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
                              base::enum_name(answer.run.statistic), answer.run.steps.size());
   names.job = path_from(answer.request.job->path, path);
   names.plan = path_from(answer.request.plan->path, path);
+  names.start = predicted.efficiency_choice;
+  if (plan::is_efficiency_file(names.start)) names.start = path_from(names.start, path);
   const auto write = path.ends_with(".json") ? measure::measurement_to_json : measure::measurement_to_yaml;
   return write(names, answer.run, predicted.comparison, predicted.job);
 }

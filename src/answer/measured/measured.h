@@ -39,8 +39,9 @@ auto options_of(const T*) {
 /// A run beside its prediction.
 struct MeasuredPrediction {
   plan::Job job;
-  std::string efficiency;  ///< the name of what it was predicted with
-  bool parted = false;     ///< the plan fuses stages, and is compared without that, as the trainer runs each by itself
+  std::string efficiency;         ///< the name of what it was predicted with
+  std::string efficiency_choice;  ///< the same as a job names it: a bundled set or a file
+  bool parted = false;  ///< the plan fuses stages, and is compared without that, as the trainer runs each by itself
   measure::MeasuredComparison comparison;
 };
 
@@ -57,8 +58,8 @@ base::Result<MeasuredAnswer> ask(const MeasuredRequest& request, const Watch& wa
 std::optional<std::string> find_measurement_fault(const MeasuredRequest& request);
 
 /// The run as a dovetail/measurement@1 file at `path`: JSON where that ends in .json, else YAML. `name` is that of its
-/// row; nothing: the job's and the log's. An Error where the plan fuses stages, or the log does not time the iteration.
-/// REQUIRES: no fault, and a prediction.
+/// row; nothing: the job's and the log's. A fit to it starts from what the run was predicted with. An Error where the
+/// plan fuses stages, or the log does not time the iteration. REQUIRES: no fault, and a prediction.
 base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const std::string& path,
                                            const std::optional<std::string>& name);
 
