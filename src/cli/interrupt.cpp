@@ -1,6 +1,7 @@
 #include "cli/interrupt.h"
 
 #include <csignal>
+#include <thread>
 
 namespace dovetail::cli {
 namespace {
@@ -17,12 +18,11 @@ sigset_t interrupts() {
   return set;
 }
 
-}  // namespace
-
-const parallel::Cancellation& stop_on_interrupt() {
-  // Again it would bring the handler back behind a first signal, and a second one would not end the program.
+/// False where it was installed before: again it would come back behind a first signal, and a second one would not end
+/// the program.
+bool install_handler() {
   static bool installed = false;
-  if (installed) return cancellation;
+  if (installed) return false;
   installed = true;
   struct sigaction action{};
   action.sa_handler = request_stop;
@@ -31,9 +31,37 @@ const parallel::Cancellation& stop_on_interrupt() {
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  return true;
+}
+
+/// Waits for the signals that all threads hold back. The second one does what it does without a handler.
+void take_interrupts() {
+  const sigset_t held = interrupts();
+  int signal = 0;
+  sigwait(&held, &signal);
+  if (!cancellation.requested()) {
+    cancellation.request();
+    sigwait(&held, &signal);
+  }
+  std::signal(signal, SIG_DFL);
+  pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
+  std::raise(signal);
+}
+
+}  // namespace
+
+const parallel::Cancellation& stop_on_interrupt() {
+  if (!install_handler()) return cancellation;
   // The program that started this one may have held them back.
   const sigset_t held = interrupts();
   sigprocmask(SIG_UNBLOCK, &held, nullptr);
+  return cancellation;
+}
+
+const parallel::Cancellation& stop_on_interrupt_apart() {
+  hold_interrupts();
+  // For threads that libraries have started before this program: they do not hold the signals back.
+  if (install_handler()) std::thread(take_interrupts).detach();
   return cancellation;
 }
 

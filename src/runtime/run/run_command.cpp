@@ -279,7 +279,7 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
 
 Status run_training(const RunArguments& arguments) {
   const c10::InferenceMode no_autograd;
-  const parallel::Cancellation& cancellation = cli::stop_on_interrupt();
+  const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
   use_threads(threads);
