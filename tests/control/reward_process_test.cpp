@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
 
 #include "base/stopwatch.h"
 #include "support/temporary_folder.h"
@@ -109,8 +110,8 @@ TEST(RewardProcesses, ThatFailTwiceSayAtWhichResponse) {
   };
   EXPECT_EQ(error_of(python(with("os._exit(3)"))),
             "the reward command failed twice, last at response `r1`: it ended with exit code 3");
-  EXPECT_EQ(error_of(python(with("time.sleep(100)"), 0.5)),
-            "the reward command failed twice, last at response `r1`: no answer for 0.5 s");
+  EXPECT_EQ(error_of(python(with("time.sleep(100)"), 3)),
+            "the reward command failed twice, last at response `r1`: no answer for 3 s");
   EXPECT_EQ(error_of({{"/no/such/judge", "--now"}, 1, 10}),
             "the reward command `/no/such/judge --now` cannot be run: No such file or directory");
 }
@@ -125,6 +126,19 @@ TEST(RewardProcesses, ThatAnswerNonsenseAreRefused) {
   EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": NaN}'"), HasSubstr("the reward command wrote"));
   EXPECT_THAT(saying("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("judged `other`, which it was not asked for"));
   EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": 1}'"), HasSubstr("judged `r0` twice"));
+}
+
+TEST(RewardProcesses, GetTheSignalsThatThisProgramHoldsBack) {
+  sigset_t held;
+  sigset_t before;
+  sigemptyset(&held);
+  sigaddset(&held, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &held, &before);
+  const RewardCommand command = python(
+      "import signal\ndef judge(q): return [json.dumps({'id': q['id'], 'reward': "
+      "len(signal.pthread_sigmask(signal.SIG_BLOCK, []))})]");
+  EXPECT_THAT(judged(command, some(1)).value(), ElementsAre(0));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 TEST(RewardProcesses, StopWhereTheyAreCancelled) {
