@@ -79,16 +79,17 @@ RunSetup FakeRun::setup() const {
 }
 
 base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {
-  const auto without_timings = [](Figures figures) {
-    std::erase_if(figures, [](const Figure& figure) { return figure.is_timing; });
+  const auto figures_that = [](bool are_timings, Figures figures) {
+    std::erase_if(figures, [=](const Figure& figure) { return figure.is_timing != are_timings; });
     return figures;
   };
   const RunSink sink{.on_metrics = [&](const Figures& figures) -> base::Status {
-                       tale.metrics.push_back(without_timings(figures));
+                       tale.metrics.push_back(figures_that(false, figures));
+                       tale.timings.push_back(figures_that(true, figures));
                        return {};
                      },
                      .on_evaluation = [&](const Figures& figures) -> base::Status {
-                       tale.evaluations.push_back(without_timings(figures));
+                       tale.evaluations.push_back(figures_that(false, figures));
                        return {};
                      },
                      .on_samples = [&](std::int64_t iteration, std::span<const Sample> samples) -> base::Status {

@@ -14,9 +14,10 @@
 
 namespace dovetail::control {
 
-/// What a run has told, without what hangs on the machine.
+/// What a run has told. What hangs on the machine stands apart.
 struct RunTale {
   std::vector<Figures> metrics;
+  std::vector<Figures> timings;  ///< of the same rows
   std::vector<Figures> evaluations;
   std::vector<std::pair<std::int64_t, std::vector<Sample>>> samples;
   std::vector<std::string> warnings;

@@ -39,7 +39,10 @@ class RunLoop {
     while (state_.iterations < setup_.iterations) {
       begin_ = Clock::now();
       begin_samples(context_);
-      DOVETAIL_CHECK(do_tasks());
+      if (const Status done = do_tasks(); !done.ok()) {
+        state_.seconds += base::seconds_since(begin_);
+        return done;
+      }
       DOVETAIL_CHECK(finish());
       DOVETAIL_CHECK(look_and_keep());
     }
@@ -74,8 +77,9 @@ class RunLoop {
             parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation)));
       const workflow::TaskId task = workflow.order[state_.tasks_done];
       const Clock::time_point begin = Clock::now();
-      DOVETAIL_CHECK(resumable(do_task(context_, task)));
-      timings_.push_back({workflow.tasks[task.index()].name + "_seconds", base::seconds_since(begin), true});
+      const Status done = resumable(do_task(context_, task));
+      state_.task_seconds[workflow.tasks[task.index()].name] += base::seconds_since(begin);
+      DOVETAIL_CHECK(done);
       ++state_.tasks_done;
     }
     return {};
@@ -93,6 +97,8 @@ class RunLoop {
     const std::vector<Sample> samples = std::exchange(state_.samples, {});
     add_timings(samples, figures);
     state_.training.clear();
+    state_.task_seconds.clear();
+    state_.seconds = 0;
     state_.tasks_done = 0;
     state_.is_settled = false;
     ++state_.iterations;
@@ -103,10 +109,15 @@ class RunLoop {
     return {};
   }
 
+  /// Of all parts of an iteration that was stopped in between.
   void add_timings(const std::vector<Sample>& samples, Figures& figures) {
-    figures.insert(figures.end(), timings_.begin(), timings_.end());
-    add_usage({samples, state_.training}, setup_.job, context_.models, base::seconds_since(begin_), figures);
-    timings_.clear();
+    const workflow::Workflow& workflow = setup_.job.workflow;
+    for (const workflow::TaskId task : workflow.order) {
+      const std::string& name = workflow.tasks[task.index()].name;
+      figures.push_back({name + "_seconds", state_.task_seconds[name], true});
+    }
+    const double seconds = state_.seconds + base::seconds_since(begin_);
+    add_usage({samples, state_.training}, setup_.job, context_.models, seconds, figures);
   }
 
   static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
@@ -136,8 +147,7 @@ class RunLoop {
   const RunSink& sink_;
   RunState& state_;
   TaskContext context_;
-  Clock::time_point begin_;
-  Figures timings_;
+  Clock::time_point begin_;    // of the iteration, or of what a resumption does of it
   bool is_resumable_ = false;  // what is kept when it ends: not what guards refuse, nor beside a sink that fails
 };
 

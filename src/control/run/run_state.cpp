@@ -11,6 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr const char* not_finite = "not_finite";
+
 template <class T>
 void put(Json& json, const char* key, const std::optional<T>& value) {
   json[key] = value ? Json(*value) : Json(nullptr);
@@ -34,8 +36,6 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, first, mini_batches, to
                                    max_norm, rate)
 
 namespace {
-
-constexpr const char* not_finite = "not_finite";
 
 /// JSON has no infinities and no NaN: each becomes {"not_finite": "inf"}, which no text of the state can be.
 void hide_not_finite(Json& json) {
@@ -80,6 +80,8 @@ RunState state_of(const Json& json) {
   state.is_settled = json.at("is_settled").get<bool>();
   state.samples = json.at("samples").get<std::vector<Sample>>();
   state.training = json.at("training").get<std::map<std::string, TrainingRecord>>();
+  state.seconds = json.at("seconds").get<double>();
+  state.task_seconds = json.at("task_seconds").get<std::map<std::string, double>>();
   return state;
 }
 
@@ -101,6 +103,8 @@ std::string state_to_json(const RunState& state) {
   json["is_settled"] = state.is_settled;
   json["samples"] = state.samples;
   json["training"] = state.training;
+  json["seconds"] = state.seconds;
+  json["task_seconds"] = state.task_seconds;
   hide_not_finite(json);
   return json.dump() + "\n";
 }

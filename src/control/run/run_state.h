@@ -48,6 +48,8 @@ struct RunState {
   bool is_settled = false;             ///< the samples have advantages
   std::vector<Sample> samples;
   std::map<std::string, TrainingRecord> training;  ///< by task
+  double seconds = 0;                              ///< that it took before it was stopped
+  std::map<std::string, double> task_seconds;      ///< the same of each task that was begun
 };
 
 /// The state as JSON, and back to the bit. An Error where the text is none that state_to_json wrote; `path` is for it.

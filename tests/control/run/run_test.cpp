@@ -228,6 +228,37 @@ TEST(Run, GoesOnFromEachCheckpointAsItDid) {
   }
 }
 
+TEST(Run, ARowHasTheTimesOfAllPartsOfAnIterationThatWasStopped) {
+  FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2}");
+  run.settings.iterations = 2;
+  const RunTale whole = run.run();
+  RunState state = initial_state(run.settings);
+  RunTale tale;
+  parallel::Cancellation cancellation;
+  std::int64_t left = 20;
+  run.models.on_work = [&] {
+    if (left-- == 0) cancellation.request();
+  };
+  ASSERT_FALSE(run.go_on(state, tale, &cancellation).ok());
+  RunState kept = parse_state(tale.states.back(), "state.json").value();
+  ASSERT_GT(kept.tasks_done, 0U);
+  ASSERT_GE(kept.task_seconds.size(), kept.tasks_done);
+  EXPECT_GT(kept.seconds, 0);
+  kept.seconds += 1000;
+  for (auto& [task, seconds] : kept.task_seconds) seconds += 100;
+  const std::map<std::string, double> before = kept.task_seconds;
+  EXPECT_TRUE(run.go_on(kept, tale).ok());
+  ASSERT_EQ(tale.timings.size(), whole.timings.size());
+  for (std::size_t row = 0; row < tale.timings.size(); ++row) {
+    ASSERT_EQ(tale.timings[row].size(), whole.timings[row].size());
+    for (std::size_t i = 0; i < tale.timings[row].size(); ++i)
+      EXPECT_EQ(tale.timings[row][i].name, whole.timings[row][i].name);
+  }
+  EXPECT_GE(find_figure(tale.timings[0], "seconds")->value, 1000);
+  for (const auto& [task, seconds] : before) EXPECT_GE(find_figure(tale.timings[0], task + "_seconds")->value, seconds);
+  EXPECT_LT(find_figure(tale.timings[1], "seconds")->value, 100) << "the next row begins anew";
+}
+
 TEST(Run, FinishedResponsesAreNotSampledAgain) {
   const auto make = [] { return letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4}"); };
   FakeRun run = make();
