@@ -16,7 +16,7 @@
 #include "base/stopwatch.h"
 #include "report/text/table.h"
 #include "runtime/generation/generator.h"
-#include "runtime/model/model.h"
+#include "runtime/model/micro_batch_pass.h"
 #include "runtime/model/threads.h"
 #include "runtime/training/optimizer.h"
 
@@ -99,7 +99,7 @@ struct TrainingTimes {
 
 TrainingTimes train(runtime::Model& model, std::int64_t sequences, std::int64_t tokens) {
   runtime::make_gradients(model.weights);
-  runtime::Optimizer optimizer = runtime::make_optimizer(model.weights);
+  runtime::Optimizer optimizer = runtime::make_optimizer(model.weights, runtime::all_parts(model.weights));
   const std::vector<control::TokenSequence> batch(
       static_cast<std::size_t>(sequences), {std::vector<control::TokenId>(static_cast<std::size_t>(tokens), 7), 1});
   std::vector<std::size_t> ids(batch.size());

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "control/run_settings.h"
+#include "control/training_sums.h"
 #include "learn/sampling.h"
 #include "parallel/cancellation.h"
 #include "plan/task_plan.h"
@@ -69,10 +70,17 @@ struct ScoreSlopes {
   std::vector<double> entropies;  ///< empty: the loss does not depend on them
 };
 
-/// Says the slopes of the sequences of a micro-batch, given what the model says of them. `ids`: their places in the
-/// mini-batch.
-using MicroBatchLoss =
-    std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids, std::span<const Scores> scores)>;
+/// Says the slopes of the sequences of a micro-batch, given what the model says of them, and adds to `sums`. `ids`:
+/// their places in the mini-batch.
+using MicroBatchLoss = std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids,
+                                                              std::span<const Scores> scores, TrainingSums& sums)>;
+
+/// The sequences of one mini-batch and its loss.
+struct MiniBatch {
+  std::vector<TokenSequence> sequences;
+  std::size_t kept_together = 1;  ///< as in PassSettings
+  MicroBatchLoss loss;
+};
 
 /// How a mini-batch is computed.
 struct PassSettings {
@@ -88,6 +96,22 @@ struct StepSettings {
   OptimizerSettings optimizer;
   double rate_part = 1;    ///< of its learning rate
   double clip_factor = 1;  ///< that gradients are multiplied by
+};
+
+/// What is done when the gradients of a mini-batch are there.
+struct StepDecision {
+  std::optional<StepSettings> step;  ///< nothing: none is taken
+  bool ends = false;                 ///< what comes behind this mini-batch is not trained on
+};
+
+/// One role's part of a training phase: mini-batches one after the other, each with a step behind it.
+struct Training {
+  std::string role;
+  std::vector<MiniBatch> mini_batches;
+  PassSettings settings;
+  /// Called once for each mini-batch that is trained on, in their order, with the global norm of its gradients (in
+  /// double precision) and its sums. What it answers hangs on these alone. An Error ends the training.
+  std::function<base::Result<StepDecision>(std::size_t mini_batch, double norm, const TrainingSums& sums)> decide;
 };
 
 /// The models of a run. Roles are those of the workflow. An Error is Failure::interrupted where it was cancelled,
@@ -107,13 +131,8 @@ class Models {
   virtual base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
                                                   const PassSettings& settings) = 0;
 
-  /// Computes the gradients of a mini-batch, micro-batch by micro-batch, in place of what gradients there were; their
-  /// global norm, in double precision.
-  virtual base::Result<double> gradients(const std::string& role, std::span<const TokenSequence> mini_batch,
-                                         const PassSettings& settings, const MicroBatchLoss& loss) = 0;
-
-  /// One step of AdamW by the gradients, which are gone then. REQUIRES: gradients, of the same role.
-  virtual void step(const std::string& role, const StepSettings& settings) = 0;
+  /// Trains roles, by AdamW: of each all mini-batches in their order; those of different roles in any.
+  virtual base::Status train(std::span<const Training> trainings) = 0;
 
   /// Moves the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
   virtual void average(const std::string& role, const std::string& trained, double decay) = 0;

@@ -121,14 +121,32 @@ void FakeModels::add_gradients(const FakeRole& role, const TokenSequence& sequen
   }
 }
 
-Result<double> FakeModels::gradients(const std::string& role, std::span<const TokenSequence> mini_batch,
-                                     const PassSettings& settings, const MicroBatchLoss& loss) {
+base::Status FakeModels::train(std::span<const Training> trainings) {
+  for (const Training& training : trainings) DOVETAIL_CHECK(train(training));
+  return {};
+}
+
+base::Status FakeModels::train(const Training& training) {
+  for (std::size_t k = 0; k < training.mini_batches.size(); ++k) {
+    TrainingSums sums;
+    DOVETAIL_TRY(const double norm, gradients(training, training.mini_batches[k], sums));
+    DOVETAIL_TRY(const StepDecision decision, training.decide(k, norm, sums));
+    if (decision.step) step(training.role, *decision.step);
+    if (decision.ends) break;
+  }
+  return {};
+}
+
+Result<double> FakeModels::gradients(const Training& training, const MiniBatch& batch, TrainingSums& sums) {
+  const std::string& role = training.role;
+  const PassSettings& settings = training.settings;
+  const std::vector<TokenSequence>& mini_batch = batch.sequences;
   const FakeRole& own = roles.at(role);
   accumulated.assign(own.weights.size(), 0);
-  mini_batches[role].emplace_back(mini_batch.begin(), mini_batch.end());
+  mini_batches[role].push_back(mini_batch);
   const std::size_t each =
-      settings.kept_together *
-      std::max<std::size_t>(1, static_cast<std::size_t>(settings.micro_batching.sequences) / settings.kept_together);
+      batch.kept_together *
+      std::max<std::size_t>(1, static_cast<std::size_t>(settings.micro_batching.sequences) / batch.kept_together);
   for (std::size_t begin = 0; begin < mini_batch.size(); begin += each) {
     if (is_stopped(settings.cancellation))
       return parallel::stopped_before("it was trained", *settings.cancellation->ended_by());
@@ -138,7 +156,7 @@ Result<double> FakeModels::gradients(const std::string& role, std::span<const To
       ids.push_back(id);
       scores.push_back(scores_of(own, mini_batch[id], settings.temperature));
     }
-    const std::vector<ScoreSlopes> slopes = loss(ids, scores);
+    const std::vector<ScoreSlopes> slopes = batch.loss(ids, scores, sums);
     for (std::size_t index = 0; index < ids.size(); ++index)
       add_gradients(own, mini_batch[ids[index]], settings.temperature, slopes.at(index));
   }

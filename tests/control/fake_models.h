@@ -38,9 +38,7 @@ class FakeModels : public Models {
       const std::function<void(std::size_t, const GeneratedResponse&)>& on_response) override;
   base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
                                           const PassSettings& settings) override;
-  base::Result<double> gradients(const std::string& role, std::span<const TokenSequence> mini_batch,
-                                 const PassSettings& settings, const MicroBatchLoss& loss) override;
-  void step(const std::string& role, const StepSettings& settings) override;
+  base::Status train(std::span<const Training> trainings) override;
   void average(const std::string& role, const std::string& trained, double decay) override;
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
@@ -69,6 +67,9 @@ class FakeModels : public Models {
   Scores scores_of(const FakeRole& role, const TokenSequence& sequence, double temperature) const;
   void add_gradients(const FakeRole& role, const TokenSequence& sequence, double temperature,
                      const ScoreSlopes& slopes);
+  base::Status train(const Training& training);
+  base::Result<double> gradients(const Training& training, const MiniBatch& mini_batch, TrainingSums& sums);
+  void step(const std::string& role, const StepSettings& settings);
   bool is_stopped(const parallel::Cancellation* cancellation) const;
 
   std::size_t vocabulary_;

@@ -43,11 +43,7 @@ class SavedModels : public control::Models {
                                                    const control::PassSettings&) override {
     DOVETAIL_ASSERT(false);
   }
-  base::Result<double> gradients(const std::string&, std::span<const control::TokenSequence>,
-                                 const control::PassSettings&, const control::MicroBatchLoss&) override {
-    DOVETAIL_ASSERT(false);
-  }
-  void step(const std::string&, const control::StepSettings&) override { DOVETAIL_ASSERT(false); }
+  base::Status train(std::span<const control::Training>) override { DOVETAIL_ASSERT(false); }
   void average(const std::string&, const std::string&, double) override { DOVETAIL_ASSERT(false); }
   base::Status load(const std::string&) override { DOVETAIL_ASSERT(false); }
   base::Status export_role(const std::string&, const std::string&) const override { DOVETAIL_ASSERT(false); }

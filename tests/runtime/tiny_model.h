@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/random.h"
-#include "runtime/model/model.h"
+#include "runtime/model/micro_batch_pass.h"
 
 namespace dovetail::runtime {
 
@@ -14,15 +14,16 @@ struct TinyShape {
   bool bias = false;
   bool head_norms = false;
   std::int64_t key_value_heads = 2;
+  std::int64_t layers = 2;
 };
 
 constexpr std::int64_t tiny_vocabulary = 11;
 
-/// Two layers, hidden size 12, four heads of size 6; weights far enough from zero that each of them matters. With
+/// Hidden size 12, four heads of size 6; weights far enough from zero that each of them matters. With
 /// gradients.
 inline Model tiny_model(const TinyShape& shape, std::uint64_t seed, at::ScalarType type = at::kDouble) {
   llm::Transformer transformer;
-  transformer.layers = 2;
+  transformer.layers = shape.layers;
   transformer.hidden = 12;
   transformer.heads = 4;
   transformer.key_value_heads = shape.key_value_heads;

@@ -16,6 +16,8 @@ std::vector<double> weights_of(std::span<const Sample> samples, std::span<const 
   return learn::token_weights(weigh, lengths, max_tokens);
 }
 
+std::vector<std::size_t> copy_of(std::span<const std::size_t> places) { return {places.begin(), places.end()}; }
+
 std::vector<TokenSequence> sequences_of(std::span<const Sample> samples, std::span<const std::size_t> places) {
   std::vector<TokenSequence> sequences;
   for (const std::size_t place : places) sequences.push_back(samples[place].sequence);
@@ -87,30 +89,12 @@ struct ValueTokens {
 
 }  // namespace
 
-void TrainingSums::add(const TrainingSums& more) {
-  weight += more.weight;
-  loss += more.loss;
-  entropy += more.entropy;
-  clipped += more.clipped;
-  ratio += more.ratio;
-  max_ratio = std::max(max_ratio, more.max_ratio);
-  divergence += more.divergence;
-  gap += more.gap;
-  max_gap = std::max(max_gap, more.max_gap);
-  squared_error += more.squared_error;
-  target += more.target;
-  squared_target += more.squared_target;
-  accurate += more.accurate;
-  margin += more.margin;
-  log_probability += more.log_probability;
-}
-
 MiniBatch policy_mini_batch(std::span<const Sample> samples, std::span<const std::size_t> places,
-                            const LossSettings& loss, double kl_coefficient, std::int64_t max_tokens,
-                            TrainingSums& sums) {
+                            const LossSettings& loss, double kl_coefficient, std::int64_t max_tokens) {
   const std::vector<double> weights = weights_of(samples, places, loss.weigh, max_tokens);
   return {sequences_of(samples, places), 1,
-          [=, &loss, &sums](std::span<const std::size_t> ids, std::span<const Scores> scores) {
+          [=, &loss, places = copy_of(places)](std::span<const std::size_t> ids, std::span<const Scores> scores,
+                                               TrainingSums& sums) {
             std::vector<ScoreSlopes> slopes;
             for (std::size_t i = 0; i < ids.size(); ++i)
               slopes.push_back(
@@ -120,10 +104,11 @@ MiniBatch policy_mini_batch(std::span<const Sample> samples, std::span<const std
 }
 
 MiniBatch value_mini_batch(std::span<const Sample> samples, std::span<const std::size_t> places,
-                           const LossSettings& loss, std::int64_t max_tokens, TrainingSums& sums) {
+                           const LossSettings& loss, std::int64_t max_tokens) {
   const std::vector<double> weights = weights_of(samples, places, loss.weigh, max_tokens);
   return {sequences_of(samples, places), 1,
-          [=, &loss, &sums](std::span<const std::size_t> ids, std::span<const Scores> scores) {
+          [=, &loss, places = copy_of(places)](std::span<const std::size_t> ids, std::span<const Scores> scores,
+                                               TrainingSums& sums) {
             std::vector<ScoreSlopes> slopes;
             for (std::size_t i = 0; i < ids.size(); ++i)
               slopes.push_back(ValueTokens{samples[places[ids[i]]], loss, weights[ids[i]]}(scores[i], sums));
@@ -132,7 +117,7 @@ MiniBatch value_mini_batch(std::span<const Sample> samples, std::span<const std:
 }
 
 MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::span<const std::size_t> places,
-                               learn::Weighing weigh, std::int64_t max_tokens, TrainingSums& sums) {
+                               learn::Weighing weigh, std::int64_t max_tokens) {
   std::vector<TokenSequence> sequences;
   std::vector<std::int64_t> lengths;
   for (const std::size_t place : places) {
@@ -141,7 +126,8 @@ MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::
   }
   const std::vector<double> weights = learn::token_weights(weigh, lengths, max_tokens);
   return {std::move(sequences), 1,
-          [=, &examples, &sums](std::span<const std::size_t> ids, std::span<const Scores> scores) {
+          [=, &examples, places = copy_of(places)](std::span<const std::size_t> ids, std::span<const Scores> scores,
+                                                   TrainingSums& sums) {
             std::vector<ScoreSlopes> slopes(ids.size());
             for (std::size_t i = 0; i < ids.size(); ++i) {
               const std::vector<bool>& learned = examples[places[ids[i]]].learned;
@@ -158,15 +144,16 @@ MiniBatch imitation_mini_batch(const std::vector<ExampleTokens>& examples, std::
           }};
 }
 
-MiniBatch preference_mini_batch(const std::vector<PairTokens>& pairs, std::span<const std::size_t> places,
-                                TrainingSums& sums) {
+MiniBatch preference_mini_batch(const std::vector<PairTokens>& pairs, std::span<const std::size_t> places) {
   std::vector<TokenSequence> sequences;
   for (const std::size_t place : places) {
     sequences.push_back(pairs[place].chosen);
     sequences.push_back(pairs[place].rejected);
   }
   const double weight = 1 / static_cast<double>(places.size());
-  return {std::move(sequences), 2, [=, &sums](std::span<const std::size_t> ids, std::span<const Scores> scores) {
+  return {std::move(sequences), 2,
+          [=, places = copy_of(places)](std::span<const std::size_t> ids, std::span<const Scores> scores,
+                                        TrainingSums& sums) {
             std::vector<ScoreSlopes> slopes(ids.size());
             for (std::size_t i = 0; i + 1 < ids.size(); i += 2) {
               const double margin = scores[i].values.back() - scores[i + 1].values.back();

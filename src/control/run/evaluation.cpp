@@ -52,8 +52,8 @@ Status evaluate_responses(TaskContext& context, Figures& figures) {
   return {};
 }
 
-/// The sums of a mini-batch's loss, from scores alone.
-Status score_batch(TaskContext& context, const MiniBatch& batch) {
+/// Adds up a mini-batch's loss, from scores alone.
+Status score_batch(TaskContext& context, const MiniBatch& batch, TrainingSums& sums) {
   const std::size_t task = task_of_kind(context.setup.job.workflow, workflow::TaskKind::train);
   PassSettings settings;
   settings.micro_batching = context.setup.plan.tasks[task].micro_batching;
@@ -63,7 +63,7 @@ Status score_batch(TaskContext& context, const MiniBatch& batch) {
                context.models.score(context.setup.job.workflow.tasks[task].role, batch.sequences, settings));
   std::vector<std::size_t> ids(scores.size());
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
-  (void)batch.loss(ids, scores);
+  (void)batch.loss(ids, scores, sums);
   return {};
 }
 
@@ -74,14 +74,14 @@ Status evaluate_texts(TaskContext& context, Figures& figures) {
   const RunSetup& setup = context.setup;
   const RunDataset& data = setup.inputs.validation;
   if (!data.pairs.empty()) {
-    DOVETAIL_CHECK(score_batch(context, preference_mini_batch(data.pairs, places, sums)));
+    DOVETAIL_CHECK(score_batch(context, preference_mini_batch(data.pairs, places), sums));
     figures.push_back({"loss", sums.loss});
     figures.push_back({"accuracy", sums.accurate / sums.weight});
     figures.push_back({"margin", sums.margin / sums.weight});
     return {};
   }
   DOVETAIL_CHECK(score_batch(
-      context, imitation_mini_batch(data.examples, places, setup.settings.loss.weigh, setup.context, sums)));
+      context, imitation_mini_batch(data.examples, places, setup.settings.loss.weigh, setup.context), sums));
   figures.push_back({"loss", sums.loss});
   figures.push_back({"perplexity", std::exp(-sums.log_probability / sums.weight)});
   return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "base/stopwatch.h"
@@ -11,6 +13,7 @@
 #include "control/run/metrics.h"
 #include "control/run/tasks.h"
 #include "control/run/usage.h"
+#include "plan/fusion.h"
 
 namespace dovetail::control {
 namespace {
@@ -75,14 +78,34 @@ class RunLoop {
       if (parallel::is_requested(context_.cancellation))
         return resumable(
             parallel::stopped_before("the iteration was done", *parallel::ended_by(context_.cancellation)));
-      const workflow::TaskId task = workflow.order[state_.tasks_done];
+      const std::span<const workflow::TaskId> tasks = tasks_at(state_.tasks_done);
       const Clock::time_point begin = Clock::now();
-      const Status done = resumable(do_task(context_, task));
-      state_.task_seconds[workflow.tasks[task.index()].name] += base::seconds_since(begin);
+      const Status done =
+          resumable(tasks.size() == 1 ? do_task(context_, tasks.front()) : do_training(context_, tasks));
+      state_.phase_seconds[name_of(tasks)] += base::seconds_since(begin);
       DOVETAIL_CHECK(done);
-      ++state_.tasks_done;
+      state_.tasks_done += tasks.size();
     }
     return {};
+  }
+
+  /// What comes next of the workflow's order: a task, or two trainings that the plan fuses. A training that was begun
+  /// alone goes on alone.
+  std::span<const workflow::TaskId> tasks_at(std::size_t place) const {
+    const std::span<const workflow::TaskId> rest = std::span(setup_.job.workflow.order).subspan(place);
+    const auto& pair = setup_.plan.fusion.training;
+    const bool fuses = pair && rest.size() > 1 && state_.mini_batches_done == 0 &&
+                       plan::partner_of(*pair, rest[0].index()) == rest[1].index();
+    return rest.first(fuses ? 2 : 1);
+  }
+
+  std::string name_of(std::span<const workflow::TaskId> tasks) const {
+    std::string name;
+    for (const workflow::TaskId task : tasks) {
+      if (!name.empty()) name += fused_phase_joint;
+      name += setup_.job.workflow.tasks[task.index()].name;
+    }
+    return name;
   }
 
   /// What comes after the tasks cannot be stopped in between: the state is then that of the next iteration.
@@ -97,7 +120,7 @@ class RunLoop {
     const std::vector<Sample> samples = std::exchange(state_.samples, {});
     add_timings(samples, figures);
     state_.training.clear();
-    state_.task_seconds.clear();
+    state_.phase_seconds.clear();
     state_.seconds = 0;
     state_.tasks_done = 0;
     state_.is_settled = false;
@@ -114,7 +137,9 @@ class RunLoop {
     const workflow::Workflow& workflow = setup_.job.workflow;
     for (const workflow::TaskId task : workflow.order) {
       const std::string& name = workflow.tasks[task.index()].name;
-      figures.push_back({name + "_seconds", state_.task_seconds[name], true});
+      for (const auto& [phase, seconds] : state_.phase_seconds)
+        if (phase == name || phase.starts_with(name + std::string(fused_phase_joint)))
+          figures.push_back({phase + "_seconds", seconds, true});
     }
     const double seconds = state_.seconds + base::seconds_since(begin_);
     add_usage({samples, state_.training}, setup_.job, context_.models, seconds, figures);

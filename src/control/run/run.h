@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "base/result.h"
 #include "control/data/run_inputs.h"
@@ -15,6 +16,9 @@
 #include "plan/plan.h"
 
 namespace dovetail::control {
+
+/// Between the names of tasks that are trained together, where a figure is of all of them.
+inline constexpr std::string_view fused_phase_joint = "+";
 
 /// What a run is of. All must outlive it.
 struct RunSetup {

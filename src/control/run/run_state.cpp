@@ -81,7 +81,7 @@ RunState state_of(const Json& json) {
   state.samples = json.at("samples").get<std::vector<Sample>>();
   state.training = json.at("training").get<std::map<std::string, TrainingRecord>>();
   state.seconds = json.at("seconds").get<double>();
-  state.task_seconds = json.at("task_seconds").get<std::map<std::string, double>>();
+  state.phase_seconds = json.at("phase_seconds").get<std::map<std::string, double>>();
   return state;
 }
 
@@ -104,7 +104,7 @@ std::string state_to_json(const RunState& state) {
   json["samples"] = state.samples;
   json["training"] = state.training;
   json["seconds"] = state.seconds;
-  json["task_seconds"] = state.task_seconds;
+  json["phase_seconds"] = state.phase_seconds;
   hide_not_finite(json);
   return json.dump() + "\n";
 }

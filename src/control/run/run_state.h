@@ -49,7 +49,7 @@ struct RunState {
   std::vector<Sample> samples;
   std::map<std::string, TrainingRecord> training;  ///< by task
   double seconds = 0;                              ///< that it took before it was stopped
-  std::map<std::string, double> task_seconds;      ///< the same of each task that was begun
+  std::map<std::string, double> phase_seconds;     ///< the same of each task that was begun, or of tasks that are fused
 };
 
 /// The state as JSON, and back to the bit. An Error where the text is none that state_to_json wrote; `path` is for it.

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -96,32 +98,44 @@ Status infer(TaskContext& context, TaskId id) {
   return {};
 }
 
-/// One train task of an iteration: its mini-batches in their order.
-class Training {
+/// One train task of an iteration: the mini-batches that are left of it.
+class TrainTask {
  public:
-  Training(TaskContext& context, TaskId id)
+  TrainTask(TaskContext& context, TaskId id)
       : context_(context),
         setup_(context.setup),
         id_(id),
         task_(task_of(context, id)),
         record_(context.state.training[task_.name]),
-        samples_(sample_count()) {}
+        samples_(sample_count()),
+        first_(context.state.mini_batches_done) {}
 
-  Status run() {
-    const std::int64_t total = setup_.job.workload.optimizer_steps();
-    std::int64_t& done = context_.state.mini_batches_done;
-    while (done < total) {
-      tell(context_, task_.name, static_cast<std::size_t>(done), static_cast<std::size_t>(total));
-      if (parallel::is_requested(context_.cancellation))
-        return parallel::stopped_before("the samples were trained on", *parallel::ended_by(context_.cancellation));
-      if (!record_.is_stopped) DOVETAIL_CHECK(train(places_of_mini_batch(done)));
-      ++done;
-    }
-    done = 0;
-    return {};
+  /// `follow`: the state is told of each mini-batch that is done.
+  Training training(bool follow) {
+    Training training{.role = task_.role, .mini_batches = {}, .settings = pass_settings(context_, id_), .decide = {}};
+    if (!record_.is_stopped)
+      for (std::int64_t number = first_; number < total(); ++number) {
+        training.mini_batches.push_back(mini_batch_of(places_of_mini_batch(number)));
+        tokens_.push_back(tokens_of(training.mini_batches.back()));
+      }
+    training.decide = [this, follow](std::size_t index, double norm, const TrainingSums& sums) {
+      const std::int64_t number = first_ + static_cast<std::int64_t>(index);
+      auto decision = decide(number, norm, sums);
+      if (follow) context_.state.mini_batches_done = number + 1;
+      tell_done(number + 1);
+      return decision;
+    };
+    tell_done(first_);
+    return training;
   }
 
  private:
+  std::int64_t total() const { return setup_.job.workload.optimizer_steps(); }
+
+  void tell_done(std::int64_t mini_batches) const {
+    tell(context_, task_.name, static_cast<std::size_t>(mini_batches), static_cast<std::size_t>(total()));
+  }
+
   std::size_t sample_count() const {
     if (!context_.state.samples.empty()) return context_.state.samples.size();
     return static_cast<std::size_t>(setup_.job.workload.prompts);
@@ -152,29 +166,32 @@ class Training {
     for (std::size_t& place : places) place = items[place].index;
   }
 
-  MiniBatch mini_batch_of(const std::vector<std::size_t>& places, TrainingSums& sums) const {
+  MiniBatch mini_batch_of(const std::vector<std::size_t>& places) const {
     const LossSettings& loss = setup_.settings.loss;
     const std::vector<Sample>& samples = context_.state.samples;
     if (!setup_.inputs.train.examples.empty())
-      return imitation_mini_batch(setup_.inputs.train.examples, places, loss.weigh, setup_.context, sums);
-    if (!setup_.inputs.train.pairs.empty()) return preference_mini_batch(setup_.inputs.train.pairs, places, sums);
+      return imitation_mini_batch(setup_.inputs.train.examples, places, loss.weigh, setup_.context);
+    if (!setup_.inputs.train.pairs.empty()) return preference_mini_batch(setup_.inputs.train.pairs, places);
     const auto role = workflow::find_role(setup_.job.workflow, task_.role);
     if (setup_.job.workflow.roles[role->index()].head == workflow::Head::scalar)
-      return value_mini_batch(samples, places, loss, max_response(setup_), sums);
-    return policy_mini_batch(samples, places, loss, context_.state.scales.kl_coefficient, max_response(setup_), sums);
+      return value_mini_batch(samples, places, loss, max_response(setup_));
+    return policy_mini_batch(samples, places, loss, context_.state.scales.kl_coefficient, max_response(setup_));
   }
 
-  Status train(const std::vector<std::size_t>& places) {
-    TrainingSums sums;
-    const MiniBatch mini_batch = mini_batch_of(places, sums);
-    PassSettings settings = pass_settings(context_, id_);
-    settings.kept_together = mini_batch.kept_together;
-    DOVETAIL_TRY(const double norm,
-                 context_.models.gradients(task_.role, mini_batch.sequences, settings, mini_batch.loss));
-    ++record_.mini_batches;
+  static std::int64_t tokens_of(const MiniBatch& mini_batch) {
+    std::int64_t tokens = 0;
     for (const TokenSequence& sequence : mini_batch.sequences)
-      record_.tokens += static_cast<std::int64_t>(sequence.tokens.size());
-    if (!std::isfinite(norm) || !std::isfinite(sums.loss)) return skip(places);
+      tokens += static_cast<std::int64_t>(sequence.tokens.size());
+    return tokens;
+  }
+
+  Result<StepDecision> decide(std::int64_t number, double norm, const TrainingSums& sums) {
+    ++record_.mini_batches;
+    record_.tokens += tokens_[static_cast<std::size_t>(number - first_)];
+    if (!std::isfinite(norm) || !std::isfinite(sums.loss)) {
+      DOVETAIL_CHECK(skip(places_of_mini_batch(number)));
+      return StepDecision{};
+    }
     context_.state.skipped_in_a_row[task_.role] = 0;
     if (record_.mini_batches == 1) record_.first = sums;
     record_.sums.add(sums);
@@ -183,25 +200,22 @@ class Training {
     const auto limit = setup_.settings.loss.early_stop_kl;
     if (limit && sums.ratio > 0 && sums.divergence / sums.weight > *limit) {
       record_.is_stopped = true;
-      return {};
+      return StepDecision{.step = std::nullopt, .ends = true};
     }
-    step(norm);
-    return {};
+    return StepDecision{.step = step(number, norm), .ends = false};
   }
 
-  void step(double norm) {
+  StepSettings step(std::int64_t number, double norm) {
     StepSettings settings;
     settings.optimizer = setup_.settings.optimizer.at(task_.role);
     const RateSchedule& schedule = settings.optimizer.schedule;
-    const std::int64_t each = setup_.job.workload.optimizer_steps();
-    const std::int64_t number = context_.state.iterations * each + context_.state.mini_batches_done;
-    settings.rate_part =
-        learn::rate_part(schedule.name, schedule.warmup, schedule.minimum, number, setup_.iterations * each);
+    settings.rate_part = learn::rate_part(schedule.name, schedule.warmup, schedule.minimum,
+                                          context_.state.iterations * total() + number, setup_.iterations * total());
     if (settings.optimizer.clip && norm > *settings.optimizer.clip)
       settings.clip_factor = *settings.optimizer.clip / norm;
-    context_.models.step(task_.role, settings);
     ++record_.steps;
     record_.rate = settings.optimizer.learning_rate * settings.rate_part;
+    return settings;
   }
 
   Status skip(const std::vector<std::size_t>& places) {
@@ -222,7 +236,22 @@ class Training {
   const Task& task_;
   TrainingRecord& record_;
   const std::size_t samples_;
+  const std::int64_t first_;
+  std::vector<std::int64_t> tokens_;  // of each mini-batch
 };
+
+/// Trains roles beside each other, or one, which may go on where it was stopped.
+Status train(TaskContext& context, std::span<const TaskId> ids) {
+  std::vector<std::unique_ptr<TrainTask>> tasks;
+  std::vector<Training> trainings;
+  for (const TaskId id : ids) {
+    tasks.push_back(std::make_unique<TrainTask>(context, id));
+    trainings.push_back(tasks.back()->training(ids.size() == 1));
+  }
+  DOVETAIL_CHECK(context.models.train(trainings));
+  context.state.mini_batches_done = 0;
+  return {};
+}
 
 }  // namespace
 
@@ -306,15 +335,20 @@ Status do_task(TaskContext& context, TaskId id) {
   if (task.kind == TaskKind::generate)
     return sample_responses(context, samples, context.setup.inputs.train, task.role,
                             context.setup.plan.tasks[id.index()].engine, context.setup.settings.sampling, task.name);
+  if (task.kind == TaskKind::train) return do_training(context, std::array{id});
   tell(context, task.name, 0, samples.size());
   if (task.outputs == std::vector<std::string>{"rewards"})
     return judge_responses(context, samples, context.setup.inputs.train);
-  if (task.kind == TaskKind::infer) return infer(context, id);
+  return infer(context, id);
+}
+
+Status do_training(TaskContext& context, std::span<const TaskId> tasks) {
+  std::vector<Sample>& samples = context.state.samples;
   if (!samples.empty() && !context.state.is_settled) {
     settle(samples, context.setup.settings.loss, max_response(context.setup), context.state.scales);
     context.state.is_settled = true;
   }
-  return Training(context, id).run();
+  return train(context, tasks);
 }
 
 }  // namespace dovetail::control

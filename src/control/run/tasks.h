@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 
 #include "base/result.h"
@@ -23,6 +24,9 @@ void begin_samples(TaskContext& context);
 
 /// Does task `task` of the workflow, or what is left of it.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
+
+/// Does train tasks together.
+base::Status do_training(TaskContext& context, std::span<const workflow::TaskId> tasks);
 
 /// Samples the responses that are not there yet, at that temperature.
 base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,

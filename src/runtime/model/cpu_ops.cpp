@@ -1,5 +1,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <vector>
 
@@ -35,10 +36,11 @@ Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
   return out;
 }
 
-Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, const Tensor& dy) {
+NormalizeBackward normalize_backward(const Tensor& x, const Parameter& scale, double epsilon, const Tensor& dy) {
   const Tensor in = x.contiguous();
   const Tensor slopes = dy.contiguous();
-  Tensor dx = at::empty_like(in);
+  NormalizeBackward by{at::empty_like(in), {}};
+  if (scale.gradient.defined()) by.scale = at::zeros_like(scale.value);
   const std::int64_t size = scale.value.numel();
   const std::int64_t rows = in.numel() / size;
   with_numbers(in, [&]<class Number>(Number) {
@@ -48,14 +50,14 @@ Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, con
     share_out(rows, in.numel(), [&](std::int64_t begin, std::int64_t end) {
       kernels::reciprocal_roots(from + begin * size, end - begin, size, epsilon, roots.data() + begin);
       kernels::normalize_backward(from + begin * size, scale.value.data_ptr<Number>(), roots.data() + begin,
-                                  slope + begin * size, end - begin, size, dx.data_ptr<Number>() + begin * size);
+                                  slope + begin * size, end - begin, size, by.input.data_ptr<Number>() + begin * size);
     });
-    if (!scale.gradient.defined()) return;
+    if (!by.scale.defined()) return;
     share_out(size, in.numel(), [&](std::int64_t begin, std::int64_t end) {
-      kernels::add_scale_gradient(from, roots.data(), slope, rows, size, begin, end, scale.gradient.data_ptr<Number>());
+      kernels::add_scale_gradient(from, roots.data(), slope, rows, size, begin, end, by.scale.data_ptr<Number>());
     });
   });
-  return dx;
+  return by;
 }
 
 Tensor turned(const Tensor& x, const Angles& angles, kernels::Turn turn) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace dovetail::runtime {
 namespace {
@@ -22,44 +23,53 @@ Tensor projected_heads(const Linear& linear, const Parameter* norm, const PassRo
   return rows.ops->rotate(heads, rows.angles);
 }
 
-/// Backward of the same up to the projection's output.
-Tensor heads_backward(Parameter* norm, const PassRows& rows, const Tensor& raw, const Tensor& dy) {
-  const Tensor turned_back = rows.ops->rotate_backward(dy, rows.angles);
-  return flat(norm == nullptr ? turned_back : rows.ops->normalize_backward(raw, *norm, rows.norm_epsilon, turned_back));
-}
+/// What a layer's backward needs beside the derivative by its output.
+struct BackwardContext {
+  const Layer& layer;
+  const PassRows& rows;
+  const LayerKept& kept;
+  GradientSink& sink;
 
-/// Adds the weight's gradient; the derivative by the projection's input is added to `dx`, or is it where there is none.
-void backward_into(Tensor& dx, const Linear& linear, const Tensor& x, const Tensor& dy) {
-  add_weight_gradient(linear, x, dy);
-  const Tensor more = project_backward(linear, dy);
-  if (dx.defined())
-    dx.add_(more);
-  else
-    dx = more;
-}
+  Tensor normalize_backward(const Tensor& x, Parameter& scale, const Tensor& dy) const {
+    NormalizeBackward slopes = rows.ops->normalize_backward(x, scale, rows.norm_epsilon, dy);
+    if (slopes.scale.defined()) sink.add(scale, slopes.scale);
+    return std::move(slopes.input);
+  }
+
+  /// Of queries or keys, up to their projection's output.
+  Tensor heads_backward(Parameter* norm, const Tensor& raw, const Tensor& dy) const {
+    const Tensor turned_back = rows.ops->rotate_backward(dy, rows.angles);
+    return flat(norm == nullptr ? turned_back : normalize_backward(raw, *norm, turned_back));
+  }
+
+  /// The derivative by a projection's input.
+  Tensor project_backward(const Linear& linear, const Tensor& x, const Tensor& dy) const {
+    sink.add_product(linear, x, dy);
+    return runtime::project_backward(linear, dy);
+  }
+};
 
 /// The derivative by what the attention block adds to, given that by the sum.
-Tensor attention_backward(const Layer& layer, const PassRows& rows, const LayerKept& kept, const Tensor& dy) {
-  const Tensor attended = flat(kept.attention.out);
-  add_weight_gradient(layer.output, attended, dy);
-  const Tensor d_out = by_head(project_backward(layer.output, dy), rows.head_size);
+Tensor attention_backward(const BackwardContext& context, const Tensor& dy) {
+  const auto& [layer, rows, kept, sink] = context;
+  const Tensor d_out = by_head(context.project_backward(layer.output, flat(kept.attention.out), dy), rows.head_size);
   const AttentionBackward slopes =
       rows.ops->attend_backward(kept.query, kept.key, kept.value, kept.attention, rows.offsets, d_out);
-  Tensor d_normal;
-  backward_into(d_normal, layer.query, kept.normal,
-                heads_backward(layer.query_norm, rows, kept.raw_query, slopes.query));
-  backward_into(d_normal, layer.key, kept.normal, heads_backward(layer.key_norm, rows, kept.raw_key, slopes.key));
-  backward_into(d_normal, layer.value, kept.normal, flat(slopes.value));
-  return rows.ops->normalize_backward(kept.input, *layer.input_norm, rows.norm_epsilon, d_normal).add_(dy);
+  Tensor d_normal = context.project_backward(layer.query, kept.normal,
+                                             context.heads_backward(layer.query_norm, kept.raw_query, slopes.query));
+  d_normal.add_(context.project_backward(layer.key, kept.normal,
+                                         context.heads_backward(layer.key_norm, kept.raw_key, slopes.key)));
+  d_normal.add_(context.project_backward(layer.value, kept.normal, flat(slopes.value)));
+  return context.normalize_backward(kept.input, *layer.input_norm, d_normal).add_(dy);
 }
 
-Tensor feed_forward_backward(const Layer& layer, const PassRows& rows, const LayerKept& kept, const Tensor& dy) {
-  add_weight_gradient(layer.down, kept.product, dy);
-  const GatedBackward slopes = rows.ops->gated_backward(kept.gate, kept.up, project_backward(layer.down, dy));
-  Tensor d_normal;
-  backward_into(d_normal, layer.gate, kept.middle_normal, slopes.gate);
-  backward_into(d_normal, layer.up, kept.middle_normal, slopes.up);
-  return rows.ops->normalize_backward(kept.middle, *layer.middle_norm, rows.norm_epsilon, d_normal).add_(dy);
+Tensor feed_forward_backward(const BackwardContext& context, const Tensor& dy) {
+  const auto& [layer, rows, kept, sink] = context;
+  const GatedBackward slopes =
+      rows.ops->gated_backward(kept.gate, kept.up, context.project_backward(layer.down, kept.product, dy));
+  Tensor d_normal = context.project_backward(layer.gate, kept.middle_normal, slopes.gate);
+  d_normal.add_(context.project_backward(layer.up, kept.middle_normal, slopes.up));
+  return context.normalize_backward(kept.middle, *layer.middle_norm, d_normal).add_(dy);
 }
 
 }  // namespace
@@ -97,9 +107,10 @@ Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerK
   return project(layer.down, all.product).add_(all.middle);
 }
 
-Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy) {
+Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy, GradientSink& sink) {
   if (!kept.normal.defined()) (void)forward(layer, rows, Tensor(kept.input), &kept);
-  return attention_backward(layer, rows, kept, feed_forward_backward(layer, rows, kept, dy));
+  const BackwardContext context{layer, rows, kept, sink};
+  return attention_backward(context, feed_forward_backward(context, dy));
 }
 
 }  // namespace dovetail::runtime

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "runtime/model/gradient_sink.h"
 #include "runtime/model/ops.h"
 #include "runtime/model/tensor.h"
 #include "runtime/model/weights.h"
@@ -57,8 +58,8 @@ struct LayerKept {
 /// The layer's output of rows [tokens, hidden]; keeps all in `kept` where it is given.
 Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerKept* kept);
 
-/// The derivative by the layer's input, given that by its output; adds those by the weights to their gradients. Where
-/// `kept` has the input alone, the forward is computed again first.
-Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy);
+/// The derivative by the layer's input, given that by its output; those by the weights go to `sink`. Where `kept` has
+/// the input alone, the forward is computed again first.
+Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy, GradientSink& sink);
 
 }  // namespace dovetail::runtime

@@ -1,8 +1,8 @@
 // The operators of a transformer, forward and backward, on packed rows: by ATen's operators for any device, and by
 // src/kernels on the CPU.
 //
-// Rows are [tokens, features]. A backward takes the derivative of the loss by the operator's result and gives that by
-// its input; derivatives by weights are added to their gradients.
+// Rows are [tokens, features]. A backward takes the derivative of the loss by the operator's result and gives those by
+// its input and its weight.
 #pragma once
 
 #include <cstdint>
@@ -34,6 +34,11 @@ struct Angles {
 /// are rounded to single precision, as the transformers library has them.
 Angles angles_of(const llm::Computation& computation, std::int64_t head_size, std::span<const std::int64_t> positions,
                  at::TensorOptions options);
+
+struct NormalizeBackward {
+  Tensor input;
+  Tensor scale;  ///< undefined where it is not trained
+};
 
 struct GatedBackward {
   Tensor gate;
@@ -70,7 +75,8 @@ struct TokenSlopes {
 struct Operators {
   /// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
   Tensor (*normalize)(const Tensor& x, const Parameter& scale, double epsilon) = nullptr;
-  Tensor (*normalize_backward)(const Tensor& x, Parameter& scale, double epsilon, const Tensor& dy) = nullptr;
+  NormalizeBackward (*normalize_backward)(const Tensor& x, const Parameter& scale, double epsilon,
+                                          const Tensor& dy) = nullptr;
 
   /// Turns the pairs (i, i + size / 2) of each head of x, [tokens, heads, size].
   Tensor (*rotate)(const Tensor& x, const Angles& angles) = nullptr;

@@ -23,16 +23,15 @@ Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
   return x.mul(reciprocal_root(x, epsilon)).mul_(scale.value);
 }
 
-Tensor normalize_backward(const Tensor& x, Parameter& scale, double epsilon, const Tensor& dy) {
+NormalizeBackward normalize_backward(const Tensor& x, const Parameter& scale, double epsilon, const Tensor& dy) {
   const Tensor root = reciprocal_root(x, epsilon);
   const Tensor normal = x.mul(root);
-  if (scale.gradient.defined()) {
-    const std::int64_t size = scale.value.numel();
-    scale.gradient.add_(dy.mul(normal).reshape({-1, size}).sum(0));
-  }
+  NormalizeBackward slopes;
+  if (scale.gradient.defined()) slopes.scale = dy.mul(normal).reshape({-1, scale.value.numel()}).sum(0);
   const Tensor scaled = dy.mul(scale.value);
   const Tensor along = scaled.mul(normal).mean({-1}, true);
-  return scaled.sub_(normal.mul(along)).mul_(root);
+  slopes.input = scaled.sub_(normal.mul(along)).mul_(root);
+  return slopes;
 }
 
 /// [tokens, 1, size / 2]: the same for all heads of a token.

@@ -46,7 +46,8 @@ Tensor VocabularyPass::logits_of(std::int64_t begin, std::int64_t count) const {
   return project(head_, rows_.narrow(0, begin, count));
 }
 
-Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std::span<const double> by_entropy) {
+Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std::span<const double> by_entropy,
+                                GradientSink& sink) {
   const Operators& ops = operators_for(rows_);
   Tensor d_rows = at::empty_like(rows_);
   for_each_part([&](std::int64_t begin, std::int64_t count) {
@@ -58,7 +59,7 @@ Tensor VocabularyPass::backward(std::span<const double> by_log_probability, std:
         logits, temperature_,
         {here(std::span<const std::int64_t>(targets_)), here(std::span<const double>(scores_.entropies)),
          here(std::span<const double>(scores_.log_sum_exps)), here(by_log_probability), here(by_entropy)});
-    add_weight_gradient(head_, rows_.narrow(0, begin, count), logits);
+    sink.add_product(head_, rows_.narrow(0, begin, count), logits);
     d_rows.narrow(0, begin, count).copy_(project_backward(head_, logits));
   });
   return d_rows;

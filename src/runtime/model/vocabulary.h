@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "runtime/model/gradient_sink.h"
 #include "runtime/model/ops.h"
 #include "runtime/model/tensor.h"
 
@@ -18,9 +19,9 @@ class VocabularyPass {
   VocabularyPass(const Linear& head, Tensor rows, std::span<const std::int64_t> targets, double temperature);
 
   const TokenScores& scores() const { return scores_; }
-  /// The derivative by the rows, given that by each log-probability and entropy (empty: 0). Adds to the gradient of the
-  /// head. It can be asked once.
-  Tensor backward(std::span<const double> by_log_probability, std::span<const double> by_entropy);
+  /// The derivative by the rows, given that by each log-probability and entropy (empty: 0). That by the head goes to
+  /// `sink`. It can be asked once.
+  Tensor backward(std::span<const double> by_log_probability, std::span<const double> by_entropy, GradientSink& sink);
 
  private:
   Tensor logits_of(std::int64_t begin, std::int64_t count) const;

@@ -70,7 +70,7 @@ bool has_same_tensors(const Weights& weights, const weights::Checkpoint& source)
   std::size_t expected = 0;
   for (const Parameter& parameter : weights.parameters) {
     const bool is_there = source.find(parameter.is.name) != nullptr;
-    if (!is_there && !parameter.is.tied) return false;
+    if (!is_there && !parameter.shared) return false;
     expected += is_there ? 1 : 0;
   }
   return expected == source.names().size();
@@ -91,7 +91,7 @@ base::Status write_all(const Weights& weights, const std::string& path) {
   std::vector<Tensor> values;
   std::vector<StoredTensor> stored;
   for (const Parameter& parameter : weights.parameters) {
-    if (parameter.is.tied) continue;
+    if (parameter.shared) continue;
     values.push_back(parameter.value.to(at::kCPU).contiguous());
     stored.push_back(to_stored(parameter.is.name, values.back()));
   }
@@ -103,12 +103,12 @@ base::Status write_all(const Weights& weights, const std::string& path) {
 void read_weights(const weights::Checkpoint& checkpoint, Weights& weights) {
   for (const Parameter& parameter : weights.parameters) {
     const StoredTensor* const stored = checkpoint.find(parameter.is.name);
-    if (stored != nullptr && !parameter.is.tied)
+    if (stored != nullptr && !parameter.shared)
       parameter.value.copy_(to_tensor(*stored).view(parameter.value.sizes()));
-    else if (stored == nullptr && parameter.is.part == llm::Part::head && !parameter.is.tied)
+    else if (stored == nullptr && parameter.is.part == llm::Part::head && !parameter.shared)
       parameter.value.zero_();
     else
-      DOVETAIL_ASSERT(parameter.is.tied);
+      DOVETAIL_ASSERT(parameter.shared);
   }
 }
 

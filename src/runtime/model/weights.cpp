@@ -1,7 +1,7 @@
 #include "runtime/model/weights.h"
 
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros_like.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,6 +53,47 @@ void fill_normal(const Tensor& value, double deviation, std::uint64_t seed, std:
   for (std::int64_t i = 0; i < value.numel(); ++i) data[i] = static_cast<T>(deviation * numbers.next());
 }
 
+bool has(const Weights& weights, const llm::Tensor& tensor) {
+  switch (tensor.part) {
+    case llm::Part::embedding:
+      return weights.has_embedding();
+    case llm::Part::layer:
+      return weights.layers.begin <= tensor.layer && tensor.layer < weights.layers.end;
+    case llm::Part::final_norm:
+    case llm::Part::head:
+      break;
+  }
+  return weights.has_head();
+}
+
+/// Elements from one parameter to the next: each begins at a multiple of 64 bytes.
+std::int64_t room_of(const llm::Tensor& tensor) {
+  constexpr std::int64_t multiple = 16;
+  return (tensor.elements() + multiple - 1) / multiple * multiple;
+}
+
+/// Whether another stage has the same weight.
+bool is_apart(const Weights& weights, const llm::Tensor& tensor) {
+  if (!weights.shape.tied_embeddings || (weights.has_embedding() && weights.has_head())) return false;
+  return tensor.part == llm::Part::embedding || tensor.part == llm::Part::head;
+}
+
+/// Places those that are apart, or those that are not, from element `begin` on; where they end.
+std::int64_t place_parameters(Weights& weights, bool apart, std::int64_t begin) {
+  for (Parameter& parameter : weights.parameters) {
+    if (parameter.shared || is_apart(weights, parameter.is) != apart) continue;
+    parameter.offset = begin;
+    begin += room_of(parameter.is);
+  }
+  return begin;
+}
+
+Tensor part_of(const Tensor& all, const Parameter& parameter) {
+  const llm::Tensor& is = parameter.is;
+  const Tensor part = all.narrow(0, parameter.offset, is.elements());
+  return is.columns == 1 && is.part != llm::Part::head ? part : part.view({is.rows, is.columns});
+}
+
 }  // namespace
 
 const Parameter* Weights::find_or_null(std::string_view name) const {
@@ -71,34 +112,63 @@ Parameter& Weights::find(std::string_view name) {
   return *found;
 }
 
+LayerRange all_layers(const llm::Transformer& shape) { return {0, shape.layers}; }
+
 Weights empty_weights(const llm::Transformer& shape, const llm::Computation& computation, at::ScalarType type) {
-  Weights weights{shape, computation, {}};
+  return empty_weights(shape, computation, type, all_layers(shape));
+}
+
+Weights empty_weights(const llm::Transformer& shape, const llm::Computation& computation, at::ScalarType type,
+                      const LayerRange& layers) {
+  DOVETAIL_ASSERT(layers.begin >= 0 && layers.begin < layers.end && layers.end <= shape.layers);
+  Weights weights{.shape = shape,
+                  .computation = computation,
+                  .layers = layers,
+                  .parameters = {},
+                  .values = {},
+                  .gradients = {},
+                  .apart = 0};
+  std::size_t place = 0;
   for (llm::Tensor& tensor : llm::tensors_of(shape)) {
-    Parameter parameter{std::move(tensor), {}, {}};
-    const llm::Tensor& is = parameter.is;
-    if (is.tied)
-      parameter.value = weights.parameters.front().value;
-    else
-      parameter.value = is.columns == 1 && is.part != llm::Part::head ? at::empty({is.rows}, type)
-                                                                      : at::empty({is.rows, is.columns}, type);
-    weights.parameters.push_back(std::move(parameter));
+    const bool shared = tensor.tied && weights.has_embedding();
+    if (has(weights, tensor))
+      weights.parameters.push_back(
+          {.is = std::move(tensor), .place = place, .value = {}, .gradient = {}, .shared = shared, .offset = 0});
+    ++place;
   }
+  std::int64_t elements = place_parameters(weights, false, 0);
+  weights.apart = elements;
+  elements = place_parameters(weights, true, elements);
+  weights.values = at::empty({elements}, type);
+  for (Parameter& parameter : weights.parameters)
+    parameter.value = parameter.shared ? weights.parameters.front().value : part_of(weights.values, parameter);
   return weights;
 }
 
-void make_gradients(Weights& weights) {
-  for (Parameter& parameter : weights.parameters) parameter.gradient = at::zeros_like(parameter.value);
+Weights stage_of(const Weights& whole, const LayerRange& layers) {
+  Weights stage = empty_weights(whole.shape, whole.computation, whole.parameters.front().value.scalar_type(), layers);
+  for (const Parameter& parameter : stage.parameters)
+    if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
+  return stage;
 }
 
-void clear_gradients(Weights& weights) {
-  for (Parameter& parameter : weights.parameters) parameter.gradient.zero_();
+void make_gradients(Weights& weights) {
+  std::int64_t elements = weights.values.numel();
+  for (Parameter& parameter : weights.parameters)
+    if (parameter.shared) {
+      parameter.offset = elements;
+      elements += room_of(parameter.is);
+    }
+  weights.gradients = at::zeros({elements}, weights.values.options());
+  for (Parameter& parameter : weights.parameters) parameter.gradient = part_of(weights.gradients, parameter);
 }
+
+void clear_gradients(Weights& weights) { weights.gradients.zero_(); }
 
 void fill_randomly(Weights& weights, std::uint64_t seed) {
   const double of_layers = std::sqrt(2.0 * static_cast<double>(weights.shape.layers));
-  for (std::size_t index = 0; index < weights.parameters.size(); ++index) {
-    const Parameter& parameter = weights.parameters[index];
-    if (parameter.is.tied) continue;
+  for (const Parameter& parameter : weights.parameters) {
+    if (parameter.shared) continue;
     const bool is_scalar_head = parameter.is.part == llm::Part::head && weights.shape.head == llm::Head::scalar;
     if (is_norm(parameter.is) || parameter.is.columns == 1 || is_scalar_head) {
       parameter.value.fill_(is_norm(parameter.is) ? 1 : 0);
@@ -106,9 +176,9 @@ void fill_randomly(Weights& weights, std::uint64_t seed) {
     }
     const double deviation = initial_deviation / (leads_back(parameter.is) ? of_layers : 1);
     if (parameter.value.scalar_type() == at::kDouble)
-      fill_normal<double>(parameter.value, deviation, seed, index);
+      fill_normal<double>(parameter.value, deviation, seed, parameter.place);
     else
-      fill_normal<float>(parameter.value, deviation, seed, index);
+      fill_normal<float>(parameter.value, deviation, seed, parameter.place);
   }
 }
 

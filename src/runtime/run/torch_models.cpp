@@ -24,7 +24,7 @@ base::Error interrupted(const std::string& task) {
 void copy_weights(const Weights& from, Weights& to) {
   for (std::size_t i = 0; i < to.parameters.size(); ++i) {
     const Parameter& parameter = to.parameters[i];
-    if (parameter.is.tied) continue;
+    if (parameter.shared) continue;
     if (parameter.is.name == from.parameters[i].is.name)
       parameter.value.copy_(from.parameters[i].value);
     else
@@ -35,15 +35,15 @@ void copy_weights(const Weights& from, Weights& to) {
 /// What a checkpoint of ours holds of a role: weights, and moments where it is trained.
 std::vector<NamedTensor> state_of(const Weights& weights, const std::optional<Optimizer>& optimizer) {
   std::vector<NamedTensor> state;
-  for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
-    const Parameter& parameter = weights.parameters[i];
-    if (parameter.is.tied) continue;
-    state.push_back({parameter.is.name, parameter.value});
-    if (!optimizer) continue;
-    state.push_back({"first_moment." + parameter.is.name, optimizer->first[i]});
-    state.push_back({"second_moment." + parameter.is.name, optimizer->second[i]});
+  for (const Parameter& parameter : weights.parameters)
+    if (!parameter.shared) state.push_back({parameter.is.name, parameter.value});
+  if (!optimizer) return state;
+  for (std::size_t i = 0; i < optimizer->parts.size(); ++i) {
+    const std::string& name = weights.parameters[optimizer->parts[i].parameter].is.name;
+    state.push_back({"first_moment." + name, optimizer->first[i]});
+    state.push_back({"second_moment." + name, optimizer->second[i]});
   }
-  if (optimizer) state.push_back({"steps", optimizer->steps});
+  state.push_back({"steps", optimizer->steps});
   return state;
 }
 
@@ -59,7 +59,7 @@ TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes)
     auto role = std::make_unique<Role>(Role{std::move(setup), std::move(model), {}, false});
     if (role->setup.trained) {
       make_gradients(role->model.weights);
-      role->optimizer = make_optimizer(role->model.weights);
+      role->optimizer = make_optimizer(role->model.weights, all_parts(role->model.weights));
       role->changes = true;
     }
     roles_.emplace(role->setup.name, std::move(role));
@@ -117,26 +117,39 @@ Result<std::vector<control::Scores>> TorchModels::score(const std::string& role,
   return scores;
 }
 
-Result<double> TorchModels::gradients(const std::string& role, std::span<const control::TokenSequence> mini_batch,
-                                      const control::PassSettings& settings, const control::MicroBatchLoss& loss) {
-  Role& trained = find(role);
-  DOVETAIL_ASSERT(trained.optimizer);
-  clear_gradients(trained.model.weights);
-  std::size_t done = 0;
-  for (const std::vector<std::size_t>& ids : micro_batches_of(mini_batch, settings)) {
-    if (parallel::is_requested(settings.cancellation)) return interrupted("training");
-    add_gradients(trained.model, {mini_batch, ids}, settings.temperature, trained.setup.recomputation, loss);
-    done += ids.size();
-    if (settings.on_progress) settings.on_progress(done);
-  }
-  join_tied_gradients(trained.model.weights);
-  return global_norm(trained.model.weights);
+Status TorchModels::train(std::span<const control::Training> trainings) {
+  for (const control::Training& training : trainings) DOVETAIL_CHECK(train(training));
+  return {};
 }
 
-void TorchModels::step(const std::string& role, const control::StepSettings& settings) {
-  Role& trained = find(role);
+Status TorchModels::train(const control::Training& training) {
+  Role& trained = find(training.role);
   DOVETAIL_ASSERT(trained.optimizer);
-  runtime::step(*trained.optimizer, trained.model.weights, settings);
+  Weights& weights = trained.model.weights;
+  for (std::size_t k = 0; k < training.mini_batches.size(); ++k) {
+    control::TrainingSums sums;
+    clear_gradients(weights);
+    DOVETAIL_CHECK(add_gradients(trained, training.mini_batches[k], training.settings, sums));
+    join_tied_gradients(weights);
+    DOVETAIL_TRY(const control::StepDecision decision, training.decide(k, global_norm(weights), sums));
+    if (decision.step) step(*trained.optimizer, weights, *decision.step);
+    if (decision.ends) break;
+  }
+  return {};
+}
+
+Status TorchModels::add_gradients(Role& trained, const control::MiniBatch& mini_batch, control::PassSettings settings,
+                                  control::TrainingSums& sums) {
+  settings.kept_together = mini_batch.kept_together;
+  for (const std::vector<std::size_t>& ids : micro_batches_of(mini_batch.sequences, settings)) {
+    if (parallel::is_requested(settings.cancellation)) return interrupted("training");
+    runtime::add_gradients(trained.model, {mini_batch.sequences, ids}, settings.temperature,
+                           trained.setup.recomputation,
+                           [&](std::span<const std::size_t> of, std::span<const control::Scores> scores) {
+                             return mini_batch.loss(of, scores, sums);
+                           });
+  }
+  return {};
 }
 
 void TorchModels::average(const std::string& role, const std::string& trained, double decay) {
@@ -144,7 +157,7 @@ void TorchModels::average(const std::string& role, const std::string& trained, d
   average.changes = true;
   const std::vector<Parameter>& from = find(trained).model.weights.parameters;
   for (std::size_t i = 0; i < from.size(); ++i)
-    if (!from[i].is.tied) average.model.weights.parameters[i].value.mul_(decay).add_(from[i].value, 1 - decay);
+    if (!from[i].shared) average.model.weights.parameters[i].value.mul_(decay).add_(from[i].value, 1 - decay);
 }
 
 Status TorchModels::save(const std::string& folder) const {
@@ -174,7 +187,7 @@ Status TorchModels::export_role(const std::string& role, const std::string& fold
 std::int64_t TorchModels::parameters(const std::string& role) const {
   std::int64_t count = 0;
   for (const Parameter& parameter : find(role).model.weights.parameters)
-    if (!parameter.is.tied) count += parameter.value.numel();
+    if (!parameter.shared) count += parameter.value.numel();
   return count;
 }
 
@@ -184,7 +197,7 @@ void TorchModels::add_held(MemoryAccount& account) const {
   };
   for (const auto& [name, role] : roles_) {
     for (const Parameter& parameter : role->model.weights.parameters) {
-      if (!parameter.is.tied) account.weights += bytes_of(parameter.value);
+      if (!parameter.shared) account.weights += bytes_of(parameter.value);
       account.gradients += bytes_of(parameter.gradient);
     }
     if (!role->optimizer) continue;

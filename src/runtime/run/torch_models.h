@@ -9,7 +9,7 @@
 
 #include "control/models.h"
 #include "llm/layout.h"
-#include "runtime/model/model.h"
+#include "runtime/model/micro_batch_pass.h"
 #include "runtime/run/memory_account.h"
 #include "runtime/training/optimizer.h"
 #include "weights/checkpoint.h"
@@ -43,9 +43,7 @@ class TorchModels final : public control::Models {
   base::Result<std::vector<control::Scores>> score(const std::string& role,
                                                    std::span<const control::TokenSequence> sequences,
                                                    const control::PassSettings& settings) override;
-  base::Result<double> gradients(const std::string& role, std::span<const control::TokenSequence> mini_batch,
-                                 const control::PassSettings& settings, const control::MicroBatchLoss& loss) override;
-  void step(const std::string& role, const control::StepSettings& settings) override;
+  base::Status train(std::span<const control::Training> trainings) override;
   void average(const std::string& role, const std::string& trained, double decay) override;
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
@@ -63,6 +61,9 @@ class TorchModels final : public control::Models {
     bool changes = false;  ///< it is trained, or a moving average
   };
 
+  base::Status train(const control::Training& training);
+  static base::Status add_gradients(Role& trained, const control::MiniBatch& mini_batch, control::PassSettings settings,
+                                    control::TrainingSums& sums);
   Role& find(const std::string& name);
   const Role& find(const std::string& name) const;
   static Model initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others);

@@ -19,23 +19,47 @@ batching::Assignment assign(const std::vector<std::int64_t>& lengths, const plan
   return batching::by_count(lengths.size(), std::max<std::size_t>(1, lengths.size()));
 }
 
-}  // namespace
-
-std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
-                                                       const control::PassSettings& settings) {
-  const std::size_t together = settings.kept_together;
+/// Tokens of each unit: of so many sequences that are kept together.
+std::vector<std::int64_t> lengths_of(std::span<const control::TokenSequence> sequences, std::size_t together) {
   DOVETAIL_ASSERT(together >= 1 && sequences.size() % together == 0);
   std::vector<std::int64_t> lengths(sequences.size() / together);
   for (std::size_t i = 0; i < sequences.size(); ++i)
     lengths[i / together] += static_cast<std::int64_t>(sequences[i].tokens.size());
+  return lengths;
+}
+
+/// The sequences of some units.
+std::vector<std::size_t> sequences_of(const std::vector<std::size_t>& units, std::size_t together) {
+  std::vector<std::size_t> sequences;
+  for (const std::size_t unit : units)
+    for (std::size_t i = 0; i < together; ++i) sequences.push_back(unit * together + i);
+  return sequences;
+}
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
+                                                       const control::PassSettings& settings) {
   std::vector<std::vector<std::size_t>> batches;
-  for (const std::vector<std::size_t>& part : assign(lengths, settings.micro_batching)) {
-    std::vector<std::size_t>& batch = batches.emplace_back();
-    for (const std::size_t unit : part)
-      for (std::size_t i = 0; i < together; ++i) batch.push_back(unit * together + i);
-  }
-  std::erase_if(batches, [](const std::vector<std::size_t>& batch) { return batch.empty(); });
+  for (const auto& part : assign(lengths_of(sequences, settings.kept_together), settings.micro_batching))
+    if (!part.empty()) batches.push_back(sequences_of(part, settings.kept_together));
   return batches;
+}
+
+std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(const control::MiniBatch& mini_batch,
+                                                                     std::size_t replicas, std::size_t microbatches) {
+  const std::vector<std::int64_t> lengths = lengths_of(mini_batch.sequences, mini_batch.kept_together);
+  std::vector<std::vector<std::vector<std::size_t>>> dealt;
+  for (const std::vector<std::size_t>& units : batching::exactly(lengths, replicas)) {
+    std::vector<std::int64_t> own;
+    for (const std::size_t unit : units) own.push_back(lengths[unit]);
+    auto& batches = dealt.emplace_back();
+    for (std::vector<std::size_t> part : batching::exactly(own, microbatches)) {
+      for (std::size_t& unit : part) unit = units[unit];
+      batches.push_back(sequences_of(part, mini_batch.kept_together));
+    }
+  }
+  return dealt;
 }
 
 }  // namespace dovetail::runtime

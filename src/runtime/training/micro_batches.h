@@ -15,4 +15,9 @@ namespace dovetail::runtime {
 std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
                                                        const control::PassSettings& settings);
 
+/// [replica][micro-batch] places in the mini-batch: sequences are dealt to replicas, and those of a replica to exactly
+/// so many micro-batches, of about the same tokens (batching::exactly). The last ones may be empty.
+std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(const control::MiniBatch& mini_batch,
+                                                                     std::size_t replicas, std::size_t microbatches);
+
 }  // namespace dovetail::runtime

@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+#include <utility>
 
 #include "kernels/optimizer.h"
 #include "runtime/model/share_out.h"
@@ -46,27 +47,41 @@ double squares_of(const Tensor& x) {
                                         : kernels::sum_of_squares(x.data_ptr<float>(), x.numel());
 }
 
+/// All of a weight, in its shape, or some of its elements.
+Tensor part_of(const Tensor& weight, const WeightPart& part) {
+  if (part.end - part.begin == weight.numel()) return weight;
+  return weight.view({-1}).narrow(0, part.begin, part.end - part.begin);
+}
+
 }  // namespace
 
-Optimizer make_optimizer(const Weights& weights) {
-  Optimizer optimizer;
-  optimizer.steps = at::zeros({1}, at::kLong);
-  for (const Parameter& parameter : weights.parameters) {
-    optimizer.first.push_back(parameter.is.tied ? Tensor() : at::zeros_like(parameter.value));
-    optimizer.second.push_back(parameter.is.tied ? Tensor() : at::zeros_like(parameter.value));
-  }
+std::vector<WeightPart> all_parts(const Weights& weights) {
+  std::vector<WeightPart> parts;
+  for (std::size_t i = 0; i < weights.parameters.size(); ++i)
+    if (!weights.parameters[i].shared) parts.push_back({i, 0, weights.parameters[i].value.numel()});
+  return parts;
+}
+
+Optimizer make_optimizer(const Weights& weights, std::vector<WeightPart> parts) {
+  Optimizer optimizer{at::zeros({1}, at::kLong), std::move(parts), {}, {}};
+  for (const WeightPart& part : optimizer.parts)
+    for (auto* const moments : {&optimizer.first, &optimizer.second})
+      moments->push_back(at::zeros_like(part_of(weights.parameters[part.parameter].value, part)));
   return optimizer;
 }
 
 void join_tied_gradients(Weights& weights) {
   for (const Parameter& parameter : weights.parameters)
-    if (parameter.is.tied) weights.parameters.front().gradient.add_(parameter.gradient);
+    if (parameter.shared) weights.parameters.front().gradient.add_(parameter.gradient);
+}
+
+double squares_of(const Weights& weights, const WeightPart& part) {
+  return squares_of(part_of(weights.parameters[part.parameter].gradient, part));
 }
 
 double global_norm(const Weights& weights) {
   double sum = 0;
-  for (const Parameter& parameter : weights.parameters)
-    if (!parameter.is.tied) sum += squares_of(parameter.gradient);
+  for (const WeightPart& part : all_parts(weights)) sum += squares_of(weights, part);
   return std::sqrt(sum);
 }
 
@@ -78,13 +93,15 @@ void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& s
                                 .weight_decay = settings.optimizer.weight_decay,
                                 .step = optimizer.steps.item<std::int64_t>(),
                                 .gradient_factor = settings.clip_factor};
-  for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
-    const Parameter& parameter = weights.parameters[i];
-    if (parameter.is.tied) continue;
-    const StepTensors tensors{parameter.value, parameter.gradient, optimizer.first[i], optimizer.second[i]};
-    if (!parameter.value.device().is_cpu())
+  for (std::size_t i = 0; i < optimizer.parts.size(); ++i) {
+    const WeightPart& part = optimizer.parts[i];
+    const Parameter& parameter = weights.parameters[part.parameter];
+    const Tensor value = part_of(parameter.value, part);
+    const Tensor gradient = part_of(parameter.gradient, part);
+    const StepTensors tensors{value, gradient, optimizer.first[i], optimizer.second[i]};
+    if (!value.device().is_cpu())
       step_by_tensors(step, tensors);
-    else if (parameter.value.scalar_type() == at::kDouble)
+    else if (value.scalar_type() == at::kDouble)
       step_on_cpu<double>(step, tensors);
     else
       step_on_cpu<float>(step, tensors);

@@ -126,11 +126,12 @@ std::optional<double> slope_of(const Total& total, const std::vector<Scores>& sc
   return (left + right) / 2;
 }
 
-void expect_slopes(const MiniBatch& batch, const TrainingSums& sums, const Total& total, std::vector<Scores> scores) {
+void expect_slopes(const MiniBatch& batch, const Total& total, std::vector<Scores> scores) {
   // In micro-batches of one, from the last one on: neither counts.
+  TrainingSums sums;
   std::vector<ScoreSlopes> slopes(scores.size());
   for (std::size_t id = scores.size(); id-- > 0;)
-    slopes[id] = batch.loss(std::span(&id, 1), std::span(&scores[id], 1)).at(0);
+    slopes[id] = batch.loss(std::span(&id, 1), std::span(&scores[id], 1), sums).at(0);
   RC_ASSERT(std::abs(sums.loss - total(scores)) < 1e-12 * std::max(1.0, std::abs(sums.loss)));
   for (std::size_t id = 0; id < scores.size(); ++id) {
     RC_ASSERT(slopes[id].values.size() == scores[id].values.size());
@@ -164,11 +165,10 @@ RC_GTEST_PROP(MiniBatch, SlopesOfAPolicyAreThoseOfItsLoss, ()) {
     const std::size_t tokens = samples[place].sampled.size();
     scores.push_back({numbers(tokens, -3, -0.1), numbers(tokens, 0, 2)});
   }
-  TrainingSums sums;
-  const MiniBatch batch = policy_mini_batch(samples, places, loss, coefficient, cap, sums);
+  const MiniBatch batch = policy_mini_batch(samples, places, loss, coefficient, cap);
   RC_ASSERT(batch.sequences.size() == places.size());
   expect_slopes(
-      batch, sums, [&](const std::vector<Scores>& at) { return policy_total(samples, places, loss, coefficient, at); },
+      batch, [&](const std::vector<Scores>& at) { return policy_total(samples, places, loss, coefficient, at); },
       scores);
 }
 
@@ -178,10 +178,8 @@ RC_GTEST_PROP(MiniBatch, SlopesOfACriticAreThoseOfItsLoss, ()) {
   const std::vector<std::size_t> places = any_places(samples.size());
   std::vector<Scores> scores;
   for (const std::size_t place : places) scores.push_back({numbers(samples[place].values.size(), -1, 1), {}});
-  TrainingSums sums;
-  const MiniBatch batch = value_mini_batch(samples, places, loss, cap, sums);
-  expect_slopes(
-      batch, sums, [&](const std::vector<Scores>& at) { return value_total(samples, places, loss, at); }, scores);
+  const MiniBatch batch = value_mini_batch(samples, places, loss, cap);
+  expect_slopes(batch, [&](const std::vector<Scores>& at) { return value_total(samples, places, loss, at); }, scores);
 }
 
 RC_GTEST_PROP(MiniBatch, SlopesOfTextsAreThoseOfTheirCrossEntropy, ()) {
@@ -198,8 +196,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfTextsAreThoseOfTheirCrossEntropy, ()) {
   }
   std::vector<std::size_t> places(examples.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
-  TrainingSums sums;
-  const MiniBatch batch = imitation_mini_batch(examples, places, learn::Weighing::tokens, 8, sums);
+  const MiniBatch batch = imitation_mini_batch(examples, places, learn::Weighing::tokens, 8);
   const auto total = [&](const std::vector<Scores>& at) {
     double sum = 0;
     for (std::size_t i = 0; i < at.size(); ++i)
@@ -207,7 +204,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfTextsAreThoseOfTheirCrossEntropy, ()) {
         if (examples[i].learned[t]) sum -= at[i].values[t] / learned_count;
     return sum;
   };
-  expect_slopes(batch, sums, total, scores);
+  expect_slopes(batch, total, scores);
 }
 
 RC_GTEST_PROP(MiniBatch, SlopesOfPairsAreThoseOfBradleyAndTerry, ()) {
@@ -221,12 +218,12 @@ RC_GTEST_PROP(MiniBatch, SlopesOfPairsAreThoseOfBradleyAndTerry, ()) {
   std::vector<std::size_t> places(count);
   std::iota(places.begin(), places.end(), std::size_t{0});
   TrainingSums sums;
-  const MiniBatch batch = preference_mini_batch(pairs, places, sums);
+  const MiniBatch batch = preference_mini_batch(pairs, places);
   RC_ASSERT(batch.kept_together == 2U);
   RC_ASSERT(batch.sequences.size() == 2 * count);
   std::vector<std::size_t> ids(2 * count);
   std::iota(ids.begin(), ids.end(), std::size_t{0});
-  const std::vector<ScoreSlopes> slopes = batch.loss(ids, scores);
+  const std::vector<ScoreSlopes> slopes = batch.loss(ids, scores, sums);
   const Total total = [&](const std::vector<Scores>& at) {
     double sum = 0;
     for (std::size_t i = 0; i < count; ++i)
@@ -248,9 +245,9 @@ TEST(MiniBatch, SaysWhatAPolicyDid) {
   TrainingSums sums;
   const std::vector<std::size_t> places{0};
   const LossSettings loss;
-  const MiniBatch batch = policy_mini_batch(samples, places, loss, 0, cap, sums);
+  const MiniBatch batch = policy_mini_batch(samples, places, loss, 0, cap);
   const std::vector<Scores> scores{{{-1, -1.5}, {0.5, 0.25}}};
-  batch.loss(places, scores);
+  batch.loss(places, scores, sums);
   EXPECT_EQ(sums.weight, 2);
   EXPECT_DOUBLE_EQ(sums.ratio, 1 + std::exp(0.5));
   EXPECT_DOUBLE_EQ(sums.max_ratio, std::exp(0.5));
@@ -258,7 +255,7 @@ TEST(MiniBatch, SaysWhatAPolicyDid) {
   EXPECT_DOUBLE_EQ(sums.entropy, 0.75);
   EXPECT_DOUBLE_EQ(sums.divergence, std::exp(0.5) - 1 - 0.5);
   EXPECT_EQ(sums.gap, 0);
-  batch.loss(places, std::vector<Scores>{{{-1.25, -1.5}, {0, 0}}});
+  batch.loss(places, std::vector<Scores>{{{-1.25, -1.5}, {0, 0}}}, sums);
   EXPECT_DOUBLE_EQ(sums.max_gap, 0.25);
 }
 

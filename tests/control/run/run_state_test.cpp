@@ -33,7 +33,7 @@ RunState example() {
   state.training["actor_train"].first.gap = 1e-9;
   state.training["actor_train"].is_stopped = true;
   state.seconds = 1.0 / 7;
-  state.task_seconds = {{"actor_generate", 0.1}};
+  state.phase_seconds = {{"actor_generate", 0.1}};
   return state;
 }
 
@@ -49,7 +49,7 @@ TEST(RunState, ComesBackFromItsText) {
   EXPECT_EQ(back.training.at("actor_train").first.gap, 1e-9);
   EXPECT_TRUE(back.training.at("actor_train").is_stopped);
   EXPECT_EQ(back.seconds, state.seconds);
-  EXPECT_EQ(back.task_seconds, state.task_seconds);
+  EXPECT_EQ(back.phase_seconds, state.phase_seconds);
   EXPECT_TRUE(std::signbit(*back.best));
   EXPECT_EQ(back.skipped_in_a_row, state.skipped_in_a_row);
   EXPECT_EQ(back.health.standing, state.health.standing);

@@ -242,11 +242,11 @@ TEST(Run, ARowHasTheTimesOfAllPartsOfAnIterationThatWasStopped) {
   ASSERT_FALSE(run.go_on(state, tale, &cancellation).ok());
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   ASSERT_GT(kept.tasks_done, 0U);
-  ASSERT_GE(kept.task_seconds.size(), kept.tasks_done);
+  ASSERT_GE(kept.phase_seconds.size(), kept.tasks_done);
   EXPECT_GT(kept.seconds, 0);
   kept.seconds += 1000;
-  for (auto& [task, seconds] : kept.task_seconds) seconds += 100;
-  const std::map<std::string, double> before = kept.task_seconds;
+  for (auto& [task, seconds] : kept.phase_seconds) seconds += 100;
+  const std::map<std::string, double> before = kept.phase_seconds;
   EXPECT_TRUE(run.go_on(kept, tale).ok());
   ASSERT_EQ(tale.timings.size(), whole.timings.size());
   for (std::size_t row = 0; row < tale.timings.size(); ++row) {

@@ -62,16 +62,33 @@ std::vector<ScoreSlopes> slopes_of(std::span<const std::size_t> ids, std::span<c
 
 constexpr std::int64_t cache_bytes = 1 << 20;
 
+/// Trains on one mini-batch; the norm of its gradients.
+base::Result<double> train(TorchModels& models, const std::string& role, const std::vector<TokenSequence>& sequences,
+                           const control::PassSettings& settings, bool steps) {
+  double norm = 0;
+  control::Training training{.role = role, .mini_batches = {}, .settings = settings, .decide = {}};
+  training.mini_batches.push_back(
+      {sequences, 1, [](std::span<const std::size_t> ids, std::span<const Scores> scores, control::TrainingSums&) {
+         return slopes_of(ids, scores);
+       }});
+  training.decide = [&](std::size_t, double found, const control::TrainingSums&) {
+    norm = found;
+    return control::StepDecision{steps ? std::optional(control::StepSettings{}) : std::nullopt, false};
+  };
+  DOVETAIL_CHECK(models.train({&training, 1}));
+  return norm;
+}
+
 TEST(TorchModels, GradientsDoNotHangOnMicroBatches) {
   const std::vector<TokenSequence> sequences = random_sequences(12);
   TorchModels models(setups(), cache_bytes);
   for (const std::string role : {"actor", "critic"}) {
     control::PassSettings settings;
-    const double whole = *models.gradients(role, sequences, settings, slopes_of);
+    const double whole = *train(models, role, sequences, settings, false);
     settings.micro_batching.tokens = 20;
-    EXPECT_NEAR(*models.gradients(role, sequences, settings, slopes_of), whole, 1e-5 * whole);
+    EXPECT_NEAR(*train(models, role, sequences, settings, false), whole, 1e-5 * whole);
     settings.micro_batching = {.sequences = 0, .tokens = 0, .count = 5};
-    EXPECT_NEAR(*models.gradients(role, sequences, settings, slopes_of), whole, 1e-5 * whole);
+    EXPECT_NEAR(*train(models, role, sequences, settings, false), whole, 1e-5 * whole);
   }
 }
 
@@ -89,20 +106,19 @@ TEST(TorchModels, GoOnFromWhatWasSavedToTheSameBits) {
   const test::TemporaryFolder folder;
   const std::vector<TokenSequence> sequences = random_sequences(6);
   TorchModels models(setups(), cache_bytes);
-  const auto train = [&](TorchModels& trained, int steps) {
+  const auto train_both = [&](TorchModels& trained, int steps) {
     for (int i = 0; i < steps; ++i)
       for (const std::string role : {"actor", "critic"}) {
-        ASSERT_TRUE(trained.gradients(role, sequences, {}, slopes_of).ok());
-        trained.step(role, {});
+        ASSERT_TRUE(train(trained, role, sequences, {}, true).ok());
       }
     trained.average("reference", "actor", 0.9);
   };
-  train(models, 2);
+  train_both(models, 2);
   ASSERT_TRUE(models.save(folder.path()).ok());
   TorchModels others(setups(), cache_bytes);
   ASSERT_TRUE(others.load(folder.path()).ok());
-  train(models, 2);
-  train(others, 2);
+  train_both(models, 2);
+  train_both(others, 2);
   for (const std::string role : {"actor", "critic", "reference"}) {
     const std::vector<Scores> expected = *models.score(role, sequences, {});
     const std::vector<Scores> found = *others.score(role, sequences, {});
@@ -122,8 +138,7 @@ TEST(TorchModels, AnExportIsAModelFolder) {
   const test::TemporaryFolder folder;
   const std::vector<TokenSequence> sequences = random_sequences(6);
   TorchModels models(setups(), cache_bytes);
-  ASSERT_TRUE(models.gradients("critic", sequences, {}, slopes_of).ok());
-  models.step("critic", {});
+  ASSERT_TRUE(train(models, "critic", sequences, {}, true).ok());
   for (const std::string role : {"actor", "critic"}) {
     const std::string out = folder.file(role);
     ASSERT_TRUE(models.export_role(role, out).ok());
@@ -151,7 +166,7 @@ TEST(TorchModels, AnInterruptionIsAnError) {
   control::PassSettings settings;
   settings.cancellation = &cancellation;
   EXPECT_EQ(models.score("actor", sequences, settings).error().failure, base::Failure::interrupted);
-  EXPECT_EQ(models.gradients("actor", sequences, settings, slopes_of).error().failure, base::Failure::interrupted);
+  EXPECT_EQ(train(models, "actor", sequences, settings, true).error().failure, base::Failure::interrupted);
 }
 
 }  // namespace

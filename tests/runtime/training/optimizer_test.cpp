@@ -28,7 +28,7 @@ struct Scalar {
 
 TEST(Optimizer, StepsAsThePaperSays) {
   Model model = tiny_model({.tied = true}, 1);
-  Optimizer optimizer = make_optimizer(model.weights);
+  Optimizer optimizer = make_optimizer(model.weights, all_parts(model.weights));
   control::StepSettings settings;
   settings.optimizer = {.learning_rate = 0.02, .betas = {0.8, 0.9}, .epsilon = 1e-3, .weight_decay = 0.1};
   settings.clip_factor = 0.7;

@@ -1,4 +1,4 @@
-#include "runtime/model/model.h"
+#include "runtime/model/micro_batch_pass.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,150 @@
+#include "runtime/model/micro_batch_pass.h"
+
+#include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
+
+#include <utility>
+
+#include "base/assert.h"
+#include "runtime/model/vocabulary.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using control::Scores;
+using control::ScoreSlopes;
+
+PackedRows pack(const Model& model, const MicroBatch& batch) {
+  PackedRows packed;
+  std::vector<std::int64_t> tokens;
+  std::vector<std::int64_t> positions;
+  std::vector<std::int64_t> looked_at;
+  const bool scalar = model.weights.shape.head == llm::Head::scalar;
+  packed.rows.offsets.push_back(0);
+  for (const std::size_t id : batch.ids) {
+    const control::TokenSequence& sequence = batch.all[id];
+    const std::size_t count = sequence.tokens.size();
+    DOVETAIL_ASSERT(sequence.first_scored >= 1 && sequence.first_scored < count);
+    const auto begin = static_cast<std::int64_t>(tokens.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      tokens.push_back(sequence.tokens[i]);
+      positions.push_back(static_cast<std::int64_t>(i));
+    }
+    const std::size_t end = scalar ? count : count - 1;
+    for (std::size_t i = sequence.first_scored - 1; i < end; ++i) {
+      looked_at.push_back(begin + static_cast<std::int64_t>(i));
+      if (!scalar) packed.targets.push_back(sequence.tokens[i + 1]);
+    }
+    packed.counts.push_back(end - (sequence.first_scored - 1));
+    packed.rows.offsets.push_back(static_cast<std::int64_t>(tokens.size()));
+  }
+  const Tensor& weight = model.weights.parameters.front().value;
+  packed.tokens = whole_numbers(tokens, weight.device());
+  packed.looked_at = whole_numbers(looked_at, weight.device());
+  packed.rows.ops = &operators_for(weight);
+  packed.rows.head_size = model.weights.shape.head_size;
+  packed.rows.norm_epsilon = model.weights.computation.norm_epsilon;
+  packed.rows.angles = angles_of(model.weights.computation, model.weights.shape.head_size, positions, weight.options());
+  return packed;
+}
+
+}  // namespace
+
+MicroBatchPass::MicroBatchPass(const Model& model, const MicroBatch& batch, double temperature)
+    : model_(model), temperature_(temperature), packed_(pack(model, batch)) {}
+
+Tensor MicroBatchPass::forward(Tensor x, Keeping keeping) {
+  if (model_.embedding != nullptr) x = model_.embedding->value.index_select(0, packed_.tokens);
+  if (keeping != Keeping::nothing) kept_.resize(model_.layers.size());
+  for (std::size_t index = 0; index < model_.layers.size(); ++index) {
+    if (keeping != Keeping::nothing) kept_[index].input = x;
+    x = runtime::forward(model_.layers[index], packed_.rows, x,
+                         keeping == Keeping::everything ? &kept_[index] : nullptr);
+  }
+  return x;
+}
+
+std::vector<Scores> MicroBatchPass::score(const Tensor& last) {
+  looked_at_ = last.index_select(0, packed_.looked_at);
+  rows_ = packed_.rows.ops->normalize(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon);
+  std::vector<double> values;
+  if (model_.weights.shape.head == llm::Head::language_model) {
+    vocabulary_.emplace(model_.head, rows_, packed_.targets, temperature_);
+  } else {
+    const Tensor outputs = project(model_.head, rows_).to(at::kCPU, at::kDouble).contiguous();
+    values.assign(outputs.data_ptr<double>(), outputs.data_ptr<double>() + outputs.numel());
+  }
+  std::vector<Scores> all;
+  std::size_t begin = 0;
+  for (const std::size_t count : packed_.counts) {
+    const auto cut = [&](const std::vector<double>& of_rows) {
+      const auto first = of_rows.begin() + static_cast<std::ptrdiff_t>(begin);
+      return std::vector<double>(first, first + static_cast<std::ptrdiff_t>(count));
+    };
+    if (vocabulary_)
+      all.push_back({cut(vocabulary_->scores().log_probabilities), cut(vocabulary_->scores().entropies)});
+    else
+      all.push_back({cut(values), {}});
+    begin += count;
+  }
+  return all;
+}
+
+Tensor MicroBatchPass::score_backward(const std::vector<ScoreSlopes>& slopes, GradientSink& sink) {
+  DOVETAIL_ASSERT(slopes.size() == packed_.counts.size());
+  std::vector<double> by_value;
+  std::vector<double> by_entropy;
+  bool has_entropy = false;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    DOVETAIL_ASSERT(slopes[i].values.size() == packed_.counts[i]);
+    has_entropy = has_entropy || !slopes[i].entropies.empty();
+    by_value.insert(by_value.end(), slopes[i].values.begin(), slopes[i].values.end());
+    by_entropy.insert(by_entropy.end(), slopes[i].entropies.begin(), slopes[i].entropies.end());
+    by_entropy.resize(by_value.size(), 0);
+  }
+  if (!has_entropy) by_entropy.clear();
+  const Tensor d_rows =
+      vocabulary_ ? vocabulary_->backward(by_value, by_entropy, sink) : values_backward(by_value, sink);
+  NormalizeBackward norm =
+      packed_.rows.ops->normalize_backward(looked_at_, *model_.final_norm, packed_.rows.norm_epsilon, d_rows);
+  if (norm.scale.defined()) sink.add(*model_.final_norm, norm.scale);
+  Tensor d_last = at::zeros({packed_.tokens.size(0), looked_at_.size(1)}, looked_at_.options());
+  d_last.index_copy_(0, packed_.looked_at, norm.input);
+  return d_last;
+}
+
+Tensor MicroBatchPass::values_backward(const std::vector<double>& by_value, GradientSink& sink) const {
+  const Tensor slopes = at::tensor(at::ArrayRef<double>(by_value), at::kDouble).to(rows_.options()).view({-1, 1});
+  sink.add_product(model_.head, rows_, slopes);
+  return project_backward(model_.head, slopes);
+}
+
+Tensor MicroBatchPass::backward(Tensor dy, GradientSink& sink) {
+  for (std::size_t index = model_.layers.size(); index-- > 0;) {
+    dy = runtime::backward(model_.layers[index], packed_.rows, kept_[index], dy, sink);
+    kept_[index] = {};
+  }
+  if (model_.embedding != nullptr) sink.add_rows(*model_.embedding, packed_.tokens, dy);
+  return dy;
+}
+
+MicroBatchPass::Keeping keeping_of(llm::Recomputation recomputation) {
+  return recomputation == llm::Recomputation::full ? MicroBatchPass::Keeping::inputs
+                                                   : MicroBatchPass::Keeping::everything;
+}
+
+std::vector<Scores> score(const Model& model, const MicroBatch& batch, double temperature) {
+  MicroBatchPass pass(model, batch, temperature);
+  return pass.score(pass.forward({}, MicroBatchPass::Keeping::nothing));
+}
+
+void add_gradients(const Model& model, const MicroBatch& batch, double temperature, llm::Recomputation recomputation,
+                   const std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids,
+                                                                std::span<const Scores> scores)>& loss) {
+  MicroBatchPass pass(model, batch, temperature);
+  const std::vector<ScoreSlopes> slopes = loss(batch.ids, pass.score(pass.forward({}, keeping_of(recomputation))));
+  GradientSink sink;
+  pass.backward(pass.score_backward(slopes, sink), sink);
+}
+
+}  // namespace dovetail::runtime
