@@ -24,7 +24,7 @@ endif()
 if(DOVETAIL_TORCH_COMPILES)
   find_package(OneDNN)
   set(DOVETAIL_TORCH_VERSION ${Libtorch_VERSION})
-  dovetail_library(runtime USES dovetail::cli dovetail::records dovetail::batching dovetail::kernels Libtorch::Libtorch
+  dovetail_library(runtime USES dovetail::cli dovetail::records dovetail::batching dovetail::kernels dovetail::execute Libtorch::Libtorch
     PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> fmt::fmt ${CMAKE_DL_LIBS})
   target_compile_definitions(dovetail_runtime PUBLIC AT_PER_OPERATOR_HEADERS)
   if(OneDNN_FOUND)

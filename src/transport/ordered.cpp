@@ -11,7 +11,7 @@ namespace {
 enum class Half : std::uint32_t { scatter, gather };
 
 Address address(int peer, const Group& group, Half half) {
-  return {peer, Lane::reductions, 2 * group.number + static_cast<std::uint32_t>(half)};
+  return {peer, group.lane, 2 * group.number + static_cast<std::uint32_t>(half)};
 }
 
 std::size_t place_of(const Transport& transport, const Group& group) {
@@ -53,7 +53,7 @@ base::Status reduce_scatter(Transport& transport, const Group& group, std::span<
     if (part != own) DOVETAIL_CHECK(transport.wait(address(group.ranks[part], group, Half::scatter), deadline));
     for (std::size_t i = 0; i < share.size; ++i) mine[i] += parts_of_others[part][i];
   }
-  return transport.flush(Lane::reductions, deadline);
+  return transport.flush(group.lane, deadline);
 }
 
 template <class Value>
@@ -69,7 +69,7 @@ base::Status all_gather(Transport& transport, const Group& group, std::span<Valu
   }
   for (std::size_t part = 0; part < parts; ++part)
     if (part != own) DOVETAIL_CHECK(transport.wait(address(group.ranks[part], group, Half::gather), deadline));
-  return transport.flush(Lane::reductions, deadline);
+  return transport.flush(group.lane, deadline);
 }
 
 template <class Value>

@@ -16,10 +16,11 @@ struct Share {
 };
 Share share_of(std::size_t count, std::size_t parts, std::size_t part);
 
-/// A collective of ranks, in ascending order. `number` is one that no other collective of two of them has.
+/// A collective of ranks, in ascending order. `number` is one that no other collective of two of them has on the lane.
 struct Group {
   std::span<const int> ranks;
   std::uint32_t number = 0;
+  Lane lane = Lane::reductions;
 };
 
 /// Adds the values of all ranks, in order of ranks, into this rank's share of `values`. The rest of it is left as it

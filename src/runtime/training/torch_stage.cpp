@@ -1,0 +1,111 @@
+#include "runtime/training/torch_stage.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
+
+#include <memory>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace dovetail::runtime {
+
+using base::Result;
+using execute::Buffer;
+using pipeline::OpKind;
+
+namespace {
+
+Buffer to_buffer(const Tensor& tensor) {
+  auto owner = std::make_shared<Tensor>(tensor.contiguous());
+  auto* const data = static_cast<std::byte*>(owner->data_ptr());
+  const auto bytes = static_cast<std::size_t>(owner->nbytes());
+  return {data, bytes, std::move(owner)};
+}
+
+/// What to_buffer was given.
+Tensor to_tensor(const Buffer& buffer) {
+  return buffer.owner == nullptr ? Tensor() : *static_cast<const Tensor*>(buffer.owner.get());
+}
+
+}  // namespace
+
+TorchStage::TorchStage(StageState& state, RankRole& role) : state_(state), role_(role) {
+  clear_gradients(state_.model.weights);
+}
+
+Buffer TorchStage::room(bool, MicrobatchId microbatch) {
+  const Weights& weights = state_.model.weights;
+  return to_buffer(
+      at::empty({role_.training.rows(state_.replica, microbatch), weights.shape.hidden}, weights.values.options()));
+}
+
+Result<Buffer> TorchStage::run(OpKind op, MicrobatchId microbatch, Buffer input) {
+  Tensor output;
+  switch (op) {
+    case OpKind::F:
+      output = forward(microbatch, to_tensor(input));
+      break;
+    case OpKind::B:
+      output = backward(microbatch, to_tensor(input), false);
+      end_backward(microbatch);
+      break;
+    case OpKind::I:
+      output = backward(microbatch, to_tensor(input), true);
+      break;
+    case OpKind::W:
+      end_backward(microbatch);
+      break;
+    case OpKind::S:
+      DOVETAIL_ASSERT(false);
+  }
+  return output.defined() ? to_buffer(output) : Buffer{};
+}
+
+Tensor TorchStage::forward(MicrobatchId microbatch, Tensor x) {
+  Flight& flight = flights_[microbatch];
+  const Weights& weights = state_.model.weights;
+  const MicroBatch batch = role_.training.micro_batch(state_.replica, microbatch);
+  if (batch.ids.empty()) return at::zeros({1, weights.shape.hidden}, weights.values.options());
+  flight.pass.emplace(state_.model, batch, role_.training.temperature());
+  const Tensor y = flight.pass->forward(std::move(x), keeping_of(state_.recomputation));
+  if (weights.has_head()) flight.slopes = role_.training.slopes(state_.replica, microbatch, flight.pass->score(y));
+  return y;
+}
+
+Tensor TorchStage::backward(MicrobatchId microbatch, Tensor dy, bool is_split) {
+  Flight& flight = flights_.at(microbatch);
+  const bool is_next = microbatch == next_;
+  Addition& addition = additions_.try_emplace(microbatch, Addition{GradientSink(is_split || !is_next)}).first->second;
+  const Weights& weights = state_.model.weights;
+  if (!flight.pass) return at::zeros({1, weights.shape.hidden}, weights.values.options());
+  if (weights.has_head()) dy = flight.pass->score_backward(flight.slopes, addition.sink);
+  return flight.pass->backward(std::move(dy), addition.sink);
+}
+
+void TorchStage::end_backward(MicrobatchId microbatch) {
+  additions_.at(microbatch).is_whole = true;
+  for (auto next = additions_.begin(); next != additions_.end() && next->first == next_ && next->second.is_whole;) {
+    next->second.sink.add_held();
+    next = additions_.erase(next);
+    next_ = MicrobatchId(next_.value + 1);
+  }
+}
+
+void TorchStage::free(MicrobatchId microbatch) { flights_.erase(microbatch); }
+
+base::Status TorchStage::step(int minibatch) {
+  DOVETAIL_ASSERT(additions_.empty());
+  const auto k = static_cast<std::size_t>(minibatch);
+  if (!role_.training.is_finished(k)) {
+    // No other rank has anything of the role.
+    role_.close(k);
+    role_.finish(k, role_.findings(k));
+  }
+  DOVETAIL_TRY(const control::StepDecision decision, role_.training.decide(k));
+  if (decision.step) runtime::step(state_.optimizer, state_.model.weights, *decision.step);
+  if (k + 1 < role_.training.minibatches()) clear_gradients(state_.model.weights);
+  return {};
+}
+
+}  // namespace dovetail::runtime
