@@ -56,7 +56,11 @@ class Transport {
   virtual void fail(const base::Error& error) noexcept = 0;
 };
 
-/// Until all ranks are here. `number` is one that no other barrier has, the same on all ranks.
+/// What ranks do together on Lane::control has a number that nothing else there has, the same on all ranks: its
+/// messages, `part` of at most 32 from one rank to another.
+Address control_address(int peer, std::uint32_t number, std::uint32_t part = 0);
+
+/// Until all ranks are here. `number`: as control_address.
 base::Status barrier(Transport& transport, std::uint32_t number, Deadline deadline);
 
 }  // namespace dovetail::transport

@@ -139,10 +139,18 @@ Weights empty_weights(const llm::Transformer& shape, const llm::Computation& com
   std::int64_t elements = place_parameters(weights, false, 0);
   weights.apart = elements;
   elements = place_parameters(weights, true, elements);
-  weights.values = at::empty({elements}, type);
-  for (Parameter& parameter : weights.parameters)
-    parameter.value = parameter.shared ? weights.parameters.front().value : part_of(weights.values, parameter);
+  set_values(weights, at::empty({elements}, type));
   return weights;
+}
+
+void set_values(Weights& weights, Tensor values) {
+  weights.values = std::move(values);
+  for (Parameter& parameter : weights.parameters) {
+    if (!weights.values.defined())
+      parameter.value = Tensor();
+    else
+      parameter.value = parameter.shared ? weights.parameters.front().value : part_of(weights.values, parameter);
+  }
 }
 
 Weights stage_of(const Weights& whole, const LayerRange& layers) {

@@ -20,6 +20,9 @@ struct Parameter {
   Tensor gradient;          ///< likewise of Weights::gradients; undefined: it is frozen
   bool shared = false;      ///< a tied head whose value is that of the embedding beside it
   std::int64_t offset = 0;  ///< of its first element in Weights::values and Weights::gradients
+
+  /// Whether it is the last stage's copy of an embedding that the first stage has, too.
+  bool is_copy() const { return is.tied && !shared; }
 };
 
 /// The layers [begin, end) of a model. Who has the first has the embedding, too, and who has the last the last norm and
@@ -58,6 +61,10 @@ Weights empty_weights(const llm::Transformer& shape, const llm::Computation& com
 /// The same of some layers.
 Weights empty_weights(const llm::Transformer& shape, const llm::Computation& computation, at::ScalarType type,
                       const LayerRange& layers);
+
+/// Makes all values parts of `values`, which has as many elements as Weights::values had; undefined: gives back their
+/// memory. Who has the same layers of the same model may have the same values.
+void set_values(Weights& weights, Tensor values);
 
 /// Copies the values of those layers of a model.
 Weights stage_of(const Weights& whole, const LayerRange& layers);

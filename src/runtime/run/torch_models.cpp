@@ -7,6 +7,7 @@
 #include "runtime/generation/generator.h"
 #include "runtime/model/export.h"
 #include "runtime/model/weight_files.h"
+#include "runtime/run/model_state.h"
 #include "runtime/training/micro_batches.h"
 
 namespace dovetail::runtime {
@@ -32,35 +33,17 @@ void copy_weights(const Weights& from, Weights& to) {
   }
 }
 
-/// What a checkpoint of ours holds of a role: weights, and moments where it is trained.
-std::vector<NamedTensor> state_of(const Weights& weights, const std::optional<Optimizer>& optimizer) {
-  std::vector<NamedTensor> state;
-  for (const Parameter& parameter : weights.parameters)
-    if (!parameter.shared) state.push_back({parameter.is.name, parameter.value});
-  if (!optimizer) return state;
-  for (std::size_t i = 0; i < optimizer->parts.size(); ++i) {
-    const std::string& name = weights.parameters[optimizer->parts[i].parameter].is.name;
-    state.push_back({"first_moment." + name, optimizer->first[i]});
-    state.push_back({"second_moment." + name, optimizer->second[i]});
-  }
-  state.push_back({"steps", optimizer->steps});
-  return state;
-}
-
-std::string state_file(const std::string& folder, const std::string& role) {
-  return (fs::path(folder) / (role + ".safetensors")).string();
-}
-
 }  // namespace
 
-TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes) : cache_bytes_(cache_bytes) {
+TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping)
+    : cache_bytes_(cache_bytes) {
   for (RoleSetup& setup : roles) {
     Model model = initial_model(setup, roles_);
     auto role = std::make_unique<Role>(Role{std::move(setup), std::move(model), {}, false});
-    if (role->setup.trained) {
+    role->changes = role->setup.trained;
+    if (role->setup.trained && stepping == Stepping::here) {
       make_gradients(role->model.weights);
       role->optimizer = make_optimizer(role->model.weights, all_parts(role->model.weights));
-      role->changes = true;
     }
     roles_.emplace(role->setup.name, std::move(role));
   }
@@ -161,9 +144,15 @@ void TorchModels::average(const std::string& role, const std::string& trained, d
 }
 
 Status TorchModels::save(const std::string& folder) const {
-  for (const auto& [name, role] : roles_)
-    if (role->changes)
-      DOVETAIL_CHECK(write_tensors(state_file(folder, name), state_of(role->model.weights, role->optimizer)));
+  for (const auto& [name, role] : roles_) {
+    if (!role->changes) continue;
+    std::vector<NamedTensor> state = weights_state(role->model.weights);
+    if (role->optimizer) {
+      const SteppedWeights stepped{&role->model.weights, &*role->optimizer};
+      for (NamedTensor& moment : moments_state({&stepped, 1})) state.push_back(std::move(moment));
+    }
+    DOVETAIL_CHECK(write_tensors(state_file(folder, name), state));
+  }
   return {};
 }
 
@@ -172,7 +161,10 @@ Status TorchModels::load(const std::string& folder) {
     const std::string path = state_file(folder, name);
     if (!role->changes && !fs::exists(path)) continue;
     role->changes = true;
-    DOVETAIL_CHECK(read_tensors(path, state_of(role->model.weights, role->optimizer)));
+    DOVETAIL_CHECK(read_tensors(path, weights_state(role->model.weights)));
+    if (!role->optimizer) continue;
+    const SteppedWeights stepped{&role->model.weights, &*role->optimizer};
+    DOVETAIL_CHECK(read_moments(folder, name, {&stepped, 1}));
   }
   return {};
 }

@@ -29,12 +29,18 @@ struct RoleSetup {
   llm::Recomputation recomputation = llm::Recomputation::none;
 };
 
+/// Where the trained roles of a TorchModels take their steps.
+enum class Stepping {
+  here,
+  elsewhere,  ///< in stages of theirs (rank_models.h): neither gradients nor moments are held here
+};
+
 /// control::Models on libtorch.
 class TorchModels final : public control::Models {
  public:
   /// `cache_bytes`: what keys and values of a generation may take together. REQUIRES: names differ; checkpoints have
   /// what control::check_weights asks for.
-  TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes);
+  TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping = Stepping::here);
 
   base::Result<std::vector<control::GeneratedResponse>> generate(
       const std::string& role, std::span<const control::GenerationRequest> requests,
@@ -49,6 +55,11 @@ class TorchModels final : public control::Models {
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
   std::int64_t parameters(const std::string& role) const override;
+
+  /// What the role begins with.
+  const RoleSetup& setup(const std::string& role) const { return find(role).setup; }
+  /// The weights of the role, for whoever steps them.
+  Weights& weights(const std::string& role) { return find(role).model.weights; }
 
   /// Adds the bytes that all roles hold.
   void add_held(MemoryAccount& account) const;

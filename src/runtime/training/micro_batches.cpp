@@ -36,6 +36,21 @@ std::vector<std::size_t> sequences_of(const std::vector<std::size_t>& units, std
   return sequences;
 }
 
+/// Whether one of so many micro-batches of a replica has more than a limit allows.
+bool is_beyond(const plan::MicroBatching& micro_batching, const control::MiniBatch& mini_batch, std::size_t replicas,
+               std::size_t microbatches) {
+  const auto is_over = [](double limit, std::size_t found) { return limit > 0 && static_cast<double>(found) > limit; };
+  for (const auto& replica : dealt_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
+    for (const std::vector<std::size_t>& ids : replica) {
+      std::size_t tokens = 0;
+      for (const std::size_t id : ids) tokens += mini_batch.sequences[id].tokens.size();
+      if (ids.size() > mini_batch.kept_together &&
+          (is_over(micro_batching.tokens, tokens) || is_over(micro_batching.sequences, ids.size())))
+        return true;
+    }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
@@ -46,9 +61,10 @@ std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::
   return batches;
 }
 
-std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(const control::MiniBatch& mini_batch,
-                                                                     std::size_t replicas, std::size_t microbatches) {
-  const std::vector<std::int64_t> lengths = lengths_of(mini_batch.sequences, mini_batch.kept_together);
+std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(std::span<const control::TokenSequence> sequences,
+                                                                     std::size_t kept_together, std::size_t replicas,
+                                                                     std::size_t microbatches) {
+  const std::vector<std::int64_t> lengths = lengths_of(sequences, kept_together);
   std::vector<std::vector<std::vector<std::size_t>>> dealt;
   for (const std::vector<std::size_t>& units : batching::exactly(lengths, replicas)) {
     std::vector<std::int64_t> own;
@@ -56,10 +72,22 @@ std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(const contr
     auto& batches = dealt.emplace_back();
     for (std::vector<std::size_t> part : batching::exactly(own, microbatches)) {
       for (std::size_t& unit : part) unit = units[unit];
-      batches.push_back(sequences_of(part, mini_batch.kept_together));
+      batches.push_back(sequences_of(part, kept_together));
     }
   }
   return dealt;
+}
+
+std::size_t microbatches_within(const plan::MicroBatching& micro_batching,
+                                std::span<const control::MiniBatch> mini_batches, std::size_t replicas,
+                                std::size_t planned) {
+  if (micro_batching.count > 0) return planned;
+  std::size_t count = planned;
+  for (const control::MiniBatch& mini_batch : mini_batches) {
+    const std::size_t units = mini_batch.sequences.size() / mini_batch.kept_together;
+    while (count < units && is_beyond(micro_batching, mini_batch, replicas, count)) ++count;
+  }
+  return count;
 }
 
 }  // namespace dovetail::runtime

@@ -15,9 +15,16 @@ namespace dovetail::runtime {
 std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
                                                        const control::PassSettings& settings);
 
-/// [replica][micro-batch] places in the mini-batch: sequences are dealt to replicas, and those of a replica to exactly
-/// so many micro-batches, of about the same tokens (batching::exactly). The last ones may be empty.
-std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(const control::MiniBatch& mini_batch,
-                                                                     std::size_t replicas, std::size_t microbatches);
+/// [replica][micro-batch] places in `sequences`: they are dealt to replicas, and those of a replica to exactly so many
+/// micro-batches, of about the same tokens (batching::exactly). The last ones may be empty.
+std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(std::span<const control::TokenSequence> sequences,
+                                                                     std::size_t kept_together, std::size_t replicas,
+                                                                     std::size_t microbatches);
+
+/// The fewest micro-batches, from `planned` on, that a mini-batch of each replica is dealt to so that none is beyond
+/// the limits of `micro_batching`; or as many as there are sequences kept together, where these are.
+std::size_t microbatches_within(const plan::MicroBatching& micro_batching,
+                                std::span<const control::MiniBatch> mini_batches, std::size_t replicas,
+                                std::size_t planned);
 
 }  // namespace dovetail::runtime

@@ -15,9 +15,6 @@ using control::TrainingSums;
 
 using SumsAsNumbers = std::array<double, sizeof(TrainingSums) / sizeof(double)>;
 
-/// The last stage's copy of an embedding that the first stage has, too: its gradient is the embedding's.
-bool is_copy(const Parameter& parameter) { return parameter.is.tied && !parameter.shared; }
-
 }  // namespace
 
 void RankRole::close(std::size_t minibatch) {
@@ -48,7 +45,7 @@ std::vector<double> RankRole::findings(std::size_t minibatch) const {
   for (const StageState* const state : states)
     for (const WeightPart& part : state->optimizer.parts) {
       const Parameter& parameter = state->model.weights.parameters[part.parameter];
-      if (!is_copy(parameter)) numbers[parameter.place] += squares_of(state->model.weights, part);
+      if (!parameter.is_copy()) numbers[parameter.place] += squares_of(state->model.weights, part);
     }
   for (std::size_t replica = 0; replica < training.replicas(); ++replica) {
     const auto sums = std::bit_cast<SumsAsNumbers>(training.sums(replica, minibatch));

@@ -18,7 +18,8 @@ RoleTraining::RoleTraining(const control::Training& training, std::size_t replic
       results_(training.mini_batches.size()),
       decisions_(training.mini_batches.size()) {
   for (const control::MiniBatch& mini_batch : training.mini_batches)
-    for (const auto& replica : dealt_to_replicas(mini_batch, replicas, microbatches))
+    for (const auto& replica :
+         dealt_to_replicas(mini_batch.sequences, mini_batch.kept_together, replicas, microbatches))
       ids_.insert(ids_.end(), replica.begin(), replica.end());
   sums_.resize(ids_.size());
 }

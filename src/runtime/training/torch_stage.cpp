@@ -3,32 +3,16 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 
-#include <memory>
 #include <utility>
 
 #include "base/assert.h"
+#include "runtime/training/tensor_buffer.h"
 
 namespace dovetail::runtime {
 
 using base::Result;
 using execute::Buffer;
 using pipeline::OpKind;
-
-namespace {
-
-Buffer to_buffer(const Tensor& tensor) {
-  auto owner = std::make_shared<Tensor>(tensor.contiguous());
-  auto* const data = static_cast<std::byte*>(owner->data_ptr());
-  const auto bytes = static_cast<std::size_t>(owner->nbytes());
-  return {data, bytes, std::move(owner)};
-}
-
-/// What to_buffer was given.
-Tensor to_tensor(const Buffer& buffer) {
-  return buffer.owner == nullptr ? Tensor() : *static_cast<const Tensor*>(buffer.owner.get());
-}
-
-}  // namespace
 
 TorchStage::TorchStage(StageState& state, RankRole& role) : state_(state), role_(role) {
   clear_gradients(state_.model.weights);

@@ -1,0 +1,72 @@
+#include "predict/closed_form/phase_schedule.h"
+
+#include <string>
+#include <utility>
+
+#include "base/assert.h"
+#include "fuse/solve.h"
+#include "predict/closed_form/intra_stage.h"
+#include "predict/closed_form/training_phase.h"
+
+namespace dovetail::predict {
+namespace {
+
+using base::Result;
+
+void apply(std::span<const PhaseCounts> counts, pipeline::Problem& problem) {
+  for (std::size_t m = 0; m < counts.size(); ++m) {
+    problem.models[m].minibatches = counts[m].minibatches;
+    problem.models[m].microbatches = counts[m].microbatches;
+  }
+}
+
+/// Stage s of data-parallel rank d is the tensor-parallel group that the layout says, and each d a group of its own.
+pipeline::Placement placement_of(const llm::Layout& layout) {
+  pipeline::Placement placement{.ranks = layout.devices(), .groups = layout.data, .models = {}};
+  pipeline::ModelPlacement& own = placement.models.emplace_back();
+  for (int data = 0; data < layout.data; ++data) {
+    auto& stages = own.ranks.emplace_back();
+    for (int chunk = 0; chunk < layout.pipeline * layout.virtual_stages; ++chunk) {
+      std::vector<int>& ranks = stages.emplace_back();
+      for (int context = 0; context < layout.context; ++context)
+        for (int tensor = 0; tensor < layout.tensor; ++tensor)
+          ranks.push_back(llm::rank_of(
+              layout, {.pipeline = chunk % layout.pipeline, .data = data, .context = context, .tensor = tensor}));
+    }
+  }
+  return placement;
+}
+
+Result<PhaseSchedule> schedule_alone(const Scenario& scenario, const TrainTask& train,
+                                     std::span<const PhaseCounts> counts) {
+  pipeline::Problem problem;
+  DOVETAIL_TRY(problem, training_problem(scenario, train));
+  apply(counts, problem);
+  const bool interleaved = train.planned.layout.virtual_stages > 1;
+  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(problem, interleaved ? "interleaved-1f1b" : "1f1b"));
+  return PhaseSchedule{std::move(solved.schedule), placement_of(train.planned.layout)};
+}
+
+Result<PhaseSchedule> schedule_fused(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
+                                     std::span<const PhaseCounts> counts) {
+  pipeline::FusedLayouts fused;
+  DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
+  apply(counts, fused.problem);
+  fuse::SolveOptions options = brief_search(fused_iterations);
+  options.cancellation = scenario.cancellation;
+  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
+  return PhaseSchedule{std::move(solved.schedule), pipeline::placement_of(fused)};
+}
+
+}  // namespace
+
+Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan& plan,
+                                     std::span<const std::size_t> tasks, std::span<const PhaseCounts> counts) {
+  DOVETAIL_ASSERT(counts.empty() || counts.size() == tasks.size());
+  const auto train = [&](std::size_t i) { return TrainTask{tasks[i], plan.tasks[tasks[i]]}; };
+  if (tasks.size() == 1) return schedule_alone(scenario, train(0), counts);
+  DOVETAIL_ASSERT(tasks.size() == 2);
+  return schedule_fused(scenario, train(0), train(1), counts);
+}
+
+}  // namespace dovetail::predict

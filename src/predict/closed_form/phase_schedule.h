@@ -1,0 +1,36 @@
+// A training phase as ranks run it: in which order its ops, and who computes them.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "base/result.h"
+#include "pipeline/program/placement.h"
+#include "pipeline/schedule/schedule.h"
+#include "plan/plan.h"
+#include "predict/closed_form/scenario.h"
+
+namespace dovetail::predict {
+
+/// How much of a train task one phase has, where that differs from what its plan expects.
+struct PhaseCounts {
+  int minibatches = 1;
+  int microbatches = 1;  ///< of a mini-batch and replica
+
+  friend auto operator<=>(const PhaseCounts&, const PhaseCounts&) = default;
+};
+
+struct PhaseSchedule {
+  pipeline::Schedule schedule;    ///< a model for each task, in the order of the tasks
+  pipeline::Placement placement;  ///< ranks are the plan's devices, from the first on
+};
+
+/// The phase that trains one task by the schedule that its layout names (1F1B, interleaved where it has virtual
+/// stages), or the two that the plan fuses by what fused_schedule finds. `counts`: [task]; none: as planned. The same
+/// on every machine. Errors as training_problem and fused_training_problem. REQUIRES: the plan has no fault; the tasks
+/// are on all of the cluster's devices.
+base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan& plan,
+                                           std::span<const std::size_t> tasks,
+                                           std::span<const PhaseCounts> counts = {});
+
+}  // namespace dovetail::predict

@@ -1,0 +1,78 @@
+#include "runtime/run/rank_messages.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+namespace dovetail::runtime {
+namespace {
+
+using nlohmann::json;
+
+std::string to_bytes(const json& value) {
+  std::string bytes;
+  json::to_cbor(value, bytes);
+  return bytes;
+}
+
+json from_bytes(const std::string& bytes) { return json::from_cbor(bytes); }
+
+json to_json(const base::Error& error) {
+  return {static_cast<int>(error.failure), error.path, error.line, error.column, error.message};
+}
+
+base::Error error_of(const json& value) {
+  return {static_cast<base::Failure>(value[0].get<int>()), value[1].get<std::string>(), value[2].get<int>(),
+          value[3].get<int>(), value[4].get<std::string>()};
+}
+
+}  // namespace
+
+std::string encode(const Places<control::GeneratedResponse>& responses) {
+  json all = json::array();
+  for (const auto& [place, response] : responses)
+    all.push_back({place, response.tokens, response.log_probabilities, response.ended,
+                   response.text_bytes ? json(*response.text_bytes) : json()});
+  return to_bytes(all);
+}
+
+Places<control::GeneratedResponse> decode_responses(const std::string& bytes) {
+  Places<control::GeneratedResponse> responses;
+  for (const json& each : from_bytes(bytes))
+    responses.emplace_back(
+        each[0].get<std::size_t>(),
+        control::GeneratedResponse{each[1].get<std::vector<control::TokenId>>(), each[2].get<std::vector<double>>(),
+                                   each[3].get<bool>(),
+                                   each[4].is_null() ? std::nullopt : std::optional(each[4].get<std::size_t>())});
+  return responses;
+}
+
+std::string encode(const Places<control::Scores>& scores) {
+  json all = json::array();
+  for (const auto& [place, of] : scores) all.push_back({place, of.values, of.entropies});
+  return to_bytes(all);
+}
+
+Places<control::Scores> decode_scores(const std::string& bytes) {
+  Places<control::Scores> scores;
+  for (const json& each : from_bytes(bytes))
+    scores.emplace_back(each[0].get<std::size_t>(),
+                        control::Scores{each[1].get<std::vector<double>>(), each[2].get<std::vector<double>>()});
+  return scores;
+}
+
+std::string encode(const base::Error& error) { return to_bytes(to_json(error)); }
+
+base::Error decode_error(const std::string& bytes) { return error_of(from_bytes(bytes)); }
+
+std::string encode(const base::Result<std::vector<double>>& numbers) {
+  return to_bytes(numbers.ok() ? json{{"numbers", *numbers}} : json{{"error", to_json(numbers.error())}});
+}
+
+base::Result<std::vector<double>> decode_numbers(const std::string& bytes) {
+  const json said = from_bytes(bytes);
+  if (const auto error = said.find("error"); error != said.end()) return error_of(*error);
+  return said["numbers"].get<std::vector<double>>();
+}
+
+}  // namespace dovetail::runtime

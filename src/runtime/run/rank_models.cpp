@@ -1,0 +1,210 @@
+#include "runtime/run/rank_models.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/assert.h"
+#include "runtime/run/model_state.h"
+#include "runtime/run/rank_messages.h"
+#include "runtime/training/micro_batches.h"
+#include "runtime/training/training_phase.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using base::Result;
+using base::Status;
+using control::GeneratedResponse;
+using control::GenerationRequest;
+using control::Scores;
+using control::TokenSequence;
+using control::Training;
+
+/// The requests of one rank: groups are dealt to ranks in turn, so that who has the same prompt stays together.
+std::vector<std::size_t> own_requests(std::span<const GenerationRequest> requests, int rank, int ranks) {
+  std::map<std::int64_t, int> rank_of_group;
+  std::vector<std::size_t> own;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const auto next = static_cast<int>(rank_of_group.size()) % ranks;
+    if (rank_of_group.try_emplace(requests[i].group, next).first->second == rank) own.push_back(i);
+  }
+  return own;
+}
+
+template <class Value>
+std::vector<Value> at_places(std::span<const Value> all, const std::vector<std::size_t>& places) {
+  std::vector<Value> values;
+  for (const std::size_t place : places) values.push_back(all[place]);
+  return values;
+}
+
+std::string role_of(const plan::Job& job, std::size_t task) { return job.workflow.tasks[task].role; }
+
+std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
+  std::vector<SteppedWeights> stepped;
+  for (const StageState& state : stages.states) stepped.push_back({&state.model.weights, &state.optimizer});
+  return stepped;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
+                                                     const predict::Scenario& scenario, const plan::Plan& plan,
+                                                     RankTalk& talk) {
+  std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, talk));
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task)
+    if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train &&
+        models->programs_.phase_of(task).front() == task)
+      DOVETAIL_CHECK(models->cut_phase(task));
+  return models;
+}
+
+Status RankModels::cut_phase(std::size_t task) {
+  const std::vector<std::size_t> tasks = programs_.phase_of(task);
+  DOVETAIL_TRY(const PhaseProgram* const phase, programs_.find(tasks));
+  for (std::size_t m = 0; m < tasks.size(); ++m) {
+    const std::string role = role_of(scenario_.job, tasks[m]);
+    Weights& whole = whole_.weights(role);
+    RankStages stages =
+        cut_stages(whole, phase->program, m, phase->phase.placement.models[m], plan_.tasks[tasks[m]].layout);
+    trained_.emplace(role, Trained{tasks[m], std::move(stages), whole.values.numel()});
+  }
+  return {};
+}
+
+Result<std::vector<GeneratedResponse>> RankModels::generate(
+    const std::string& role, std::span<const GenerationRequest> requests, const control::GenerationSettings& settings,
+    const parallel::Cancellation*,
+    const std::function<void(std::size_t index, const GeneratedResponse&)>& on_response) {
+  const std::vector<std::size_t> own = own_requests(requests, talk_.rank(), talk_.ranks());
+  Places<GeneratedResponse> finished;
+  const auto keep = [&](std::size_t index, const GeneratedResponse& response) {
+    finished.emplace_back(own[index], response);
+    if (on_response) on_response(own[index], response);
+  };
+  const auto sampled = whole_.generate(role, at_places(requests, own), settings, talk_.local(), keep);
+  if (!sampled.ok() && sampled.error().failure != base::Failure::interrupted) return sampled.error();
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(finished)));
+  std::vector<GeneratedResponse> responses(requests.size());
+  for (std::size_t rank = 0; rank < said.size(); ++rank)
+    for (auto& [place, response] : decode_responses(said[rank])) {
+      if (on_response && rank != static_cast<std::size_t>(talk_.rank())) on_response(place, response);
+      responses[place] = std::move(response);
+    }
+  if (talk_.agreed().requested())
+    return base::Error{base::Failure::interrupted, "", 0, 0, "generation was interrupted"};
+  return responses;
+}
+
+Result<std::vector<Scores>> RankModels::score(const std::string& role, std::span<const TokenSequence> sequences,
+                                              const control::PassSettings& settings) {
+  const auto dealt = dealt_to_replicas(sequences, settings.kept_together, static_cast<std::size_t>(talk_.ranks()), 1);
+  const std::vector<std::size_t>& own = dealt[static_cast<std::size_t>(talk_.rank())].front();
+  control::PassSettings own_settings = settings;
+  own_settings.cancellation = nullptr;
+  std::vector<Scores> found;
+  if (!own.empty()) {
+    DOVETAIL_TRY(found, whole_.score(role, at_places(sequences, own), own_settings));
+  }
+  Places<Scores> placed;
+  for (std::size_t i = 0; i < own.size(); ++i) placed.emplace_back(own[i], std::move(found[i]));
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(placed)));
+  std::vector<Scores> scores(sequences.size());
+  for (const std::string& text : said)
+    for (auto& [place, of] : decode_scores(text)) scores[place] = std::move(of);
+  if (settings.on_progress) settings.on_progress(sequences.size());
+  return scores;
+}
+
+Status RankModels::train(std::span<const Training> trainings) {
+  if (trainings.front().mini_batches.empty()) return {};
+  DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
+  for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
+  DOVETAIL_CHECK(run_phase(*phase, trainings));
+  for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
+  // Ranks that were asked to stop say so.
+  return talk_.agree({});
+}
+
+Result<const PhaseProgram*> RankModels::program_of(std::span<const Training> trainings) {
+  std::vector<std::size_t> tasks;
+  for (const Training& training : trainings) tasks.push_back(trained_.at(training.role).task);
+  DOVETAIL_ASSERT(programs_.phase_of(tasks.front()) == tasks);
+  DOVETAIL_TRY(const PhaseProgram* const planned, programs_.find(tasks));
+  std::vector<predict::PhaseCounts> counts;
+  for (std::size_t m = 0; m < tasks.size(); ++m) {
+    const pipeline::ProgramModel& model = planned->program.models[m];
+    const std::size_t microbatches =
+        microbatches_within(plan_.tasks[tasks[m]].micro_batching, trainings[m].mini_batches,
+                            static_cast<std::size_t>(model.replicas), static_cast<std::size_t>(model.microbatches));
+    counts.push_back({static_cast<int>(trainings[m].mini_batches.size()), static_cast<int>(microbatches)});
+  }
+  return programs_.find(tasks, counts);
+}
+
+Status RankModels::run_phase(const PhaseProgram& phase, std::span<const Training> trainings) {
+  std::vector<PhaseRole> roles;
+  for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
+  const auto result =
+      run_training_phase(phase.program, roles, talk_.transport(), {.timeout = talk_.timeout(), .run = phases_++});
+  return result.ok() ? Status() : result.error();
+}
+
+void RankModels::release_whole(Trained& trained, const std::string& role) {
+  if (!trained.stages.are_whole_model()) set_values(whole_.weights(role), {});
+}
+
+Status RankModels::gather_whole(Trained& trained, const std::string& role) {
+  if (trained.stages.are_whole_model()) return {};
+  Weights& whole = whole_.weights(role);
+  set_values(whole, at::empty({trained.elements}, at::kFloat));
+  return gather_values(trained.stages, whole, talk_);
+}
+
+void RankModels::average(const std::string& role, const std::string& trained, double decay) {
+  whole_.average(role, trained, decay);
+}
+
+Status RankModels::save(const std::string& folder) const {
+  DOVETAIL_TRY(const std::string said, talk_.hear_first(folder));
+  return talk_.agree(save_own(said));
+}
+
+Status RankModels::save_own(const std::string& folder) const {
+  if (talk_.rank() == 0) DOVETAIL_CHECK(whole_.save(folder));
+  for (const auto& [role, trained] : trained_)
+    DOVETAIL_CHECK(write_tensors(part_file(folder, role, talk_.rank()), moments_state(stepped_of(trained.stages))));
+  return {};
+}
+
+Status RankModels::load(const std::string& folder) {
+  DOVETAIL_CHECK(whole_.load(folder));
+  for (auto& [role, trained] : trained_) {
+    take_values(trained.stages, whole_.weights(role));
+    DOVETAIL_CHECK(read_moments(folder, role, stepped_of(trained.stages)));
+  }
+  return {};
+}
+
+Status RankModels::export_role(const std::string& role, const std::string& folder) const {
+  return whole_.export_role(role, folder);
+}
+
+std::int64_t RankModels::parameters(const std::string& role) const { return whole_.parameters(role); }
+
+void RankModels::add_held(MemoryAccount& account) const {
+  whole_.add_held(account);
+  const auto bytes_of = [](const Tensor& tensor) { return static_cast<std::int64_t>(tensor.nbytes()); };
+  for (const auto& [role, trained] : trained_)
+    for (const StageState& state : trained.stages.states) {
+      if (!trained.stages.are_whole_model()) account.weights += bytes_of(state.model.weights.values);
+      account.gradients += bytes_of(state.model.weights.gradients);
+      for (const auto* const moments : {&state.optimizer.first, &state.optimizer.second})
+        for (const Tensor& moment : *moments) account.optimizer += bytes_of(moment);
+    }
+}
+
+}  // namespace dovetail::runtime

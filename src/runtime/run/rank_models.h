@@ -1,0 +1,85 @@
+// The models of a run on several ranks.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "control/models.h"
+#include "predict/closed_form/scenario.h"
+#include "runtime/run/phase_programs.h"
+#include "runtime/run/rank_stages.h"
+#include "runtime/run/rank_talk.h"
+#include "runtime/run/torch_models.h"
+
+namespace dovetail::runtime {
+
+/// control::Models of which each rank does its share. The controllers of all ranks run beside each other, ask for the
+/// same things in the same order, and get the same answers: a response or score is computed by one rank and told to
+/// all, a training phase is run by the ranks' programs.
+///
+/// Each rank has the whole weights of every role but while it trains; then, of a trained role with more than one stage,
+/// its own stages alone. A rank that is asked to stop has all stop with it, once the phase under way is done.
+class RankModels final : public control::Models {
+ public:
+  /// Scenario, plan and talk must stay. REQUIRES: as TorchModels; a plan that plan::find_framework("dovetail") runs, on
+  /// as many devices as there are ranks.
+  static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
+                                                        const predict::Scenario& scenario, const plan::Plan& plan,
+                                                        RankTalk& talk);
+
+  base::Result<std::vector<control::GeneratedResponse>> generate(
+      const std::string& role, std::span<const control::GenerationRequest> requests,
+      const control::GenerationSettings& settings, const parallel::Cancellation* cancellation,
+      const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response) override;
+  base::Result<std::vector<control::Scores>> score(const std::string& role,
+                                                   std::span<const control::TokenSequence> sequences,
+                                                   const control::PassSettings& settings) override;
+  base::Status train(std::span<const control::Training> trainings) override;
+  void average(const std::string& role, const std::string& trained, double decay) override;
+  /// Called on all ranks, the folder by rank 0: the others hear of it.
+  base::Status save(const std::string& folder) const override;
+  base::Status load(const std::string& folder) override;
+  base::Status export_role(const std::string& role, const std::string& folder) const override;
+  std::int64_t parameters(const std::string& role) const override;
+
+  /// Adds the bytes that all roles hold on this rank.
+  void add_held(MemoryAccount& account) const;
+
+ private:
+  /// A trained role.
+  struct Trained {
+    std::size_t task = 0;
+    RankStages stages;
+    std::int64_t elements = 0;  ///< of the whole weights
+  };
+
+  RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
+             const plan::Plan& plan, RankTalk& talk)
+      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere),
+        programs_(scenario, plan, talk.rank()),
+        scenario_(scenario),
+        plan_(plan),
+        talk_(talk) {}
+
+  base::Status cut_phase(std::size_t task);
+  base::Result<const PhaseProgram*> program_of(std::span<const control::Training> trainings);
+  base::Status run_phase(const PhaseProgram& phase, std::span<const control::Training> trainings);
+  void release_whole(Trained& trained, const std::string& role);
+  base::Status gather_whole(Trained& trained, const std::string& role);
+  base::Status save_own(const std::string& folder) const;
+
+  TorchModels whole_;
+  PhasePrograms programs_;
+  const predict::Scenario& scenario_;
+  const plan::Plan& plan_;
+  RankTalk& talk_;
+  std::map<std::string, Trained> trained_;  // by role
+  std::uint32_t phases_ = 0;                // that were run
+};
+
+}  // namespace dovetail::runtime

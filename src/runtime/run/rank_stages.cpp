@@ -1,0 +1,119 @@
+#include "runtime/run/rank_stages.h"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "runtime/training/tensor_buffer.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using base::Status;
+
+/// [stage of the model] its layers.
+std::vector<LayerRange> layers_of(const llm::Layout& layout, const llm::Transformer& shape) {
+  std::vector<LayerRange> layers(static_cast<std::size_t>(layout.pipeline * layout.virtual_stages));
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const std::vector<llm::Chunk> chunks = llm::chunks_of(layout, shape, stage);
+    for (std::size_t round = 0; round < chunks.size(); ++round)
+      layers[round * static_cast<std::size_t>(layout.pipeline) + static_cast<std::size_t>(stage)] = {
+          chunks[round].begin, chunks[round].end};
+  }
+  return layers;
+}
+
+/// This rank's place among those that have the stage, replica by replica, and how many these are.
+std::pair<std::size_t, std::size_t> share_of(const pipeline::ModelPlacement& placement, std::size_t stage, int rank) {
+  std::vector<int> ranks;
+  for (const auto& replica : placement.ranks) ranks.insert(ranks.end(), replica[stage].begin(), replica[stage].end());
+  std::sort(ranks.begin(), ranks.end());
+  const auto own = std::find(ranks.begin(), ranks.end(), rank);
+  DOVETAIL_ASSERT(own != ranks.end());
+  return {static_cast<std::size_t>(own - ranks.begin()), ranks.size()};
+}
+
+Model model_of(Weights& whole, const LayerRange& layers) {
+  Weights weights = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), layers);
+  if (layers == whole.layers) set_values(weights, whole.values);
+  make_gradients(weights);
+  return Model(std::move(weights));
+}
+
+/// Copies what a stage has of the model.
+void give_values(const Weights& stage, Weights& whole) {
+  for (const Parameter& parameter : stage.parameters)
+    if (!parameter.shared && !parameter.is_copy()) whole.parameters[parameter.place].value.copy_(parameter.value);
+}
+
+const StageState* find_state(const RankStages& stages, std::size_t stage) {
+  const auto found = std::find_if(stages.states.begin(), stages.states.end(),
+                                  [&](const StageState& state) { return state.stage == stage; });
+  return found == stages.states.end() ? nullptr : &*found;
+}
+
+void send_values(const StageState& state, const std::vector<int>& ranks, std::uint32_t number, RankTalk& talk) {
+  for (const int peer : ranks)
+    if (peer != talk.rank())
+      talk.transport().send(transport::control_address(peer, number), to_buffer(state.model.weights.values));
+}
+
+std::vector<int> distinct(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+}  // namespace
+
+RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::size_t model,
+                      const pipeline::ModelPlacement& placement, const llm::Layout& layout) {
+  RankStages stages{.states = {}, .layers = layers_of(layout, whole.shape), .ranks = {}};
+  for (const pipeline::ProgramStage& stage : program.stages) {
+    if (stage.model.index() != model) continue;
+    const std::size_t s = stage.stage.index();
+    const std::size_t replica = stage.replica.index();
+    DOVETAIL_ASSERT(stages.states.empty() || stages.states.front().replica == replica);
+    Model own = model_of(whole, stages.layers[s]);
+    const auto [share, shares] = share_of(placement, s, program.rank);
+    Optimizer optimizer = make_optimizer(own.weights, parts_of_share(own.weights, shares, share));
+    stages.states.push_back({replica, s, std::move(own), std::move(optimizer), layout.recomputation});
+  }
+  DOVETAIL_ASSERT(!stages.states.empty());
+  for (const std::vector<int>& ranks : placement.ranks[stages.states.front().replica]) {
+    DOVETAIL_ASSERT(ranks.size() == 1);
+    stages.ranks.push_back(ranks.front());
+  }
+  take_values(stages, whole);
+  return stages;
+}
+
+void take_values(RankStages& stages, const Weights& whole) {
+  if (stages.are_whole_model()) return;
+  for (StageState& state : stages.states)
+    for (const Parameter& parameter : state.model.weights.parameters)
+      if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
+}
+
+Status gather_values(const RankStages& stages, Weights& whole, RankTalk& talk) {
+  const transport::Deadline deadline = transport::Clock::now() + talk.timeout();
+  const std::vector<int> replica = distinct(stages.ranks);
+  for (std::size_t s = 0; s < stages.layers.size(); ++s) {
+    const std::uint32_t number = talk.take_number();
+    if (const StageState* const own = find_state(stages, s)) {
+      send_values(*own, replica, number, talk);
+      give_values(own->model.weights, whole);
+      continue;
+    }
+    const Weights theirs = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), stages.layers[s]);
+    const transport::Address from = transport::control_address(stages.ranks[s], number);
+    talk.transport().receive(from, to_buffer(theirs.values));
+    DOVETAIL_CHECK(talk.transport().wait(from, deadline));
+    give_values(theirs, whole);
+  }
+  return talk.transport().flush(transport::Lane::control, deadline);
+}
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,43 @@
+#include "transport/exchange.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <thread>
+
+#include "transport/threads.h"
+
+namespace dovetail::transport {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Exchange, TellsAllRanksWhatEachSays) {
+  constexpr int ranks = 4;
+  const auto ends = connect_threads(ranks);
+  std::vector<std::vector<std::string>> heard(ranks);
+  std::vector<std::thread> threads;
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    threads.emplace_back([&, rank] {
+      for (std::uint32_t number = 0; number < 20; ++number) {
+        auto said = exchange(*ends[rank], 2 * number, std::string(rank * number, static_cast<char>('a' + rank)),
+                             Clock::now() + 10s);
+        ASSERT_TRUE(said.ok()) << said.error().message;
+        heard[rank] = std::move(*said);
+        ASSERT_TRUE(barrier(*ends[rank], 2 * number + 1, Clock::now() + 10s).ok());
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  const std::vector<std::string> last{"", std::string(19, 'b'), std::string(38, 'c'), std::string(57, 'd')};
+  for (const auto& each : heard) EXPECT_EQ(each, last);
+}
+
+TEST(Exchange, EndsWhereARankIsSilent) {
+  const auto ends = connect_threads(2);
+  const auto said = exchange(*ends[0], 0, "here", Clock::now() + 20ms);
+  ASSERT_FALSE(said.ok());
+  EXPECT_EQ(said.error().failure, base::Failure::lost);
+}
+
+}  // namespace
+}  // namespace dovetail::transport
