@@ -19,6 +19,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/version.h"
+#include "cluster/cluster.h"
 #include "plan/plan_file.h"
 
 namespace dovetail::cli {
@@ -59,11 +60,17 @@ base::Status make_folder(const std::string& folder) {
 /// Becomes the program that runs; only an Error comes back.
 base::Error run_program(const std::string& program, const TrainArguments& arguments,
                         const answer::TrainingRunAnswer& answer, const std::string& plan) {
-  std::vector<std::string> words{program, "run", "--job", answer.run.path, "--plan", plan, "-o", answer.folder};
+  std::vector<std::string> words{program};
+  if (const int ranks = cluster::device_count(answer.run.job.cluster); ranks > 1)
+    words.insert(words.end(), {"launch", "--ranks", std::to_string(ranks), "--"});
+  words.insert(words.end(), {"run", "--job", answer.run.path, "--plan", plan, "-o", answer.folder});
   if (arguments.request.resume) words.emplace_back("--resume");
   if (arguments.deterministic) words.emplace_back("--deterministic");
   if (const auto threads = arguments.request.threads)
     words.insert(words.end(), {"--threads", std::to_string(*threads)});
+  if (const auto ranks = arguments.request.ranks) words.insert(words.end(), {"--ranks", std::to_string(*ranks)});
+  if (const auto timeout = arguments.request.timeout)
+    words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});
   if (answer.iterations) words.insert(words.end(), {"--iterations", std::to_string(*answer.iterations)});
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

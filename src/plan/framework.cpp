@@ -29,11 +29,11 @@ template <auto part_member, auto member, auto first, auto... others>
 TaskRule only(std::string_view part, std::optional<TaskKind> of = std::nullopt) {
   std::string accepted = text_of(first);
   ((accepted += ", " + text_of(others)), ...);
-  const auto holds = [](const TaskPlan& planned) {
+  const auto holds = [](const Job&, const TaskPlan& planned) {
     const auto& value = planned.*part_member.*member;
     return value == first || (... || (value == others));
   };
-  const auto conform = [](TaskPlan& planned) {
+  const auto conform = [](const Job&, TaskPlan& planned) {
     auto& value = planned.*part_member.*member;
     if (value != first && !(... || (value == others))) value = first;
   };
@@ -41,8 +41,8 @@ TaskRule only(std::string_view part, std::optional<TaskKind> of = std::nullopt) 
 }
 
 template <auto member, auto... values>
-TaskRule layout() {
-  return only<&TaskPlan::layout, member, values...>("layout");
+TaskRule layout(std::optional<TaskKind> of = std::nullopt) {
+  return only<&TaskPlan::layout, member, values...>("layout", of);
 }
 
 template <auto member, auto... values>
@@ -55,8 +55,19 @@ TaskRule no_offload() {
           "offload",
           "",
           "nothing offloaded",
-          [](const TaskPlan& planned) { return planned.offload == Offload{}; },
-          [](TaskPlan& planned) { planned.offload = Offload{}; }};
+          [](const Job&, const TaskPlan& planned) { return planned.offload == Offload{}; },
+          [](const Job&, TaskPlan& planned) { planned.offload = Offload{}; }};
+}
+
+cluster::Mesh all_devices(const Job& job) { return {0, cluster::device_count(job.cluster)}; }
+
+TaskRule on_all_devices() {
+  return {std::nullopt,
+          "devices",
+          "",
+          "all devices of the cluster",
+          [](const Job& job, const TaskPlan& planned) { return planned.mesh == all_devices(job); },
+          [](const Job& job, TaskPlan& planned) { planned.mesh = all_devices(job); }};
 }
 
 /// What the runtime of this repository runs (src/runtime).
@@ -65,7 +76,7 @@ Framework dovetail() {
   Framework framework;
   framework.name = "dovetail";
   framework.training = "dovetail";
-  framework.max_devices = 1;
+  framework.intra_stage = true;
   framework.not_computed = {
       {"experts", [](const Transformer& model) { return model.experts.has_value(); }},
       {"latent attention", [](const Transformer& model) { return model.latent.has_value(); }},
@@ -75,14 +86,19 @@ Framework dovetail() {
       {"a feed-forward network without a gate",
        [](const Transformer& model) { return model.feed_forward != llm::FeedForward::gated; }},
       {"learned positions", [](const Transformer& model) { return model.positions > 0; }}};
-  framework.rules = {layout<&Layout::data, 1>(),
+  // Generation and inference have the whole model on each device.
+  framework.rules = {on_all_devices(),
                      layout<&Layout::tensor, 1>(),
-                     layout<&Layout::pipeline, 1>(),
+                     layout<&Layout::pipeline, 1>(TaskKind::generate),
+                     layout<&Layout::pipeline, 1>(TaskKind::infer),
                      layout<&Layout::context, 1>(),
                      layout<&Layout::expert, 1>(),
                      layout<&Layout::expert_tensor, 1>(),
-                     layout<&Layout::virtual_stages, 1>(),
-                     layout<&Layout::zero, 0>(),
+                     layout<&Layout::virtual_stages, 1>(TaskKind::generate),
+                     layout<&Layout::virtual_stages, 1>(TaskKind::infer),
+                     layout<&Layout::zero, 0, 1>(TaskKind::train),
+                     layout<&Layout::zero, 0>(TaskKind::generate),
+                     layout<&Layout::zero, 0>(TaskKind::infer),
                      layout<&Layout::sequence_parallel, false>(),
                      layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(),
                      engine<&Engine::cuda_graphs, false>(),
@@ -104,7 +120,7 @@ const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& pl
   if (framework == nullptr) return nullptr;
   const TaskKind kind = job.workflow.tasks[task].kind;
   for (const TaskRule& rule : framework->rules)
-    if (rule.of.value_or(kind) == kind && !rule.holds(planned)) return &rule;
+    if (rule.of.value_or(kind) == kind && !rule.holds(job, planned)) return &rule;
   return nullptr;
 }
 
@@ -160,11 +176,16 @@ bool runs(const Job& job, std::size_t task, const TaskPlan& planned) {
 }
 
 void conform(const Job& job, std::size_t task, TaskPlan& planned) {
-  while (const TaskRule* const rule = broken_rule(job, task, planned)) rule->conform(planned);
+  while (const TaskRule* const rule = broken_rule(job, task, planned)) rule->conform(job, planned);
 }
 
 std::optional<std::string> find_training_refusal(const Job& job) {
-  return refusal(job, &Framework::intra_stage, "two trainings");
+  if (auto refused = refusal(job, &Framework::intra_stage, "two trainings")) return refused;
+  const Framework* const framework = framework_of(job);
+  if (framework == nullptr || cluster::device_count(job.cluster) > 1) return std::nullopt;
+  return fmt::format(
+      "{} fuses two trainings on several devices, and the job has one; accepted: more devices, or no such fusion",
+      framework->name);
 }
 
 std::optional<std::string> find_generation_refusal(const Job& job) {
@@ -194,11 +215,6 @@ Status check_framework(const Node& root, const Job& job) {
   }
   DOVETAIL_CHECK(check_software(root, job, *framework));
   DOVETAIL_CHECK(check_models(root, job, *framework));
-  const int devices = cluster::device_count(job.cluster);
-  if (framework->max_devices > 0 && devices > framework->max_devices)
-    return at(root, "cluster")
-        .error(fmt::format("the cluster has {} devices, and {} runs on {}; accepted: `nodes: 1, gpus_per_node: {}`",
-                           devices, framework->name, framework->max_devices, framework->max_devices));
   const Node workload = at(root, "workload");
   if (job.workload.steps_off_policy > framework->max_steps_off_policy)
     return at(workload, "steps_off_policy")

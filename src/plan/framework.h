@@ -21,8 +21,8 @@ struct TaskRule {
   std::string_view part;                 ///< the key of a part of the task, as in a plan's file: "layout"
   std::string_view key;                  ///< in that part; empty: all of it
   std::string accepted;                  ///< the values that it runs
-  bool (*holds)(const TaskPlan&) = nullptr;
-  void (*conform)(TaskPlan&) = nullptr;  ///< gives the member a value that it runs, where it has another
+  bool (*holds)(const Job&, const TaskPlan&) = nullptr;
+  void (*conform)(const Job&, TaskPlan&) = nullptr;  ///< gives the member a value that it runs, where it has another
 };
 
 /// A property of models that a framework does not compute.
@@ -35,7 +35,6 @@ struct ModelRule {
 struct Framework {
   std::string_view name;
   std::string_view training;  ///< the memory conventions that are its own (cost/conventions.h)
-  int max_devices = 0;        ///< of a cluster; 0: any number
   int max_steps_off_policy = 0;
   bool pads_rows = false;    ///< it runs jobs without packing
   bool prefetches = false;   ///< host transfers can go on beside other tasks

@@ -7,6 +7,7 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
+#include "plan/job_text.h"
 
 namespace dovetail::plan {
 namespace {
@@ -16,22 +17,6 @@ using base::Node;
 using base::Result;
 
 constexpr std::string_view key = "folder";
-
-/// Of a line and a column, both from 1.
-std::size_t offset_of(std::string_view content, int line, int column) {
-  std::size_t begin = 0;
-  for (int i = 1; i < line; ++i) begin = content.find('\n', begin) + 1;
-  return begin + static_cast<std::size_t>(column - 1);
-}
-
-/// Where the scalar `text` ends that is written from `begin` on.
-std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::string_view text) {
-  const char quote = content[begin];
-  if (quote != '"' && quote != '\'') return begin + text.size();
-  std::size_t end = begin + 1;
-  while (content[end] != quote) end += std::size_t{content[end] == '\\' && quote == '"' ? 2U : 1U};
-  return end + 1;
-}
 
 /// `folder` as a file in `target` names it: relative, but for a target behind a link, which has two paths.
 std::string seen_from(const std::string& folder, const std::string& target) {
@@ -63,8 +48,7 @@ Result<std::string> job_seen_from(std::string_view content, const std::string& p
   const std::string said = base::json_string(seen_from(folder, target));
   std::string seen(content);
   if (const auto node = root.find(key)) {
-    const std::size_t begin = offset_of(content, node->line(), node->column());
-    seen.replace(begin, end_of_scalar(content, begin, node->text()) - begin, said);
+    seen = with_scalar(content, *node, said);
     const auto changed = base::parse_yaml_or_json(seen, path);
     if (changed.ok() && changed->root().find(key) && base::json_string(changed->root().find(key)->text()) == said)
       return seen;

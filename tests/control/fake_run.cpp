@@ -75,7 +75,9 @@ RunSetup FakeRun::setup() const {
           .inputs = inputs,
           .iterations = iterations_of(settings, job, inputs),
           .context = 64,
-          .rewards = rewards};
+          .judge = [this](std::span<const Response> responses, const parallel::Cancellation* cancellation) {
+            return rewards->judge(responses, cancellation);
+          }};
 }
 
 base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {

@@ -50,7 +50,7 @@ struct FakeRun {
   RunSettings settings;
   RunInputs inputs;
   FakeModels models;
-  RewardProcesses* rewards = nullptr;  ///< of a rule
+  RewardProcesses* rewards = nullptr;  ///< of a rule; null: there is none
 };
 
 /// A tokenizer of single letters: "a" is token 0.

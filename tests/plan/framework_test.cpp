@@ -58,7 +58,8 @@ TEST(Framework, OfAReaderIsThatOfJobsWhichNameNone) {
   EXPECT_EQ(of_reader.software.framework, "dovetail");
   EXPECT_EQ(job_hash(of_reader), job_hash(read_job(named.root(), "job.yaml").value()));
   EXPECT_NE(job_hash(of_reader), job_hash(read_job(unnamed.root(), "job.yaml").value()));
-  const base::Document outside = base::parse_yaml(job_of({.software = "{}", .devices = "2"}), "job.yaml").value();
+  const base::Document outside =
+      base::parse_yaml(job_of({.software = "{}", .model = "mixtral-8x7b"}), "job.yaml").value();
   EXPECT_TRUE(read_job(outside.root(), "job.yaml").ok());
   EXPECT_FALSE(read_job(outside.root(), "job.yaml", "dovetail").ok());
 }
@@ -70,8 +71,7 @@ TEST(Framework, JobsOutsideAreRefusedAtTheirKey) {
   EXPECT_EQ(error_of({.software = "{framework: dovetail, training: dovetail}"}), "no error");
   EXPECT_EQ(error_of({.software = "{framework: dovetail, prefetch: true}"}),
             "job.yaml:3:43: dovetail does not prefetch; accepted: `prefetch: false`");
-  EXPECT_THAT(error_of({.devices = "2"}),
-              StartsWith("job.yaml:6:10: the cluster has 2 devices, and dovetail runs on 1"));
+  EXPECT_EQ(error_of({.devices = "2"}), "no error");
   EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
               StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not run; accepted: at most 0"));
   EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, packing: false"}),
@@ -94,8 +94,10 @@ TEST(Framework, ModelsThatItDoesNotComputeAreRefusedAtTheirKey) {
 
 TEST(Framework, WhatAJobFixesIsRefusedAtItsKey) {
   const auto fixed = [](const std::string& task) { return Parts{.more = "fixed:\n  " + task + "\n"}; };
-  EXPECT_EQ(error_of(fixed("actor_train: {layout: {zero: 1}}")),
-            "job.yaml:8:32: actor_train: `zero` is 1, which dovetail does not run; accepted: 0");
+  EXPECT_EQ(error_of(fixed("actor_train: {layout: {zero: 2}}")),
+            "job.yaml:8:32: actor_train: `zero` is 2, which dovetail does not run; accepted: 0, 1");
+  EXPECT_EQ(error_of(fixed("reference_infer: {layout: {zero: 1}}")),
+            "job.yaml:8:36: reference_infer: `zero` is 1, which dovetail does not run; accepted: 0");
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {recompute: selective}}")),
             "job.yaml:8:37: actor_train: `recompute` is the string `selective`, which dovetail does not run; accepted: "
             "none, full");
@@ -105,7 +107,8 @@ TEST(Framework, WhatAJobFixesIsRefusedAtItsKey) {
   EXPECT_THAT(error_of(fixed("actor_generate: {engine: {cuda_graphs: true}}")),
               HasSubstr("`cuda_graphs` is true, which dovetail does not run; accepted: false"));
   EXPECT_THAT(error_of(fixed("fusion: {intra_stage: true}")),
-              StartsWith("job.yaml:8:11: `fusion`: dovetail does not fuse two trainings"));
+              StartsWith("job.yaml:8:11: `fusion`: dovetail fuses two trainings on several devices, and the job has "
+                         "one"));
   EXPECT_THAT(error_of(fixed("fusion: {inter_stage: true}")),
               StartsWith("job.yaml:8:11: `fusion`: dovetail does not fuse generation with inference"));
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {recompute: full}, micro_batch: {count: 2}, offload: []}")),
@@ -121,8 +124,9 @@ const std::string rest =
     "  - {task: critic_train, devices: 0, layout: {recompute: full}, micro_batch: {count: 2}}\n";
 const std::string train = "  - {task: actor_train, devices: 0, layout: {}, micro_batch: {tokens: 64}}\n";
 
-std::string error_of_plan(const std::string& tasks) {
-  const auto plan = parse_plan("format: dovetail/plan@1\ntasks:\n" + tasks, "plan.yaml", sound_job());
+std::string error_of_plan(const std::string& tasks, const std::string& devices = "1") {
+  const Job job = parse_job(job_of({.devices = devices}), "job.yaml").value();
+  const auto plan = parse_plan("format: dovetail/plan@1\ntasks:\n" + tasks, "plan.yaml", job);
   return plan.ok() ? "no error" : to_text(plan.error());
 }
 
@@ -136,9 +140,34 @@ TEST(Framework, PlansOutsideAreRefusedAtTheirKey) {
                             "{tokens: 64}}\n"),
               StartsWith("plan.yaml:7:57: actor_train: `recompute` is the string `selective`"));
   EXPECT_THAT(error_of_plan(generate + train + rest + "fusion: {intra_stage: {tasks: [actor_train, critic_train]}}\n"),
-              HasSubstr("plan.yaml:8:31: actor_train and critic_train cannot be fused: dovetail does not fuse"));
+              HasSubstr("plan.yaml:8:31: actor_train and critic_train cannot be fused: dovetail fuses two trainings on "
+                        "several devices"));
   EXPECT_THAT(error_of_plan(generate + train + rest + "fusion: {inter_stage: {threshold: 0.2}}\n"),
               StartsWith("plan.yaml:8:35: `inter_stage`: dovetail does not fuse generation with inference"));
+}
+
+TEST(Framework, OnSeveralDevicesStagesAreOfTrainingsAlone) {
+  const auto task = [](const std::string& name, const std::string& layout, const std::string& more,
+                       const std::string& devices = "0-3") {
+    return "  - {task: " + name + ", devices: \"" + devices + "\", layout: " + layout + ", " + more + "}\n";
+  };
+  const std::string engine = "engine: {cuda_graphs: false, own_weights: false}";
+  const std::string batches = "micro_batch: {tokens: 64}";
+  const std::string sampled = task("actor_generate", "{dp: 4}", engine);
+  const std::string scored = task("reference_infer", "{dp: 4}", batches) + task("critic_infer", "{dp: 4}", batches);
+  const std::string trained =
+      task("actor_train", "{dp: 2, pp: 2, zero: 1}", batches) + task("critic_train", "{pp: 2, dp: 2}", batches);
+  EXPECT_EQ(error_of_plan(sampled + scored + trained, "4"), "no error");
+  EXPECT_EQ(
+      error_of_plan(sampled + scored + trained + "fusion: {intra_stage: {tasks: [actor_train, critic_train]}}\n", "4"),
+      "no error");
+  EXPECT_THAT(error_of_plan(task("actor_generate", "{dp: 2, pp: 2}", engine) + scored + trained, "4"),
+              StartsWith("plan.yaml:3:64: actor_generate: `pp` is 2, which dovetail does not run; accepted: 1"));
+  EXPECT_THAT(error_of_plan(sampled + scored + task("actor_train", "{dp: 2}", batches, "0-1") +
+                                task("critic_train", "{dp: 2}", batches, "2-3"),
+                            "4"),
+              StartsWith("plan.yaml:6:34: actor_train: `devices` is the string `0-1`, which dovetail does not run; "
+                         "accepted: all devices of the cluster"));
 }
 
 TaskPlan random_plan() {
@@ -168,7 +197,7 @@ RC_GTEST_PROP(FrameworkProperty, AConformedPlanRunsAndKeepsWhatDoes, ()) {
   RC_ASSERT(runs(job, task, planned));
   if (ran) RC_ASSERT(planned == before);
   RC_ASSERT(planned.engine.max_num_seqs == before.engine.max_num_seqs);
-  RC_ASSERT(planned.mesh == before.mesh);
+  RC_ASSERT(planned.mesh == (cluster::Mesh{0, 1}));
   if (job.workflow.tasks[task].kind != workflow::TaskKind::generate) RC_ASSERT(planned.engine == before.engine);
 }
 

@@ -37,15 +37,22 @@ std::optional<Input> plan_input(const TrainingRunRequest& request, const std::st
 /// Reads the plan of the answer's job, or searches one.
 base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, TrainingRunAnswer& answer) {
   const parallel::Cancellation stop(watch.cancellation, request.time_limit);
-  const Input job{answer.run.path};
+  const Input job{answer.run.path, answer.run.text};
   const std::optional<Input> input = plan_input(request, answer.folder);
   plan::Job planned = answer.run.job;
   if (!input && !request.placements.empty()) planned.placements = request.placements;
   DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(planned, job, &stop));
   AskedJob asked{scenario, std::nullopt};
   if (input) {
-    DOVETAIL_TRY(asked.plan, read_plan(*input, scenario, watch));
-    answer.plan_path = input->path;
+    base::Result<plan::Plan> read = read_plan(*input, scenario, watch);
+    const bool may_search = !request.plan && request.ranks;
+    if (!read.ok() && !may_search) return std::move(read).error();
+    if (read.ok()) {
+      asked.plan = std::move(*read);
+      answer.plan_path = input->path;
+    } else {
+      tell_note(watch, "another plan is searched: " + base::to_text(read.error()));
+    }
   }
   PlayOptions options;
   options.fuse = request.fuse;
@@ -62,7 +69,7 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
 
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
   if (is_standard_input(request.job)) return base::bad_input("a run reads its job from a file; accepted: its path");
-  DOVETAIL_TRY(control::RunJob run, control::read_run_job(request.job.path));
+  DOVETAIL_TRY(control::RunJob run, control::read_run_job(request.job.path, request.ranks));
   tell_label(watch, run.job.name);
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_fusion(request.fuse, run.job));

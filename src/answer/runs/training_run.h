@@ -26,7 +26,9 @@ struct TrainingRunRequest {
   std::vector<std::string> placements = {};               ///< by their names; none: those that the job names, or all
   std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< of the search
   std::optional<double> time_limit = std::nullopt;             ///< likewise, in seconds
-  std::optional<int> threads = std::nullopt;                   ///< of the run; nothing: one
+  std::optional<int> threads = std::nullopt;                   ///< of each rank; nothing: one
+  std::optional<int> ranks = std::nullopt;                     ///< of the run; nothing: the job's devices
+  std::optional<double> timeout = std::nullopt;                ///< of a rank's wait for another, in seconds
   std::string folder = {};                                     ///< of the run; empty: runs/NAME, of the job's name
 };
 template <std::same_as<TrainingRunRequest> T>
@@ -46,7 +48,12 @@ auto options_of(const T*) {
       option("plan-iterations", &T::plan_iterations, Count{1, 1'000'000'000'000},
              "iterations of each chain of the search for a plan"),
       option("time-limit", &T::time_limit, Seconds{}, "time of that search, in seconds or as 500ms, 30s, 2m"),
-      option("threads", &T::threads, Count{1, 1024}, "threads of the run (default: 1)"), unlisted(&T::folder));
+      option("ranks", &T::ranks, Count{1, 1024},
+             "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
+      option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
+      option("timeout", &T::timeout, Seconds{},
+             "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m)"),
+      unlisted(&T::folder));
 }
 
 struct TrainingRunAnswer {

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "control/data/run_inputs.h"
@@ -20,15 +23,19 @@ namespace dovetail::control {
 /// Between the names of tasks that are trained together, where a figure is of all of them.
 inline constexpr std::string_view fused_phase_joint = "+";
 
+/// The rewards of responses, in their order: RewardProcesses::judge, or who asks it.
+using Judge = std::function<base::Result<std::vector<double>>(std::span<const Response> responses,
+                                                              const parallel::Cancellation* cancellation)>;
+
 /// What a run is of. All must outlive it.
 struct RunSetup {
   const plan::Job& job;
   const plan::Plan& plan;
   const RunSettings& settings;
   const RunInputs& inputs;
-  std::int64_t iterations = 1;         ///< of the run, those before a resumption among them
-  std::int64_t context = 1;            ///< tokens of a sequence at most
-  RewardProcesses* rewards = nullptr;  ///< where the workflow has a rule
+  std::int64_t iterations = 1;  ///< of the run, those before a resumption among them
+  std::int64_t context = 1;     ///< tokens of a sequence at most
+  Judge judge = {};             ///< where the workflow has a rule
 };
 
 /// Iterations of a run: what the settings say, or as many as its epochs have.

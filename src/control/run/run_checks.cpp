@@ -16,6 +16,7 @@
 #include "llm/huggingface_config.h"
 #include "llm/tensors.h"
 #include "plan/job_file.h"
+#include "plan/job_text.h"
 #include "plan/model_file.h"
 
 namespace dovetail::control {
@@ -163,11 +164,14 @@ Status check_tensor(const weights::Checkpoint& checkpoint, const weights::Stored
 
 }  // namespace
 
-Result<RunJob> read_run_job(const std::string& path) {
+Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
   std::error_code none;
   const std::string file = fs::is_directory(path, none) ? (fs::path(path) / job_file_name).string() : path;
-  DOVETAIL_TRY(const std::string content, base::read_file(file));
-  DOVETAIL_TRY(base::Document document, base::parse_yaml_or_json(content, file));
+  DOVETAIL_TRY(std::string text, base::read_file(file));
+  if (ranks) {
+    DOVETAIL_TRY(text, plan::job_on_devices(text, file, *ranks));
+  }
+  DOVETAIL_TRY(base::Document document, base::parse_yaml_or_json(text, file));
   DOVETAIL_TRY(plan::Job job, plan::read_job(document.root(), file, run_framework));
   if (job.software.framework != run_framework)
     return document.root()
@@ -176,7 +180,7 @@ Result<RunJob> read_run_job(const std::string& path) {
         ->error(fmt::format("`framework` is {}; accepted for a run: {}, or no `framework`",
                             base::quote(job.software.framework), run_framework));
   DOVETAIL_TRY(RunSettings settings, read_run(document.root(), file, job.workflow));
-  return RunJob{file, std::move(document), std::move(job), std::move(settings)};
+  return RunJob{file, std::move(text), std::move(document), std::move(job), std::move(settings)};
 }
 
 Result<std::vector<RunModel>> open_models(const RunJob& run) { return ModelOpener(run).open(); }

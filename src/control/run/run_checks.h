@@ -26,13 +26,15 @@ inline constexpr std::string_view plan_file_name = "plan.json";
 /// A job and how it is run.
 struct RunJob {
   std::string path;         ///< of its file
+  std::string text;         ///< what it says there, but for the number of devices where another one was asked for
   base::Document document;  ///< what it says
   plan::Job job;            ///< under run_framework
   RunSettings settings;
 };
 
-/// Reads the job at `path`, a file or a folder with a job.yaml. Errors of both readers; a job for another framework.
-base::Result<RunJob> read_run_job(const std::string& path);
+/// Reads the job at `path`, a file or a folder with a job.yaml; on so many devices of one node, where `ranks` says how
+/// many. Errors of both readers, and of plan::job_on_devices; a job for another framework.
+base::Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks = std::nullopt);
 
 /// A role's model before its weights are read. It has the weights of `checkpoint`, else at first those of the model
 /// `like`, else random ones.

@@ -310,7 +310,7 @@ Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const
         const PromptTokens& prompt = data.prompts[samples[i].prompt];
         responses.push_back({std::to_string(i), prompt.text, samples[i].text, prompt.answer});
       }
-      DOVETAIL_TRY(const std::vector<double> rewards, context.setup.rewards->judge(responses, context.cancellation));
+      DOVETAIL_TRY(const std::vector<double> rewards, context.setup.judge(responses, context.cancellation));
       for (std::size_t i = 0; i < samples.size(); ++i) samples[i].reward = rewards[i];
       return {};
     }

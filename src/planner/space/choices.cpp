@@ -71,7 +71,8 @@ class Maker {
       plan::conform(scenario_.job, task_, planned);
     }
     std::erase_if(plans_, [this](const TaskPlan& planned) {
-      return planned.layout.devices() != mesh_.count || llm::find_fault(planned.layout, model_).has_value();
+      return planned.mesh != mesh_ || planned.layout.devices() != mesh_.count ||
+             llm::find_fault(planned.layout, model_).has_value();
     });
     return std::move(plans_);
   }

@@ -118,7 +118,7 @@ std::vector<NamedTensor> weights_state(const Weights& weights) {
 std::vector<NamedTensor> moments_state(std::span<const SteppedWeights> stepped) {
   std::vector<NamedTensor> state;
   for (const SteppedWeights& each : stepped)
-    for (std::size_t i = 0; i < each.optimizer->parts.size(); ++i) {
+    for (std::size_t i = 0; !each.is_kept_elsewhere && i < each.optimizer->parts.size(); ++i) {
       const WeightPart& part = each.optimizer->parts[i];
       const Parameter& parameter = each.weights->parameters[part.parameter];
       if (parameter.is_copy()) continue;

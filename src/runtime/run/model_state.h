@@ -22,6 +22,7 @@ namespace dovetail::runtime {
 struct SteppedWeights {
   const Weights* weights = nullptr;
   const Optimizer* optimizer = nullptr;
+  bool is_kept_elsewhere = false;  ///< its moments are another rank's, too, which writes them
 };
 
 /// "FOLDER/ROLE.safetensors"
@@ -31,8 +32,8 @@ std::string part_file(const std::string& folder, const std::string& role, int ra
 
 /// All weights of a model.
 std::vector<NamedTensor> weights_state(const Weights& weights);
-/// The moments of what is stepped here, with the count of steps; those of an embedding that two stages have once, with
-/// the first. REQUIRES: something is.
+/// The moments of what is stepped here, and not kept elsewhere, with the count of steps; those of an embedding that two
+/// stages have once, with the first. REQUIRES: something is stepped.
 std::vector<NamedTensor> moments_state(std::span<const SteppedWeights> stepped);
 
 /// Reads moments into `stepped`, and the count of steps into each, from all files of the role. An Error where a file is

@@ -45,7 +45,8 @@ std::string role_of(const plan::Job& job, std::size_t task) { return job.workflo
 
 std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
   std::vector<SteppedWeights> stepped;
-  for (const StageState& state : stages.states) stepped.push_back({&state.model.weights, &state.optimizer});
+  for (const StageState& state : stages.states)
+    stepped.push_back({&state.model.weights, &state.optimizer, !state.is_sharded && state.replica > 0});
   return stepped;
 }
 

@@ -77,9 +77,11 @@ RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::siz
     const std::size_t replica = stage.replica.index();
     DOVETAIL_ASSERT(stages.states.empty() || stages.states.front().replica == replica);
     Model own = model_of(whole, stages.layers[s]);
-    const auto [share, shares] = share_of(placement, s, program.rank);
+    const bool is_sharded = layout.zero > 0;
+    const auto [share, shares] =
+        is_sharded ? share_of(placement, s, program.rank) : std::pair<std::size_t, std::size_t>(0, 1);
     Optimizer optimizer = make_optimizer(own.weights, parts_of_share(own.weights, shares, share));
-    stages.states.push_back({replica, s, std::move(own), std::move(optimizer), layout.recomputation});
+    stages.states.push_back({replica, s, std::move(own), std::move(optimizer), layout.recomputation, is_sharded});
   }
   DOVETAIL_ASSERT(!stages.states.empty());
   for (const std::vector<int>& ranks : placement.ranks[stages.states.front().replica]) {

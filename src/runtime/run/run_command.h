@@ -1,11 +1,13 @@
-// dovetail-train run: one rank's run, from its job and plan to its folder.
+// dovetail-train run: a run on one rank or one rank of a run, from its job and plan to its folder.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "base/result.h"
+#include "transport/transport.h"
 
 namespace dovetail::runtime {
 
@@ -16,11 +18,17 @@ struct RunArguments {
   bool resume = false;
   std::optional<std::int64_t> iterations;  ///< in place of what the job says
   int threads = 1;
-  bool deterministic = false;  ///< one thread, whatever `threads` says
+  bool deterministic = false;     ///< one thread, whatever `threads` says
+  std::optional<int> ranks = {};  ///< the job is run on so many devices, whatever it says
+  transport::Clock::duration timeout = std::chrono::minutes(10);  ///< of each wait of a rank for the others
 };
 
 /// Trains until the run is done, stopped or fails. Writes the folder of the run, and says on standard error how it
 /// goes.
 base::Status run_training(const RunArguments& arguments);
+
+/// The same by one of several ranks. Rank 0 alone reads checkpoints' names, judges, writes and says how it goes; what
+/// all ranks read and write lies where each finds it.
+base::Status run_training_rank(const RunArguments& arguments, transport::Transport& transport);
 
 }  // namespace dovetail::runtime

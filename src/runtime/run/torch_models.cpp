@@ -148,7 +148,7 @@ Status TorchModels::save(const std::string& folder) const {
     if (!role->changes) continue;
     std::vector<NamedTensor> state = weights_state(role->model.weights);
     if (role->optimizer) {
-      const SteppedWeights stepped{&role->model.weights, &*role->optimizer};
+      const SteppedWeights stepped{&role->model.weights, &*role->optimizer, false};
       for (NamedTensor& moment : moments_state({&stepped, 1})) state.push_back(std::move(moment));
     }
     DOVETAIL_CHECK(write_tensors(state_file(folder, name), state));
@@ -163,7 +163,7 @@ Status TorchModels::load(const std::string& folder) {
     role->changes = true;
     DOVETAIL_CHECK(read_tensors(path, weights_state(role->model.weights)));
     if (!role->optimizer) continue;
-    const SteppedWeights stepped{&role->model.weights, &*role->optimizer};
+    const SteppedWeights stepped{&role->model.weights, &*role->optimizer, false};
     DOVETAIL_CHECK(read_moments(folder, name, {&stepped, 1}));
   }
   return {};

@@ -42,11 +42,13 @@ std::vector<double> RankRole::findings(std::size_t minibatch) const {
   DOVETAIL_ASSERT(!states.empty());
   const std::size_t tensors = llm::tensors_of(states.front()->model.weights.shape).size();
   std::vector<double> numbers(tensors, 0.0);
-  for (const StageState* const state : states)
+  for (const StageState* const state : states) {
+    if (!state->is_sharded && state->replica > 0) continue;
     for (const WeightPart& part : state->optimizer.parts) {
       const Parameter& parameter = state->model.weights.parameters[part.parameter];
       if (!parameter.is_copy()) numbers[parameter.place] += squares_of(state->model.weights, part);
     }
+  }
   for (std::size_t replica = 0; replica < training.replicas(); ++replica) {
     const auto sums = std::bit_cast<SumsAsNumbers>(training.sums(replica, minibatch));
     numbers.insert(numbers.end(), sums.begin(), sums.end());

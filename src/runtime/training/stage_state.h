@@ -16,6 +16,7 @@ struct StageState {
   Model model;
   Optimizer optimizer;
   llm::Recomputation recomputation = llm::Recomputation::none;
+  bool is_sharded = true;  ///< each replica steps its part of the weights (ZeRO-1); else each steps all of them
 };
 
 /// What of a stage's weights one of `shares` replicas steps: as transport::share_of cuts the weights of the stage

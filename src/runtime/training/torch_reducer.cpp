@@ -36,8 +36,10 @@ struct Exchange {
   Status sum_gradients(RankRole& role, StageState& state, std::size_t minibatch) const {
     const Weights& weights = state.model.weights;
     if (weights.has_embedding() && weights.has_head()) role.close(minibatch);
-    return with_span(weights.gradients, 0, weights.apart,
-                     [&](auto values) { return transport::reduce_scatter(transport, group(), values, deadline); });
+    return with_span(weights.gradients, 0, weights.apart, [&](auto values) {
+      return state.is_sharded ? transport::reduce_scatter(transport, group(), values, deadline)
+                              : transport::all_reduce(transport, group(), values, deadline);
+    });
   }
 
   Status sum_tied(RankRole& role, std::size_t minibatch) const {

@@ -76,6 +76,11 @@ llm::Layout layout(int data, int pipeline, int virtual_stages = 1, std::vector<i
   return layout;
 }
 
+llm::Layout with_zero(llm::Layout layout, int zero) {
+  layout.zero = zero;
+  return layout;
+}
+
 plan::Plan plan_of(const plan::Job& job, const Ranks& of) {
   plan::Plan plan;
   plan.placement = "custom";
@@ -293,6 +298,7 @@ TEST_P(RankModelsTest, GoOnUnderAnotherNumberOfRanks) {
 INSTANTIATE_TEST_SUITE_P(Layouts, RankModelsTest,
                          testing::Values(Ranks{"one", 1, layout(1, 1), layout(1, 1)},
                                          Ranks{"data", 2, layout(2, 1), layout(2, 1)},
+                                         Ranks{"alike", 2, with_zero(layout(2, 1), 0), layout(2, 1)},
                                          Ranks{"stages", 2, layout(1, 2), layout(1, 2)},
                                          Ranks{"uneven", 2, layout(1, 2, 1, {3, 1}), layout(2, 1)},
                                          Ranks{"interleaved", 2, layout(1, 2, 2), layout(1, 2)},

@@ -38,6 +38,7 @@ struct RoleLayout {
   std::vector<std::vector<int>> replicas;  ///< [replica][stage] its device
   std::vector<std::int64_t> ends;          ///< [stage] behind its last layer
   bool is_split = false;
+  bool is_sharded = true;
 };
 
 /// A phase: some roles on as many ranks, and what runs their ops in which order.
@@ -147,7 +148,7 @@ pipeline::Problem problem_of(const Case& of, int minibatches) {
     }
     model.step.assign(role.ends.size(), base::Ticks(1));
     model.step_after = pipeline::StepAfter::model;
-    model.step_before = pipeline::StepBefore::replicas;
+    model.step_before = role.is_sharded ? pipeline::StepBefore::replicas : pipeline::StepBefore::own;
     models.push_back(std::move(model));
   }
   return test::problem_of(of.ranks, std::move(models));
@@ -167,8 +168,11 @@ std::vector<std::vector<StageState>> states_of(const pipeline::Program& program,
     for (const auto& replica : role.replicas) ranks.push_back(replica[s]);
     std::sort(ranks.begin(), ranks.end());
     const auto share = static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), program.rank) - ranks.begin());
-    Optimizer optimizer = make_optimizer(model.weights, parts_of_share(model.weights, ranks.size(), share));
-    states[m].push_back({stage.replica.index(), s, std::move(model), std::move(optimizer), llm::Recomputation::none});
+    Optimizer optimizer =
+        make_optimizer(model.weights, role.is_sharded ? parts_of_share(model.weights, ranks.size(), share)
+                                                      : parts_of_share(model.weights, 1, 0));
+    states[m].push_back(
+        {stage.replica.index(), s, std::move(model), std::move(optimizer), llm::Recomputation::none, role.is_sharded});
   }
   return states;
 }
@@ -306,6 +310,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"tied in one replica of a stage", 2, {{tied, {{0}, {1}}, {4}}}, {"1f1b"}},
         Case{"two replicas of four stages", 8, {{eight, {{0, 1, 2, 3}, {4, 5, 6, 7}}, {1, 3, 6, 8}}}, {"1f1b"}},
         Case{"four replicas of two stages", 8, {{four, {{0, 1}, {2, 3}, {4, 5}, {6, 7}}, {1, 4}}}, {"1f1b"}},
+        Case{"two replicas that step alike", 2, {{four, {{0}, {1}}, {4}, false, false}}, {"1f1b"}},
+        Case{"tied in replicas that step alike", 4, {{tied, {{0, 1}, {3, 2}}, {1, 4}, false, false}}, {"1f1b"}},
         Case{"interleaved", 2, {{four, {{0, 1, 0, 1}}, {1, 2, 3, 4}}}, {"greedy"}},
         Case{"a V with split backwards", 2, {{tied, {{0, 1, 1, 0}}, {1, 2, 3, 4}, true}}, {"list"}},
         Case{"a V on one rank", 1, {{tied, {{0, 0}}, {2, 4}}}, {"list"}},
