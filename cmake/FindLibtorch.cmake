@@ -93,9 +93,12 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
     file(REMOVE ${libtorch_headers}/${part})
     file(CREATE_LINK ${libtorch_folder}/include/${part} ${libtorch_headers}/${part} SYMBOLIC)
   endforeach()
+  foreach(header algorithm common/error context rendezvous/store transport/device)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/gloo.h ${libtorch_headers}/gloo/${header}.h COPYONLY)
+  endforeach()
   # Headers of others: their warnings are not ours. A wheel's libraries find what they need by themselves when they are
   # loaded, which the linker does not see.
-  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers})
+  target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers} ${libtorch_headers}/torch/csrc/api/include)
   target_link_libraries(Libtorch::Libtorch INTERFACE ${libtorch_found})
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   set(Libtorch_FOLDER ${libtorch_folder})

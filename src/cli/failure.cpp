@@ -8,7 +8,6 @@
 #include "parallel/mpi_module.h"
 
 namespace dovetail::cli {
-namespace {
 
 static_assert(exit_lost == parallel::dovetail_mpi_abort_code);
 
@@ -28,8 +27,6 @@ int exit_code_of(base::Failure failure) {
   }
   DOVETAIL_ASSERT(false);
 }
-
-}  // namespace
 
 int report_failure(const base::Error& error, std::string_view program) {
   print_error(fmt::format("{}{}\n", error.path.empty() ? fmt::format("{}: ", program) : "", base::to_text(error)));

@@ -7,6 +7,9 @@
 
 namespace dovetail::cli {
 
+/// The exit code of a kind of failure.
+int exit_code_of(base::Failure failure);
+
 /// Prints the error on standard error, and returns the exit code of its kind. One with a path starts with it, so that
 /// editors can jump to the place; others with the name of the program.
 int report_failure(const base::Error& error, std::string_view program);

@@ -1,0 +1,47 @@
+#include "runtime/ranks/error_text.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstddef>
+
+#include "base/document.h"
+
+namespace dovetail::runtime {
+namespace {
+
+/// Takes a number and the space behind it off `bytes`.
+bool take_number(std::string_view& bytes, std::size_t& number) {
+  const auto [end, error] = std::from_chars(bytes.data(), bytes.data() + bytes.size(), number);
+  const auto length = static_cast<std::size_t>(end - bytes.data());
+  if (error != std::errc() || length == bytes.size() || *end != ' ') return false;
+  bytes.remove_prefix(length + 1);
+  return true;
+}
+
+}  // namespace
+
+std::string error_to_bytes(const RankError& said) {
+  const base::Error& error = said.error;
+  return fmt::format("{} {} {} {} {} {}{}", said.rank, static_cast<int>(error.failure), error.line, error.column,
+                     error.path.size(), error.path, error.message);
+}
+
+RankError error_from_bytes(std::string_view bytes) {
+  std::string_view rest = bytes;
+  std::size_t rank = 0;
+  std::size_t failure = 0;
+  std::size_t line = 0;
+  std::size_t column = 0;
+  std::size_t path = 0;
+  bool is_one = true;
+  for (std::size_t* const number : {&rank, &failure, &line, &column, &path})
+    is_one = is_one && take_number(rest, *number);
+  if (!is_one || path > rest.size() || failure > static_cast<std::size_t>(base::Failure::interrupted))
+    return {0, {base::Failure::lost, "", 0, 0, fmt::format("a rank said as its error {}", base::quote(bytes))}};
+  return {static_cast<int>(rank),
+          {static_cast<base::Failure>(failure), std::string(rest.substr(0, path)), static_cast<int>(line),
+           static_cast<int>(column), std::string(rest.substr(path))}};
+}
+
+}  // namespace dovetail::runtime

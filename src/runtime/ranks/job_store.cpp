@@ -1,0 +1,109 @@
+#include "runtime/ranks/job_store.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+#include <utility>
+#include <vector>
+
+namespace dovetail::runtime {
+
+struct JobStore::Parts {
+  std::string name;  ///< in messages
+  c10::intrusive_ptr<c10d::TCPStore> server;
+  c10::intrusive_ptr<c10d::Store> keys;  ///< of this attempt
+};
+
+namespace {
+
+using base::Result;
+using base::Status;
+
+std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
+std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
+
+/// The first line of what libtorch throws: the others are a backtrace.
+std::string reason_of(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
+/// What `ask()` gives, or that there is no store to ask.
+template <class Ask>
+auto answer_of(const std::string& name, const Ask& ask) -> Result<decltype(ask())> {
+  try {
+    return ask();
+  } catch (const std::exception& error) {
+    return base::Error{base::Failure::lost, "", 0, 0,
+                       fmt::format("the store of the job at {} does not answer: {}", name, reason_of(error))};
+  }
+}
+
+c10::intrusive_ptr<c10d::TCPStore> open_store(const std::string& host, std::uint16_t port, bool holds,
+                                              std::chrono::milliseconds timeout) {
+  c10d::TCPStoreOptions options;
+  options.port = port;
+  options.isServer = holds;
+  options.waitWorkers = false;
+  options.timeout = timeout;
+  return c10::make_intrusive<c10d::TCPStore>(host, options);
+}
+
+c10::intrusive_ptr<c10d::Store> keys_of(const c10::intrusive_ptr<c10d::TCPStore>& store, int attempt) {
+  return c10::make_intrusive<c10d::PrefixStore>(fmt::format("dovetail/attempt_{}", attempt), store);
+}
+
+}  // namespace
+
+JobStore::JobStore(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+JobStore::~JobStore() = default;
+
+Result<std::unique_ptr<JobStore>> JobStore::hold(std::uint16_t port, int attempt) {
+  try {
+    auto parts = std::make_unique<Parts>();
+    parts->server = open_store("127.0.0.1", port, true, std::chrono::seconds(10));
+    parts->name = fmt::format("127.0.0.1:{}", parts->server->getPort());
+    parts->keys = keys_of(parts->server, attempt);
+    return std::unique_ptr<JobStore>(new JobStore(std::move(parts)));
+  } catch (const std::exception& error) {
+    return base::bad_input(fmt::format(
+        "the store of the job cannot listen at port {}: {}; accepted: a port that is free", port, reason_of(error)));
+  }
+}
+
+Result<std::unique_ptr<JobStore>> JobStore::connect(const std::string& host, std::uint16_t port, int attempt,
+                                                    std::chrono::milliseconds timeout) {
+  auto parts = std::make_unique<Parts>();
+  parts->name = fmt::format("{}:{}", host, port);
+  DOVETAIL_TRY(parts->server, answer_of(parts->name, [&] { return open_store(host, port, false, timeout); }));
+  parts->keys = keys_of(parts->server, attempt);
+  return std::unique_ptr<JobStore>(new JobStore(std::move(parts)));
+}
+
+std::uint16_t JobStore::port() const { return parts_->server->getPort(); }
+
+Status JobStore::set(const std::string& key, const std::string& value) {
+  const auto done = answer_of(parts_->name, [&] { return parts_->keys->set(key, bytes_of(value)), true; });
+  return done.ok() ? Status() : Status(done.error());
+}
+
+Result<std::optional<std::string>> JobStore::find(const std::string& key) {
+  return answer_of(parts_->name, [&]() -> std::optional<std::string> {
+    if (!parts_->keys->check({key})) return std::nullopt;
+    return text_of(parts_->keys->get(key));
+  });
+}
+
+Result<std::string> JobStore::propose(const std::string& key, const std::string& value) {
+  return answer_of(parts_->name, [&] { return text_of(parts_->keys->compareSet(key, {}, bytes_of(value))); });
+}
+
+Result<std::int64_t> JobStore::add(const std::string& key, std::int64_t number) {
+  return answer_of(parts_->name, [&] { return std::int64_t{parts_->keys->add(key, number)}; });
+}
+
+c10d::Store& JobStore::raw() { return *parts_->keys; }
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,83 @@
+#include "runtime/ranks/run_rank.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/commands.h"
+#include "cli/failure.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using base::Result;
+using base::Status;
+
+constexpr std::string_view program_name = "dovetail-train";
+
+/// Whether our launcher has started this process. It then ends when the launcher does, however that ends.
+bool belongs_to_launcher() {
+  const char* const launcher = std::getenv(launcher_variable);
+  if (launcher == nullptr) return false;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // The launcher may have ended before.
+  if (std::to_string(::getppid()) != launcher) std::_Exit(cli::exit_lost);
+  return true;
+}
+
+Result<RankPlace> find_place(std::string_view command) {
+  DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
+  if (place) return *place;
+  return base::bad_input(
+      fmt::format("{} is for the ranks of a job, and no launcher says which rank this is (RANK, OMPI_COMM_WORLD_RANK, "
+                  "SLURM_PROCID); accepted: dovetail-train launch --ranks N -- {} ..., or torchrun, mpirun, srun",
+                  command, command));
+}
+
+/// A rank's connections: what it holds comes first, so that it goes last.
+struct Connections {
+  std::unique_ptr<JobStore> held;
+  std::unique_ptr<JobStore> store;
+  std::unique_ptr<JobWatch> watch;
+};
+
+Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds timeout) {
+  Connections all;
+  if (place.holds_store) {
+    DOVETAIL_TRY(all.held, JobStore::hold(place.store_port, place.attempt));
+  }
+  const std::string host = place.holds_store ? "127.0.0.1" : place.store_host;
+  DOVETAIL_TRY(all.store, JobStore::connect(host, place.store_port, place.attempt, timeout));
+  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, JobStore::connect(host, place.store_port, place.attempt, timeout));
+  all.watch = std::make_unique<JobWatch>(std::move(watched), place.rank, place.ranks);
+  return all;
+}
+
+}  // namespace
+
+int run_rank(std::string_view command, transport::Clock::duration timeout,
+             const std::function<Status(RankSession&)>& work) {
+  const bool is_launched = belongs_to_launcher();
+  const Result<RankPlace> place = find_place(command);
+  if (!place.ok()) return cli::report_failure(place.error(), program_name);
+  const Result<Connections> all = connect(*place, std::chrono::ceil<std::chrono::milliseconds>(timeout));
+  if (!all.ok()) return cli::report_failure(all.error(), program_name);
+  RankSession session{*place, *all->store, *all->watch};
+  const Status status = work(session);
+  if (status.ok()) return cli::exit_done;
+  const RankError first = all->watch->say(status.error());
+  if (place->holds_store)
+    all->watch->outlast(std::chrono::seconds(3));
+  else
+    all->watch->leave(std::chrono::milliseconds(0));
+  if (!is_launched && first.rank == place->rank) return cli::report_failure(first.error, program_name);
+  return cli::exit_code_of(first.error.failure);
+}
+
+}  // namespace dovetail::runtime

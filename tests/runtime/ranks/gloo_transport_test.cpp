@@ -1,0 +1,286 @@
+#include "runtime/ranks/gloo_transport.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/launch/child.h"
+#include "transport/ordered.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using base::Status;
+using transport::Buffer;
+using transport::Clock;
+using transport::Deadline;
+using transport::Lane;
+using transport::Transport;
+using namespace std::chrono_literals;
+
+constexpr const char* part_variable = "DOVETAIL_TEST_PART";
+/// Enough for the start of a few processes on a busy machine.
+constexpr auto start_limit = 60s;
+
+Deadline soon() { return Clock::now() + start_limit; }
+
+Buffer text_buffer(const std::string& text) {
+  Buffer buffer = transport::make_buffer(text.size());
+  if (!text.empty()) std::memcpy(buffer.data, text.data(), text.size());
+  return buffer;
+}
+
+std::string text_of(const Buffer& buffer) { return {reinterpret_cast<const char*>(buffer.data), buffer.size}; }
+
+Status unexpected(const std::string& what) { return base::Error{base::Failure::invalid, "", 0, 0, what}; }
+
+/// As long as its number says: the first is empty.
+std::string text_of_number(std::uint32_t number) {
+  return std::string(number % 5, static_cast<char>('a' + number % 7));
+}
+
+/// Sends `count` messages to the peer, and takes as many in the opposite order.
+Status exchange_backwards(Transport& end, std::uint32_t count) {
+  const int peer = 1 - end.rank();
+  std::vector<Buffer> rooms;
+  for (std::uint32_t number = 0; number < count; ++number)
+    end.send({peer, Lane::programs, number}, text_buffer(text_of_number(number)));
+  for (std::uint32_t number = 0; number < count; ++number) {
+    rooms.push_back(transport::make_buffer(number % 5));
+    end.receive({peer, Lane::programs, number}, rooms.back());
+  }
+  for (std::uint32_t number = count; number-- > 0;) {
+    DOVETAIL_CHECK(end.wait({peer, Lane::programs, number}, soon()));
+    if (text_of(rooms[number]) != text_of_number(number)) return unexpected(fmt::format("message {}", number));
+  }
+  return end.flush(Lane::programs, soon());
+}
+
+/// Sums on a second thread, while the first exchanges messages with the same numbers.
+Status sum_beside(Transport& end) {
+  std::vector<double> values(1000, end.rank() + 1.0);
+  Status summed;
+  std::thread sums([&] {
+    const std::vector<int> ranks{0, 1};
+    for (std::uint32_t round = 0; round < 20 && summed.ok(); ++round)
+      summed = transport::all_reduce(end, {ranks, round}, std::span(values), soon());
+  });
+  const Status exchanged = exchange_backwards(end, 100);
+  sums.join();
+  DOVETAIL_CHECK(exchanged);
+  DOVETAIL_CHECK(summed);
+  // Each round doubles what the first has made equal.
+  for (const double value : values)
+    if (value != 3.0 * (1 << 19)) return unexpected("a sum");
+  return {};
+}
+
+/// A message that nobody sends.
+Status wait_in_vain(Transport& end, int peer, Clock::duration limit) {
+  end.receive({peer, Lane::programs, 7}, transport::make_buffer(8));
+  return end.wait({peer, Lane::programs, 7}, Clock::now() + limit);
+}
+
+Status fail_on_rank_2(Transport& end) {
+  if (end.rank() != 2) return wait_in_vain(end, 2, start_limit);
+  end.fail(base::Error{base::Failure::io, "disk", 3, 0, "the disk is full"});
+  end.fail(base::Error{base::Failure::io, "", 0, 0, "later"});
+  return wait_in_vain(end, 0, start_limit);
+}
+
+Status end_rank_1(Transport& end, int signal, Clock::duration limit) {
+  if (end.rank() == 1) ::raise(signal);
+  return wait_in_vain(end, 1, limit);
+}
+
+Status sleep_on_rank_1(Transport& end) {
+  if (end.rank() == 0) return wait_in_vain(end, 1, 300ms);
+  std::this_thread::sleep_for(1500ms);
+  return wait_in_vain(end, 0, start_limit);
+}
+
+/// What nobody takes is never delivered.
+Status flush_in_vain(Transport& end) {
+  if (end.rank() == 1) return wait_in_vain(end, 0, start_limit);
+  end.send({1, Lane::reductions, 3}, text_buffer("sum"));
+  return end.flush(Lane::reductions, Clock::now() + 300ms);
+}
+
+Status wait_without_store(Transport& end) {
+  DOVETAIL_CHECK(transport::barrier(end, 0, soon()));
+  std::printf("READY\n");
+  std::fflush(stdout);
+  return wait_in_vain(end, 1 - end.rank(), start_limit);
+}
+
+/// What a rank does once it is connected.
+const std::map<std::string, std::function<Status(Transport&)>>& parts() {
+  static const std::map<std::string, std::function<Status(Transport&)>> all{
+      {"backwards", [](Transport& end) { return exchange_backwards(end, 100); }},
+      {"many", [](Transport& end) { return exchange_backwards(end, 20000); }},
+      {"sums", sum_beside},
+      {"fails", fail_on_rank_2},
+      {"killed", [](Transport& end) { return end_rank_1(end, SIGKILL, start_limit); }},
+      {"stopped", [](Transport& end) { return end_rank_1(end, SIGSTOP, 500ms); }},
+      {"late", sleep_on_rank_1},
+      {"untaken", flush_in_vain},
+      {"storeless", wait_without_store},
+      {"missing", [](Transport&) { return Status(); }},
+  };
+  return all;
+}
+
+Status play(const std::string& part) {
+  DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
+  const auto connect = [&] { return JobStore::connect(place->store_host, place->store_port, place->attempt, 60s); };
+  DOVETAIL_TRY(const std::unique_ptr<JobStore> store, connect());
+  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
+  JobWatch watch(std::move(watched), place->rank, place->ranks);
+  DOVETAIL_TRY(const std::unique_ptr<Transport> end,
+               connect_gloo(*place, *store, watch, part == "missing" ? Clock::now() + 500ms : soon()));
+  return parts().at(part)(*end);
+}
+
+/// What a process that a test has started does; the tests' program is that of their ranks.
+TEST(GlooTransport, DISABLED_IsARank) {
+  const char* const part = std::getenv(part_variable);
+  if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
+  const Status status = play(part);
+  std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
+  std::fflush(stdout);
+}
+
+/// The ranks of a test, and their store.
+class Job {
+ public:
+  Job(const std::string& part, int ranks, int started) {
+    auto held = JobStore::hold(0, 0);
+    EXPECT_TRUE(held.ok());
+    store_ = std::move(*held);
+    for (int rank = 0; rank < started; ++rank) {
+      Variables variables = environment_variables();
+      variables[part_variable] = part;
+      variables["RANK"] = std::to_string(rank);
+      variables["WORLD_SIZE"] = std::to_string(ranks);
+      variables["MASTER_ADDR"] = "127.0.0.1";
+      variables["MASTER_PORT"] = std::to_string(store_->port());
+      variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+      variables["OMP_NUM_THREADS"] = "1";
+      auto child = start_child(
+          {path_of_this_program(), "--gtest_also_run_disabled_tests", "--gtest_filter=GlooTransport.DISABLED_IsARank"},
+          variables);
+      EXPECT_TRUE(child.ok());
+      ranks_.push_back({*child, "", ""});
+    }
+  }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
+  ~Job() {
+    for (Rank& rank : ranks_) {
+      ::kill(rank.child.pid, SIGKILL);
+      ::waitpid(rank.child.pid, nullptr, 0);
+    }
+  }
+
+  void drop_store() { store_.reset(); }
+
+  /// The lines of a rank that begin with `word`, without it, once it is said; those of a rank that ends without are "".
+  std::string hear(std::size_t index, const std::string& word) {
+    Rank& rank = ranks_[index];
+    bool goes_on = true;
+    while (true) {
+      const std::size_t begin = rank.output.find(word);
+      const std::size_t end = rank.output.find('\n', begin);
+      if (begin != std::string::npos && end != std::string::npos)
+        return rank.output.substr(begin + word.size(), end - begin - word.size());
+      if (!goes_on) return "";
+      pollfd wait{rank.child.output, POLLIN, 0};
+      if (::poll(&wait, 1, 120'000) == 0) return "says nothing";
+      goes_on = read_pipe(rank.child.output, rank.output);
+    }
+  }
+
+  std::vector<std::string> hear_all() {
+    std::vector<std::string> said;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) said.push_back(hear(rank, "SAID "));
+    return said;
+  }
+
+ private:
+  struct Rank {
+    Child child;
+    std::string output;
+    std::string errors;
+  };
+  std::unique_ptr<JobStore> store_;
+  std::vector<Rank> ranks_;
+};
+
+std::vector<std::string> said_in(const std::string& part, int ranks) { return Job(part, ranks, ranks).hear_all(); }
+
+TEST(GlooTransport, DeliversByNumberWhateverTheOrder) { EXPECT_THAT(said_in("backwards", 2), testing::Each("ok")); }
+TEST(GlooTransport, TakesTwentyThousandMessagesAtOnce) { EXPECT_THAT(said_in("many", 2), testing::Each("ok")); }
+TEST(GlooTransport, ServesTwoThreads) { EXPECT_THAT(said_in("sums", 2), testing::Each("ok")); }
+
+TEST(GlooTransport, TheFirstErrorHoldsWithItsPlace) {
+  EXPECT_THAT(said_in("fails", 3), testing::Each("disk:3: the disk is full"));
+}
+
+TEST(GlooTransport, AKilledRankIsNamed) {
+  const auto said = said_in("killed", 3);
+  EXPECT_EQ(said[1], "");
+  EXPECT_THAT(said[0], testing::StartsWith("rank 1 is lost: rank "));
+  EXPECT_EQ(said[2], said[0]);
+}
+
+TEST(GlooTransport, AStoppedRankIsNamed) {
+  Job job("stopped", 3, 3);
+  const std::string said = job.hear(0, "SAID ");
+  EXPECT_THAT(said, testing::HasSubstr("in vain for message 7 (programs) of rank 1; no sign of life of rank 1"));
+  EXPECT_EQ(job.hear(2, "SAID "), said);
+}
+
+TEST(GlooTransport, ADeadlineNamesWhoWaitedForWhat) {
+  const auto said = said_in("late", 2);
+  EXPECT_THAT(said[0],
+              testing::MatchesRegex("rank 0 waited 0\\.[3-9] s in vain for message 7 \\(programs\\) of rank 1"));
+  EXPECT_EQ(said[1], said[0]);
+}
+
+TEST(GlooTransport, WhatIsNotTakenIsNotDelivered) {
+  const auto said = said_in("untaken", 2);
+  EXPECT_THAT(said[0], testing::MatchesRegex(
+                           "rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(reductions\\)"));
+  EXPECT_EQ(said[1], said[0]);
+}
+
+TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
+  Job job("storeless", 2, 2);
+  for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(job.hear(rank, "READY"), "");
+  const auto begin = Clock::now();
+  job.drop_store();
+  // One of them may hear of the other's end first.
+  EXPECT_THAT(job.hear_all(), testing::Each(testing::AnyOf(testing::HasSubstr("the store of the job at 127.0.0.1:"),
+                                                           testing::HasSubstr("is lost"))));
+  EXPECT_LT(Clock::now() - begin, start_limit / 2);
+}
+
+TEST(GlooTransport, ARankThatDoesNotComeIsNamed) {
+  EXPECT_EQ(Job("missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not come");
+}
+
+}  // namespace
+}  // namespace dovetail::runtime
