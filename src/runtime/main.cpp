@@ -2,39 +2,131 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <functional>
+#include <memory>
 #include <new>
 #include <string>
+#include <vector>
 
+#include "base/amount.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/output.h"
+#include "runtime/launch/launcher.h"
 #include "runtime/run/run_command.h"
+#include "runtime/run/stub_command.h"
 
 namespace dovetail::runtime {
 namespace {
 
-int run(int count, char** arguments) {
+/// The command that was asked for.
+struct Command {
+  std::function<int()> run;
+  /// Of a command for ranks: whether so many can run it.
+  std::function<base::Status(int ranks)> check;
+};
+
+int exit_code_of(const base::Status& status) {
+  return status.ok() ? cli::exit_done : cli::report_failure(status.error(), "dovetail-train");
+}
+
+void add_run(CLI::App& program, Command& asked) {
+  const auto given = std::make_shared<RunArguments>();
+  CLI::App* const command = program.add_subcommand("run", "train on one rank");
+  command->add_option("--job", given->job, "the job, a file or a folder")->required();
+  command->add_option("--plan", given->plan, "its plan, a dovetail/plan@1 file")->required();
+  command->add_option("-o,--output", given->output, "the folder of the run")->required();
+  command->add_flag("--resume", given->resume, "go on with the run in that folder");
+  command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
+  command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
+  command->add_option("--threads", given->threads, "to compute with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->callback([given, &asked] { asked.run = [given] { return exit_code_of(run_training(*given)); }; });
+}
+
+/// An option that takes a time: 20ms, 5s.
+CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clock::duration& time,
+                      const std::string& help) {
+  return command.add_option_function<std::string>(
+      name,
+      [name, &time](const std::string& text) {
+        const auto seconds = base::parse_amount(text, base::Measure::time);
+        if (!seconds.ok()) throw CLI::ValidationError(name, seconds.error().message);
+        if (*seconds < 1e-9 || *seconds > 1e7) throw CLI::ValidationError(name, "accepted: a time from 1ns to 1e7 s");
+        time = std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
+      },
+      help);
+}
+
+void add_stub(CLI::App& program, Command& asked) {
+  const auto given = std::make_shared<StubArguments>();
+  given->timeout = std::chrono::minutes(5);
+  CLI::App* const command = program.add_subcommand("stub", "a rank of a schedule whose ops wait in place of computing");
+  command->add_option("--schedule", given->schedule, "the schedule, with a device for each rank")->required();
+  add_time(*command, "--tick", given->tick, "what a tick takes; of a schedule in seconds, a ns")->required();
+  command->add_option("--message-bytes", given->message_bytes, "of each activation and gradient")
+      ->check(CLI::Range(0, 1'000'000'000));
+  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 5m)");
+  command->add_option("--trace", given->trace, "file for the times of all instructions");
+  command->callback([given, &asked] {
+    asked.run = [given] { return run_stub(*given); };
+    asked.check = [given](int ranks) { return check_stub(*given, ranks); };
+  });
+}
+
+/// Reads a command line, without the name of the program. An exit code where it ends there: --help, or a mistake.
+std::optional<int> read_command(std::vector<std::string> words, Command& asked);
+
+/// What a launcher's ranks run.
+int run_launch(const LaunchArguments& given) {
+  Command command;
+  if (given.command.empty())
+    return exit_code_of(base::bad_input("launch has no command; accepted: launch --ranks N -- stub ..."));
+  if (const std::optional<int> ended = read_command(given.command, command)) return *ended;
+  if (!command.check)
+    return exit_code_of(base::bad_input(fmt::format("{} is not run by ranks; accepted: stub", given.command.front())));
+  const base::Status checked = command.check(given.ranks);
+  return exit_code_of(checked.ok() ? launch(given) : checked);
+}
+
+void add_launch(CLI::App& program, Command& asked, std::vector<std::string> command_of_ranks) {
+  const auto given = std::make_shared<LaunchArguments>();
+  given->command = std::move(command_of_ranks);
+  CLI::App* const command = program.add_subcommand(
+      "launch", "run a command on several ranks of this machine: launch --ranks N -- COMMAND ARGUMENTS");
+  command->add_option("--ranks", given->ranks, "how many")->required()->check(CLI::Range(1, 1024));
+  command->callback([given, &asked] { asked.run = [given] { return run_launch(*given); }; });
+}
+
+/// Takes what follows `launch` and its options off `words`: a command line of its own.
+std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "launch") return {};
+  const auto is_command = [](const std::string& word) { return word == "--" || word == "run" || word == "stub"; };
+  const auto begin = std::find_if(words.begin() + 1, words.end(), is_command);
+  std::vector<std::string> command(begin != words.end() && *begin == "--" ? begin + 1 : begin, words.end());
+  words.erase(begin, words.end());
+  return command;
+}
+
+std::optional<int> read_command(std::vector<std::string> words, Command& asked) {
   CLI::App program("Runs a plan on this machine. `dovetail train` checks a job, plans, and starts this.");
   program.name("dovetail-train");
   program.require_subcommand(1);
-  RunArguments given;
-  CLI::App* const command = program.add_subcommand("run", "train on one rank");
-  command->add_option("--job", given.job, "the job, a file or a folder")->required();
-  command->add_option("--plan", given.plan, "its plan, a dovetail/plan@1 file")->required();
-  command->add_option("-o,--output", given.output, "the folder of the run")->required();
-  command->add_flag("--resume", given.resume, "go on with the run in that folder");
-  command->add_option("--iterations", given.iterations, "of the run, in place of what the job says");
-  command->add_flag("--deterministic", given.deterministic, "the same numbers on every run: one thread");
-  command->add_option("--threads", given.threads, "to compute with")->check(CLI::Range(1, 1024))->capture_default_str();
+  add_run(program, asked);
+  add_stub(program, asked);
+  add_launch(program, asked, take_command_of_ranks(words));
+  std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {
-    program.parse(count, arguments);
+    program.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     const int code = program.exit(error);
-    return code == 0 ? 0 : cli::exit_bad_input;
+    return code == 0 ? 0 : static_cast<int>(cli::exit_bad_input);
   }
-  const base::Status status = run_training(given);
-  return status.ok() ? cli::exit_done : cli::report_failure(status.error(), "dovetail-train");
+  return std::nullopt;
 }
 
 }  // namespace
@@ -42,7 +134,9 @@ int run(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   try {
-    return dovetail::runtime::run(count, arguments);
+    dovetail::runtime::Command command;
+    const auto ended = dovetail::runtime::read_command({arguments + 1, arguments + count}, command);
+    return ended ? *ended : command.run();
   } catch (const std::bad_alloc&) {
     dovetail::cli::print_error("dovetail-train: there is not enough memory\n");
     return EXIT_FAILURE;

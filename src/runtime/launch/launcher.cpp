@@ -1,0 +1,233 @@
+#include "runtime/launch/launcher.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/open_file.h"
+#include "cli/commands.h"
+#include "cli/failure.h"
+#include "cli/output.h"
+#include "runtime/launch/child.h"
+#include "runtime/ranks/error_text.h"
+#include "runtime/ranks/job_store.h"
+#include "runtime/ranks/run_rank.h"
+
+namespace dovetail::runtime {
+namespace {
+
+using base::Error;
+using base::Result;
+using base::Status;
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+/// What ranks that are asked to end have for it.
+constexpr auto grace = 5s;
+constexpr auto between_looks = 200ms;
+
+/// A rank's process.
+struct RankProcess {
+  Child child;
+  std::string output;            ///< that has come and is not printed
+  std::string errors;            ///< likewise
+  std::int64_t resident = 0;     ///< bytes, when it was last looked at
+  std::optional<int> ended;      ///< the state that waitpid gave
+  bool was_told_to_end = false;  ///< before it ended
+};
+
+/// The signals that a launcher waits for, as a descriptor.
+int open_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
+  // Before there is a second thread: all of them hold the signals back.
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+bool has_ended(pid_t pid) {
+  siginfo_t info{};
+  return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+base::Failure failure_of(int exit_code) {
+  for (const base::Failure failure :
+       {base::Failure::bad_input, base::Failure::infeasible, base::Failure::lost, base::Failure::interrupted})
+    if (cli::exit_code_of(failure) == exit_code) return failure;
+  return base::Failure::invalid;
+}
+
+class Launcher {
+ public:
+  Launcher(const LaunchArguments& arguments, int signals, std::unique_ptr<JobStore> store)
+      : arguments_(arguments), signals_(signals), store_(std::move(store)) {}
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+  /// Nothing is left of a rank.
+  ~Launcher() {
+    for (RankProcess& rank : ranks_) {
+      if (!rank.ended) {
+        ::kill(-rank.child.pid, SIGKILL);
+        ::waitpid(rank.child.pid, nullptr, 0);
+      }
+      for (const int pipe : {rank.child.output, rank.child.errors})
+        if (pipe >= 0) ::close(pipe);
+    }
+  }
+
+  Status run() {
+    DOVETAIL_CHECK(start());
+    while (std::any_of(ranks_.begin(), ranks_.end(), [](const RankProcess& rank) { return !rank.ended; })) {
+      look();
+      if (kill_at_ && Clock::now() >= *kill_at_) signal_all(SIGKILL);
+    }
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) pass_on(rank, true);
+    return outcome();
+  }
+
+ private:
+  Status start() {
+    std::vector<std::string> command{path_of_this_program()};
+    command.insert(command.end(), arguments_.command.begin(), arguments_.command.end());
+    for (int rank = 0; rank < arguments_.ranks; ++rank) {
+      DOVETAIL_TRY(Child child, start_child(command, variables_of(rank)));
+      ranks_.emplace_back().child = child;
+    }
+    return {};
+  }
+
+  Variables variables_of(int rank) const {
+    Variables variables = environment_variables();
+    const std::string ranks = std::to_string(arguments_.ranks);
+    variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
+    variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = ranks;
+    variables["MASTER_ADDR"] = "127.0.0.1";
+    variables["MASTER_PORT"] = std::to_string(store_->port());
+    variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+    variables["TORCHELASTIC_RESTART_COUNT"] = "0";
+    variables[launcher_variable] = std::to_string(::getpid());
+    variables.emplace("OMP_NUM_THREADS", "1");
+    return variables;
+  }
+
+  /// Waits for what comes next, and takes it.
+  void look() {
+    std::vector<pollfd> waits{{signals_, POLLIN, 0}};
+    for (const RankProcess& rank : ranks_)
+      for (const int pipe : {rank.child.output, rank.child.errors})
+        if (pipe >= 0) waits.push_back({pipe, POLLIN, 0});
+    ::poll(waits.data(), waits.size(), static_cast<int>(std::chrono::milliseconds(between_looks).count()));
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) pass_on(rank, false);
+    signalfd_siginfo signal{};
+    while (::read(signals_, &signal, sizeof signal) == sizeof signal)
+      if (signal.ssi_signo != SIGCHLD) interrupt(static_cast<int>(signal.ssi_signo));
+    for (RankProcess& rank : ranks_)
+      if (const std::int64_t resident = rank.ended ? 0 : resident_bytes(rank.child.pid); resident > 0)
+        rank.resident = resident;
+    reap();
+  }
+
+  void interrupt(int signal) { signal_all(++interrupts_ == 1 ? signal : SIGKILL); }
+
+  void signal_all(int signal) {
+    for (RankProcess& rank : ranks_) {
+      if (rank.ended) continue;
+      rank.was_told_to_end = true;
+      ::kill(rank.child.pid, signal);
+    }
+  }
+
+  /// Takes the ranks that have ended; the first that failed ends the others.
+  void reap() {
+    bool fails = false;
+    for (RankProcess& rank : ranks_) {
+      if (rank.ended || !has_ended(rank.child.pid)) continue;
+      // What it has started is of its group. The group's id is its own as long as it is not waited for.
+      ::kill(-rank.child.pid, SIGKILL);
+      int state = 0;
+      ::waitpid(rank.child.pid, &state, 0);
+      rank.ended = state;
+      fails = fails || state != 0;
+      if (state != 0 && !first_failed_) first_failed_ = static_cast<std::size_t>(&rank - ranks_.data());
+    }
+    if (!fails || kill_at_ || interrupts_ > 0) return;
+    kill_at_ = Clock::now() + grace;
+    signal_all(SIGTERM);
+  }
+
+  /// Prints the whole lines that a rank has said; `all`: also one without an end.
+  void pass_on(std::size_t index, bool all) {
+    RankProcess& rank = ranks_[index];
+    if (rank.child.output >= 0) read_pipe(rank.child.output, rank.output);
+    if (rank.child.errors >= 0) read_pipe(rank.child.errors, rank.errors);
+    if (index == 0)
+      base::write_all(STDOUT_FILENO, std::exchange(rank.output, {}));
+    else
+      cli::print(take_lines(rank.output, index, all));
+    cli::print_error(take_lines(rank.errors, index, all));
+  }
+
+  static std::string take_lines(std::string& text, std::size_t rank, bool all) {
+    if (all && !text.empty() && text.back() != '\n') text += '\n';
+    std::string lines;
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n')) {
+      lines += fmt::format("[rank {}] {}", rank, std::string_view(text).substr(0, end + 1));
+      text.erase(0, end + 1);
+    }
+    return lines;
+  }
+
+  Status outcome() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
+      if (WIFSIGNALED(*ranks_[rank].ended) && !ranks_[rank].was_told_to_end) return ended_by_signal(rank);
+    if (interrupts_ > 0) return Error{base::Failure::interrupted, "", 0, 0, "interrupted"};
+    if (!first_failed_) return {};
+    const Result<std::optional<std::string>> said = store_->find(first_error_key);
+    if (said.ok() && *said) return error_from_bytes(**said).error;
+    const int code = WEXITSTATUS(*ranks_[*first_failed_].ended);
+    return Error{failure_of(code), "", 0, 0, fmt::format("rank {} ended with exit code {}", *first_failed_, code)};
+  }
+
+  Error ended_by_signal(std::size_t rank) const {
+    const int signal = WTERMSIG(*ranks_[rank].ended);
+    std::string text =
+        fmt::format("rank {} is lost: it was ended by signal {} ({})", rank, signal, ::strsignal(signal));
+    if (signal == SIGKILL)
+      text += fmt::format(", as a system does that runs out of memory; its resident memory was last {:.2f} GiB",
+                          static_cast<double>(ranks_[rank].resident) / (1 << 30));
+    return {base::Failure::lost, "", 0, 0, std::move(text)};
+  }
+
+  const LaunchArguments& arguments_;
+  int signals_;
+  std::unique_ptr<JobStore> store_;
+  std::vector<RankProcess> ranks_;
+  int interrupts_ = 0;
+  std::optional<std::size_t> first_failed_;
+  std::optional<Clock::time_point> kill_at_;
+};
+
+}  // namespace
+
+Status launch(const LaunchArguments& arguments) {
+  const base::Descriptor signals(open_signals());
+  if (!signals.is_open()) return base::io_error("", "signals cannot be waited for", errno);
+  DOVETAIL_TRY(std::unique_ptr<JobStore> store, JobStore::hold(0, 0));
+  return Launcher(arguments, signals.number(), std::move(store)).run();
+}
+
+}  // namespace dovetail::runtime

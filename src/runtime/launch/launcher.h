@@ -1,0 +1,26 @@
+// dovetail-train launch: the ranks of a job as processes of this machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dovetail::runtime {
+
+struct LaunchArguments {
+  int ranks = 1;
+  std::vector<std::string> command;  ///< a rank command of this program and its arguments
+};
+
+/// Holds the job's store, starts the ranks and waits until all have ended. What rank 0 prints goes on as it is; each
+/// line of the others, and of the errors of all, begins with the rank.
+///
+/// The first rank that fails ends all: SIGTERM, after five seconds SIGKILL. So do SIGINT and SIGTERM, which go to all
+/// ranks once; a second one kills them. No process of a rank's group is left, also where this process is killed.
+///
+/// The Error is that of the first rank: what it said, or the signal that it was ended by, with its resident memory, or
+/// its exit code.
+base::Status launch(const LaunchArguments& arguments);
+
+}  // namespace dovetail::runtime
