@@ -14,8 +14,12 @@
 #include "base/amount.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "runtime/launch/launcher.h"
+#include "runtime/ranks/gloo_transport.h"
+#include "runtime/ranks/rank_place.h"
+#include "runtime/ranks/run_rank.h"
 #include "runtime/run/run_command.h"
 #include "runtime/run/stub_command.h"
 
@@ -33,21 +37,6 @@ int exit_code_of(const base::Status& status) {
   return status.ok() ? cli::exit_done : cli::report_failure(status.error(), "dovetail-train");
 }
 
-void add_run(CLI::App& program, Command& asked) {
-  const auto given = std::make_shared<RunArguments>();
-  CLI::App* const command = program.add_subcommand("run", "train on one rank");
-  command->add_option("--job", given->job, "the job, a file or a folder")->required();
-  command->add_option("--plan", given->plan, "its plan, a dovetail/plan@1 file")->required();
-  command->add_option("-o,--output", given->output, "the folder of the run")->required();
-  command->add_flag("--resume", given->resume, "go on with the run in that folder");
-  command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
-  command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
-  command->add_option("--threads", given->threads, "to compute with")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command->callback([given, &asked] { asked.run = [given] { return exit_code_of(run_training(*given)); }; });
-}
-
 /// An option that takes a time: 20ms, 5s.
 CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clock::duration& time,
                       const std::string& help) {
@@ -60,6 +49,41 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clo
         time = std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
       },
       help);
+}
+
+/// Runs alone, or as the rank that the environment says.
+int run_where(const RunArguments& given) {
+  // Before any library starts a thread.
+  cli::stop_on_interrupt_apart();
+  const auto place = find_rank_place(environment_variables());
+  if (!place.ok()) return exit_code_of(place.error());
+  if (!*place || (*place)->ranks == 1) return exit_code_of(run_training(given));
+  return run_rank("dovetail-train run", given.timeout, [&given](RankSession& session) -> base::Status {
+    DOVETAIL_TRY(const std::unique_ptr<transport::Transport> transport,
+                 connect_gloo(session.place, session.store, session.watch, transport::Clock::now() + given.timeout));
+    return run_training_rank(given, *transport);
+  });
+}
+
+void add_run(CLI::App& program, Command& asked) {
+  const auto given = std::make_shared<RunArguments>();
+  CLI::App* const command = program.add_subcommand("run", "train on one rank, or one of several");
+  command->add_option("--job", given->job, "the job, a file or a folder")->required();
+  command->add_option("--plan", given->plan, "its plan, a dovetail/plan@1 file")->required();
+  command->add_option("-o,--output", given->output, "the folder of the run")->required();
+  command->add_flag("--resume", given->resume, "go on with the run in that folder");
+  command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
+  command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
+  command->add_option("--ranks", given->ranks, "that the run is on, whatever devices the job has")
+      ->check(CLI::Range(1, 1024));
+  command->add_option("--threads", given->threads, "of each rank, to compute with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 10m)");
+  command->callback([given, &asked] {
+    asked.run = [given] { return run_where(*given); };
+    asked.check = [given](int ranks) { return check_ranks(*given, ranks); };
+  });
 }
 
 void add_stub(CLI::App& program, Command& asked) {

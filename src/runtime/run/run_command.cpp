@@ -239,12 +239,20 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
   return control::run(setup, *models, silent_sink(*models, account), state, &rank.talk->agreed());
 }
 
-Status check_ranks(const plan::Job& job, const RunRank& rank) {
-  const int devices = cluster::device_count(job.cluster);
-  const int ranks = rank.talk == nullptr ? 1 : rank.talk->ranks();
-  if (devices == ranks) return {};
-  return base::bad_input(fmt::format("the plan is for {}, and {} run it; accepted: as many ranks as devices",
-                                     answer::counted(devices, "device"), answer::counted(ranks, "rank")));
+/// What is run, and on which plan.
+struct PlannedRun {
+  control::RunJob run;
+  plan::Plan plan;
+};
+
+Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
+  DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
+  DOVETAIL_TRY(plan::Plan plan, read_plan_file(arguments.plan, run.job));
+  const int devices = cluster::device_count(run.job.cluster);
+  if (devices != ranks)
+    return base::bad_input(fmt::format("the plan is for {}, and {} run it; accepted: a rank for each device",
+                                       answer::counted(devices, "device"), answer::counted(ranks, "rank")));
+  return PlannedRun{std::move(run), std::move(plan)};
 }
 
 Status run_on(const RunArguments& arguments, const RunRank& rank) {
@@ -252,15 +260,14 @@ Status run_on(const RunArguments& arguments, const RunRank& rank) {
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
   use_threads(threads);
-  DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
-  DOVETAIL_TRY(const plan::Plan plan, read_plan_file(arguments.plan, run.job));
-  DOVETAIL_CHECK(check_ranks(run.job, rank));
+  DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
+  control::RunJob& run = planned.run;
   DOVETAIL_TRY(const predict::Scenario scenario, answer::scenario_for(run.job, {run.path, run.text}));
   MemoryAccount account;
   account.predicted = predicted_memory(arguments, run);
   return within_memory(account, run.job.workflow, [&] {
     reserve_product_buffers(threads);
-    return train(arguments, run, plan, scenario, rank, account);
+    return train(arguments, run, planned.plan, scenario, rank, account);
   });
 }
 
@@ -268,6 +275,11 @@ Status run_on(const RunArguments& arguments, const RunRank& rank) {
 
 Status run_training(const RunArguments& arguments) {
   return run_on(arguments, {.cancellation = cli::stop_on_interrupt_apart()});
+}
+
+Status check_ranks(const RunArguments& arguments, int ranks) {
+  const auto planned = read_planned_run(arguments, ranks);
+  return planned.ok() ? Status() : planned.error();
 }
 
 Status run_training_rank(const RunArguments& arguments, transport::Transport& transport) {

@@ -27,6 +27,9 @@ struct RunArguments {
 /// goes.
 base::Status run_training(const RunArguments& arguments);
 
+/// Whether so many ranks can run it: the Error that each of them would have.
+base::Status check_ranks(const RunArguments& arguments, int ranks);
+
 /// The same by one of several ranks. Rank 0 alone reads checkpoints' names, judges, writes and says how it goes; what
 /// all ranks read and write lies where each finds it.
 base::Status run_training_rank(const RunArguments& arguments, transport::Transport& transport);
