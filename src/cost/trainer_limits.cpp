@@ -32,7 +32,7 @@ const TrainerLimits& trainer_limits(std::string_view conventions) {
       {"deepspeed-3d", {searched, searched, {0, 1}, 1, false}},
       {"fsdp2", {searched, pinned, {2, 3}, 3, false}},
       // What it runs of that is in plan/framework.h.
-      {"dovetail", {absent, absent, {0}, 0, true}},
+      {"dovetail", {absent, searched, {0, 1}, 1, false}},
   };
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const Row& row) { return row.conventions == conventions; });

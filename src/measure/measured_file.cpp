@@ -23,6 +23,16 @@ constexpr double noticed_length = 0.05;
 /// To the microsecond: that is what loggers know.
 std::string seconds_text(double seconds) { return fmt::format("{}", std::round(seconds * 1e6) / 1e6); }
 
+std::string fused_text(const std::vector<std::vector<std::string>>& fused) {
+  std::vector<std::string> phases;
+  for (const std::vector<std::string>& tasks : fused) {
+    std::vector<std::string> names;
+    for (const std::string& task : tasks) names.push_back(json_string(task));
+    phases.push_back(fmt::format("[{}]", fmt::join(names, ", ")));
+  }
+  return fmt::format("[{}]", fmt::join(phases, ", "));
+}
+
 std::string phases_text(const MeasuredComparison& comparison) {
   std::vector<std::string> phases;
   for (const MeasuredAgainst& phase : comparison.phases)
@@ -68,6 +78,7 @@ base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRu
                   {"job", json_string(names.job)},
                   {"plan", json_string(names.plan)},
                   {"seconds", seconds_text(comparison.iteration->seconds)}};
+  if (!names.fused.empty()) members.emplace_back("fused", fused_text(names.fused));
   if (std::string phases = phases_text(comparison); !phases.empty()) members.emplace_back("phases", std::move(phases));
   if (std::string lengths = lengths_text(run, job); !lengths.empty())
     members.emplace_back("response_length", std::move(lengths));

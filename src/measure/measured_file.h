@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "measure/measured_comparison.h"
@@ -16,6 +17,7 @@ struct MeasurementNames {
   std::string job;  ///< paths, from the folder of the file
   std::string plan;
   std::string start = {};  ///< what the fit starts from: a set's name, or a path from that folder; empty: `assumed`
+  std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
 };
 
 /// One row: the iteration, and the phases that are measured as plans have them and take a millisecond or more. The mean

@@ -78,6 +78,8 @@ const std::vector<TimedKey>& dovetail_keys() {
       {"actor_train_seconds", TimeKind::phase, PhaseKind::training, {"actor"}},
       {"critic_train_seconds", TimeKind::phase, PhaseKind::training, {"critic"}},
       {"reward_train_seconds", TimeKind::phase, PhaseKind::training, {"reward"}},
+      {"actor_train+critic_train_seconds", TimeKind::phase, PhaseKind::training, {"actor", "critic"}},
+      {"critic_train+actor_train_seconds", TimeKind::phase, PhaseKind::training, {"actor", "critic"}},
       {"evaluate_seconds", TimeKind::interruption},
       {"tokens_per_second", TimeKind::rate},
       {"mfu", TimeKind::rate},

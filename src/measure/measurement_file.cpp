@@ -117,7 +117,8 @@ class RowReader {
 
   Result<Measurement> read(const Node& node) {
     DOVETAIL_CHECK(base::check_keys(
-        node, "a row", {"name", "group", "job", "plan", "seconds", "phases", "response_length", "weight", "doubtful"}));
+        node, "a row",
+        {"name", "group", "job", "plan", "seconds", "fused", "phases", "response_length", "weight", "doubtful"}));
     DOVETAIL_TRY(const Node named, base::require(node, "a row", "name", "name: 8B, on policy"));
     DOVETAIL_TRY(std::string name, base::find_name(node, "name"));
     if (std::find(names_.begin(), names_.end(), name) != names_.end())
@@ -131,6 +132,7 @@ class RowReader {
     DOVETAIL_TRY(const Node seconds, base::require(node, "a row", "seconds", "seconds: 97.7"));
     DOVETAIL_TRY(row.seconds, base::read_number(seconds, "`seconds`", min_seconds, max_seconds));
     DOVETAIL_CHECK(read_weight(node, row));
+    DOVETAIL_CHECK(check_fused(node, row));
     DOVETAIL_CHECK(read_phases(node, row));
     DOVETAIL_CHECK(read_responses(node, row));
     return row;
@@ -183,6 +185,26 @@ class RowReader {
     if (!weight) return {};
     DOVETAIL_TRY(row.weight, base::read_number(*weight, "`weight`", 0, max_weight));
     return {};
+  }
+
+  /// Whether the tasks that the row says ran as one phase are those that its plan fuses.
+  static Status check_fused(const Node& node, const Measurement& row) {
+    const auto fused = node.find("fused");
+    if (!fused) return {};
+    const auto& pair = row.plan.fusion.training;
+    const auto name_of_task = [&](std::size_t task) { return row.job.workflow.tasks[task].name; };
+    const std::string accepted = pair ? fmt::format("`fused: [[{}, {}]]`, which the plan fuses",
+                                                    name_of_task((*pair)[0]), name_of_task((*pair)[1]))
+                                      : "no `fused`, as the plan fuses nothing";
+    const auto is_pair = [&](const Node& tasks) {
+      return tasks.is_list() && tasks.size() == 2 && pair &&
+             std::all_of(pair->begin(), pair->end(), [&](std::size_t task) {
+               return (tasks.item(0).is_string() && tasks.item(0).text() == name_of_task(task)) ||
+                      (tasks.item(1).is_string() && tasks.item(1).text() == name_of_task(task));
+             });
+    };
+    if (fused->is_list() && fused->size() == 1 && is_pair(fused->item(0))) return {};
+    return fused->error(fmt::format("`fused` is {}; accepted: {}", fused->describe(), accepted));
   }
 
   static Status read_phases(const Node& node, Measurement& row) {

@@ -52,6 +52,11 @@ TEST(MeasurementFile, ReadsRows) {
   EXPECT_EQ(read.rows[2].job.name, "small");
 }
 
+TEST(MeasurementFile, TasksOfOnePhaseAreThoseThatThePlanFuses) {
+  EXPECT_THAT(error_with("seconds: 30,", "seconds: 30, fused: [[actor_train, critic_train]],"),
+              HasSubstr("`fused` is a list; accepted: no `fused`, as the plan fuses nothing"));
+}
+
 TEST(MeasurementFile, ReadsTheExample) {
   const std::string path = DOVETAIL_SOURCE_DIR "/examples/measurements/nemo-rl-dense.yaml";
   const Measurements read = parse_measurements(base::read_file(path).value(), path).value();

@@ -56,14 +56,27 @@ std::string parted_reason(const measure::MeasuredRun& run) {
   return fmt::format("the plan fuses stages, and {} runs each by itself", base::enum_name(run.format));
 }
 
+std::vector<std::vector<std::string>> fused_tasks(const plan::Job& job, const plan::Plan& plan) {
+  std::vector<std::vector<std::string>> fused;
+  if (!plan.fusion.training) return fused;
+  std::vector<std::string>& pair = fused.emplace_back();
+  for (const std::size_t task : *plan.fusion.training) pair.push_back(job.workflow.tasks[task].name);
+  return fused;
+}
+
 base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, const measure::MeasuredRun& run,
                                                 const Watch& watch) {
-  DOVETAIL_TRY(const PredictionAnswer predicted, predict_plan(*request.job, *request.plan, false, watch));
+  const bool fuses = run.format == measure::LogFormat::dovetail;
+  DOVETAIL_TRY(const PredictionAnswer predicted, predict_plan(*request.job, *request.plan, fuses, watch));
   if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
   const plan::Job& job = predicted.scenario.job;
   measure::MeasuredComparison comparison = measure::compare_measured(run, job, {predicted.plan, predicted.estimate});
   const predict::Software& software = predicted.scenario.software;
-  return MeasuredPrediction{job, software.efficiency.name, software.choice.efficiency, predicted.parted,
+  return MeasuredPrediction{job,
+                            software.efficiency.name,
+                            software.choice.efficiency,
+                            predicted.parted,
+                            fused_tasks(job, predicted.plan),
                             std::move(comparison)};
 }
 
@@ -112,6 +125,7 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
   names.row = name.value_or(predicted.job.name + (stem == "-" ? "" : ", " + base::visible(stem)));
   names.source = fmt::format("log of {}, {} of {} steps", base::enum_name(answer.run.format),
                              base::enum_name(answer.run.statistic), answer.run.steps.size());
+  names.fused = predicted.fused;
   names.job = path_from(answer.request.job->path, path);
   names.plan = path_from(answer.request.plan->path, path);
   names.start = predicted.efficiency_choice;

@@ -42,6 +42,7 @@ struct MeasuredPrediction {
   std::string efficiency;         ///< the name of what it was predicted with
   std::string efficiency_choice;  ///< the same as a job names it: a bundled set or a file
   bool parted = false;  ///< the plan fuses stages, and is compared without that, as the trainer runs each by itself
+  std::vector<std::vector<std::string>> fused;  ///< tasks that the plan runs as one phase
   measure::MeasuredComparison comparison;
 };
 
