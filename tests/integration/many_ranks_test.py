@@ -1,0 +1,182 @@
+#!/usr/bin/env python3
+"""Runs on several ranks: the numbers of one rank, whatever the layout; what a rank's end, a signal and another number of
+ranks leave of a run.
+
+usage: many_ranks_test.py SOURCE_DIR DOVETAIL
+
+dovetail-train stands beside DOVETAIL.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+SOURCE = Path(".")
+DOVETAIL = "dovetail"
+ITERATIONS = 5
+
+
+def rows_of(path):
+    """The rows of a file of JSON lines, without what differs from run to run."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for row in rows:
+        row.pop("timing", None)
+    return rows
+
+
+def children_of(process):
+    """The processes that one has started, with those that they have."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            fields = (entry / "stat").read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == process:
+            found += [int(entry.name), *children_of(int(entry.name))]
+    return found
+
+
+def is_there(process):
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+class Runs(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="dovetail-ranks-"))
+        shutil.copytree(SOURCE / "examples/train", cls.folder / "train")
+        cls.job = cls.folder / "train/tiny-ppo/job.yaml"
+        cls.job.write_text(
+            cls.job.read_text().replace("  loss:", "  checkpoint: {every: 2}\n  evaluate: {every: 3}\n  loss:")
+        )
+        done = cls.train("alone")
+        assert done.returncode == 0, done.stderr
+        cls.alone = cls.folder / "alone"
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    @classmethod
+    def command(cls, out, *options):
+        return [DOVETAIL, "train", cls.job, "-o", cls.folder / out, "--iterations", str(ITERATIONS), *options]
+
+    @classmethod
+    def train(cls, out, *options):
+        return subprocess.run(cls.command(out, *options), capture_output=True, text=True, check=False)
+
+    @classmethod
+    def plan(cls, ranks):
+        return ["--ranks", str(ranks), "--plan", cls.job.parent / f"plan-{ranks}-ranks.json"]
+
+    def expect_the_numbers_of_one_rank(self, out):
+        samples, expected = (rows_of(run / "samples.jsonl") for run in (self.folder / out, self.alone))
+        self.assertEqual([row["text"] for row in samples], [row["text"] for row in expected])
+        for name in ("metrics.jsonl", "eval.jsonl"):
+            rows, expected = (rows_of(run / name) for run in (self.folder / out, self.alone))
+            self.assertEqual(len(rows), len(expected), name)
+            for row, one in zip(rows, expected):
+                self.assertEqual(row.keys(), one.keys())
+                for key, value in one.items():
+                    self.assertAlmostEqual(row[key], value, delta=1e-4 * max(1, abs(value)), msg=f"{name} {key}")
+
+    def test_layouts_have_the_numbers_of_one_rank(self):
+        for out, options in (
+            ("stages", self.plan(2)),
+            ("apart", [*self.plan(2), "--fuse", "none"]),
+            ("searched", ["--ranks", "2", "--fuse", "none"]),
+            ("four", self.plan(4)),
+        ):
+            with self.subTest(out):
+                done = self.train(out, *options)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.expect_the_numbers_of_one_rank(out)
+                self.assertTrue((self.folder / out / "export/critic/model.safetensors").exists())
+                report = subprocess.run(
+                    [DOVETAIL, "calibrate", self.folder / out / "measurement.yaml"], capture_output=True, check=False
+                )
+                self.assertEqual(report.returncode, 0, report.stderr)
+
+    def start(self, out, *options):
+        process = subprocess.Popen(
+            self.command(out, *options), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        self.addCleanup(process.kill)
+        rows = self.folder / out / "metrics.jsonl"
+        for _ in range(6000):
+            if process.poll() is not None or (rows.exists() and len(rows.read_text().splitlines()) >= 3):
+                break
+            time.sleep(0.005)
+        self.assertIsNone(process.poll())
+        return process
+
+    def expect_none_left(self, processes):
+        for _ in range(1000):
+            if not any(is_there(each) for each in processes):
+                return
+            time.sleep(0.01)
+        self.fail("a rank is left")
+
+    def test_a_killed_rank_ends_the_run_which_goes_on(self):
+        process = self.start("killed", *self.plan(2))
+        ranks = children_of(process.pid)
+        self.assertGreaterEqual(len(ranks), 2)
+        os.kill(ranks[-1], signal.SIGKILL)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 4, said)
+        self.assertIn("rank", said)
+        self.expect_none_left(ranks)
+        done = self.train("killed", "--resume", *self.plan(2))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_the_numbers_of_one_rank("killed")
+
+    def test_a_stopped_run_goes_on_with_another_number_of_ranks(self):
+        process = self.start("stopped", *self.plan(4))
+        ranks = children_of(process.pid)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 130, said)
+        self.expect_none_left(ranks)
+        done = self.train("stopped", "--resume", *self.plan(2))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_the_numbers_of_one_rank("stopped")
+
+    def test_a_killed_launcher_leaves_no_rank(self):
+        process = self.start("orphans", *self.plan(2))
+        ranks = children_of(process.pid)
+        process.kill()
+        process.wait()
+        self.expect_none_left(ranks)
+
+    def test_ranks_are_as_many_as_the_plan_has_devices(self):
+        done = self.train("few", "--plan", self.job.parent / "plan-2-ranks.json")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("plan-2-ranks.json", done.stderr)
+        runtime = Path(DOVETAIL).parent / "dovetail-train"
+        words = ["run", "--job", self.job, "--plan", self.job.parent / "plan-2-ranks.json", "-o", self.folder / "few"]
+        done = subprocess.run(
+            [runtime, "launch", "--ranks", "3", "--", *words, "--ranks", "2"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("the plan is for 2 devices, and 3 ranks run it", done.stderr)
+
+
+if __name__ == "__main__":
+    SOURCE, DOVETAIL = Path(sys.argv[1]).resolve(), str(Path(sys.argv[2]).resolve())
+    unittest.main(argv=sys.argv[:1])
