@@ -361,6 +361,7 @@ ParameterValue parameter_value(Shell& shell, const WordPart& part) {
   if (last == '-' || last == '=' || last == '?' || last == '+') return default_value(shell, part, std::move(base));
   if (part.operation == "@" || part.operation == "*")
     return {.words = {unknown_word(part.place, "`${" + part.text + "@...}`")}};
+  if (!base.is_set) return base.value;
   return patterned_value(shell, part, std::move(base.value));
 }
 

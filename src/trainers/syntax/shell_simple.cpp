@@ -280,7 +280,14 @@ Flow run_simple(Shell& shell, const ShellNode& node) {
   if (words.empty()) {
     shell.state.status = {};
     for (const Assignment& assignment : node.assignments) assign(shell, assignment);
-    return run_redirected(shell, node.redirections, [] { return Flow{}; });
+    return run_redirected(shell, node.redirections, [&] {
+      // `$(< FILE)`
+      for (const Redirection& redirection : node.redirections)
+        if (redirection.operation == "<" && !shell.state.input)
+          write(shell,
+                text_of(Unknown{.place = node.place, .what = "the content of a file", .variable = {}, .many = false}));
+      return Flow{};
+    });
   }
   return run_redirected(shell, node.redirections, [&] { return run_with_assignments(shell, std::move(words), node); });
 }

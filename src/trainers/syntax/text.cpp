@@ -112,11 +112,13 @@ Text either(const Text& one, const Text& other, const Unknown& why) {
 }
 
 std::vector<Word> either(const std::vector<Word>& one, const std::vector<Word>& other, const Unknown& why) {
+  // Wherever they are written.
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.doubt == b.doubt; };
   std::size_t first = 0;
-  while (first < one.size() && first < other.size() && one[first] == other[first]) ++first;
+  while (first < one.size() && first < other.size() && same(one[first], other[first])) ++first;
   std::size_t last = 0;
   while (last < one.size() - first && last < other.size() - first &&
-         one[one.size() - 1 - last] == other[other.size() - 1 - last])
+         same(one[one.size() - 1 - last], other[other.size() - 1 - last]))
     ++last;
   std::vector<Word> result(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(first));
   for (const auto* list : {&one, &other}) {

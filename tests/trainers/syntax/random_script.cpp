@@ -113,7 +113,7 @@ class ScriptWriter {
       case 0:
         return "seq " + std::to_string(below(4)) + " " + std::to_string(below(9));
       case 1:
-        return "dirname \"" + expansion(depth) + "/x\"";
+        return "dirname \"/p" + expansion(depth) + "/x\"";
       case 2:
         return "basename /q/" + one_of(std::array<std::string_view, 3>{"w.txt .txt", "w", "w/"});
       case 3:

@@ -1,0 +1,28 @@
+// Evaluates shell scripts; whatever they are, it ends, and each word and each mistake has its place.
+#include "fuzz.h"
+#include "trainers/syntax/shell.h"
+
+namespace trainers = dovetail::trainers;
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  trainers::ScriptRequest request;
+  request.path = "run.sh";
+  request.content = dovetail::fuzz::as_text(data, size);
+  request.environment = {{"HOME", "/home"}};
+  request.arguments = {"a", "b c"};
+  // A script that includes itself ends, too.
+  request.read = [&](const std::string&) -> dovetail::base::Result<std::string> { return request.content; };
+  const auto outcome = trainers::evaluate_script(request);
+  if (!outcome.ok()) {
+    DOVETAIL_ASSERT(!outcome.error().message.empty() && outcome.error().line > 0);
+    return 0;
+  }
+  for (const trainers::ReachedCommand& command : outcome->commands) {
+    DOVETAIL_ASSERT(!command.words.empty());
+    for (const trainers::Word& word : command.words) {
+      DOVETAIL_ASSERT(word.place.line > 0 && word.place.column > 0);
+      DOVETAIL_ASSERT(static_cast<std::size_t>(word.place.source) < outcome->sources.size());
+    }
+  }
+  return 0;
+}
