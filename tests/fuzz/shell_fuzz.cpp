@@ -1,6 +1,6 @@
 // Evaluates shell scripts; whatever they are, it ends, and each word and each mistake has its place.
 #include "fuzz.h"
-#include "trainers/syntax/shell.h"
+#include "trainers/shell/shell.h"
 
 namespace trainers = dovetail::trainers;
 

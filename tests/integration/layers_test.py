@@ -49,7 +49,7 @@ ROOMS = {
     "control": [".", "data", "algorithm", "run"],
     "pipeline": ["problem", "schedule", "program", "formats"],
     "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
-    "trainers": ["syntax"],
+    "trainers": ["syntax", "shell"],
     "predict": ["closed_form", "played"],
     "planner": ["space", "bound", "search", "rank", "advice"],
     "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
