@@ -20,6 +20,8 @@ bool is_key_character(char c) {
          std::string_view("_-./@[]:$").find(c) != std::string_view::npos;
 }
 
+bool begins_key(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
 std::string lower(std::string_view text) {
   std::string result(text);
   std::transform(result.begin(), result.end(), result.begin(),
@@ -230,10 +232,10 @@ base::Error override_error(const SettingTree& tree, const Override& one, std::st
 
 bool is_override(const Word& word) {
   std::string_view text = beginning(word);
-  if (text.starts_with('~')) return text.size() > 1 && is_key_character(text[1]);
+  if (text.starts_with('~')) return text.size() > 1 && begins_key(text[1]);
   while (text.starts_with('+')) text.remove_prefix(1);
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos || equals == 0 || text.starts_with('-')) return false;
+  if (equals == std::string_view::npos || equals == 0 || !begins_key(text.front())) return false;
   return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals), is_key_character);
 }
 
@@ -289,6 +291,11 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
   for (const Override& one : overrides) {
     const bool is_there = find_setting(tree.root, one.key) != nullptr;
     if (one.kind == Override::Kind::remove) {
+      const Setting* mine = find_setting(tree.root, one.key);
+      if (mine && one.value && to_json(*mine) != to_json(*one.value))
+        return override_error(
+            tree, one,
+            fmt::format("{} has another value; accepted: its value, or `~{}` alone", base::quote(one.key), one.key));
       if (!remove_setting(tree.root, one.key))
         return override_error(
             tree, one, fmt::format("there is no {} to take away; accepted: a key that is there", base::quote(one.key)));

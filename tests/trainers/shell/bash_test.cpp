@@ -79,9 +79,7 @@ ScriptRequest request_of(std::string script) {
 
 TEST_F(BesideBash, RandomScriptsReachTheSameWords) {
   int compared = 0;
-  const char* first_seed = std::getenv("DOVETAIL_SEED");
-  const std::uint64_t begin = first_seed ? std::stoull(first_seed) : 1;
-  for (std::uint64_t seed = begin; seed < begin + 300; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     const std::string script = random_script(seed);
     const base::Result<ScriptOutcome> outcome = evaluate_script(request_of(script));
     ASSERT_TRUE(outcome.ok()) << base::to_text(outcome.error()) << "\n" << script;

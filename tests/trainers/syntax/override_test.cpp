@@ -73,7 +73,7 @@ TEST(Override, FormsAreToldApart) {
   const base::Result<Override> group = parse_override(word("actor@roles.actor=wide"), sources);
   EXPECT_EQ(group->key, "actor");
   EXPECT_EQ(group->package, "roles.actor");
-  for (const char* text : {"--config-name=x", "a b=1", "plain", "=1", "", "~"}) {
+  for (const char* text : {"--config-name=x", "a b=1", "plain", "=1", ".=1", "", "~", "~."}) {
     EXPECT_FALSE(is_override(word(text))) << text;
     EXPECT_FALSE(parse_override(word(text), sources).ok()) << text;
   }
@@ -111,6 +111,8 @@ TEST(Override, ChangesTheTreeAsHydraDoes) {
   EXPECT_EQ(applied({"+a={c: 1}", "~files"}), R"({"a":{"b":1,"c":1}})");
   EXPECT_EQ(applied({"a.c=1"}), "run.sh:3:5: there is no `a.c`; accepted: a key that is there, or `+a.c=...`");
   EXPECT_EQ(applied({"+a.b=1"}), "run.sh:3:5: `a.b` is there already; accepted: `++a.b=...`, which replaces it");
+  EXPECT_EQ(applied({"~a.b=1", "~files=[x,y]"}), R"({"a":{}})");
+  EXPECT_EQ(applied({"~a.b=2"}), "run.sh:3:5: `a.b` has another value; accepted: its value, or `~a.b` alone");
   EXPECT_EQ(applied({"~x"}), "run.sh:3:5: there is no `x` to take away; accepted: a key that is there");
   EXPECT_EQ(applied({"+files.9=z"}),
             "run.sh:3:5: `files.9` is within a value that is no map; accepted: a key of a map");
