@@ -1,5 +1,7 @@
-// Evaluates shell scripts; whatever they are, it ends, and each word and each mistake has its place.
+// Evaluates shell scripts and looks for what they start; whatever they are, it ends, and each word and each mistake has
+// its place.
 #include "fuzz.h"
+#include "trainers/shell/launch.h"
 #include "trainers/shell/shell.h"
 
 namespace trainers = dovetail::trainers;
@@ -12,7 +14,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   request.arguments = {"a", "b c"};
   // A script that includes itself ends, too.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> { return request.content; };
-  const auto outcome = trainers::evaluate_script(request);
+  auto outcome = trainers::evaluate_script(request);
   if (!outcome.ok()) {
     DOVETAIL_ASSERT(!outcome.error().message.empty() && outcome.error().line > 0);
     return 0;
@@ -24,5 +26,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       DOVETAIL_ASSERT(static_cast<std::size_t>(word.place.source) < outcome->sources.size());
     }
   }
+  const auto is_trainer = [](const trainers::EntryPoint& entry) {
+    return entry.name.find("train") != std::string::npos;
+  };
+  const auto launches = trainers::find_launches(*outcome, request, is_trainer);
+  if (!launches.ok()) return 0;
+  for (const trainers::Launch& launch : *launches)
+    DOVETAIL_ASSERT(static_cast<std::size_t>(launch.place.source) < outcome->sources.size());
+  const auto one = trainers::only_launch(*outcome, *launches);
+  DOVETAIL_ASSERT(one.ok() || one.error().line > 0);
   return 0;
 }

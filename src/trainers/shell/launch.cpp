@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include "base/document.h"
@@ -73,12 +74,44 @@ void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t
   search.launches.push_back(std::move(launch));
 }
 
+constexpr std::string_view stand_in = "DOVETAIL_UNKNOWN_";
+
+/// The text as a script in which a variable that nobody sets stands for each unknown piece.
+std::string with_stand_ins(const Text& text) {
+  std::string content;
+  for (std::size_t i = 0; i < text.pieces.size(); ++i)
+    content += text.pieces[i].unknown ? fmt::format("${{{}{}}}", stand_in, i) : text.pieces[i].text;
+  return content;
+}
+
+/// The unknown piece of the text that a variable stands for.
+void put_back(std::optional<Unknown>& unknown, const Text& text) {
+  if (!unknown || !unknown->variable.starts_with(stand_in)) return;
+  const std::string_view digits = std::string_view(unknown->variable).substr(stand_in.size());
+  std::size_t index = text.pieces.size();
+  std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (index >= text.pieces.size() || !text.pieces[index].unknown) return;
+  const bool many = unknown->many;
+  unknown = text.pieces[index].unknown;
+  unknown->many = unknown->many || many;
+}
+
+void put_back(ReachedCommand& command, const Text& text) {
+  put_back(command.doubt, text);
+  for (Word& word : command.words) {
+    put_back(word.doubt, text);
+    for (Piece& piece : word.text.pieces) put_back(piece.unknown, text);
+  }
+  for (auto& [name, value] : command.environment)
+    for (Piece& piece : value.pieces) put_back(piece.unknown, text);
+}
+
 /// Evaluates a script within the script.
-base::Status search_script(LaunchSearch& search, const ReachedCommand& command, std::string path, std::string content,
+base::Status search_script(LaunchSearch& search, const ReachedCommand& command, std::string path, const Text& content,
                            std::size_t first_argument, const Place& begin) {
   ScriptRequest inner;
   inner.path = std::move(path);
-  inner.content = std::move(content);
+  inner.content = with_stand_ins(content);
   if (is_known(command.directory)) inner.directory = characters(command.directory);
   inner.environment = search.request.environment;
   for (const auto& [name, text] : command.environment)
@@ -91,8 +124,10 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
   std::vector<std::string>& sources = search.outcome.sources;
   for (std::size_t i = sources.size(); i < outcome.sources.size(); ++i) sources.push_back(outcome.sources[i]);
   search.outcome.unread.insert(search.outcome.unread.end(), outcome.unread.begin(), outcome.unread.end());
-  for (ReachedCommand& reached : outcome.commands)
+  for (ReachedCommand& reached : outcome.commands) {
+    put_back(reached, content);
     if (command.doubt) reached.doubt = command.doubt;
+  }
   ++search.depth;
   const base::Status status = search_commands(search, std::move(outcome.commands));
   --search.depth;
@@ -112,7 +147,7 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
       // The text is a source of its own, with the places that it has in its file.
       Place begin = text.place;
       begin.source = static_cast<int>(search.outcome.sources.size());
-      return search_script(search, command, path, describe(text.text), i + 3, begin);
+      return search_script(search, command, path, text.text, i + 3, begin);
     }
     if (flag.starts_with("-")) continue;
     if (!is_known(word.text) || !search.request.read) return {};
@@ -124,7 +159,7 @@ base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, s
       return {};
     }
     const int source = static_cast<int>(search.outcome.sources.size());
-    return search_script(search, command, path, std::move(*content), i + 1, {.source = source, .line = 1, .column = 1});
+    return search_script(search, command, path, text_of(*content), i + 1, {.source = source, .line = 1, .column = 1});
   }
   return {};
 }
@@ -139,7 +174,7 @@ bool search_python(LaunchSearch& search, const ReachedCommand& command, std::siz
       ++at;
       continue;
     }
-    const bool is_module = word == "-m";
+    const bool is_module = word == "-m" || word == "--module";
     if (!is_module && word.starts_with("-")) continue;
     if (is_module) ++at;
     const std::string name(sure(command.words, at));
@@ -166,7 +201,7 @@ base::Status search_command(LaunchSearch& search, const ReachedCommand& command)
       if (search.is_trainer({.name = std::string(word), .is_module = false})) add_launch(search, command, at, false);
       return {};
     }
-    const bool is_module = word == "-m" && at + 1 < command.words.size();
+    const bool is_module = (word == "-m" || word == "--module") && at + 1 < command.words.size();
     const std::string name(is_module ? sure(command.words, at + 1) : word);
     if (name.empty() || !search.is_trainer({.name = name, .is_module = is_module})) continue;
     add_launch(search, command, is_module ? at + 1 : at, is_module);

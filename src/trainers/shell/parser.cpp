@@ -46,6 +46,15 @@ std::size_t assignment_length(std::string_view text) {
   return at < text.size() && text[at] == '=' ? at + 1 : 0;
 }
 
+/// `<NAME>` and nothing else on its line: what the author of a script wants to be filled in, and no syntax of bash.
+std::size_t placeholder_length(std::string_view text) {
+  if (!text.starts_with('<')) return 0;
+  std::size_t at = 1;
+  while (at < text.size() && (is_name_character(text[at], true) || text[at] == '-')) ++at;
+  const bool ends = at > 1 && at < text.size() && text[at] == '>' && (at + 1 == text.size() || text[at + 1] == '\n');
+  return ends ? at + 1 : 0;
+}
+
 }  // namespace
 
 ShellNode ShellParser::start(ShellNode::Kind kind) const {
@@ -349,10 +358,19 @@ bool ShellParser::parse_assignment(Assignment& assignment) {
     fail(assignment.place, "the index of an array is not closed; accepted: `NAME[INDEX]=VALUE`");
     return true;
   }
-  if (take("("))
+  if (take("(")) {
     parse_elements(assignment);
-  else
+  } else if (const std::size_t filled = placeholder_length(rest()); filled > 0) {
+    WordPart part;
+    part.kind = WordPart::Kind::parameter;
+    part.quoted = true;
+    part.place = place();
+    part.text = assignment.name;
+    assignment.value = {.parts = {std::move(part)}, .place = place()};
+    position_ += filled;
+  } else {
     assignment.value = parse_word();
+  }
   return true;
 }
 

@@ -58,6 +58,7 @@ TEST(Launch, IsFoundBehindWhatStartsIt) {
         "accelerate launch --config_file x.yaml train.py a=1 b",
         "deepspeed --num_gpus 8 train.py a=1 b",
         "python -m torch.distributed.run --nproc-per-node=8 train.py a=1 b",
+        "deepspeed --module trainer.main a=1 b",
         "nohup env X=1 python train.py a=1 b &",
         "exec python train.py a=1 b",
         "time sudo -E python train.py a=1 b",
@@ -93,6 +94,14 @@ TEST(Launch, InATextHasItsPlaceInTheFile) {
   ASSERT_EQ(result.launches.size(), 1U);
   EXPECT_EQ(result.launches[0].place.line, 3);
   EXPECT_EQ(result.outcome.sources[static_cast<std::size_t>(result.launches[0].place.source)], "run.sh");
+}
+
+TEST(Launch, UnknownPiecesOfATextStayWhatTheyAre) {
+  const Found result = found("A=$(probe)\nB=\"a=1 b=$A\"\nsrun bash -c \"cd x; python train.py $B c=${D}\"\n");
+  ASSERT_EQ(result.launches.size(), 1U);
+  EXPECT_EQ(arguments_of(result.launches[0]), "a=1 b=<the output of `probe`> c=<the variable `D` of the environment>");
+  EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).place.line, 1);
+  EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).variable, "A");
 }
 
 TEST(Launch, OnlyOneMayBeMeant) {

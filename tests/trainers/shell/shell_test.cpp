@@ -118,6 +118,11 @@ TEST(Shell, AVariableThatTheScriptDemandsIsSetByWhoeverRunsIt) {
   EXPECT_EQ(reached(script, {{"BASE", "/data"}, {"OTHER", "y"}}), Lines{"train /data/x y"});
 }
 
+TEST(Shell, WhatIsLeftToFillInIsUnknown) {
+  EXPECT_EQ(reached("ROOT=<YOUR_ROOT>\ntrain $ROOT/x\n"), Lines{"train <the variable `ROOT` of the environment>/x"});
+  EXPECT_EQ(reached("ROOT=<YOUR_ROOT>\ntrain $ROOT/x\n", {{"ROOT", "/r"}}), Lines{"train /r/x"});
+}
+
 TEST(Shell, AScriptThatStopsItselfSaysWhere) {
   const ScriptOutcome outcome = evaluated(request("train a\nif [ $# -lt 2 ]; then\n  exit 3\nfi\ntrain b\n"));
   EXPECT_EQ(reached(outcome), Lines{"train a"});
