@@ -1,12 +1,13 @@
 #include "runtime/launch/launcher.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -48,15 +49,31 @@ struct RankProcess {
   bool was_told_to_end = false;  ///< before it ended
 };
 
-/// The signals that a launcher waits for, as a descriptor.
+/// The pipe through which signals come to the launcher. It stays as long as their handler.
+int signals_in = -1;
+int signals_out = -1;
+
+void take_signal(int signal) {
+  const int kept = errno;
+  const auto byte = static_cast<unsigned char>(signal);
+  // A pipe that is full wakes the launcher anyway.
+  (void)!::write(signals_in, &byte, 1);
+  errno = kept;
+}
+
+/// From now on signals end nothing here, they come through the pipe. They are not held back and read from a signalfd:
+/// libraries have threads before main() begins, which would take them. 0 or errno.
 int open_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, signal);
-  // Before there is a second thread: all of them hold the signals back.
-  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return errno;
+  signals_out = ends[0];
+  signals_in = ends[1];
+  struct sigaction action{};
+  action.sa_handler = take_signal;
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaction(signal, &action, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
-  return ::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  return 0;
 }
 
 bool has_ended(pid_t pid) {
@@ -73,8 +90,8 @@ base::Failure failure_of(int exit_code) {
 
 class Launcher {
  public:
-  Launcher(const LaunchArguments& arguments, int signals, std::unique_ptr<JobStore> store)
-      : arguments_(arguments), signals_(signals), store_(std::move(store)) {}
+  Launcher(const LaunchArguments& arguments, std::unique_ptr<JobStore> store)
+      : arguments_(arguments), store_(std::move(store)) {}
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
   /// Nothing is left of a rank.
@@ -126,15 +143,15 @@ class Launcher {
 
   /// Waits for what comes next, and takes it.
   void look() {
-    std::vector<pollfd> waits{{signals_, POLLIN, 0}};
+    std::vector<pollfd> waits{{signals_out, POLLIN, 0}};
     for (const RankProcess& rank : ranks_)
       for (const int pipe : {rank.child.output, rank.child.errors})
         if (pipe >= 0) waits.push_back({pipe, POLLIN, 0});
     ::poll(waits.data(), waits.size(), static_cast<int>(std::chrono::milliseconds(between_looks).count()));
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) pass_on(rank, false);
-    signalfd_siginfo signal{};
-    while (::read(signals_, &signal, sizeof signal) == sizeof signal)
-      if (signal.ssi_signo != SIGCHLD) interrupt(static_cast<int>(signal.ssi_signo));
+    unsigned char signal = 0;
+    while (::read(signals_out, &signal, 1) == 1)
+      if (signal != SIGCHLD) interrupt(signal);
     for (RankProcess& rank : ranks_)
       if (const std::int64_t resident = rank.ended ? 0 : resident_bytes(rank.child.pid); resident > 0)
         rank.resident = resident;
@@ -213,7 +230,6 @@ class Launcher {
   }
 
   const LaunchArguments& arguments_;
-  int signals_;
   std::unique_ptr<JobStore> store_;
   std::vector<RankProcess> ranks_;
   int interrupts_ = 0;
@@ -224,10 +240,9 @@ class Launcher {
 }  // namespace
 
 Status launch(const LaunchArguments& arguments) {
-  const base::Descriptor signals(open_signals());
-  if (!signals.is_open()) return base::io_error("", "signals cannot be waited for", errno);
+  if (const int error = open_signals(); error != 0) return base::io_error("", "signals cannot be waited for", error);
   DOVETAIL_TRY(std::unique_ptr<JobStore> store, JobStore::hold(0, 0));
-  return Launcher(arguments, signals.number(), std::move(store)).run();
+  return Launcher(arguments, std::move(store)).run();
 }
 
 }  // namespace dovetail::runtime
