@@ -64,7 +64,7 @@ class Interpreter {
       case Code::receive:
         return post(program_.messages[target]);
       case Code::wait:
-        return transport_.wait(address(program_.messages[target]), deadline());
+        return wait(program_.messages[target]);
       case Code::run:
         return run_op(instruction);
       case Code::send:
@@ -85,6 +85,14 @@ class Interpreter {
     const Buffer room = stage(message.stage).room(message.forward, message.microbatch);
     inputs_[{message.stage, message.forward, message.microbatch}] = room;
     transport_.receive(address(message), room);
+    return {};
+  }
+
+  Status wait(const Message& message) {
+    DOVETAIL_CHECK(transport_.wait(address(message), deadline()));
+    const auto found = inputs_.find({message.stage, message.forward, message.microbatch});
+    DOVETAIL_ASSERT(found != inputs_.end());
+    stage(message.stage).arrived(message.forward, message.microbatch, found->second);
     return {};
   }
 

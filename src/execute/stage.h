@@ -17,6 +17,8 @@ class Stage {
 
   /// Room for what another rank sends it of a micro-batch: an activation (`forward`) or a gradient.
   virtual Buffer room(bool forward, MicrobatchId microbatch) = 0;
+  /// Such a message is there. The rank goes on when this returns.
+  virtual void arrived(bool /*forward*/, MicrobatchId /*microbatch*/, const Buffer& /*message*/) {}
   /// Computes F, B, I or W. `input` is what the neighbour made, without data where there is none; so is what is
   /// returned, for the neighbour on the other side.
   virtual base::Result<Buffer> run(pipeline::OpKind op, MicrobatchId microbatch, Buffer input) = 0;

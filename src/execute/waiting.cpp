@@ -1,8 +1,9 @@
 #include "execute/waiting.h"
 
+#include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
-#include <thread>
 
 #include "base/assert.h"
 #include "transport/ordered.h"
@@ -14,85 +15,101 @@ using base::Result;
 using base::Status;
 using base::Ticks;
 using pipeline::OpKind;
-using transport::Clock;
 
-/// What the ops of a stage take, in ticks of the problem.
-struct Durations {
-  Ticks forward;
-  Ticks backward;         ///< all of it, or the input gradient
-  Ticks weight_gradient;  ///< 0 where it is not split
-  Ticks step;
-
-  Ticks of(OpKind op) const {
-    switch (op) {
-      case OpKind::F:
-        return forward;
-      case OpKind::B:
-        return backward + weight_gradient;
-      case OpKind::I:
-        return backward;
-      case OpKind::W:
-        return weight_gradient;
-      case OpKind::S:
-        return step;
-    }
-    DOVETAIL_ASSERT(false);
-  }
+/// What a stage waits for.
+struct StageTimes {
+  std::array<Clock::duration, pipeline::op_kinds> op{};  ///< [kind]
+  Clock::duration activation{};                          ///< on its way from the stage before
+  Clock::duration gradient{};                            ///< on its way from the stage behind
 };
 
 class WaitingStage : public Stage {
  public:
-  WaitingStage(const Durations& durations, int parts, const Replay& replay)
-      : durations_(durations), parts_(parts), replay_(replay) {}
+  WaitingStage(const StageTimes& times, std::size_t message_bytes, Pace& pace)
+      : times_(times), message_bytes_(std::max(message_bytes, sizeof(Moment))), pace_(pace) {}
 
-  Buffer room(bool, MicrobatchId) override { return transport::make_buffer(replay_.message_bytes); }
+  Buffer room(bool, MicrobatchId) override { return transport::make_buffer(message_bytes_); }
+
+  void arrived(bool forward, MicrobatchId, const Buffer& message) override {
+    Moment made;
+    std::memcpy(&made, message.data, sizeof made);
+    pace_.arrive(made, forward ? times_.activation : times_.gradient);
+  }
 
   Result<Buffer> run(OpKind op, MicrobatchId, Buffer) override {
-    // Stages that the problem has as one take turns in what hands something on, and do the rest beside each other.
-    const bool in_turn = pipeline::traits_of(op).output != pipeline::OutputTo::nowhere;
-    wait(durations_.of(op), in_turn ? parts_ : 1);
-    return transport::make_buffer(replay_.message_bytes);
+    const Moment made = pace_.run(times_.op[static_cast<std::size_t>(op)]);
+    Buffer output = transport::make_buffer(message_bytes_);
+    std::memcpy(output.data, &made, sizeof made);
+    return output;
   }
 
   void free(MicrobatchId) override {}
 
   Status step(int) override {
-    wait(durations_.step, 1);
+    pace_.run(times_.op[static_cast<std::size_t>(OpKind::S)]);
     return {};
   }
 
  private:
-  void wait(Ticks ticks, int parts) const {
-    std::this_thread::sleep_until(Clock::now() + replay_.tick * ticks.count() / parts);
-  }
-
-  Durations durations_;
-  int parts_;
-  Replay replay_;
+  StageTimes times_;
+  std::size_t message_bytes_;
+  Pace& pace_;
 };
 
 /// Sums one number a rank: who gets it knows that all others have started.
 class MeetingReducer : public Reducer {
  public:
+  explicit MeetingReducer(Pace& pace) : pace_(pace) {}
+
   Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Transport& transport,
                 transport::Deadline deadline) override {
     std::vector<float> ones(reduction.ranks.size(), 1);
-    return transport::all_reduce(transport, {reduction.ranks, number}, std::span(ones), deadline);
+    DOVETAIL_CHECK(transport::all_reduce(transport, {reduction.ranks, number}, std::span(ones), deadline));
+    pace_.meet();
+    return {};
   }
+
+ private:
+  Pace& pace_;
 };
+
+/// In ticks. `parts` stages of the ranks are one of the problem: they take turns in what hands something on, and do the
+/// rest beside each other.
+Ticks duration_of(const pipeline::Model& model, OpKind op, std::size_t stage) {
+  if (!pipeline::traits_of(op).is_in(model)) return {};
+  return op == OpKind::B ? model.whole_backward(stage) : (model.*pipeline::traits_of(op).duration)[stage];
+}
+
+StageTimes times_of(const pipeline::Model& model, const pipeline::ProgramStage& stage, int parts,
+                    Clock::duration tick) {
+  const std::size_t own = stage.stage.index() / static_cast<std::size_t>(parts);
+  StageTimes times;
+  for (const pipeline::OpTraits& traits : pipeline::op_table) {
+    const int turns = traits.output == pipeline::OutputTo::nowhere ? 1 : parts;
+    times.op[static_cast<std::size_t>(traits.kind)] = tick * duration_of(model, traits.kind, own).count() / turns;
+  }
+  // Every group has the problem's replicas once more.
+  const base::ReplicaId replica(stage.replica.index() % model.replicas.size());
+  const auto transfer_from = [&](int neighbour) {
+    if (neighbour < 0 || neighbour / parts >= model.stages() || neighbour / parts == static_cast<int>(own))
+      return Clock::duration();
+    return tick *
+           pipeline::transfer_between(model, replica, base::StageId(neighbour / parts), base::StageId(own)).count();
+  };
+  times.activation = transfer_from(stage.stage.value - 1);
+  times.gradient = transfer_from(stage.stage.value + 1);
+  return times;
+}
 
 }  // namespace
 
 WaitingWorkers::WaitingWorkers(const pipeline::Problem& problem, const pipeline::Placement& placement,
                                const pipeline::Program& program, const Replay& replay)
-    : reducer_(std::make_unique<MeetingReducer>()) {
+    : pace_(std::make_unique<Pace>()), reducer_(std::make_unique<MeetingReducer>(*pace_)) {
   for (const pipeline::ProgramStage& stage : program.stages) {
-    const pipeline::Model& model = problem.models[stage.model.index()];
-    const int parts = placement.models[stage.model.index()].parts;
-    const std::size_t s = stage.stage.index() / static_cast<std::size_t>(parts);
-    const Durations durations{model.forward[s], model.backward[s], model.split() ? model.weight_gradient[s] : Ticks(0),
-                              model.step[s]};
-    stages_.push_back(std::make_unique<WaitingStage>(durations, parts, replay));
+    const StageTimes times =
+        times_of(problem.models[stage.model.index()], stage, placement.models[stage.model.index()].parts, replay.tick);
+    stages_.push_back(std::make_unique<WaitingStage>(times, replay.message_bytes, *pace_));
     workers_.stages.push_back(stages_.back().get());
   }
   workers_.reducer = reducer_.get();

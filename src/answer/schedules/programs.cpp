@@ -9,8 +9,8 @@
 #include "answer/words/text.h"
 #include "base/file.h"
 #include "pipeline/program/check.h"
-#include "pipeline/program/compile.h"
 #include "pipeline/program/program_file.h"
+#include "pipeline/program/sound_programs.h"
 
 namespace dovetail::answer {
 namespace {
@@ -41,10 +41,7 @@ std::int64_t count(const Program& program, Code code) {
 }  // namespace
 
 Result<std::vector<Program>> programs_of(const pipeline::Schedule& schedule) {
-  DOVETAIL_TRY(std::vector<Program> programs, pipeline::compile(schedule, pipeline::rank_per_device(schedule.problem),
-                                                                pipeline::exchanges_of(schedule.problem)));
-  for (const pipeline::Delivery delivery : pipeline::deliveries) DOVETAIL_ASSERT(!pipeline::check(programs, delivery));
-  return programs;
+  return pipeline::sound_programs(schedule, pipeline::rank_per_device(schedule.problem));
 }
 
 Result<std::vector<Program>> load_programs(const std::string& folder) {

@@ -1,4 +1,4 @@
-// Inside compile: which ops a rank runs, when the schedule has them, and the stages they are of.
+// Which ops a rank runs, when the schedule has them, and the stages they are of: what compile works on.
 #pragma once
 
 #include <vector>
