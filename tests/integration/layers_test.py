@@ -175,7 +175,7 @@ class SourceTree(unittest.TestCase):
     def test_includes_are_rooted_and_exist(self):
         self.assert_none(
             [
-                f"{name}: \"{include}\""
+                f'{name}: "{include}"'
                 for name, includes in self.includes.items()
                 for include in includes
                 if include not in self.text
@@ -296,9 +296,9 @@ class SourceTree(unittest.TestCase):
 class FunctionCounting(unittest.TestCase):
     def test_finds_functions_and_their_lengths(self):
         code = without_comments_and_strings(
-            'namespace a {\n'
-            'struct S {\n  explicit S(int a) : a_{a} {}\n  int x = f({1});\n  int get() const { return x; }  // {\n};\n'
-            'constexpr int table[] = {1, 2};\n'
+            "namespace a {\n"
+            "struct S {\n  explicit S(int a) : a_{a} {}\n  int x = f({1});\n  int get() const { return x; }  // {\n};\n"
+            "constexpr int table[] = {1, 2};\n"
             'template <class T>\nint long_one(T t,\n             int u) {\n  if (t) {\n    g("}");\n  }\n  return u;\n}\n'
             "}  // namespace a\n"
         )
