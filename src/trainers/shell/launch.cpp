@@ -14,7 +14,9 @@ namespace dovetail::trainers {
 namespace {
 
 /// How deep scripts may start scripts.
-constexpr int max_scripts = 8;
+constexpr int max_depth_of_scripts = 8;
+/// How many scripts all of them may start.
+constexpr int max_scripts = 32;
 
 /// Commands that start the command among their words.
 constexpr std::array<std::string_view, 36> starters{
@@ -59,6 +61,7 @@ struct LaunchSearch {
   const TrainerTest& is_trainer;
   std::vector<Launch>& launches;
   int depth = 0;
+  int scripts = 0;
 };
 
 base::Status search_commands(LaunchSearch& search, std::vector<ReachedCommand> commands);
@@ -109,6 +112,14 @@ void put_back(ReachedCommand& command, const Text& text) {
 /// Evaluates a script within the script.
 base::Status search_script(LaunchSearch& search, const ReachedCommand& command, std::string path, const Text& content,
                            std::size_t first_argument, const Place& begin) {
+  if (++search.scripts > max_scripts) {
+    const Place& place = command.words.front().place;
+    return base::Error{.failure = base::Failure::bad_input,
+                       .path = search.outcome.sources[static_cast<std::size_t>(place.source)],
+                       .line = place.line,
+                       .column = place.column,
+                       .message = fmt::format("scripts start too many scripts; accepted: at most {}", max_scripts)};
+  }
   ScriptRequest inner;
   inner.path = std::move(path);
   inner.content = with_stand_ins(content);
@@ -136,7 +147,7 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
 
 /// `bash -c TEXT`, `bash FILE`.
 base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, std::size_t at) {
-  if (search.depth >= max_scripts) return {};
+  if (search.depth >= max_depth_of_scripts) return {};
   for (std::size_t i = at + 1; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
     const std::string_view flag = sure(command.words, i);
@@ -235,7 +246,7 @@ base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const Sc
                                                 const TrainerTest& is_trainer) {
   std::vector<Launch> launches;
   LaunchSearch search{
-      .outcome = outcome, .request = request, .is_trainer = is_trainer, .launches = launches, .depth = 0};
+      .outcome = outcome, .request = request, .is_trainer = is_trainer, .launches = launches, .depth = 0, .scripts = 0};
   DOVETAIL_CHECK(search_commands(search, outcome.commands));
   return launches;
 }

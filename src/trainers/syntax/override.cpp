@@ -289,10 +289,10 @@ base::Result<Setting> parse_value(std::string_view text, const Place& place, con
 
 base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& overrides) {
   for (const Override& one : overrides) {
-    const bool is_there = find_setting(tree.root, one.key) != nullptr;
+    const Setting* present = find_setting(tree.root, one.key);
+    const bool is_there = present != nullptr;
     if (one.kind == Override::Kind::remove) {
-      const Setting* mine = find_setting(tree.root, one.key);
-      if (mine && one.value && to_json(*mine) != to_json(*one.value))
+      if (present && one.value && to_json(*present) != to_json(*one.value))
         return override_error(
             tree, one,
             fmt::format("{} has another value; accepted: its value, or `~{}` alone", base::quote(one.key), one.key));
@@ -305,7 +305,8 @@ base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& ove
       return override_error(
           tree, one,
           fmt::format("there is no {}; accepted: a key that is there, or `+{}=...`", base::quote(one.key), one.key));
-    if (one.kind == Override::Kind::add && is_there && one.value->kind != ValueKind::map)
+    const bool is_whole = one.value && (one.value->kind == ValueKind::map || one.value->kind == ValueKind::list);
+    if (one.kind == Override::Kind::add && is_there && present->kind != ValueKind::null && !is_whole)
       return override_error(
           tree, one,
           fmt::format("{} is there already; accepted: `++{}=...`, which replaces it", base::quote(one.key), one.key));

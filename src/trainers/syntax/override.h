@@ -33,7 +33,8 @@ base::Result<Override> parse_override(const Word& word, const std::vector<std::s
 /// Reads a value alone.
 base::Result<Setting> parse_value(std::string_view text, const Place& place, const std::vector<std::string>& sources);
 
-/// Lays overrides over a tree in their order. `change` needs the key, `add` needs that it is not there, as Hydra does;
+/// Lays overrides over a tree in their order. `change` needs the key, `add` needs that the key is not there or null,
+/// or that the value is a map or a list, as Hydra does;
 /// a mistake is an Error at its place.
 base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& overrides);
 

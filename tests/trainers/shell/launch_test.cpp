@@ -104,6 +104,18 @@ TEST(Launch, UnknownPiecesOfATextStayWhatTheyAre) {
   EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).variable, "A");
 }
 
+TEST(Launch, ScriptsThatStartThemselvesEnd) {
+  ScriptRequest request;
+  request.path = "run.sh";
+  request.content = "bash run.sh\nbash run.sh\nbash run.sh\npython train.py\n";
+  request.read = [&](const std::string&) -> base::Result<std::string> { return request.content; };
+  base::Result<ScriptOutcome> outcome = evaluate_script(request);
+  ASSERT_TRUE(outcome.ok());
+  const base::Result<std::vector<Launch>> launches = find_launches(*outcome, request, is_trainer);
+  ASSERT_FALSE(launches.ok());
+  EXPECT_NE(launches.error().message.find("start too many scripts"), std::string::npos);
+}
+
 TEST(Launch, OnlyOneMayBeMeant) {
   const auto message = [](const std::string& script) {
     const Found result = found(script);

@@ -109,6 +109,7 @@ TEST(Override, ChangesTheTreeAsHydraDoes) {
   EXPECT_EQ(applied({"a.b=2", "+a.c.d=3", "++e=[1]", "files.1=z"}),
             R"({"a":{"b":2,"c":{"d":3}},"files":["x","z"],"e":[1]})");
   EXPECT_EQ(applied({"+a={c: 1}", "~files"}), R"({"a":{"b":1,"c":1}})");
+  EXPECT_EQ(applied({"a.b=null", "+a.b=3", "+files=[z]"}), R"({"a":{"b":3},"files":["z"]})");
   EXPECT_EQ(applied({"a.c=1"}), "run.sh:3:5: there is no `a.c`; accepted: a key that is there, or `+a.c=...`");
   EXPECT_EQ(applied({"+a.b=1"}), "run.sh:3:5: `a.b` is there already; accepted: `++a.b=...`, which replaces it");
   EXPECT_EQ(applied({"~a.b=1", "~files=[x,y]"}), R"({"a":{}})");
