@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "answer/runs/training_run.h"
+#include "base/file.h"
 #include "cli/asking.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -97,8 +98,8 @@ base::Result<int> run_train(const TrainArguments& arguments) {
         runtime_packages));
   const std::string plan = (fs::path(answer.folder) / control::plan_file_name).string();
   DOVETAIL_CHECK(make_folder(answer.folder));
-  // A run that goes on keeps the plan that it has.
-  if (answer.plan_path != plan) DOVETAIL_CHECK(write_output(plan, plan::plan_to_json(answer.plan, answer.run.job)));
+  // A run that goes on keeps the plan that it has, but for one of another number of ranks.
+  if (answer.plan_path != plan) DOVETAIL_CHECK(base::write_file(plan, plan::plan_to_json(answer.plan, answer.run.job)));
   return run_program(*program, arguments, answer, plan);
 }
 

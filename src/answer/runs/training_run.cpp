@@ -34,6 +34,13 @@ std::optional<Input> plan_input(const TrainingRunRequest& request, const std::st
   return std::nullopt;
 }
 
+/// What may be wrong where a run goes on.
+base::Error of_other_devices(base::Error error, const TrainingRunRequest& request) {
+  if (request.resume && !request.plan && !request.ranks)
+    error.message += "; where the run was on another number of ranks: --ranks with that one, or a new one";
+  return error;
+}
+
 /// Reads the plan of the answer's job, or searches one.
 base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, TrainingRunAnswer& answer) {
   const parallel::Cancellation stop(watch.cancellation, request.time_limit);
@@ -46,7 +53,7 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
   if (input) {
     base::Result<plan::Plan> read = read_plan(*input, scenario, watch);
     const bool may_search = !request.plan && request.ranks;
-    if (!read.ok() && !may_search) return std::move(read).error();
+    if (!read.ok() && !may_search) return of_other_devices(std::move(read).error(), request);
     if (read.ok()) {
       asked.plan = std::move(*read);
       answer.plan_path = input->path;

@@ -71,7 +71,14 @@ int open_signals() {
   struct sigaction action{};
   action.sa_handler = take_signal;
   action.sa_flags = SA_RESTART;
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::sigaction(signal, &action, nullptr);
+  sigset_t taken;
+  sigemptyset(&taken);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+    ::sigaction(signal, &action, nullptr);
+    sigaddset(&taken, signal);
+  }
+  // The program that became this one may have held them back.
+  ::pthread_sigmask(SIG_UNBLOCK, &taken, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   return 0;
 }
