@@ -83,7 +83,7 @@ TEST(Measured, ComparesAFusedPlanWithoutItsFusion) {
   EXPECT_EQ(content_of(folder.file("out.yaml")), "");
   const json both = json::parse(compared({folder.file("plan.json"), "--json", "-o", "-"}).out);
   EXPECT_EQ(both["format"], "dovetail/measured@1");
-  EXPECT_THAT(both["output"].get<std::string>(), HasSubstr("format: dovetail/measurement@1"));
+  EXPECT_THAT(both["output"].get<std::string>(), HasSubstr("dovetail/measurement@1"));
 }
 
 TEST(Measured, MistakesAreTold) {

@@ -23,7 +23,7 @@ ProgramResult train(const TemporaryFolder& folder, std::vector<std::string> more
 TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
   const TemporaryFolder folder;
   const std::pair<std::vector<std::string>, std::string> refused[] = {
-      {{"--fuse", "intra"}, "--fuse: dovetail does not fuse two trainings"},
+      {{"--fuse", "intra"}, "--fuse: dovetail fuses two trainings on several devices"},
       {{"--fuse", "inter"}, "--fuse: dovetail does not fuse generation with inference"},
       {{"--placement", "anywhere"}, "anywhere"},
       {{"--plan", folder.file("none.json")}, "cannot be read"},

@@ -81,7 +81,7 @@ class ArithmeticReader {
   ArithmeticValue ternary() {
     const ShellDepth depth(shell_, place_);
     if (shell_.error) return {};
-    const ArithmeticValue condition = binary(1);
+    ArithmeticValue condition = binary(1);
     if (!take("?")) return condition;
     const int before = skipped_;
     const bool both = condition.unknown.has_value();

@@ -63,15 +63,17 @@ std::optional<Braces> find_braces(const WordParts& parts, BracePosition from) {
   bool found = false;
   for (bool more = from.part < parts.size(); more; more = advance(parts, from)) {
     const char c = brace_character(parts, from);
-    if (c == '{' && ++depth == 1) {
+    if (c == '{' && depth == 0) {
       braces = {.open = from, .close = {}, .commas = {}};
       found = true;
     } else if (c == ',' && depth == 1) {
       braces.commas.push_back(from);
-    } else if (c == '}' && depth > 0 && --depth == 0) {
+    } else if (c == '}' && depth == 1) {
       braces.close = from;
       return braces;
     }
+    if (c == '{') ++depth;
+    if (c == '}' && depth > 0) --depth;
   }
   // The outer one has no end; one within it may have.
   if (found && advance(parts, braces.open)) return find_braces(parts, braces.open);

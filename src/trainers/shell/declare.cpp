@@ -75,14 +75,13 @@ Flow run_declare(Shell& shell, const ShellCall& call) {
   }
   for (const Assignment& assignment : call.node.assignments) {
     // What is assigned is expanded before a local of that name hides an outer one.
-    Assignment whole = assignment;
     if (!assignment.is_list && assignment.subscript.empty() && !assignment.adds) {
       Text value = expand_text(shell, assignment.value.parts);
       declare_name(shell, assignment.name, flags);
       assign_text(shell, assignment.name, std::move(value), assignment.value.place);
     } else {
       declare_name(shell, assignment.name, flags);
-      assign(shell, whole);
+      assign(shell, assignment);
     }
     Variable& variable = shell.state.variables[assignment.name];
     variable.is_exported = variable.is_exported || flags.is_export;

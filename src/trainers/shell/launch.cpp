@@ -64,7 +64,7 @@ struct LaunchSearch {
   int scripts = 0;
 };
 
-base::Status search_commands(LaunchSearch& search, std::vector<ReachedCommand> commands);
+base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands);
 
 void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
   Launch launch;
@@ -140,7 +140,7 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
     if (command.doubt) reached.doubt = command.doubt;
   }
   ++search.depth;
-  const base::Status status = search_commands(search, std::move(outcome.commands));
+  const base::Status status = search_commands(search, outcome.commands);
   --search.depth;
   return status;
 }
@@ -221,7 +221,7 @@ base::Status search_command(LaunchSearch& search, const ReachedCommand& command)
   return {};
 }
 
-base::Status search_commands(LaunchSearch& search, std::vector<ReachedCommand> commands) {
+base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands) {
   for (const ReachedCommand& command : commands) DOVETAIL_CHECK(search_command(search, command));
   return {};
 }

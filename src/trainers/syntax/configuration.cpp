@@ -45,7 +45,7 @@ base::Error composition_error(const Composition& composition, const Place& place
           .message = std::move(message)};
 }
 
-std::string with_extension(std::string name) {
+std::string with_extension(const std::string& name) {
   return name.ends_with(".yaml") || name.ends_with(".yml") ? name : name + ".yaml";
 }
 

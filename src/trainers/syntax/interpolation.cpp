@@ -141,7 +141,7 @@ class Resolver {
         at = end + 1;
         continue;
       }
-      const Setting value = interpolated(trimmed(text.substr(begin + 2, end - begin - 2)), path, place);
+      Setting value = interpolated(trimmed(text.substr(begin + 2, end - begin - 2)), path, place);
       if (begin == 0 && end + 1 == text.size()) return value;
       if (value.kind == ResolvedKind::unknown) return value;
       left_ -= static_cast<std::int64_t>(value.text.size());
@@ -191,7 +191,7 @@ class Resolver {
       return nothing;
     }
     if (name == "oc.decode" && arguments.size() == 1) {
-      const Setting value = argument(arguments[0], path, place);
+      Setting value = argument(arguments[0], path, place);
       if (value.kind != ResolvedKind::string) return value;
       return argument(value.text, path, place);
     }

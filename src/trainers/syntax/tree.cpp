@@ -206,9 +206,9 @@ bool put_setting(Setting& root, std::string_view path, Setting value) {
 }
 
 bool remove_setting(Setting& root, std::string_view path) {
-  std::vector<std::string> names = names_of_path(path);
+  const std::vector<std::string> names = names_of_path(path);
   if (names.empty()) return false;
-  const std::string last = names.back();
+  const std::string& last = names.back();
   Setting* parent = &root;
   for (std::size_t i = 0; i + 1 < names.size() && parent; ++i)
     parent = parent->kind == SettingKind::map ? find_member(*parent, names[i]) : nullptr;
