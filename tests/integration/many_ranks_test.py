@@ -91,7 +91,9 @@ class Runs(unittest.TestCase):
             for row, one in zip(rows, expected):
                 self.assertEqual(row.keys(), one.keys())
                 for key, value in one.items():
-                    self.assertAlmostEqual(row[key], value, delta=1e-4 * max(1, abs(value)), msg=f"{name} {key}")
+                    # What rounding has done to the weights of a few steps shows in a norm first.
+                    tolerance = 1e-3 if "gradient_norm" in key else 1e-4
+                    self.assertAlmostEqual(row[key], value, delta=tolerance * max(1, abs(value)), msg=f"{name} {key}")
 
     def test_layouts_have_the_numbers_of_one_rank(self):
         for out, options in (

@@ -26,7 +26,8 @@ Status check_begin_anew(const RunArguments& arguments, std::int64_t every) {
   std::error_code error;
   if (!fs::exists(path, error)) return {};
   DOVETAIL_TRY(const records::FigureTable rows, records::read_figures(path.string()));
-  if (every == 0 || rows.rows() < every) return {};
+  // The row of an iteration is written before its checkpoint.
+  if (every == 0 || rows.rows() <= every) return {};
   return base::Error{
       base::Failure::bad_input, arguments.output, 0, 0,
       fmt::format("{} iterations were done, and no checkpoint of them is left; accepted: another folder, "
