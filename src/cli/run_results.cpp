@@ -40,7 +40,7 @@ std::optional<answer::MeasuredAnswer> measure(const std::string& folder) {
   request.logs = {{file_in(folder, records::metrics_file_name)}};
   request.job = {file_in(folder, control::job_file_name)};
   request.plan = {file_in(folder, control::plan_file_name)};
-  request.format = measure::LogFormat::dovetail;
+  request.format = trainers::LogFormat::dovetail;
   auto measured = answer::ask(request, {});
   if (measured.ok()) return std::move(*measured);
   print_note("the run is not compared with its plan: " + base::to_text(measured.error()));

@@ -17,6 +17,9 @@ namespace {
 
 using base::Result;
 using base::Status;
+using trainers::LengthFigure;
+using trainers::LoggedSeries;
+using trainers::LogKeys;
 
 constexpr double max_seconds = 1e7;
 constexpr double min_interruption = 0.01;
@@ -26,9 +29,21 @@ base::Error error_of(const StepLog& log, std::string message) {
 }
 
 bool has_times(const StepLog& log, LogFormat format) {
-  return std::any_of(log.series.begin(), log.series.end(),
-                     [format](const LoggedSeries& series) { return time_name(format, series.key).has_value(); });
+  return std::any_of(log.series.begin(), log.series.end(), [&keys = trainers::log_keys(format)](const auto& series) {
+    return trainers::time_name(keys, series.key).has_value();
+  });
 }
+
+/// Whether it has a time that is known; prefixes alone may be those of several trainers.
+bool has_known_times(const StepLog& log, LogFormat format) {
+  const LogKeys& keys = trainers::log_keys(format);
+  return std::any_of(log.series.begin(), log.series.end(), [&keys](const LoggedSeries& series) {
+    const auto name = trainers::time_name(keys, series.key);
+    return name && trainers::find_timed_key(keys, *name);
+  });
+}
+
+std::string_view time_prefix(LogFormat format) { return trainers::log_keys(format).prefixes.front(); }
 
 /// "`timing_s/...` (verl)", ...
 std::string known_prefixes() {
@@ -41,9 +56,9 @@ std::string known_prefixes() {
 Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& asked) {
   std::vector<LogFormat> found;
   for (const auto& format : names_of(LogFormat{}))
-    if (has_times(log, format.value)) found.push_back(format.value);
+    if (has_known_times(log, format.value)) found.push_back(format.value);
   if (asked) {
-    if (std::find(found.begin(), found.end(), *asked) != found.end()) return *asked;
+    if (has_times(log, *asked)) return *asked;
     return error_of(log, fmt::format("there are no times of {} in the log; accepted: keys `{}...`",
                                      base::enum_name(*asked), time_prefix(*asked)));
   }
@@ -52,6 +67,8 @@ Result<LogFormat> format_of(const StepLog& log, const std::optional<LogFormat>& 
                                      base::enum_name(found[0]), base::enum_name(found[1]), base::enum_name(found[0]),
                                      base::enum_name(found[1])));
   if (found.size() == 1) return found.front();
+  for (const auto& format : names_of(LogFormat{}))
+    if (has_times(log, format.value)) return format.value;
   return error_of(log, fmt::format("there are no times in the log; accepted: keys {}", known_prefixes()));
 }
 
@@ -68,13 +85,14 @@ Status check_seconds(const LoggedSeries& series) {
 
 /// Shares the series of a log out over what they are.
 Status sort_series(const StepLog& log, MeasuredRun& run) {
+  const LogKeys& keys = trainers::log_keys(run.format);
   for (const LoggedSeries& series : log.series) {
-    const auto name = time_name(run.format, series.key);
+    const auto name = trainers::time_name(keys, series.key);
     if (!name) {
       ++run.other_series;
       continue;
     }
-    const auto known = find_timed_key(run.format, *name);
+    const auto known = trainers::find_timed_key(keys, *name);
     if (!known) {
       run.unknown.push_back(series.key);
       continue;
@@ -82,7 +100,7 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
     if (known->use != TimeKind::rate && known->use != TimeKind::part) DOVETAIL_CHECK(check_seconds(series));
     run.times.push_back({series.key, *name, *known, series.values, {}});
   }
-  const std::vector<TimedKey>& order = timed_keys(run.format);
+  const std::vector<TimedKey>& order = keys.times;
   const auto place = [&order](const MeasuredTime& time) {
     return std::find_if(order.begin(), order.end(), [&](const TimedKey& key) { return key.name == time.known.name; }) -
            order.begin();
@@ -155,7 +173,7 @@ Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthF
 
 Status measure_lengths(const StepLog& log, MeasuredRun& run) {
   for (const LoggedSeries& series : log.series) {
-    const auto figure = length_figure(run.format, series.key);
+    const auto figure = trainers::length_figure(trainers::log_keys(run.format), series.key);
     std::vector<double> values = values_of(run, series.values);
     if (!figure || values.empty()) continue;
     DOVETAIL_CHECK(check_lengths(run, series, *figure));
@@ -214,6 +232,7 @@ Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& opti
   run.statistic = options.statistic;
   run.not_numbers = log.not_numbers;
   run.repeated = log.repeated;
+  run.cut = log.cut;
   DOVETAIL_CHECK(sort_series(log, run));
   DOVETAIL_CHECK(choose_steps(log, options.skip, run));
   const std::map<std::int64_t, double> iteration = sum_by_step(run, TimeKind::iteration);

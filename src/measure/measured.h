@@ -1,5 +1,5 @@
-// The phase times of a run that verl, NeMo-RL or Dovetail logged: what an iteration takes once it is warm, how far its
-// steps spread, and what the log says that nobody asked for.
+// The phase times of a run that a trainer logged: what an iteration takes once it is warm, how far its steps spread,
+// and what the log says that nobody asked for.
 #pragma once
 
 #include <array>
@@ -11,10 +11,15 @@
 
 #include "base/enum_names.h"
 #include "base/result.h"
-#include "measure/measured_keys.h"
-#include "measure/step_log.h"
+#include "trainers/log_formats.h"
 
 namespace dovetail::measure {
+
+using trainers::LogFormat;
+using trainers::LoggedValue;
+using trainers::StepLog;
+using trainers::TimedKey;
+using trainers::TimeKind;
 
 enum class Statistic { median, mean };
 constexpr auto names_of(Statistic) {
@@ -61,11 +66,12 @@ struct MeasuredRun {
   std::vector<std::int64_t> steps;        ///< that count
   std::vector<std::int64_t> warm_up;      ///< left out: the first ones
   std::vector<std::int64_t> interrupted;  ///< left out: with validation or a checkpoint, unless all steps are so
-  std::vector<MeasuredTime> times;        ///< those known, in the order of timed_keys(); none without a value
+  std::vector<MeasuredTime> times;        ///< those known, in the order of the trainer's table; none without a value
   std::vector<std::string> unknown;       ///< keys of times of which nothing is known
   std::size_t other_series = 0;           ///< keys that are no times
   std::size_t not_numbers = 0;            ///< as StepLog has it
   std::size_t repeated = 0;               ///< likewise
+  std::size_t cut = 0;                    ///< likewise
   /// The iteration of the first step left out as warm-up, to that of those that count.
   std::optional<double> warm_up_ratio;
   std::optional<double> mean_response;  ///< tokens, by the statistic

@@ -131,7 +131,7 @@ class Comparer {
     const double refit = predicted(PhaseKind::refit);
     if (refit == 0 || first_of(PhaseKind::refit) != result_.phases.end()) return;
     const auto generation = first_of(PhaseKind::generation);
-    if (generation == result_.phases.end() || run_.format != LogFormat::verl) {
+    if (generation == result_.phases.end() || !trainers::log_keys(run_.format).weight_sync_within_generation) {
       result_.only_predicted.push_back({"refit", refit});
       return;
     }

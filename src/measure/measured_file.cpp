@@ -71,9 +71,9 @@ Members heading_of(const MeasurementNames& names) {
 base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRun& run,
                                  const MeasuredComparison& comparison, const plan::Job& job) {
   if (!comparison.iteration || comparison.iteration->seconds < min_seconds)
-    return base::bad_input(
-        fmt::format("the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
-                    time_prefix(run.format), timed_keys(run.format).front().name));
+    return base::bad_input(fmt::format(
+        "the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
+        trainers::log_keys(run.format).prefixes.front(), trainers::log_keys(run.format).times.front().name));
   Members members{{"name", json_string(names.row)},
                   {"job", json_string(names.job)},
                   {"plan", json_string(names.plan)},

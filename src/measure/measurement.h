@@ -10,28 +10,16 @@
 #include <variant>
 #include <vector>
 
-#include "base/enum_names.h"
 #include "cost/efficiency.h"
 #include "plan/iteration_graph.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "predict/closed_form/activity_seconds.h"
+#include "trainers/logs/log_keys.h"
 
 namespace dovetail::measure {
 
-/// Kinds of steps that are timed together.
-enum class PhaseKind {
-  generation,
-  inference,
-  training,
-  offload,  ///< what comes from host memory before a training and goes back behind it, which is often timed apart
-  refit,    ///< new weights from where they are trained to where they are used
-};
-constexpr auto names_of(PhaseKind) {
-  return std::array{base::EnumName{"generation", PhaseKind::generation},
-                    base::EnumName{"scoring", PhaseKind::inference}, base::EnumName{"training", PhaseKind::training},
-                    base::EnumName{"offload", PhaseKind::offload}, base::EnumName{"refit", PhaseKind::refit}};
-}
+using trainers::PhaseKind;
 
 /// All, in the order in which they are shown.
 inline constexpr std::array phase_kinds{PhaseKind::generation, PhaseKind::inference, PhaseKind::training,

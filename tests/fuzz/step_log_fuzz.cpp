@@ -6,16 +6,17 @@
 #include "measure/measured.h"
 
 namespace measure = dovetail::measure;
+namespace trainers = dovetail::trainers;
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto log =
-      measure::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
+      trainers::read_step_log({{std::string(dovetail::fuzz::as_text(data, size)), "run-tag-timing_s_gen.csv"}});
   if (!log.ok()) {
     DOVETAIL_ASSERT(!log.error().message.empty());
     return 0;
   }
-  for (const measure::LoggedSeries& series : log->series) {
-    const auto falls = [](const measure::LoggedValue& a, const measure::LoggedValue& b) { return a.step >= b.step; };
+  for (const trainers::LoggedSeries& series : log->series) {
+    const auto falls = [](const trainers::LoggedValue& a, const trainers::LoggedValue& b) { return a.step >= b.step; };
     DOVETAIL_ASSERT(!series.values.empty());
     DOVETAIL_ASSERT(std::adjacent_find(series.values.begin(), series.values.end(), falls) == series.values.end());
   }

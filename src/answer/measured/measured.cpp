@@ -24,10 +24,10 @@ std::pair<std::string, Input> log_of(const Input& input) {
   return {input.path.substr(0, equals), {input.path.substr(equals + 1), input.text}};
 }
 
-base::Result<measure::LogFile> read_log(const Input& input) {
+base::Result<trainers::LogFile> read_log(const Input& input) {
   auto [key, file] = log_of(input);
   DOVETAIL_TRY(std::string content, read_input(file));
-  measure::LogFile log;
+  trainers::LogFile log;
   log.key = std::move(key);
   log.path = name_of(file);
   log.content = std::move(content);
@@ -43,12 +43,12 @@ base::Status check(const MeasuredRequest& request) {
 }
 
 base::Result<measure::MeasuredRun> read_run(const MeasuredRequest& request) {
-  std::vector<measure::LogFile> logs;
+  std::vector<trainers::LogFile> logs;
   for (const Input& input : request.logs) {
-    DOVETAIL_TRY(measure::LogFile log, read_log(input));
+    DOVETAIL_TRY(trainers::LogFile log, read_log(input));
     logs.push_back(std::move(log));
   }
-  DOVETAIL_TRY(const measure::StepLog log, measure::read_step_log(logs));
+  DOVETAIL_TRY(const trainers::StepLog log, trainers::read_step_log(logs));
   return measure::measured_run(log, {request.format, request.skip, request.statistic});
 }
 
@@ -66,7 +66,7 @@ std::vector<std::vector<std::string>> fused_tasks(const plan::Job& job, const pl
 
 base::Result<MeasuredPrediction> predict_beside(const MeasuredRequest& request, const measure::MeasuredRun& run,
                                                 const Watch& watch) {
-  const bool fuses = run.format == measure::LogFormat::dovetail;
+  const bool fuses = run.format == trainers::LogFormat::dovetail;
   DOVETAIL_TRY(const PredictionAnswer predicted, predict_plan(*request.job, *request.plan, fuses, watch));
   if (predicted.parted) tell_note(watch, parted_reason(run) + ": it is compared without its fusion");
   const plan::Job& job = predicted.scenario.job;

@@ -18,7 +18,7 @@ struct MeasuredRequest {
   std::vector<Input> logs;  ///< of one run; the path may have a key in front: KEY=FILE
   std::optional<Input> job;
   std::optional<Input> plan;
-  std::optional<measure::LogFormat> format;  ///< nothing: by its keys
+  std::optional<trainers::LogFormat> format;  ///< nothing: by its keys
   measure::Statistic statistic = measure::Statistic::median;
   std::optional<int> skip;
 };

@@ -10,8 +10,8 @@ namespace {
 
 using measure::MeasuredAgainst;
 using measure::MeasuredTime;
-using measure::TimeKind;
 using measure::TimeSpread;
+using trainers::TimeKind;
 
 Json to_json(const TimeSpread& spread) {
   return {{"steps", spread.steps},
@@ -67,7 +67,8 @@ std::string to_json(const MeasuredAnswer& answer) {
               {"unknown", Json::array()},
               {"other_series", run.other_series},
               {"not_numbers", run.not_numbers},
-              {"repeated", run.repeated}};
+              {"repeated", run.repeated},
+              {"cut", run.cut}};
   for (const MeasuredTime& time : run.times) object["times"].push_back(to_json(time));
   for (const std::string& key : run.unknown) object["unknown"].push_back(clean_text(key));
   if (run.warm_up_ratio) object["warm_up_ratio"] = json_ratio(*run.warm_up_ratio);

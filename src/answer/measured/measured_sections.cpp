@@ -16,14 +16,16 @@ namespace {
 
 using measure::MeasuredAgainst;
 using measure::MeasuredTime;
-using measure::TimeKind;
 using measure::TimeSpread;
+using trainers::TimeKind;
 
 std::string quartiles(const TimeSpread& spread) {
   return fmt::format("{} to {}", seconds_text(spread.lower), seconds_text(spread.upper));
 }
 
-/// "1 to 3, 7": runs of numbers that follow each other.
+constexpr std::size_t max_runs = 10;
+
+/// "1 to 3, 7": runs of numbers that follow each other; of many the first ones, and how many numbers there are.
 std::string numbers_text(const std::vector<std::int64_t>& numbers) {
   std::vector<std::string> runs;
   for (std::size_t begin = 0; begin < numbers.size();) {
@@ -33,7 +35,9 @@ std::string numbers_text(const std::vector<std::int64_t>& numbers) {
                                     : fmt::format("{} to {}", numbers[begin], numbers[end - 1]));
     begin = end;
   }
-  return fmt::format("{}", fmt::join(runs, ", "));
+  if (runs.size() <= max_runs) return fmt::format("{}", fmt::join(runs, ", "));
+  runs.resize(max_runs);
+  return fmt::format("{}, ... ({} in all)", fmt::join(runs, ", "), numbers.size());
 }
 
 std::string head_text(const measure::MeasuredRun& run) {
@@ -145,6 +149,7 @@ std::string rest_text(const measure::MeasuredRun& run) {
   if (run.repeated > 0)
     text += fmt::format("{} logged again for the same step: the last one counts\n",
                         counted(static_cast<std::int64_t>(run.repeated), "value"));
+  if (run.cut > 0) text += "the log ends within a line, which is left out\n";
   return text.empty() ? "" : "\n" + text;
 }
 

@@ -1,0 +1,68 @@
+#include "trainers/log_formats.h"
+
+#include <string_view>
+#include <utility>
+
+#include "base/assert.h"
+#include "base/utf8.h"
+#include "trainers/dovetail/log.h"
+#include "trainers/logs/console.h"
+#include "trainers/logs/table_log.h"
+#include "trainers/nemo_rl/log.h"
+#include "trainers/verl/log.h"
+
+namespace dovetail::trainers {
+namespace {
+
+std::vector<LineReader> line_readers() { return {verl_line_reader()}; }
+
+std::size_t first_of(std::string_view text, std::size_t from) { return text.find_first_not_of(" \t\r\n", from); }
+
+/// Whether a text begins as a JSON object does; Python prints its keys in single quotes.
+bool begins_as_json(std::string_view text) {
+  const std::size_t open = first_of(text, 0);
+  if (open == std::string_view::npos || text[open] != '{') return false;
+  const std::size_t next = first_of(text, open + 1);
+  return next == std::string_view::npos || text[next] != '\'';
+}
+
+base::Status add_file(const LogFile& file, StepLogBuilder& log) {
+  const std::string_view text = base::without_byte_order_mark(file.content);
+  if (begins_as_json(text)) return add_json_log(file, log);
+  const std::size_t before = log.size();
+  DOVETAIL_CHECK(add_console_log(file, line_readers(), log));
+  if (log.size() > before) return {};
+  const std::size_t begin = first_of(text, 0);
+  if (begin != std::string_view::npos && text[begin] == '[')
+    return base::Error{
+        base::Failure::bad_input, file.path, 1, 1,
+        "this is a JSON list; accepted: JSON lines, one object a step, or CSV as TensorBoard exports it"};
+  return add_csv_log(file, log);
+}
+
+}  // namespace
+
+const LogKeys& log_keys(LogFormat format) {
+  switch (format) {
+    case LogFormat::verl:
+      return verl_log_keys();
+    case LogFormat::nemo_rl:
+      return nemo_rl_log_keys();
+    case LogFormat::dovetail:
+      return dovetail_log_keys();
+  }
+  DOVETAIL_ASSERT(false);
+  return dovetail_log_keys();
+}
+
+base::Result<StepLog> read_step_log(const std::vector<LogFile>& files) {
+  StepLogBuilder builder;
+  for (const LogFile& file : files) DOVETAIL_CHECK(add_file(file, builder));
+  StepLog log = builder.take();
+  if (log.series.empty() && !files.empty())
+    return base::Error{.path = files.front().path,
+                       .message = "there is no number in the log; accepted: numbers by step"};
+  return log;
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,28 @@
+// The logs of all trainers: whose they are, and reading them.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "base/enum_names.h"
+#include "base/result.h"
+#include "trainers/logs/log_keys.h"
+#include "trainers/logs/step_log.h"
+
+namespace dovetail::trainers {
+
+/// Whose log it is; `dovetail`: the rows of our own runs.
+enum class LogFormat { verl, nemo_rl, dovetail };
+constexpr auto names_of(LogFormat) {
+  return std::array{base::EnumName{"verl", LogFormat::verl}, base::EnumName{"nemo-rl", LogFormat::nemo_rl},
+                    base::EnumName{"dovetail", LogFormat::dovetail}};
+}
+
+const LogKeys& log_keys(LogFormat format);
+
+/// Puts the files of one run together. A file is what a trainer prints (console.h), or a table of a tracker
+/// (table_log.h), told apart by what is in it. Every mistake is an Error at its line and column: text of no kind, a
+/// number or a step that is none, nothing at all.
+base::Result<StepLog> read_step_log(const std::vector<LogFile>& files);
+
+}  // namespace dovetail::trainers
