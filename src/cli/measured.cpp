@@ -1,5 +1,5 @@
-// dovetail measured: the phase times that verl, NeMo-RL or a run of ours logged, beside what is predicted of the job
-// and plan.
+// dovetail measured: the phase times that a trainer or a run of ours logged, beside what is predicted of the job and
+// plan.
 #include "answer/measured/measured.h"
 
 #include <fmt/format.h>
@@ -43,7 +43,7 @@ base::Result<int> run_measured(const MeasuredArguments& arguments) {
 void add_measured(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<MeasuredArguments>();
   CLI::App* command = add_command(
-      program, "measured", "phase times that verl, NeMo-RL or a run logged, beside what is predicted",
+      program, "measured", "phase times that a trainer or a run logged, beside what is predicted",
       "  dovetail measured examples/measurements/verl-ppo.jsonl\n"
       "  dovetail measured examples/measurements/nemo-rl-grpo.jsonl --job examples/jobs/grpo-8b.yaml --plan "
       "examples/jobs/grpo-8b.plan.json -o run.yaml\n"

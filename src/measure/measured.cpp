@@ -83,6 +83,31 @@ Status check_seconds(const LoggedSeries& series) {
   return {};
 }
 
+/// Gives each step the time that the next one logged: a trainer that begins with 0 s logs what the step before took.
+void shift_to_previous(std::vector<LoggedValue>& values) {
+  for (std::size_t index = 0; index + 1 < values.size(); ++index) {
+    const std::int64_t step = values[index].step;
+    values[index] = values[index + 1];
+    values[index].step = step;
+  }
+  values.pop_back();
+}
+
+/// The iteration of a log that does not time it: what one loop runs, one after the other.
+MeasuredTime summed_iteration(const MeasuredRun& run) {
+  std::map<std::int64_t, LoggedValue> sums;
+  for (const MeasuredTime& time : run.times)
+    if (time.known.use == TimeKind::phase || time.known.use == TimeKind::other)
+      for (const LoggedValue& value : time.values) {
+        LoggedValue& sum =
+            sums.try_emplace(value.step, LoggedValue{value.step, 0, value.line, value.column}).first->second;
+        sum.value += value.value;
+      }
+  MeasuredTime time{fmt::format("{}...", time_prefix(run.format)), "", {"", TimeKind::iteration, {}, {}}, {}, {}};
+  for (const auto& [step, sum] : sums) time.values.push_back(sum);
+  return time;
+}
+
 /// Shares the series of a log out over what they are.
 Status sort_series(const StepLog& log, MeasuredRun& run) {
   const LogKeys& keys = trainers::log_keys(run.format);
@@ -99,6 +124,9 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
     }
     if (known->use != TimeKind::rate && known->use != TimeKind::part) DOVETAIL_CHECK(check_seconds(series));
     run.times.push_back({series.key, *name, *known, series.values, {}});
+    std::vector<LoggedValue>& values = run.times.back().values;
+    if (keys.may_log_previous && known->use == TimeKind::iteration && values.front().value == 0)
+      shift_to_previous(values);
   }
   const std::vector<TimedKey>& order = keys.times;
   const auto place = [&order](const MeasuredTime& time) {
@@ -107,6 +135,7 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
   };
   std::stable_sort(run.times.begin(), run.times.end(),
                    [&](const MeasuredTime& a, const MeasuredTime& b) { return place(a) < place(b); });
+  if (keys.sums_iteration && !run.times.empty()) run.times.insert(run.times.begin(), summed_iteration(run));
   return {};
 }
 
@@ -172,6 +201,8 @@ Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthF
 }
 
 Status measure_lengths(const StepLog& log, MeasuredRun& run) {
+  std::optional<double> prompt;
+  std::optional<double> sequence;
   for (const LoggedSeries& series : log.series) {
     const auto figure = trainers::length_figure(trainers::log_keys(run.format), series.key);
     std::vector<double> values = values_of(run, series.values);
@@ -181,7 +212,10 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
     if (*figure == LengthFigure::max_response) run.max_response = spread.most;
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
+    if (*figure == LengthFigure::mean_prompt) prompt = spread.by(run.statistic);
+    if (*figure == LengthFigure::mean_sequence) sequence = spread.by(run.statistic);
   }
+  if (!run.mean_response && prompt && sequence && *sequence > *prompt) run.mean_response = *sequence - *prompt;
   return {};
 }
 

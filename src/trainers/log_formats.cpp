@@ -5,16 +5,25 @@
 
 #include "base/assert.h"
 #include "base/utf8.h"
+#include "trainers/areal/log.h"
 #include "trainers/dovetail/log.h"
 #include "trainers/logs/console.h"
 #include "trainers/logs/table_log.h"
 #include "trainers/nemo_rl/log.h"
+#include "trainers/openrlhf/log.h"
+#include "trainers/prime_rl/log.h"
+#include "trainers/roll/log.h"
+#include "trainers/slime/log.h"
 #include "trainers/verl/log.h"
 
 namespace dovetail::trainers {
 namespace {
 
-std::vector<LineReader> line_readers() { return {verl_line_reader()}; }
+/// Of all trainers that print what they log.
+std::vector<LineReader> line_readers() {
+  return {verl_line_reader(),  openrlhf_line_reader(), nemo_rl_line_reader(), areal_line_reader(),
+          slime_line_reader(), roll_line_reader(),     prime_rl_line_reader()};
+}
 
 std::size_t first_of(std::string_view text, std::size_t from) { return text.find_first_not_of(" \t\r\n", from); }
 
@@ -46,8 +55,18 @@ const LogKeys& log_keys(LogFormat format) {
   switch (format) {
     case LogFormat::verl:
       return verl_log_keys();
+    case LogFormat::openrlhf:
+      return openrlhf_log_keys();
     case LogFormat::nemo_rl:
       return nemo_rl_log_keys();
+    case LogFormat::areal:
+      return areal_log_keys();
+    case LogFormat::slime:
+      return slime_log_keys();
+    case LogFormat::roll:
+      return roll_log_keys();
+    case LogFormat::prime_rl:
+      return prime_rl_log_keys();
     case LogFormat::dovetail:
       return dovetail_log_keys();
   }

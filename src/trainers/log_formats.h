@@ -12,10 +12,12 @@
 namespace dovetail::trainers {
 
 /// Whose log it is; `dovetail`: the rows of our own runs.
-enum class LogFormat { verl, nemo_rl, dovetail };
+enum class LogFormat { verl, openrlhf, nemo_rl, areal, slime, roll, prime_rl, dovetail };
 constexpr auto names_of(LogFormat) {
-  return std::array{base::EnumName{"verl", LogFormat::verl}, base::EnumName{"nemo-rl", LogFormat::nemo_rl},
-                    base::EnumName{"dovetail", LogFormat::dovetail}};
+  return std::array{base::EnumName{"verl", LogFormat::verl},         base::EnumName{"openrlhf", LogFormat::openrlhf},
+                    base::EnumName{"nemo-rl", LogFormat::nemo_rl},   base::EnumName{"areal", LogFormat::areal},
+                    base::EnumName{"slime", LogFormat::slime},       base::EnumName{"roll", LogFormat::roll},
+                    base::EnumName{"prime-rl", LogFormat::prime_rl}, base::EnumName{"dovetail", LogFormat::dovetail}};
 }
 
 const LogKeys& log_keys(LogFormat format);

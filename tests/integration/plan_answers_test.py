@@ -40,7 +40,7 @@ class PlanAnswers(Documents):
         alone = self.answer("measured", "measured", str(logs / "verl-ppo.jsonl"))
         for damage in (
             ("steps", []),
-            ("log", "slime"),
+            ("log", "trl"),
             ("times", []),
             ("times", 0, "seconds", "steps", 0),
             ("unknown", 3),

@@ -91,6 +91,35 @@ TEST(MeasuredRun, WarmUpAndInterruptionsAreLeftOut) {
   EXPECT_EQ(all.steps.size(), 8U);
 }
 
+TEST(MeasuredRun, AnIterationThatNothingTimesIsTheSumOfWhatOneLoopRuns) {
+  std::string text;
+  for (int i = 1; i <= 5; ++i)
+    text += "{\"step\": " + std::to_string(i) +
+            ", \"timeperf/rollout\": 40, \"timeperf/train_step\": 20, \"timeperf/compute_advantage\": 1, "
+            "\"timeperf/rollout_pause\": 9, \"timeperf/save\": 0.1, \"ppo_actor/seq_len/avg\": 500, "
+            "\"ppo_actor/correct_seq_len/avg\": 7, \"ppo_actor/prompt_len/avg\": 100}\n";
+  const MeasuredRun run = measured_run(log_of(text)).value();
+  EXPECT_EQ(run.format, LogFormat::areal);
+  EXPECT_EQ(iteration_of(run)->spread.median, 61) << "neither parts nor interruptions";
+  EXPECT_EQ(run.mean_response, 400);
+}
+
+TEST(MeasuredRun, ATotalOfTheStepBeforeIsGivenToIt) {
+  const auto totals = [](const std::string& first) {
+    std::string text;
+    for (int i = 0; i < 4; ++i)
+      text += "{\"step\": " + std::to_string(i) +
+              ", \"time/step_total\": " + (i == 0 ? first : std::to_string(90 + i)) + ", \"time/step_generate\": 40}\n";
+    std::vector<std::pair<std::int64_t, double>> values;
+    const MeasuredRun run = measured_run(log_of(text), {.skip = 0}).value();
+    for (const LoggedValue& value : iteration_of(run)->values) values.emplace_back(value.step, value.value);
+    return values;
+  };
+  using Totals = std::vector<std::pair<std::int64_t, double>>;
+  EXPECT_EQ(totals("0"), (Totals{{0, 91}, {1, 92}, {2, 93}}));
+  EXPECT_EQ(totals("95"), (Totals{{0, 95}, {1, 91}, {2, 92}, {3, 93}})) << "where the first is no 0 each is its own";
+}
+
 TEST(MeasuredRun, ReadsTheRowsOfOurOwnRuns) {
   std::string text;
   for (int i = 1; i <= 5; ++i)

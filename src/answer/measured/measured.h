@@ -24,16 +24,17 @@ struct MeasuredRequest {
 };
 template <std::same_as<MeasuredRequest> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("FILE", &T::logs, File{},
-             "logs of one run: JSON lines, one object a step, or CSV as TensorBoard exports it (one scalar a file, "
-             "KEY=FILE where the file's name does not say the key); '-' for standard input"),
-      option("job", &T::job, File{"JOB"}, "the job that ran, for the prediction"),
-      option("plan", &T::plan, File{}, "the plan that it ran by, a dovetail/plan@1 file"),
-      option("format", &T::format, Choice{"auto"}, "whose log it is (default auto: by its keys)"),
-      option("statistic", &T::statistic, Choice{}, "of the steps (default {})"),
-      option("skip", &T::skip, Count{0, 1'000'000'000},
-             "first steps to leave out as warm-up (default 2, fewer where there are no more steps)"));
+  return options<T>(option("FILE", &T::logs, File{},
+                           "logs of one run: what the trainer prints, JSON lines, one object a step, or CSV as "
+                           "TensorBoard exports it (one "
+                           "scalar a file, "
+                           "KEY=FILE where the file's name does not say the key); '-' for standard input"),
+                    option("job", &T::job, File{"JOB"}, "the job that ran, for the prediction"),
+                    option("plan", &T::plan, File{}, "the plan that it ran by, a dovetail/plan@1 file"),
+                    option("format", &T::format, Choice{"auto"}, "whose log it is (default auto: by its keys)"),
+                    option("statistic", &T::statistic, Choice{}, "of the steps (default {})"),
+                    option("skip", &T::skip, Count{0, 1'000'000'000},
+                           "first steps to leave out as warm-up (default 2, fewer where there are no more steps)"));
 }
 
 /// A run beside its prediction.

@@ -1,0 +1,131 @@
+#include "trainers/areal/log.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "base/document.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::string_view bar = "\u2502";        // between the cells of a table
+constexpr std::string_view table_end = "\u255B";  // its lower right corner
+constexpr std::string_view step_words = "Train step ";
+constexpr std::string_view table_words = "Stats (";
+
+struct TableCell {
+  std::size_t at = 0;
+  std::string_view text;
+};
+
+std::vector<TableCell> cells_of(std::string_view text) {
+  std::vector<TableCell> cells;
+  std::size_t at = text.find(bar);
+  while (at != std::string_view::npos) {
+    const std::size_t begin = at + bar.size();
+    at = text.find(bar, begin);
+    if (at == std::string_view::npos) break;
+    std::string_view cell = text.substr(begin, at - begin);
+    const std::size_t blank = std::min(cell.find_first_not_of(' '), cell.size());
+    cell.remove_prefix(blank);
+    while (cell.ends_with(' ')) cell.remove_suffix(1);
+    cells.push_back({begin + blank, cell});
+  }
+  return cells;
+}
+
+/// Tables whose step was told before.
+struct ArealLines {
+  std::optional<std::int64_t> step;
+  bool in_table = false;
+
+  base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
+    const std::string_view text = line.text;
+    if (const std::size_t at = text.find(step_words); at != std::string_view::npos && text.ends_with(" done."))
+      return begin_step(line, at + step_words.size());
+    if (step && text.find(table_words) != std::string_view::npos) in_table = true;
+    if (in_table && text.find(bar) != std::string_view::npos) DOVETAIL_CHECK(read_row(line, log));
+    if (text.find(table_end) != std::string_view::npos) in_table = false;
+    return {};
+  }
+
+  base::Status begin_step(const ConsoleLine& line, std::size_t at) {
+    const std::string_view rest = std::string_view(line.text).substr(at);
+    const std::string_view number = rest.substr(0, rest.find_first_of("/ "));
+    step = logged_step(number);
+    in_table = false;
+    if (step) return {};
+    return line.error(
+        at, fmt::format("the step is {}; accepted: a whole number from 0 to {}", base::quote(number), max_step_number));
+  }
+
+  base::Status read_row(const ConsoleLine& line, StepLogBuilder& log) const {
+    const std::vector<TableCell> cells = cells_of(line.text);
+    for (std::size_t index = 0; index + 1 < cells.size(); index += 2) {
+      const TableCell& key = cells[index];
+      const TableCell& value = cells[index + 1];
+      if (key.text.empty() && value.text.empty()) continue;
+      const PrintedNumber number = printed_number(value.text);
+      if (key.text.empty() || !number.well_formed)
+        return line.error(value.at, fmt::format("{} is {} at step {}; accepted: a number", base::quote(key.text),
+                                                base::quote(value.text), *step));
+      if (number.value)
+        log.add(std::string(key.text), *line.path, {*step, *number.value, line.line, line.columns[key.at]});
+      else
+        log.add_not_number();
+    }
+    if (cells.size() % 2 == 0) return {};
+    return line.error(line.text.size(),
+                      "a row of the statistics ends within a pair; accepted: keys and numbers in turn");
+  }
+};
+
+}  // namespace
+
+const LogKeys& areal_log_keys() {
+  using enum TimeKind;
+  using enum PhaseKind;
+  static const LogKeys keys{.prefixes = {"timeperf/"},
+                            .times = {{"rollout", phase, generation, {"actor"}},
+                                      {"recompute_logp", phase, inference, {"actor"}},
+                                      {"ref_logp", phase, inference, {"reference"}},
+                                      {"critic_values", phase, inference, {"critic"}},
+                                      {"train_step", phase, training, {"actor"}},
+                                      {"critic_train_step", phase, training, {"critic"}},
+                                      {"actor_onload", phase, offload},
+                                      {"actor_offload", phase, offload},
+                                      {"ref_onload", phase, offload},
+                                      {"ref_offload", phase, offload},
+                                      {"critic_onload", phase, offload},
+                                      {"critic_offload", phase, offload},
+                                      {"update_weights", phase, refit},
+                                      {"rollout_onload", phase, refit},
+                                      {"rollout_offload", phase, refit},
+                                      {"compute_advantage", other},
+                                      {"teacher_logp", other},
+                                      {"teacher_onload", other},
+                                      {"teacher_offload", other},
+                                      {"clear_batches", other},
+                                      {"save", interruption},
+                                      {"checkpoint_for_recover", interruption},
+                                      {"eval", interruption},
+                                      {"rollout_pause", part},
+                                      {"rollout_pause_generation", part},
+                                      {"rollout_continue_generation", part},
+                                      {"rollout_resume", part}},
+                            .lengths = {{"ppo_actor/prompt_len/avg", LengthFigure::mean_prompt},
+                                        {"ppo_actor/seq_len/avg", LengthFigure::mean_sequence},
+                                        {"ppo_actor/no_eos_ratios/avg", LengthFigure::at_cap}},
+                            .sums_iteration = true};
+  return keys;
+}
+
+LineReader areal_line_reader() {
+  const auto lines = std::make_shared<ArealLines>();
+  return [lines](const ConsoleLine& line, StepLogBuilder& log) { return lines->read(line, log); };
+}
+
+}  // namespace dovetail::trainers

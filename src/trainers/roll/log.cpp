@@ -1,0 +1,119 @@
+#include "trainers/roll/log.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/document.h"
+#include "trainers/logs/printed_object.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::string_view tag = "metrics_tag: {";
+constexpr std::string_view metrics = "metrics/";
+
+/// The step whose start a line tells.
+std::optional<std::int64_t> started_step(std::string_view text) {
+  for (const std::string_view words : {"pipeline step ", "global step "}) {
+    const std::size_t at = text.find(words);
+    if (at == std::string_view::npos) continue;
+    const std::string_view digits = text.substr(at + words.size(), digits_at(text.substr(at + words.size())));
+    if (text.substr(at + words.size() + digits.size()).starts_with(" start")) return logged_step(digits);
+  }
+  return std::nullopt;
+}
+
+/// What the tracker of the standard output says.
+base::Status add_tagged(const ConsoleLine& line, std::size_t at, StepLogBuilder& log) {
+  DOVETAIL_TRY(const std::vector<PrintedLeaf> leaves, read_printed_object(line, at));
+  if (leaves.empty() || leaves.front().key != "step")
+    return line.error(at, "the metrics have no step; accepted: {\"step\": 12, \"metrics\": {...}}");
+  const auto step = logged_step(leaves.front().text);
+  if (!step)
+    return line.error(leaves.front().at, fmt::format("the step is {}; accepted: a whole number from 0 to {}",
+                                                     base::quote(leaves.front().text), max_step_number));
+  for (const PrintedLeaf& leaf : leaves)
+    if (leaf.key.starts_with(metrics)) add_leaf(line, leaf.key.substr(metrics.size()), leaf, *step, log);
+  return {};
+}
+
+/// Lines whose steps are counted or were told before.
+struct RollLines {
+  std::optional<std::int64_t> step;
+  std::int64_t objects = 0;
+
+  base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
+    const std::string_view text = line.text;
+    if (const auto started = started_step(text)) step = started;
+    if (const std::size_t at = text.find(tag); at != std::string_view::npos)
+      return add_tagged(line, at + tag.size() - 1, log);
+    const std::size_t at = text.find("{\"");
+    if (at == std::string_view::npos || text.find("\"time/step_", at) == std::string_view::npos) return {};
+    // Samples that are logged stand in a list.
+    if (at > 0 && text[at - 1] == '[') return {};
+    ++objects;
+    DOVETAIL_TRY(const std::vector<PrintedLeaf> leaves, read_printed_object(line, at));
+    for (const PrintedLeaf& leaf : leaves) add_leaf(line, leaf.key, leaf, step.value_or(objects), log);
+    return {};
+  }
+};
+
+}  // namespace
+
+const LogKeys& roll_log_keys() {
+  using enum TimeKind;
+  using enum PhaseKind;
+  static const LogKeys keys{
+      .prefixes = {"time/"},
+      .times = {{"step_total", iteration},
+                {"step_generate", phase, generation, {"actor"}},
+                {"step_rollout", phase, generation, {"actor"}},
+                {"ref_log_probs_values", phase, inference, {"reference"}},
+                {"ref_log_probs_values_reward", phase, inference, {"reference", "critic", "reward"}},
+                {"step_ref_log_probs_values_reward", phase, inference, {"reference", "critic", "reward"}},
+                {"old_log_probs", phase, inference, {"actor", "critic"}},
+                {"old_log_probs_values", phase, inference, {"actor", "critic"}},
+                {"step_old_log_probs_values", phase, inference, {"actor", "critic"}},
+                {"step_train", phase, training, {"actor", "critic"}},
+                {"step_model_update", phase, refit},
+                {"step_stop_server", other},
+                {"step_shrink", other},
+                {"step_cal_response_level_mask", other},
+                {"step_cal_norm_rewards", other},
+                {"step_cal_token_reward", other},
+                {"step_adv", other},
+                {"step_compute_data_metrics", other},
+                {"step_log", other},
+                {"reward_postprocess", other},
+                {"get_sample_level_mask", other},
+                {"get_token_reward", other},
+                {"compute_advantage", other},
+                {"val_step", interruption},
+                {"step_val", interruption},
+                {"actor_train/do_checkpoint/total", interruption},
+                {"critic/do_checkpoint/total", interruption},
+                {"get_batch_cost_train", part},
+                {"get_batch_cost_val", part},
+                {"get_batch_cost_gqm", part},
+                {"actor_train", part},
+                {"actor_infer", part},
+                {"critic", part},
+                {"reference", part},
+                {"generate", part},
+                {"reward", part}},
+      .lengths = {{"token/response_length/mean", LengthFigure::mean_response},
+                  {"token/response_length/max", LengthFigure::max_response},
+                  {"tokens/response_length/mean", LengthFigure::mean_response},
+                  {"tokens/response_length/max", LengthFigure::max_response}},
+      .may_log_previous = true};
+  return keys;
+}
+
+LineReader roll_line_reader() {
+  const auto lines = std::make_shared<RollLines>();
+  return [lines](const ConsoleLine& line, StepLogBuilder& log) { return lines->read(line, log); };
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,69 @@
+// What ROLL logs of a step.
+#include "trainers/roll/log.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+#include "trainers/logs/damage.h"
+#include "trainers/logs/logs.h"
+
+namespace dovetail::trainers {
+namespace {
+
+using test::log_fault;
+using test::log_of;
+using test::Values;
+using test::values_of;
+using testing::HasSubstr;
+
+const std::string head = "[2026-02-03 10:00:00] [rlvr_pipeline.py (838)] [INFO] [DRIVER 0 / 1][PID 77] ";
+
+std::string roll_steps(int steps) {
+  std::string text;
+  for (int step = 0; step < steps; ++step)
+    text += head + "pipeline step " + std::to_string(step) + " start...\n" + head +
+            "[{\"prompt\": \"what is \\\"time/step_total\\\": 4?\", \"response\": \"4\"}]\n" + head +
+            "{\"time/step_total\": " + std::to_string(step == 0 ? 0 : 90 + step) +
+            ".5, \"time/step_generate\": " + std::to_string(40 + step) +
+            ".25, \"critic/kl\": NaN, \"time/step_train\": 30.5, \"token/response_length/mean\": 512.5}\n" + head +
+            "pipeline step " + std::to_string(step) + " finished\n";
+  return text;
+}
+
+TEST(RollLog, ReadsItsLog) {
+  const StepLog log = log_of(roll_steps(3), "run.log");
+  EXPECT_EQ(values_of(log, "time/step_generate"), (Values{{0, 40.25}, {1, 41.25}, {2, 42.25}}));
+  EXPECT_EQ(values_of(log, "time/step_total"), (Values{{0, 0.5}, {1, 91.5}, {2, 92.5}}));
+  EXPECT_EQ(log.not_numbers, 3U);
+}
+
+TEST(RollLog, ReadsTheTrackerOfTheStandardOutput) {
+  const StepLog log = log_of(
+      head + "metrics_tag: {\"step\": 7, \"metrics\": {\"time/step_total\": 91.5, \"time/step_rollout\": 40.25}}\n",
+      "run.log");
+  EXPECT_EQ(values_of(log, "time/step_total"), (Values{{7, 91.5}}));
+  EXPECT_EQ(log.series.size(), 2U);
+}
+
+TEST(RollLog, WithoutStepsObjectsAreCounted) {
+  EXPECT_EQ(values_of(log_of(head + "{\"time/step_train\": 3.5}\n" + head + "{\"time/step_train\": 4.5}\n", "run.log"),
+                      "time/step_train"),
+            (Values{{1, 3.5}, {2, 4.5}}));
+}
+
+TEST(RollLog, MistakesHaveTheirPlace) {
+  EXPECT_EQ(log_fault("metrics_tag: {\"metrics\": {}}\n", "run.log"),
+            "run.log:1:14: the metrics have no step; accepted: {\"step\": 12, \"metrics\": {...}}");
+  EXPECT_THAT(log_fault("metrics_tag: {\"step\": -1, \"metrics\": {}}\n", "run.log"),
+              HasSubstr("run.log:1:23: the step"));
+}
+
+RC_GTEST_PROP(RollLog, DamageIsRefusedAtItsPlace, ()) {
+  test::check_damage(roll_steps(9), {"{\"time/step_total\"", "\"time/step_generate\"", "\"time/step_train\""});
+}
+
+}  // namespace
+}  // namespace dovetail::trainers
