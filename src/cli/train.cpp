@@ -2,16 +2,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "answer/runs/training_run.h"
@@ -19,7 +17,8 @@
 #include "cli/asking.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
-#include "cli/version.h"
+#include "cli/runtime_program.h"
+#include "cli/stub.h"
 #include "cluster/cluster.h"
 #include "plan/plan_file.h"
 
@@ -32,23 +31,44 @@ struct TrainArguments {
   answer::TrainingRunRequest request;
   std::optional<std::string> output;
   bool deterministic = false;
+  bool stub = false;
+  answer::ReplayRequest replay;  ///< of --stub: its own options
+  bool json = false;             ///< likewise
 };
 
-/// The program that runs: beside this one, or on the PATH.
-std::optional<std::string> find_runtime() {
-  constexpr std::string_view name = "dovetail-train";
-  std::error_code none;
-  std::vector<fs::path> folders{fs::read_symlink("/proc/self/exe", none).parent_path()};
-  const char* const path = std::getenv("PATH");
-  for (std::string_view rest = path == nullptr ? "" : path; !rest.empty();) {
-    const std::size_t end = std::min(rest.find(':'), rest.size());
-    if (end > 0) folders.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+/// What only one of a run and a replay has, an Error where it is given to the other.
+base::Status check_kind(const TrainArguments& arguments) {
+  const answer::TrainingRunRequest& run = arguments.request;
+  const answer::ReplayRequest& replay = arguments.replay;
+  const answer::ReplayRequest none;
+  const std::pair<const char*, bool> of_runs[] = {{"--resume", run.resume},
+                                                  {"--iterations", run.iterations.has_value()},
+                                                  {"--placement", !run.placements.empty()},
+                                                  {"--threads", run.threads.has_value()},
+                                                  {"--deterministic", arguments.deterministic}};
+  const std::pair<const char*, bool> of_replays[] = {
+      {"--tick", replay.tick.has_value()},
+      {"--transport", replay.transport != none.transport},
+      {"--message-bytes", replay.run.message_bytes != none.run.message_bytes},
+      {"--timeout", replay.run.timeout.has_value()},
+      {"--json", arguments.json}};
+  if (arguments.stub) {
+    for (const auto& [option, given] : of_runs)
+      if (given)
+        return base::bad_input(fmt::format("{} is of a run, and --stub only waits; accepted: one of both", option));
+  } else {
+    for (const auto& [option, given] : of_replays)
+      if (given) return base::bad_input(fmt::format("{} is of a replay; accepted: with --stub", option));
   }
-  for (const fs::path& folder : folders)
-    if (const fs::path file = folder / name; fs::is_regular_file(file, none) && access(file.c_str(), X_OK) == 0)
-      return file.string();
-  return std::nullopt;
+  return {};
+}
+
+StubArguments stub_of(const TrainArguments& arguments) {
+  const answer::TrainingRunRequest& run = arguments.request;
+  StubArguments stub{arguments.replay, arguments.output, arguments.json};
+  stub.request.input = run.job;
+  stub.request.search = {run.plan, run.fuse, run.plan_iterations, run.time_limit};
+  return stub;
 }
 
 base::Status make_folder(const std::string& folder) {
@@ -85,22 +105,19 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
 }
 
 base::Result<int> run_train(const TrainArguments& arguments) {
+  DOVETAIL_CHECK(check_kind(arguments));
+  if (arguments.stub) return run_stub(stub_of(arguments));
   answer::TrainingRunRequest request = arguments.request;
   request.folder = arguments.output.value_or("");
   DOVETAIL_TRY(const answer::TrainingRunAnswer answer, ask(request, "train"));
   DOVETAIL_CHECK(deliver(sections(answer), AnswerFile{}));
   if (answer.outcome != answer::Outcome::done) return exit_code_of(answer.outcome);
-  const std::optional<std::string> program = find_runtime();
-  if (!program)
-    return base::bad_input(fmt::format(
-        "dovetail-train, which runs the job, is neither beside this program nor on the PATH; accepted: install {} and "
-        "build Dovetail again",
-        runtime_packages));
+  DOVETAIL_TRY(const std::string program, find_runtime());
   const std::string plan = (fs::path(answer.folder) / control::plan_file_name).string();
   DOVETAIL_CHECK(make_folder(answer.folder));
   // A run that goes on keeps the plan that it has, but for one of another number of ranks.
   if (answer.plan_path != plan) DOVETAIL_CHECK(base::write_file(plan, plan::plan_to_json(answer.plan, answer.run.job)));
-  return run_program(*program, arguments, answer, plan);
+  return run_program(program, arguments, answer, plan);
 }
 
 }  // namespace
@@ -109,10 +126,17 @@ void add_train(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<TrainArguments>();
   CLI::App* command = add_command(program, "train", "train the models of a job: check its input, plan it, run it",
                                   "  dovetail train job.yaml -o run\n"
-                                  "  dovetail train job.yaml -o run --resume --iterations 200");
+                                  "  dovetail train job.yaml -o run --resume --iterations 200\n"
+                                  "  dovetail train --stub exp5 --tick 20ms -o exp5.html");
   add_text_option(*command, "-o,--output", arguments->output, "DIR",
-                  "folder of the run: new, empty, or with --resume one of a run (default: runs/NAME of the job)");
+                  "folder of the run: new, empty, or with --resume one of a run (default: runs/NAME of the job); with "
+                  "--stub a file for the schedule beside what was measured: .html, .svg, .trace.json");
   add_request(*command, arguments->request);
+  add_flag(*command, "--stub", arguments->stub,
+           "replay a schedule: JOB is a problem, a bundled instance, a schedule or a job, whose ops wait in place of "
+           "computing on ranks that exchange messages");
+  add_request(*command, arguments->replay);
+  add_json_flag(*command, arguments->json);
   add_flag(*command, "--deterministic", arguments->deterministic,
            "the same numbers on every run, where the libraries would else be faster");
   set_action(*command, action, [arguments] { return run_train(*arguments); });

@@ -102,6 +102,26 @@ class ScheduleAnswers(Documents):
             ("written", ["plan.json"]),
         )
 
+    def test_replay(self):
+        problem = self.example("two-models")
+        schedule = self.schedule(problem)
+        for source, kind in [(problem, "problem"), (schedule, "schedule")]:
+            replay = self.answer("replay", "train", "--stub", source, "--tick", "100us", "--plan-iterations", "10")
+            self.assertEqual([replay["kind"], replay["ranks"], replay["ops"]], [kind, 4, 128])
+            self.assertGreaterEqual(replay["measured_seconds"], replay["planned_seconds"])
+            self.assertGreater(replay["overlap"]["measured_seconds"], 0)
+        self.assert_refused(
+            "replay",
+            replay,
+            ("kind", "trace"),
+            ("transport", "mail"),
+            ("ranks", 0),
+            ("seconds_per_unit", 0),
+            ("executor_share", 1),
+            ("overlap", "planned_seconds", -1),
+            ("latest", "rank", -1),
+        )
+
     def test_schedule_by_a_deadline(self):
         least = self.answer("schedule-report", "schedule", "exp2", "--objective", "memory", "--iterations", "50")
         self.assert_refused("schedule-report", least, ("bounds", "makespan_at_peak", None), ("objective", "makespan"))

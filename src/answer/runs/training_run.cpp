@@ -1,7 +1,6 @@
 #include "answer/runs/training_run.h"
 
 #include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "answer/plans/job_input.h"
@@ -26,11 +25,8 @@ base::Status check_fusion(std::optional<study::FusionMode> fuse, const plan::Job
 /// has to be searched.
 std::optional<Input> plan_input(const TrainingRunRequest& request, const std::string& folder) {
   if (request.plan) return request.plan;
-  std::error_code none;
-  for (const fs::path& place : {fs::path(request.resume ? folder : ""), fs::path(request.job.path)})
-    if (const fs::path file = place / control::plan_file_name;
-        !place.empty() && fs::is_directory(place, none) && fs::exists(file, none))
-      return Input{file.string()};
+  for (const std::string& place : {request.resume ? folder : std::string(), request.job.path})
+    if (const auto file = control::plan_file_in(place)) return Input{*file};
   return std::nullopt;
 }
 

@@ -164,9 +164,20 @@ Status check_tensor(const weights::Checkpoint& checkpoint, const weights::Stored
 
 }  // namespace
 
-Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
+std::string job_file_of(const std::string& path) {
   std::error_code none;
-  const std::string file = fs::is_directory(path, none) ? (fs::path(path) / job_file_name).string() : path;
+  return fs::is_directory(path, none) ? (fs::path(path) / job_file_name).string() : path;
+}
+
+std::optional<std::string> plan_file_in(const std::string& path) {
+  std::error_code none;
+  const fs::path file = fs::path(path) / plan_file_name;
+  if (path.empty() || !fs::is_directory(path, none) || !fs::exists(file, none)) return std::nullopt;
+  return file.string();
+}
+
+Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
+  const std::string file = job_file_of(path);
   DOVETAIL_TRY(std::string text, base::read_file(file));
   if (ranks) {
     DOVETAIL_TRY(text, plan::job_on_devices(text, file, *ranks));

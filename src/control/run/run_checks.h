@@ -32,6 +32,11 @@ struct RunJob {
   RunSettings settings;
 };
 
+/// The file of the job at `path`: itself, or the job.yaml in that folder.
+std::string job_file_of(const std::string& path);
+/// The plan.json in the folder `path`; nothing where it has none, or is no folder.
+std::optional<std::string> plan_file_in(const std::string& path);
+
 /// Reads the job at `path`, a file or a folder with a job.yaml; on so many devices of one node, where `ranks` says how
 /// many. Errors of both readers, and of plan::job_on_devices; a job for another framework.
 base::Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks = std::nullopt);

@@ -229,13 +229,27 @@ base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, cons
   return fused;
 }
 
-base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train) {
+base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train) {
   Problem problem;
   DOVETAIL_TRY(problem, training_problem(scenario, train));
   const bool interleaved = train.planned.layout.virtual_stages > 1;
   const fuse::Answer answer = interleaved ? fuse::solve_interleaved_1f1b(problem, {}) : fuse::solve_1f1b(problem, {});
   if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return base::bad_input(none->why);
-  return base::seconds_of_ticks(std::get<fuse::Solution>(answer).evaluation.makespan);
+  const auto& solution = std::get<fuse::Solution>(answer);
+  return pipeline::to_schedule(solution.problem, solution.graph, solution.evaluation);
+}
+
+base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train) {
+  DOVETAIL_TRY(const pipeline::Schedule schedule, training_schedule(scenario, train));
+  return base::seconds_of_ticks(schedule.claims.makespan.value());
+}
+
+base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
+                                                          const TrainTask& second) {
+  FusedLayouts fused;
+  DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
+  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "1f1b"));
+  return std::move(solved.schedule);
 }
 
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second) {

@@ -47,9 +47,16 @@ base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
+/// The schedule that the layout names: 1F1B, interleaved where it has virtual stages. Errors as training_problem.
+base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
+
+/// Both one after the other under 1F1B, in the fused problem's stages. Errors as fused_training_problem.
+base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
+                                                          const TrainTask& second);
+
 // All seconds, of what the two closed forms' sums are of.
 
-/// Of the schedule that the layout names: 1F1B, interleaved where it has virtual stages. Errors as training_problem.
+/// Of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
 
 /// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
