@@ -50,7 +50,6 @@ base::Status check_kind(const TrainArguments& arguments) {
       {"--tick", replay.tick.has_value()},
       {"--transport", replay.transport != none.transport},
       {"--message-bytes", replay.run.message_bytes != none.run.message_bytes},
-      {"--timeout", replay.run.timeout.has_value()},
       {"--json", arguments.json}};
   if (arguments.stub) {
     for (const auto& [option, given] : of_runs)
@@ -67,6 +66,7 @@ StubArguments stub_of(const TrainArguments& arguments) {
   const answer::TrainingRunRequest& run = arguments.request;
   StubArguments stub{arguments.replay, arguments.output, arguments.json};
   stub.request.input = run.job;
+  stub.request.run.timeout = run.timeout;
   stub.request.search = {run.plan, run.fuse, run.plan_iterations, run.time_limit};
   return stub;
 }

@@ -56,11 +56,9 @@ auto options_of(const T*) {
 }
 template <std::same_as<ReplayRun> T>
 auto options_of(const T*) {
-  return options<T>(
-      option("message-bytes", &T::message_bytes, Count{0, 1'000'000'000},
-             "of --stub: size of each activation and gradient (default {})"),
-      option("timeout", &T::timeout, Seconds{},
-             "of --stub: how long a rank waits for another beyond what the schedule takes (default: 60s)"));
+  return options<T>(option("message-bytes", &T::message_bytes, Count{0, 1'000'000'000},
+                           "of --stub: size of each activation and gradient (default {})"),
+                    unlisted(&T::timeout));
 }
 
 struct ReplayAnswer {

@@ -51,8 +51,10 @@ auto options_of(const T*) {
       option("ranks", &T::ranks, Count{1, 1024},
              "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
       option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
-      option("timeout", &T::timeout, Seconds{},
-             "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m)"),
+      option(
+          "timeout", &T::timeout, Seconds{},
+          "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m); with --stub beyond what "
+          "the schedule takes (default: 60s)"),
       unlisted(&T::folder));
 }
 

@@ -37,14 +37,13 @@ pipeline::Placement placement_of(const llm::Layout& layout) {
   return placement;
 }
 
-Result<PhaseSchedule> schedule_alone(const Scenario& scenario, const TrainTask& train,
-                                     std::span<const PhaseCounts> counts) {
+Result<PhaseSchedule> schedule_of_one(const Scenario& scenario, const TrainTask& train,
+                                      std::span<const PhaseCounts> counts) {
   pipeline::Problem problem;
   DOVETAIL_TRY(problem, training_problem(scenario, train));
   apply(counts, problem);
-  const bool interleaved = train.planned.layout.virtual_stages > 1;
-  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(problem, interleaved ? "interleaved-1f1b" : "1f1b"));
-  return PhaseSchedule{std::move(solved.schedule), placement_of(train.planned.layout)};
+  DOVETAIL_TRY(pipeline::Schedule schedule, schedule_alone(problem, train.planned.layout));
+  return PhaseSchedule{std::move(schedule), placement_of(train.planned.layout)};
 }
 
 Result<PhaseSchedule> schedule_fused(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
@@ -64,7 +63,7 @@ Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan&
                                      std::span<const std::size_t> tasks, std::span<const PhaseCounts> counts) {
   DOVETAIL_ASSERT(counts.empty() || counts.size() == tasks.size());
   const auto train = [&](std::size_t i) { return TrainTask{tasks[i], plan.tasks[tasks[i]]}; };
-  if (tasks.size() == 1) return schedule_alone(scenario, train(0), counts);
+  if (tasks.size() == 1) return schedule_of_one(scenario, train(0), counts);
   DOVETAIL_ASSERT(tasks.size() == 2);
   return schedule_fused(scenario, train(0), train(1), counts);
 }

@@ -230,9 +230,12 @@ base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, cons
 }
 
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train) {
-  Problem problem;
-  DOVETAIL_TRY(problem, training_problem(scenario, train));
-  const bool interleaved = train.planned.layout.virtual_stages > 1;
+  DOVETAIL_TRY(const Problem problem, training_problem(scenario, train));
+  return schedule_alone(problem, train.planned.layout);
+}
+
+base::Result<pipeline::Schedule> schedule_alone(const Problem& problem, const llm::Layout& layout) {
+  const bool interleaved = layout.virtual_stages > 1;
   const fuse::Answer answer = interleaved ? fuse::solve_interleaved_1f1b(problem, {}) : fuse::solve_1f1b(problem, {});
   if (const auto* none = std::get_if<fuse::NotApplicable>(&answer)) return base::bad_input(none->why);
   const auto& solution = std::get<fuse::Solution>(answer);

@@ -50,6 +50,9 @@ base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scen
 /// The schedule that the layout names: 1F1B, interleaved where it has virtual stages. Errors as training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
+/// The same of a problem of one model on that layout. An Error where the schedule does not apply to it.
+base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
+
 /// Both one after the other under 1F1B, in the fused problem's stages. Errors as fused_training_problem.
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
