@@ -31,6 +31,7 @@ struct Command {
   std::function<int()> run;
   /// Of a command for ranks: whether so many can run it.
   std::function<base::Status(int ranks)> check;
+  transport::Clock::duration timeout{};  ///< likewise: of each wait for another rank
 };
 
 int exit_code_of(const base::Status& status) {
@@ -61,7 +62,7 @@ int run_where(const RunArguments& given) {
   return run_rank("dovetail-train run", given.timeout, [&given](RankSession& session) -> base::Status {
     DOVETAIL_TRY(const std::unique_ptr<transport::Transport> transport,
                  connect_gloo(session.place, session.store, session.watch, transport::Clock::now() + given.timeout));
-    return run_training_rank(given, *transport);
+    return run_training_rank(given, *transport, session.watch);
   });
 }
 
@@ -83,6 +84,7 @@ void add_run(CLI::App& program, Command& asked) {
   command->callback([given, &asked] {
     asked.run = [given] { return run_where(*given); };
     asked.check = [given](int ranks) { return check_ranks(*given, ranks); };
+    asked.timeout = given->timeout;
   });
 }
 
@@ -99,6 +101,7 @@ void add_stub(CLI::App& program, Command& asked) {
   command->callback([given, &asked] {
     asked.run = [given] { return run_stub(*given); };
     asked.check = [given](int ranks) { return check_stub(*given, ranks); };
+    asked.timeout = given->timeout;
   });
 }
 
@@ -106,13 +109,14 @@ void add_stub(CLI::App& program, Command& asked) {
 std::optional<int> read_command(std::vector<std::string> words, Command& asked);
 
 /// What a launcher's ranks run.
-int run_launch(const LaunchArguments& given) {
+int run_launch(LaunchArguments given) {
   Command command;
   if (given.command.empty())
     return exit_code_of(base::bad_input("launch has no command; accepted: launch --ranks N -- stub ..."));
   if (const std::optional<int> ended = read_command(given.command, command)) return *ended;
   if (!command.check)
     return exit_code_of(base::bad_input(fmt::format("{} is not run by ranks; accepted: stub", given.command.front())));
+  given.timeout = command.timeout;
   const base::Status checked = command.check(given.ranks);
   return exit_code_of(checked.ok() ? launch(given) : checked);
 }

@@ -252,13 +252,28 @@ class Faults(Launch):
         with self.launched(3) as launcher:
             os.kill(self.processes()[1], signal.SIGKILL)
             self.assert_ends(
-                launcher, 4, r"rank 1 is lost: it was ended by signal 9 .*; its resident memory was last 0\.\d\d GiB\n"
+                launcher,
+                4,
+                r"in the (start|replay): rank 1 is lost: it was ended by signal 9 .*; "
+                r"its resident memory was last 0\.\d\d GiB\n",
             )
 
     def test_a_stopped_rank(self):
         with self.launched(2, "--timeout", "2s") as launcher:
             os.kill(self.processes()[1], signal.SIGSTOP)
-            self.assert_ends(launcher, 4, "rank 0 waited .* in vain .*; no sign of life of rank 1\n")
+            self.assert_ends(
+                launcher,
+                4,
+                "in the (start|replay): rank (0 waited .* in vain .*; no sign of life of rank 1|1 is lost: it gave no)",
+            )
+
+    def test_ranks_that_nobody_waits_for(self):
+        with self.launched(2, "--timeout", "2s") as launcher:
+            for rank in (0, 1):
+                os.kill(self.processes()[rank], signal.SIGSTOP)
+            self.assert_ends(
+                launcher, 4, r"in the (start|replay): rank [01] is lost: it gave no sign of life for \d\.\d s; .*\n"
+            )
 
     def test_a_killed_launcher(self):
         with self.launched(2) as launcher:

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <utility>
 
+#include "answer/words/amounts.h"
 #include "base/open_file.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
@@ -24,6 +25,7 @@
 #include "runtime/launch/child.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/job_store.h"
+#include "runtime/ranks/rank_note.h"
 #include "runtime/ranks/run_rank.h"
 
 namespace dovetail::runtime {
@@ -38,6 +40,10 @@ using namespace std::chrono_literals;
 /// What ranks that are asked to end have for it.
 constexpr auto grace = 5s;
 constexpr auto between_looks = 200ms;
+/// Between two looks at the signs of life. A launcher that was held up counts no more than twice of it.
+constexpr auto between_signs = 500ms;
+/// What a rank has to find the store, beyond the time that it may be silent.
+constexpr auto start_limit = 60s;
 
 /// A rank's process.
 struct RankProcess {
@@ -47,6 +53,8 @@ struct RankProcess {
   std::int64_t resident = 0;     ///< bytes, when it was last looked at
   std::optional<int> ended;      ///< the state that waitpid gave
   bool was_told_to_end = false;  ///< before it ended
+  std::int64_t signs = 0;        ///< of life, when they were last counted
+  Clock::duration silence{};     ///< since they were more than before
 };
 
 /// The pipe through which signals come to the launcher. It stays as long as their handler.
@@ -163,6 +171,29 @@ class Launcher {
       if (const std::int64_t resident = rank.ended ? 0 : resident_bytes(rank.child.pid); resident > 0)
         rank.resident = resident;
     reap();
+    listen();
+  }
+
+  /// Counts signs of life, and ends all where a rank gives none.
+  void listen() {
+    const Clock::duration elapsed = Clock::now() - listened_;
+    if (elapsed < between_signs || kill_at_ || interrupts_ > 0) return;
+    listened_ += elapsed;
+    for (std::size_t index = 0; index < ranks_.size(); ++index) {
+      RankProcess& rank = ranks_[index];
+      const Result<std::int64_t> signs = store_->add(alive_key(static_cast<int>(index)), 0);
+      if (rank.ended || !signs.ok()) continue;
+      const bool is_alive = *signs > std::exchange(rank.signs, *signs);
+      rank.silence =
+          is_alive ? Clock::duration(0) : rank.silence + std::min<Clock::duration>(elapsed, 2 * between_signs);
+      if (rank.silence <= arguments_.timeout + (rank.signs == 0 ? start_limit : 0s)) continue;
+      const Error error = lost(index, fmt::format("it gave no sign of life for {:.1f} s; it is stopped, or hangs",
+                                                  std::chrono::duration<double>(rank.silence).count()));
+      // The others hear of it and end.
+      (void)store_->propose(first_error_key, error_to_bytes({static_cast<int>(index), error}));
+      kill_at_ = Clock::now() + grace;
+      return;
+    }
   }
 
   void interrupt(int signal) { signal_all(++interrupts_ == 1 ? signal : SIGKILL); }
@@ -228,12 +259,24 @@ class Launcher {
 
   Error ended_by_signal(std::size_t rank) const {
     const int signal = WTERMSIG(*ranks_[rank].ended);
-    std::string text =
-        fmt::format("rank {} is lost: it was ended by signal {} ({})", rank, signal, ::strsignal(signal));
-    if (signal == SIGKILL)
-      text += fmt::format(", as a system does that runs out of memory; its resident memory was last {:.2f} GiB",
-                          static_cast<double>(ranks_[rank].resident) / (1 << 30));
-    return {base::Failure::lost, "", 0, 0, std::move(text)};
+    std::string cause = fmt::format("it was ended by signal {} ({})", signal, ::strsignal(signal));
+    if (signal == SIGKILL) {
+      cause += fmt::format(", as a system does that runs out of memory; its resident memory was last {}",
+                           answer::gibibytes(ranks_[rank].resident));
+      if (const auto predicted = note_of(rank).predicted)
+        cause += fmt::format(", and the plan needs {}", answer::gibibytes(*predicted));
+    }
+    return lost(rank, cause);
+  }
+
+  RankNote note_of(std::size_t rank) const {
+    const Result<std::optional<std::string>> said = store_->find(note_key(static_cast<int>(rank)));
+    return said.ok() && *said ? note_from_bytes(**said) : RankNote();
+  }
+
+  Error lost(std::size_t rank, const std::string& cause) const {
+    return in_phase(note_of(rank).phase,
+                    {base::Failure::lost, "", 0, 0, fmt::format("rank {} is lost: {}", rank, cause)});
   }
 
   const LaunchArguments& arguments_;
@@ -242,6 +285,7 @@ class Launcher {
   int interrupts_ = 0;
   std::optional<std::size_t> first_failed_;
   std::optional<Clock::time_point> kill_at_;
+  Clock::time_point listened_ = Clock::now();
 };
 
 }  // namespace

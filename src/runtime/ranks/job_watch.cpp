@@ -20,8 +20,6 @@ constexpr auto beat = 100ms;
 constexpr auto patience = 2s;
 constexpr const char* left_key = "left";
 
-std::string alive_key(int rank) { return fmt::format("alive/{}", rank); }
-
 }  // namespace
 
 /// What the thread shares with the rank; it may outlive the rank's end of it.
@@ -32,8 +30,12 @@ struct JobWatch::State {
   bool ends = false;     ///< the rank wants no more
   bool ended = false;    ///< the thread asks no more
   bool leaving = false;  ///< a store that is gone has done its work
+  RankNote note;
+  bool is_noted = false;  ///< the store has the note
   std::optional<Error> error;
 
+  std::mutex saying;  ///< held while an error is said
+  std::optional<RankError> said;
   std::mutex hearing;  ///< held while `hear` runs
   std::function<void(const Error&)> hear;
 
@@ -67,7 +69,7 @@ struct JobWatch::State {
   /// One round of the thread. Whether there is a store to go on with.
   bool work(JobStore& store, int rank) {
     std::unique_lock lock(mutex);
-    changed.wait_for(lock, beat, [this] { return ends || !questions.empty(); });
+    changed.wait_for(lock, beat, [this] { return ends || !is_noted || !questions.empty(); });
     while (!questions.empty()) {
       const auto question = std::move(questions.front());
       questions.pop_front();
@@ -75,7 +77,10 @@ struct JobWatch::State {
       question(store);
       lock.lock();
     }
+    const RankNote noted = note;
+    const bool is_new = !std::exchange(is_noted, true);
     lock.unlock();
+    if (is_new) (void)store.set(note_key(rank), note_to_bytes(noted));
     const Result<std::int64_t> alive = store.add(alive_key(rank), 1);
     const Result<std::optional<std::string>> first = store.find(first_error_key);
     lock.lock();
@@ -83,7 +88,7 @@ struct JobWatch::State {
     const bool goes_on = alive.ok() && first.ok() && !ends;
     lock.unlock();
     if (is_lost)
-      take(alive.ok() ? first.error() : alive.error());
+      take(without_store(rank, noted.phase, alive.ok() ? first.error() : alive.error()));
     else if (first.ok() && *first)
       take(error_from_bytes(**first).error);
     return goes_on;
@@ -110,6 +115,14 @@ JobWatch::~JobWatch() {
   state_->changed.wait_for(lock, patience, [this] { return state_->ended; });
 }
 
+void JobWatch::note(const RankNote& note) {
+  const std::lock_guard lock(state_->mutex);
+  if (note == state_->note) return;
+  state_->note = note;
+  state_->is_noted = false;
+  state_->changed.notify_all();
+}
+
 std::optional<Error> JobWatch::first_error() const {
   const std::lock_guard lock(state_->mutex);
   return state_->error;
@@ -124,11 +137,19 @@ void JobWatch::on_error(std::function<void(const Error&)> hear) {
     state_->hear = std::move(hear);
 }
 
+Error JobWatch::placed(const Error& error) const {
+  const std::lock_guard lock(state_->mutex);
+  // What the watch has heard says whose phase it was.
+  return state_->error ? error : in_phase(state_->note.phase, error);
+}
+
 RankError JobWatch::say(const Error& error) {
-  const RankError own{rank_, error};
+  const std::lock_guard says(state_->saying);
+  if (state_->said) return *state_->said;
+  const RankError own{rank_, placed(error)};
   const auto first = state_->answer_of(
       [bytes = error_to_bytes(own)](JobStore& store) { return store.propose(first_error_key, bytes); });
-  return first && first->ok() ? error_from_bytes(**first) : own;
+  return state_->said.emplace(first && first->ok() ? error_from_bytes(**first) : own);
 }
 
 std::vector<int> JobWatch::silent_ranks() {

@@ -10,11 +10,12 @@
 #include "base/result.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/job_store.h"
+#include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 
 /// Gives a sign of life, and hears of the first error of any rank, several times a second. The functions return within
-/// seconds, also where the store hangs.
+/// seconds, also where the store hangs. Errors of lost ranks begin with the phase of the rank that says them.
 class JobWatch {
  public:
   JobWatch(std::unique_ptr<JobStore> store, int rank, int ranks);
@@ -23,13 +24,17 @@ class JobWatch {
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
+  /// What the store tells of this rank from soon on, without a wait.
+  void note(const RankNote& note);
+
   /// The first error, where this rank has heard of one: also that the store is gone.
   std::optional<base::Error> first_error() const;
   /// Calls `hear` with it from the thread of the watch, once: at once where there is one already. Nothing: no more,
   /// and none is under way.
   void on_error(std::function<void(const base::Error&)> hear);
 
-  /// Says an error to all ranks, and gives the first that one said. A store that is gone gives the rank its own.
+  /// Says an error to all ranks, and gives the first that one said, also to whoever says another one later. A store
+  /// that is gone gives the rank its own.
   RankError say(const base::Error& error);
 
   /// The ranks that give no sign of life for half a second from now on: stopped, hung in the system, or ended.
@@ -42,6 +47,7 @@ class JobWatch {
 
  private:
   struct State;
+  base::Error placed(const base::Error& error) const;
   void wait_for_all(std::chrono::milliseconds limit, bool stops_at_error);
 
   std::shared_ptr<State> state_;

@@ -25,6 +25,7 @@ bool is_out_of_memory(const c10::Error& error) {
 TaskKind kind_of(std::string_view phase, const workflow::Workflow& workflow) {
   for (const workflow::Task& task : workflow.tasks)
     if (task.name == phase) return task.kind;
+  if (phase != "evaluate") return TaskKind::rule;
   // An evaluation generates before all else; one of texts has the size of training.
   return std::any_of(workflow.tasks.begin(), workflow.tasks.end(),
                      [](const workflow::Task& task) { return task.kind == TaskKind::generate; })
@@ -50,9 +51,7 @@ std::string advice_of(const MemoryAccount& account, const workflow::Workflow& wo
 
 base::Error error_of(const MemoryAccount& account, const workflow::Workflow& workflow) {
   using answer::gibibytes;
-  const std::string when = account.iteration == 0
-                               ? "while the models were read"
-                               : fmt::format("in {} of iteration {}", account.phase, account.iteration);
+  const std::string when = account.iteration == 0 ? "while the models were read" : "in " + phase_text(account);
   const std::string predicted =
       account.predicted ? fmt::format("; {} were predicted", gibibytes(*account.predicted)) : "";
   return {
@@ -65,6 +64,17 @@ base::Error error_of(const MemoryAccount& account, const workflow::Workflow& wor
 }
 
 }  // namespace
+
+void begin_phase(MemoryAccount& account, std::int64_t iteration, std::string_view phase) {
+  if (account.iteration == iteration && account.phase == phase) return;
+  account.iteration = iteration;
+  account.phase = phase;
+  if (account.on_phase) account.on_phase(account);
+}
+
+std::string phase_text(const MemoryAccount& account) {
+  return account.iteration == 0 ? "the start" : fmt::format("{} of iteration {}", account.phase, account.iteration);
+}
 
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work) {

@@ -161,6 +161,7 @@ void RankModels::release_whole(Trained& trained, const std::string& role) {
 Status RankModels::gather_whole(Trained& trained, const std::string& role) {
   if (trained.stages.are_whole_model()) return {};
   Weights& whole = whole_.weights(role);
+  talk_.begin_phase("the gathering of " + role);
   set_values(whole, at::empty({trained.elements}, at::kFloat));
   return gather_values(trained.stages, whole, talk_);
 }

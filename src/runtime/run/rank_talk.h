@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -14,9 +17,11 @@ namespace dovetail::runtime {
 /// One rank's part of a talk in which all ranks say the same kinds of things in the same order.
 class RankTalk {
  public:
-  /// `local` may stop this rank; `timeout` is of each wait for the others. Both and the transport must stay.
-  RankTalk(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout)
-      : transport_(transport), local_(local), timeout_(timeout) {}
+  /// `local` may stop this rank; `timeout` is of each wait for the others; `on_phase` hears what this rank does between
+  /// the tasks of the run. All and the transport must stay.
+  RankTalk(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout,
+           std::function<void(std::string_view phase)> on_phase = {})
+      : transport_(transport), local_(local), timeout_(timeout), on_phase_(std::move(on_phase)) {}
 
   int rank() const { return transport_.rank(); }
   int ranks() const { return transport_.ranks(); }
@@ -29,6 +34,9 @@ class RankTalk {
   base::Result<std::string> hear_first(std::string own);
   /// The first rank's Error where one has any.
   base::Status agree(const base::Status& own);
+  void begin_phase(std::string_view phase) const {
+    if (on_phase_) on_phase_(phase);
+  }
   /// A number that no exchange has, the same on all ranks.
   std::uint32_t take_number() { return number_++; }
 
@@ -40,6 +48,7 @@ class RankTalk {
   transport::Transport& transport_;
   const parallel::Cancellation* local_;
   transport::Clock::duration timeout_;
+  std::function<void(std::string_view phase)> on_phase_;
   std::uint32_t number_ = 0;
   parallel::Cancellation agreed_;
 };

@@ -194,6 +194,7 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                                 state.iterations, setup.iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state,
                                     rank.talk == nullptr ? &rank.cancellation : &rank.talk->agreed());
+  begin_phase(account, setup.iterations, "the end");
   if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, opened.run, models));
   if (const Status written = cli::write_run_results(arguments.output); !written.ok())
     cli::print_warning("the run has no report: " + base::to_text(written.error()));
@@ -236,7 +237,9 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
                                 .context = limits.context,
                                 .judge = judge_of(rewards ? &*rewards : nullptr, rank)};
   if (rank.reports()) return run_and_report(arguments, setup, opened, rank, place, *models, state, account);
-  return control::run(setup, *models, silent_sink(*models, account), state, &rank.talk->agreed());
+  const Status ended = control::run(setup, *models, silent_sink(*models, account), state, &rank.talk->agreed());
+  begin_phase(account, setup.iterations, "the end");
+  return ended;
 }
 
 /// What is run, and on which plan.
@@ -255,7 +258,7 @@ Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
   return PlannedRun{std::move(run), std::move(plan)};
 }
 
-Status run_on(const RunArguments& arguments, const RunRank& rank) {
+Status run_on(const RunArguments& arguments, const RunRank& rank, MemoryAccount& account) {
   const c10::InferenceMode no_autograd;
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
@@ -263,8 +266,8 @@ Status run_on(const RunArguments& arguments, const RunRank& rank) {
   DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
   control::RunJob& run = planned.run;
   DOVETAIL_TRY(const predict::Scenario scenario, answer::scenario_for(run.job, {run.path, run.text}));
-  MemoryAccount account;
   account.predicted = predicted_memory(arguments, run);
+  if (account.on_phase) account.on_phase(account);
   return within_memory(account, run.job.workflow, [&] {
     reserve_product_buffers(threads);
     return train(arguments, run, planned.plan, scenario, rank, account);
@@ -274,7 +277,8 @@ Status run_on(const RunArguments& arguments, const RunRank& rank) {
 }  // namespace
 
 Status run_training(const RunArguments& arguments) {
-  return run_on(arguments, {.cancellation = cli::stop_on_interrupt_apart()});
+  MemoryAccount account;
+  return run_on(arguments, {.cancellation = cli::stop_on_interrupt_apart()}, account);
 }
 
 Status check_ranks(const RunArguments& arguments, int ranks) {
@@ -282,10 +286,13 @@ Status check_ranks(const RunArguments& arguments, int ranks) {
   return planned.ok() ? Status() : planned.error();
 }
 
-Status run_training_rank(const RunArguments& arguments, transport::Transport& transport) {
+Status run_training_rank(const RunArguments& arguments, transport::Transport& transport, JobWatch& watch) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
-  RankTalk talk(transport, &cancellation, arguments.timeout);
-  return run_on(arguments, {.cancellation = cancellation, .talk = &talk});
+  MemoryAccount account;
+  account.on_phase = [&watch](const MemoryAccount& now) { watch.note({phase_text(now), now.predicted}); };
+  RankTalk talk(transport, &cancellation, arguments.timeout,
+                [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
+  return run_on(arguments, {.cancellation = cancellation, .talk = &talk}, account);
 }
 
 }  // namespace dovetail::runtime

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "runtime/ranks/job_watch.h"
 #include "transport/transport.h"
 
 namespace dovetail::runtime {
@@ -31,7 +32,7 @@ base::Status run_training(const RunArguments& arguments);
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
 /// The same by one of several ranks. Rank 0 alone reads checkpoints' names, judges, writes and says how it goes; what
-/// all ranks read and write lies where each finds it.
-base::Status run_training_rank(const RunArguments& arguments, transport::Transport& transport);
+/// all ranks read and write lies where each finds it. `watch` is told the phase and what the plan predicts.
+base::Status run_training_rank(const RunArguments& arguments, transport::Transport& transport, JobWatch& watch);
 
 }  // namespace dovetail::runtime

@@ -27,8 +27,12 @@ void say_warning(const std::string& text) {
 }
 
 void follow(const control::RunProgress& progress, MemoryAccount& account) {
-  account.iteration = progress.iteration;
-  account.phase = progress.phase;
+  begin_phase(account, progress.iteration, progress.phase);
+}
+
+void follow_checkpoint(const control::RunState& state, control::CheckpointReason reason, MemoryAccount& account) {
+  const bool is_within = reason == control::CheckpointReason::interrupted;
+  begin_phase(account, state.iterations + (is_within ? 1 : 0), "the checkpoint");
 }
 
 }  // namespace
@@ -72,6 +76,7 @@ void RunReporter::take_progress(const control::RunProgress& progress) {
 }
 
 Status RunReporter::keep_checkpoint(const control::RunState& state, control::CheckpointReason reason, bool is_best) {
+  follow_checkpoint(state, reason, account_);
   DOVETAIL_CHECK(folder_.flush());
   DOVETAIL_CHECK(records::keep_checkpoint(place_, state, models_, is_best));
   if (reason == control::CheckpointReason::interrupted) {
@@ -88,7 +93,11 @@ control::RunSink silent_sink(const control::Models& models, MemoryAccount& accou
       .on_samples = [](std::int64_t, std::span<const control::Sample>) { return Status(); },
       .on_progress = [&account](const control::RunProgress& progress) { follow(progress, account); },
       .on_warning = [](const std::string&) {},
-      .on_checkpoint = [&models](const control::RunState&, control::CheckpointReason, bool) { return models.save({}); },
+      .on_checkpoint =
+          [&models, &account](const control::RunState& state, control::CheckpointReason reason, bool) {
+            follow_checkpoint(state, reason, account);
+            return models.save({});
+          },
   };
 }
 

@@ -123,6 +123,7 @@ Status replay(const StubArguments& arguments, RankSession& session) {
   const execute::WaitingWorkers workers(schedule.problem, pipeline::rank_per_device(schedule.problem), own,
                                         {arguments.tick, arguments.message_bytes});
   DOVETAIL_CHECK(transport::barrier(*transport, 0, Clock::now() + arguments.timeout));
+  session.watch.note({"the replay"});
   const Clock::time_point begin = Clock::now();
   DOVETAIL_TRY(const execute::Trace trace, execute::run(own, workers.workers(), *transport, {arguments.timeout, 0}));
   DOVETAIL_TRY(const Spans spans,

@@ -149,6 +149,7 @@ Status play(const std::string& part) {
   DOVETAIL_TRY(const std::unique_ptr<JobStore> store, connect());
   DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
   JobWatch watch(std::move(watched), place->rank, place->ranks);
+  watch.note({.phase = "the test"});
   DOVETAIL_TRY(const std::unique_ptr<Transport> end,
                connect_gloo(*place, *store, watch, part == "missing" ? Clock::now() + 500ms : soon()));
   return parts().at(part)(*end);
@@ -242,28 +243,32 @@ TEST(GlooTransport, TheFirstErrorHoldsWithItsPlace) {
 TEST(GlooTransport, AKilledRankIsNamed) {
   const auto said = said_in("killed", 3);
   EXPECT_EQ(said[1], "");
-  EXPECT_THAT(said[0], testing::StartsWith("rank 1 is lost: rank "));
+  EXPECT_THAT(said[0], testing::StartsWith("in the test: rank 1 is lost: rank "));
   EXPECT_EQ(said[2], said[0]);
 }
 
 TEST(GlooTransport, AStoppedRankIsNamed) {
   Job job("stopped", 3, 3);
   const std::string said = job.hear(0, "SAID ");
-  EXPECT_THAT(said, testing::HasSubstr("in vain for message 7 (programs) of rank 1; no sign of life of rank 1"));
+  EXPECT_THAT(said, testing::AllOf(
+                        testing::StartsWith("in the test: rank "),
+                        testing::HasSubstr("in vain for message 7 (programs) of rank 1; no sign of life of rank 1")));
   EXPECT_EQ(job.hear(2, "SAID "), said);
 }
 
 TEST(GlooTransport, ADeadlineNamesWhoWaitedForWhat) {
   const auto said = said_in("late", 2);
-  EXPECT_THAT(said[0],
-              testing::MatchesRegex("rank 0 waited 0\\.[3-9] s in vain for message 7 \\(programs\\) of rank 1"));
+  EXPECT_THAT(said[0], testing::MatchesRegex(
+                           "in the test: rank 0 waited 0\\.[3-9] s in vain for message 7 \\(programs\\) of rank 1"));
   EXPECT_EQ(said[1], said[0]);
 }
 
 TEST(GlooTransport, WhatIsNotTakenIsNotDelivered) {
   const auto said = said_in("untaken", 2);
-  EXPECT_THAT(said[0], testing::MatchesRegex(
-                           "rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(reductions\\)"));
+  EXPECT_THAT(
+      said[0],
+      testing::MatchesRegex(
+          "in the test: rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(reductions\\)"));
   EXPECT_EQ(said[1], said[0]);
 }
 
@@ -273,8 +278,10 @@ TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
   const auto begin = Clock::now();
   job.drop_store();
   // One of them may hear of the other's end first.
-  EXPECT_THAT(job.hear_all(), testing::Each(testing::AnyOf(testing::HasSubstr("the store of the job at 127.0.0.1:"),
-                                                           testing::HasSubstr("is lost"))));
+  EXPECT_THAT(job.hear_all(), testing::Each(testing::AllOf(
+                                  testing::StartsWith("in the test: rank "),
+                                  testing::AnyOf(testing::HasSubstr("ends: the store of the job at 127.0.0.1:"),
+                                                 testing::HasSubstr("is lost")))));
   EXPECT_LT(Clock::now() - begin, start_limit / 2);
 }
 
