@@ -48,5 +48,8 @@ Status write_files(std::span<const FileContent> files);
 /// Whether write_file could begin to write to `path` now, before long work for what is to be written: its Error where
 /// it could not. Nothing is left behind, and what is there stays as it is.
 Status check_writable(const std::string& path);
+/// Removes the temporary files in `folder` and those below it that processes of this machine have left which were ended
+/// while they wrote. What is still written stays.
+void remove_abandoned_files(const std::string& folder);
 
 }  // namespace dovetail::base

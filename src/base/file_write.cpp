@@ -5,10 +5,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,16 +40,30 @@ struct TemporaryFile {
   std::string path;
   int descriptor = -1;
 };
+constexpr std::string_view temporary_begin = ".dovetail-";
+constexpr std::string_view temporary_end = ".tmp";
+
 TemporaryFile create_beside(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter = 0;
   const std::filesystem::path folder = target.has_parent_path() ? target.parent_path() : ".";
   TemporaryFile file;
   for (int attempt = 0; attempt < 1000; ++attempt) {
-    file.path = (folder / fmt::format(".dovetail-{}-{}.tmp", ::getpid(), counter.fetch_add(1))).string();
+    file.path =
+        (folder / fmt::format("{}{}-{}{}", temporary_begin, ::getpid(), counter.fetch_add(1), temporary_end)).string();
     file.descriptor = open_file(file.path, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file.descriptor >= 0 || errno != EEXIST) break;
   }
   return file;
+}
+
+/// The process that has made a temporary file of that name; nothing of other names.
+std::optional<pid_t> writer_of(std::string_view name) {
+  if (!name.starts_with(temporary_begin) || !name.ends_with(temporary_end)) return std::nullopt;
+  name.remove_prefix(temporary_begin.size());
+  pid_t process = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), process);
+  if (error != std::errc() || *end != '-' || process <= 0) return std::nullopt;
+  return process;
 }
 
 /// Gives the new file the mode, and as far as allowed the owner, of the one that it replaces; 0 or errno.
@@ -269,6 +287,16 @@ Status check_writable(const std::string& path) {
   if (!file.is_open()) return io_error(path, "cannot be written", errno);
   ::unlink(temporary.path.c_str());
   return {};
+}
+
+void remove_abandoned_files(const std::string& folder) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::recursive_directory_iterator entries(folder, fs::directory_options::skip_permission_denied, error);
+  for (; !error && entries != fs::recursive_directory_iterator(); entries.increment(error)) {
+    const std::optional<pid_t> writer = writer_of(entries->path().filename().string());
+    if (writer && ::kill(*writer, 0) != 0 && errno == ESRCH) ::unlink(entries->path().c_str());
+  }
 }
 
 }  // namespace dovetail::base

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/file.h"
 #include "base/json_object.h"
 #include "base/mapped_file.h"
 #include "base/utf8.h"
@@ -123,6 +124,7 @@ RunFolder::RunFolder(base::LineFile metrics, base::LineFile evaluations, base::L
 Result<RunFolder> RunFolder::open(const std::string& folder, std::int64_t iterations, bool is_to_be_evaluated) {
   const fs::path path(folder);
   std::error_code error;
+  base::remove_abandoned_files(folder);
   for (const char* name : {"tensorboard", "checkpoints"}) {
     fs::create_directories(path / name, error);
     if (error) return Error{Failure::io, (path / name).string(), 0, 0, "cannot be made: " + error.message()};

@@ -37,6 +37,7 @@ class RunFolder {
  public:
   /// Opens the folder of a run that has `iterations` done, making what is not there; rows of later iterations, and half
   /// a row at the end, are cut off, and the evaluation after them where it `is_to_be_evaluated` (RunState).
+  /// What processes that were killed have left half written is removed.
   static base::Result<RunFolder> open(const std::string& folder, std::int64_t iterations,
                                       bool is_to_be_evaluated = false);
 

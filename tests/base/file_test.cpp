@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -179,6 +180,21 @@ TEST_F(File, DashReadsStandardInput) {
   ::close(saved);
   ::close(input);
   EXPECT_EQ(content.value(), "from stdin");
+}
+
+TEST_F(File, ThatAKilledWriterHasLeftIsRemoved) {
+  const pid_t ended = ::fork();
+  if (ended == 0) ::_exit(0);
+  ASSERT_EQ(::waitpid(ended, nullptr, 0), ended);
+  ASSERT_TRUE(std::filesystem::create_directory(folder_ / "below"));
+  const std::string stays = ".dovetail-" + std::to_string(::getpid()) + "-0.tmp";
+  const std::string goes = ".dovetail-" + std::to_string(ended) + "-12.tmp";
+  for (const std::string& name : {stays, goes, "below/" + goes, goes + "x", std::string(".dovetail-x.tmp")})
+    ASSERT_TRUE(write_file(in_folder(name), "half").ok());
+  remove_abandoned_files(folder_.string());
+  EXPECT_THAT(names_in_folder(), testing::UnorderedElementsAre("below", stays, goes + "x", ".dovetail-x.tmp"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder_ / "below"));
+  remove_abandoned_files(in_folder("missing"));
 }
 
 TEST_F(File, OfASetAreAllWrittenOrNone) {
