@@ -44,4 +44,9 @@ RankError error_from_bytes(std::string_view bytes) {
            static_cast<int>(column), std::string(rest.substr(path))}};
 }
 
+std::string reason_of(const std::exception& error) {
+  const std::string text = error.what();
+  return text.substr(0, text.find('\n'));
+}
+
 }  // namespace dovetail::runtime

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "runtime/ranks/error_text.h"
 #include "runtime/ranks/gloo_group.h"
 
 namespace dovetail::runtime {
@@ -39,6 +40,12 @@ constexpr auto tick = 20ms;
 constexpr int ticks_to_stall = 3;
 
 Error lost(std::string message) { return {base::Failure::lost, "", 0, 0, std::move(message)}; }
+
+/// What is to be said of ranks that give no sign of life.
+std::string silence_in(JobWatch& watch) {
+  const std::vector<int> silent = watch.silent_ranks();
+  return silent.empty() ? "" : fmt::format("; no sign of life of rank {}", fmt::join(silent, ", "));
+}
 
 std::string_view name_of(Lane lane) {
   constexpr std::array<std::string_view, transport::lanes> names{"programs", "reductions", "control"};
@@ -192,9 +199,7 @@ class GlooTransport : public transport::Transport {
 
   /// A deadline that passed, and the ranks that do not even give a sign of life.
   Error late(const std::string& deed) const {
-    const std::vector<int> silent = watch_.silent_ranks();
-    if (silent.empty()) return lost(fmt::format("rank {} {}", rank_, deed));
-    return lost(fmt::format("rank {} {}; no sign of life of rank {}", rank_, deed, fmt::join(silent, ", ")));
+    return lost(fmt::format("rank {} {}{}", rank_, deed, silence_in(watch_)));
   }
 
   /// Adds a message to its window, and gives Gloo what has its turn.
@@ -246,7 +251,7 @@ class GlooTransport : public transport::Transport {
       message = way == Way::out ? group_->send(address.peer, tag_of(address), std::move(item.buffer))
                                 : group_->receive(address.peer, tag_of(address), std::move(item.buffer));
     } catch (const std::exception& error) {
-      reason = error.what();
+      reason = reason_of(error);
     }
     lock.lock();
     if (fails_) message.reset();
@@ -276,7 +281,7 @@ class GlooTransport : public transport::Transport {
       if (!message.wait()) ended = Ended::stopped;
     } catch (const std::exception& error) {
       ended = Ended::broken;
-      reason = error.what();
+      reason = reason_of(error);
     }
     lock.lock();
     waits_.erase(place);
@@ -419,7 +424,8 @@ Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& plac
         std::make_unique<GlooTransport>(place, watch, make_gloo_group(place, store, std::max(left, 1000ms))));
   } catch (const std::exception& error) {
     if (const auto first = watch.first_error()) return *first;
-    return lost(fmt::format("rank {} does not reach the others: {}", place.rank, error.what()));
+    return lost(
+        fmt::format("rank {} does not reach the others: {}{}", place.rank, reason_of(error), silence_in(watch)));
   }
 }
 

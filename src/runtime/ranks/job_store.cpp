@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/ranks/error_text.h"
+
 namespace dovetail::runtime {
 
 struct JobStore::Parts {
@@ -23,12 +25,6 @@ using base::Status;
 
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
-
-/// The first line of what libtorch throws: the others are a backtrace.
-std::string reason_of(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
 
 /// What `ask()` gives, or that there is no store to ask.
 template <class Ask>
