@@ -114,6 +114,12 @@ struct Training {
   std::function<base::Result<StepDecision>(std::size_t mini_batch, double norm, const TrainingSums& sums)> decide;
 };
 
+/// What a rank took of its machine.
+struct RankUsage {
+  double processor_seconds = 0;  ///< of the process
+  std::int64_t live = 0;         ///< bytes that its tensors had at most in a training
+};
+
 /// The models of a run. Roles are those of the workflow. An Error is Failure::interrupted where it was cancelled,
 /// io where memory or a disk fails; what was asked for is then undone but for finished responses.
 class Models {
@@ -143,6 +149,9 @@ class Models {
   virtual base::Status load(const std::string& folder) = 0;
   /// Writes a Hugging Face folder of the role: config.json, weights, and the tokenizer that belongs to it.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;
+
+  /// [rank] since it was last asked.
+  virtual base::Result<std::vector<RankUsage>> take_usage() = 0;
 
   /// Parameters of the role's model.
   virtual std::int64_t parameters(const std::string& role) const = 0;

@@ -43,6 +43,7 @@ class FakeModels : public Models {
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
+  base::Result<std::vector<RankUsage>> take_usage() override { return std::vector<RankUsage>(1); }
   std::int64_t parameters(const std::string& role) const override;
 
   /// The probability that `next` follows `last`.

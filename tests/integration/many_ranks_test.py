@@ -106,11 +106,21 @@ class Runs(unittest.TestCase):
                 done = self.train(out, *options)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.expect_the_numbers_of_one_rank(out)
+                self.expect_equal_memory(out, 4 if out == "four" else 2)
                 self.assertTrue((self.folder / out / "export/critic/model.safetensors").exists())
                 report = subprocess.run(
                     [DOVETAIL, "calibrate", self.folder / out / "measurement.yaml"], capture_output=True, check=False
                 )
                 self.assertEqual(report.returncode, 0, report.stderr)
+
+    def expect_equal_memory(self, out, ranks):
+        """In training each rank has its share of what all have."""
+        for line in (self.folder / out / "metrics.jsonl").read_text(encoding="utf-8").splitlines():
+            timing = json.loads(line)["timing"]
+            live = [timing[f"live_gib/{rank}"] for rank in range(ranks)]
+            self.assertNotIn(f"live_gib/{ranks}", timing)
+            self.assertGreater(min(live), 0.85 * sum(live) / ranks, out)
+            self.assertLess(max(live), 1.15 * sum(live) / ranks, out)
 
     def start(self, out, *options):
         process = subprocess.Popen(

@@ -126,7 +126,9 @@ TEST(MeasuredRun, ReadsTheRowsOfOurOwnRuns) {
     text += "{\"iteration\": " + std::to_string(i) +
             ", \"reward\": 1, \"response_length\": 7, \"response_length_max\": 12, \"truncated\": 0.25, \"timing\": "
             "{\"actor_generate_seconds\": 1, \"reward_rule_seconds\": 0.5, \"actor_train_seconds\": 2, \"seconds\": " +
-            std::to_string(3 + i) + ", \"tokens_per_second\": 9, \"mfu\": 0.5, \"memory_gib\": 1}}\n";
+            std::to_string(3 + i) +
+            ", \"tokens_per_second\": 9, \"mfu\": 0.5, \"memory_gib\": 1, "
+            "\"processor_seconds/0\": 7, \"live_gib/1\": 1}}\n";
   const MeasuredRun run = measured_run(log_of(text)).value();
   EXPECT_EQ(run.format, LogFormat::dovetail);
   EXPECT_THAT(run.steps, ElementsAre(3, 4, 5));

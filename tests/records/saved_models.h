@@ -47,6 +47,7 @@ class SavedModels : public control::Models {
   void average(const std::string&, const std::string&, double) override { DOVETAIL_ASSERT(false); }
   base::Status load(const std::string&) override { DOVETAIL_ASSERT(false); }
   base::Status export_role(const std::string&, const std::string&) const override { DOVETAIL_ASSERT(false); }
+  base::Result<std::vector<control::RankUsage>> take_usage() override { DOVETAIL_ASSERT(false); }
   std::int64_t parameters(const std::string&) const override { DOVETAIL_ASSERT(false); }
 };
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/stopwatch.h"
 #include "control/data/order.h"
@@ -110,6 +111,7 @@ class RunLoop {
 
   /// What comes after the tasks cannot be stopped in between: the state is then that of the next iteration.
   Status finish() {
+    DOVETAIL_TRY(const std::vector<RankUsage> usage, context_.models.take_usage());
     Figures figures{{"iteration", static_cast<double>(state_.iterations + 1)}};
     if (!state_.samples.empty()) add_sample_figures(state_.samples, state_.scales.kl_coefficient, figures);
     add_training_figures(state_.training, setup_.job.workflow.name, figures);
@@ -119,6 +121,7 @@ class RunLoop {
     const std::vector<std::string> warnings = warnings_of(figures, state_.health);
     const std::vector<Sample> samples = std::exchange(state_.samples, {});
     add_timings(samples, figures);
+    add_shares(usage, figures);
     state_.training.clear();
     state_.phase_seconds.clear();
     state_.seconds = 0;

@@ -1,12 +1,17 @@
 #include "control/run/usage.h"
 
+#include <fmt/format.h>
 #include <sys/resource.h>
+
+#include <ctime>
 
 #include "cluster/cluster.h"
 #include "workflow/workflow.h"
 
 namespace dovetail::control {
 namespace {
+
+constexpr double gibibyte = 1 << 30;
 
 double sampled_tokens(std::span<const Sample> samples) {
   double tokens = 0;
@@ -56,8 +61,21 @@ void add_usage(const IterationWork& work, const plan::Job& job, const Models& mo
     if (flops_a_second > 0)
       figures.push_back({"mfu", flops_of(work, job.workflow, models) / seconds / flops_a_second, true});
   }
-  constexpr double gibibyte = 1 << 30;
   figures.push_back({"memory_gib", static_cast<double>(peak_resident_memory()) / gibibyte, true});
+}
+
+void add_shares(std::span<const RankUsage> usage, Figures& figures) {
+  if (usage.size() < 2) return;
+  for (std::size_t rank = 0; rank < usage.size(); ++rank)
+    figures.push_back({fmt::format("processor_seconds/{}", rank), usage[rank].processor_seconds, true});
+  for (std::size_t rank = 0; rank < usage.size(); ++rank)
+    figures.push_back({fmt::format("live_gib/{}", rank), static_cast<double>(usage[rank].live) / gibibyte, true});
+}
+
+double processor_seconds() {
+  timespec time{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 }  // namespace dovetail::control

@@ -61,6 +61,13 @@ Places<control::Scores> decode_scores(const std::string& bytes) {
   return scores;
 }
 
+std::string encode(const control::RankUsage& usage) { return to_bytes({usage.processor_seconds, usage.live}); }
+
+control::RankUsage decode_usage(const std::string& bytes) {
+  const json value = from_bytes(bytes);
+  return {value[0].get<double>(), value[1].get<std::int64_t>()};
+}
+
 std::string encode(const base::Error& error) { return to_bytes(to_json(error)); }
 
 base::Error decode_error(const std::string& bytes) { return error_of(from_bytes(bytes)); }

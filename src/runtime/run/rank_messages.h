@@ -22,6 +22,9 @@ Places<control::GeneratedResponse> decode_responses(const std::string& bytes);
 std::string encode(const Places<control::Scores>& scores);
 Places<control::Scores> decode_scores(const std::string& bytes);
 
+std::string encode(const control::RankUsage& usage);
+control::RankUsage decode_usage(const std::string& bytes);
+
 std::string encode(const base::Error& error);
 base::Error decode_error(const std::string& bytes);
 

@@ -124,7 +124,9 @@ Status RankModels::train(std::span<const Training> trainings) {
   if (trainings.front().mini_batches.empty()) return {};
   DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
   for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
+  usage_.begin_training();
   DOVETAIL_CHECK(run_phase(*phase, trainings));
+  usage_.end_training();
   for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
   // Ranks that were asked to stop say so.
   return talk_.agree({});
@@ -193,6 +195,13 @@ Status RankModels::load(const std::string& folder) {
 
 Status RankModels::export_role(const std::string& role, const std::string& folder) const {
   return whole_.export_role(role, folder);
+}
+
+Result<std::vector<control::RankUsage>> RankModels::take_usage() {
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(usage_.take())));
+  std::vector<control::RankUsage> all;
+  for (const std::string& text : said) all.push_back(decode_usage(text));
+  return all;
 }
 
 std::int64_t RankModels::parameters(const std::string& role) const { return whole_.parameters(role); }

@@ -15,6 +15,7 @@
 #include "runtime/run/rank_stages.h"
 #include "runtime/run/rank_talk.h"
 #include "runtime/run/torch_models.h"
+#include "runtime/run/usage_meter.h"
 
 namespace dovetail::runtime {
 
@@ -45,6 +46,7 @@ class RankModels final : public control::Models {
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
+  base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
   /// Adds the bytes that all roles hold on this rank.
@@ -80,6 +82,7 @@ class RankModels final : public control::Models {
   RankTalk& talk_;
   std::map<std::string, Trained> trained_;  // by role
   std::uint32_t phases_ = 0;                // that were run
+  UsageMeter usage_;
 };
 
 }  // namespace dovetail::runtime

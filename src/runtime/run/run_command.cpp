@@ -31,6 +31,7 @@
 #include "records/checkpoints.h"
 #include "records/folder_lock.h"
 #include "records/run_folder.h"
+#include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
 #include "runtime/run/heap.h"
 #include "runtime/run/rank_messages.h"
@@ -262,6 +263,7 @@ Status run_on(const RunArguments& arguments, const RunRank& rank, MemoryAccount&
   const c10::InferenceMode no_autograd;
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
+  count_memory();
   use_threads(threads);
   DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
   control::RunJob& run = planned.run;

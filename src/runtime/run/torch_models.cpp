@@ -101,7 +101,9 @@ Result<std::vector<control::Scores>> TorchModels::score(const std::string& role,
 }
 
 Status TorchModels::train(std::span<const control::Training> trainings) {
+  usage_.begin_training();
   for (const control::Training& training : trainings) DOVETAIL_CHECK(train(training));
+  usage_.end_training();
   return {};
 }
 
@@ -174,6 +176,10 @@ Status TorchModels::export_role(const std::string& role, const std::string& fold
   DOVETAIL_CHECK(write_model_folder(exported.setup.shape, exported.setup.computation, exported.setup.folder, folder));
   const auto& checkpoint = exported.setup.checkpoint;
   return write_weights(exported.model.weights, checkpoint ? &*checkpoint : nullptr, folder);
+}
+
+Result<std::vector<control::RankUsage>> TorchModels::take_usage() {
+  return std::vector<control::RankUsage>{usage_.take()};
 }
 
 std::int64_t TorchModels::parameters(const std::string& role) const {

@@ -11,6 +11,7 @@
 #include "llm/layout.h"
 #include "runtime/model/micro_batch_pass.h"
 #include "runtime/run/memory_account.h"
+#include "runtime/run/usage_meter.h"
 #include "runtime/training/optimizer.h"
 #include "weights/checkpoint.h"
 
@@ -54,6 +55,7 @@ class TorchModels final : public control::Models {
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
+  base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
   /// What the role begins with.
@@ -81,6 +83,7 @@ class TorchModels final : public control::Models {
 
   std::map<std::string, std::unique_ptr<Role>> roles_;
   std::int64_t cache_bytes_;
+  UsageMeter usage_;
 };
 
 }  // namespace dovetail::runtime

@@ -43,6 +43,24 @@ TEST(Usage, IsOfTheIterationsSeconds) {
   EXPECT_EQ(find_figure(trained, "tokens_per_second")->value, 10) << "nothing is sampled: what is trained on counts";
 }
 
+TEST(Usage, IsSaidOfEachRankWhereThereAreSeveral) {
+  Figures figures;
+  add_shares(std::vector<RankUsage>{{1, 2}}, figures);
+  EXPECT_TRUE(figures.empty()) << "of one rank the rest of the row says it";
+  add_shares(std::vector<RankUsage>{{0.5, 1 << 30}, {0.25, 1 << 29}}, figures);
+  EXPECT_EQ(find_figure(figures, "processor_seconds/1")->value, 0.25);
+  EXPECT_EQ(find_figure(figures, "live_gib/1")->value, 0.5);
+  for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
+}
+
+TEST(Usage, ProcessorTimeGrows) {
+  const double before = processor_seconds();
+  EXPECT_GT(before, 0);
+  while (processor_seconds() == before) {
+  }
+  EXPECT_GT(processor_seconds(), before);
+}
+
 TEST(Usage, HasAllOfAMachineThatWasFast) {
   const FakeRun run("sft", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
   Figures figures;
