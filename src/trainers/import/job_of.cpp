@@ -1,0 +1,111 @@
+#include "trainers/import/job_of.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "plan/job_file.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// A text as a double-quoted scalar of YAML where it is not plain for sure.
+std::string yaml_scalar(std::string_view text) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
+           c == '/' || c == '-';
+  };
+  const bool begins_plain = !text.empty() && ((text.front() >= 'a' && text.front() <= 'z') || text.front() == '/');
+  if (begins_plain && std::all_of(text.begin(), text.end(), is_plain)) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+/// "mean=900,p90=2000" as a map with the cap, "900" as it is.
+base::Result<std::string> lengths_text(std::string_view option, const std::optional<std::string>& said,
+                                       std::int64_t cap) {
+  if (!said) return fmt::format("{}", cap);
+  const std::string& text = *said;
+  if (text.find('=') == std::string::npos) return text;
+  std::string map;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const std::size_t equals = part.find('=');
+    const auto is_plain = [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '_';
+    };
+    if (equals == std::string::npos || equals == 0 || equals + 1 == part.size() ||
+        !std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), is_plain) ||
+        !std::all_of(part.begin() + static_cast<std::ptrdiff_t>(equals) + 1, part.end(), is_plain))
+      return base::bad_input(
+          fmt::format("--{} {}: {} is no KEY=NUMBER; accepted: a number of tokens, or figures as "
+                      "mean=900,p90=2000",
+                      option, base::quote(text), base::quote(part)));
+    map += fmt::format("{}: {}, ", part.substr(0, equals), part.substr(equals + 1));
+    begin = end + 1;
+  }
+  const bool has_cap = ("," + text).find(",cap=") != std::string::npos;
+  return "{" + (has_cap ? map.substr(0, map.size() - 2) : map + fmt::format("cap: {}", cap)) + "}";
+}
+
+std::string algorithm_text(const ImportedRun& run) {
+  return fmt::format("{{name: {}, reference: {}, reward: {}, policy_log_probabilities: {}}}", run.algorithm,
+                     run.reference ? "pass" : "skip", run.reward_model ? "model" : "rule",
+                     run.trainer_log_probabilities ? "trainer" : "engine");
+}
+
+std::string models_text(const ImportedRun& run) {
+  std::string text;
+  for (const ImportedModel& model : run.models) {
+    const std::string named = yaml_scalar(model.model);
+    text += model.lora == 0 ? fmt::format("  {}: {}\n", model.role, named)
+                            : fmt::format("  {}: {{model: {}, lora: {}}}\n", model.role, named, model.lora);
+  }
+  return text;
+}
+
+const ImportedTask* imported_task(const ImportedRun& run, std::string_view name) {
+  const auto found =
+      std::find_if(run.tasks.begin(), run.tasks.end(), [&](const ImportedTask& task) { return task.task == name; });
+  return found == run.tasks.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
+  DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, run.prompt_cap));
+  DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, run.response_cap));
+  std::string text = fmt::format("format: {}\nname: {}\nalgorithm: {}\nmodels:\n{}workload:\n", plan::job_format,
+                                 yaml_scalar(run.name), algorithm_text(run), models_text(run));
+  text += fmt::format("  prompts: {}\n  samples_per_prompt: {}\n  mini_batch: {}\n  epochs: {}\n", run.prompts,
+                      run.samples_per_prompt, run.mini_batch, run.epochs);
+  if (run.steps_off_policy > 0) text += fmt::format("  steps_off_policy: {}\n", run.steps_off_policy);
+  if (!run.packing) text += "  packing: false\n";
+  text += fmt::format("  prompt_length: {}\n  response_length: {}\n", prompts, responses);
+  return text + fmt::format("cluster: {}\nsoftware: {{training: {}}}\n", run.cluster.text, run.training);
+}
+
+base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {
+  plan::Plan plan{.placement = "custom", .tasks = {}};
+  for (const workflow::Task& task : job.workflow.tasks) {
+    const ImportedTask* const imported = imported_task(run, task.name);
+    if (imported == nullptr && task.kind != workflow::TaskKind::rule)
+      return base::bad_input(fmt::format("the configuration says nothing of how {} runs", task.name));
+    plan.tasks.push_back(imported == nullptr ? plan::TaskPlan{} : imported->planned);
+  }
+  if (const auto fault = plan::find_fault(plan, job))
+    return base::bad_input(fmt::format("{}: {}", job.workflow.tasks[fault->task].name, fault->message));
+  return plan;
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,23 @@
+// What a user says beside a trainer's configuration.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace dovetail::trainers {
+
+struct ImportOptions {
+  std::optional<std::string> gpu = std::nullopt;              ///< of all nodes
+  std::optional<std::string> cluster = std::nullopt;          ///< "2x8xH100", "8xH100", or a file with a `cluster`
+  std::vector<std::string> environment = {};                  ///< "NAME=VALUE", of a launch script
+  std::vector<std::string> arguments = {};                    ///< of a launch script: its "$@"
+  std::optional<std::string> root = std::nullopt;             ///< nothing above this folder is read
+  std::vector<std::string> models = {};                       ///< "ROLE=NAME" or "ROLE=PATH"
+  std::optional<std::string> prompt_length = std::nullopt;    ///< "mean=120,p90=400", or a number
+  std::optional<std::string> response_length = std::nullopt;  ///< likewise
+
+  bool operator==(const ImportOptions&) const = default;
+};
+
+}  // namespace dovetail::trainers

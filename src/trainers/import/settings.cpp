@@ -1,0 +1,137 @@
+#include "trainers/import/settings.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "base/document.h"
+#include "trainers/syntax/files.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::int64_t max_whole = std::int64_t{1} << 40;
+
+/// The value, if it is there and not null; an Error where only running would tell it.
+base::Result<const Setting*> known_at(const SettingTree& tree, std::string_view key) {
+  const Setting* const setting = find_setting(tree.root, key);
+  if (setting == nullptr) return nullptr;
+  if (setting->unknown || setting->kind == Setting::Kind::unknown) {
+    base::Error error = unknown_error(tree.sources, setting->unknown.value_or(Unknown{}));
+    error.message = fmt::format("`{}` depends on this: {}", key, error.message);
+    return error;
+  }
+  return setting->kind == Setting::Kind::null ? nullptr : setting;
+}
+
+template <class T>
+std::optional<T> parsed_number(const std::string& text) {
+  T value{};
+  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (fault != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+template <class T>
+base::Result<T> required_value(const SettingTree& tree, std::string_view key, base::Result<std::optional<T>> read) {
+  if (!read.ok()) return std::move(read).error();
+  if (!*read) return setting_error(tree, key, "is not given; accepted: a value");
+  return **read;
+}
+
+}  // namespace
+
+Place place_of(const SettingTree& tree, std::string_view key) {
+  const Setting* const setting = find_setting(tree.root, key);
+  return setting == nullptr ? Place{} : setting->place;
+}
+
+base::Error setting_error(const SettingTree& tree, std::string_view key, std::string_view what) {
+  const Place place = place_of(tree, key);
+  const auto source = static_cast<std::size_t>(place.source);
+  return {.failure = base::Failure::bad_input,
+          .path = source < tree.sources.size() ? tree.sources[source] : std::string(),
+          .line = place.line,
+          .column = place.column,
+          .message = fmt::format("`{}` {}", key, what)};
+}
+
+std::string value_words(const Setting& setting) {
+  using enum Setting::Kind;
+  std::string text;
+  switch (setting.kind) {
+    case null:
+      return "null";
+    case unknown:
+      return "?";
+    case boolean:
+    case number:
+    case string:
+      return setting.text;
+    case list:
+      for (const Setting& item : setting.items) text += (text.empty() ? "" : ", ") + value_words(item);
+      return "[" + text + "]";
+    case map:
+      for (const auto& [name, value] : setting.members)
+        text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", name, value_words(value));
+      return "{" + text + "}";
+  }
+  return text;
+}
+
+base::Result<std::optional<bool>> optional_flag(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const Setting* const setting, known_at(tree, key));
+  if (setting == nullptr) return std::optional<bool>();
+  const std::string& text = setting->text;
+  if (text == "true" || text == "True") return std::optional(true);
+  if (text == "false" || text == "False") return std::optional(false);
+  return setting_error(tree, key, fmt::format("is {}; accepted: true or false", base::quote(value_words(*setting))));
+}
+
+base::Result<std::optional<std::int64_t>> optional_whole(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const Setting* const setting, known_at(tree, key));
+  if (setting == nullptr) return std::optional<std::int64_t>();
+  const auto number = parsed_number<double>(setting->text);
+  if (number && *number >= -1 && *number <= static_cast<double>(max_whole) && *number == std::floor(*number))
+    return std::optional(static_cast<std::int64_t>(*number));
+  return setting_error(tree, key, fmt::format("is {}; accepted: a whole number", base::quote(value_words(*setting))));
+}
+
+base::Result<std::optional<double>> optional_number(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const Setting* const setting, known_at(tree, key));
+  if (setting == nullptr) return std::optional<double>();
+  if (const auto number = parsed_number<double>(setting->text); number && std::isfinite(*number)) return number;
+  return setting_error(tree, key, fmt::format("is {}; accepted: a number", base::quote(value_words(*setting))));
+}
+
+base::Result<std::optional<std::string>> optional_text(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const Setting* const setting, known_at(tree, key));
+  if (setting == nullptr) return std::optional<std::string>();
+  if (setting->kind != Setting::Kind::list && setting->kind != Setting::Kind::map) return std::optional(setting->text);
+  return setting_error(tree, key, fmt::format("is {}; accepted: a text", base::quote(value_words(*setting))));
+}
+
+base::Result<bool> flag_at(const SettingTree& tree, std::string_view key) {
+  return required_value(tree, key, optional_flag(tree, key));
+}
+
+base::Result<std::int64_t> whole_at(const SettingTree& tree, std::string_view key) {
+  return required_value(tree, key, optional_whole(tree, key));
+}
+
+base::Result<std::int64_t> count_at(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const std::int64_t count, whole_at(tree, key));
+  if (count >= 1) return count;
+  return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", count));
+}
+
+base::Result<double> decimal_at(const SettingTree& tree, std::string_view key) {
+  return required_value(tree, key, optional_number(tree, key));
+}
+
+base::Result<std::string> text_at(const SettingTree& tree, std::string_view key) {
+  return required_value(tree, key, optional_text(tree, key));
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,411 @@
+#include "trainers/verl/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/document.h"
+#include "trainers/import/models.h"
+#include "trainers/import/settings.h"
+#include "trainers/verl/layouts.h"
+#include "trainers/verl/watched.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr VerlEngineKeys actor_keys{.fsdp = "actor_rollout_ref.actor.fsdp_config",
+                                    .old_ulysses = "actor_rollout_ref.actor.ulysses_sequence_parallel_size",
+                                    .megatron = "actor_rollout_ref.actor.megatron",
+                                    .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
+                                    .unpadded = "actor_rollout_ref.model.use_remove_padding"};
+constexpr VerlEngineKeys reference_keys{.fsdp = "actor_rollout_ref.ref.fsdp_config",
+                                        .old_ulysses = "actor_rollout_ref.ref.ulysses_sequence_parallel_size",
+                                        .megatron = "actor_rollout_ref.ref.megatron",
+                                        .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
+                                        .unpadded = "actor_rollout_ref.model.use_remove_padding"};
+constexpr VerlEngineKeys critic_keys{.fsdp = "critic.fsdp",
+                                     .old_ulysses = "critic.ulysses_sequence_parallel_size",
+                                     .megatron = "critic.megatron",
+                                     .recomputes = "critic.model.enable_gradient_checkpointing",
+                                     .unpadded = "critic.model.use_remove_padding"};
+
+constexpr VerlBatchKeys actor_train_keys{.dynamic = "actor_rollout_ref.actor.use_dynamic_bsz",
+                                         .tokens = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
+                                         .per_gpu = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
+                                         .all = "actor_rollout_ref.actor.ppo_micro_batch_size"};
+constexpr VerlBatchKeys actor_infer_keys{.dynamic = "actor_rollout_ref.rollout.log_prob_use_dynamic_bsz",
+                                         .tokens = "actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu",
+                                         .per_gpu = "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
+                                         .all = "actor_rollout_ref.rollout.log_prob_micro_batch_size"};
+constexpr VerlBatchKeys reference_infer_keys{.dynamic = "actor_rollout_ref.ref.log_prob_use_dynamic_bsz",
+                                             .tokens = "actor_rollout_ref.ref.log_prob_max_token_len_per_gpu",
+                                             .per_gpu = "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
+                                             .all = "actor_rollout_ref.ref.log_prob_micro_batch_size"};
+constexpr VerlBatchKeys critic_train_keys{.dynamic = "critic.use_dynamic_bsz",
+                                          .tokens = "critic.ppo_max_token_len_per_gpu",
+                                          .per_gpu = "critic.ppo_micro_batch_size_per_gpu",
+                                          .all = "critic.ppo_micro_batch_size"};
+constexpr VerlBatchKeys critic_infer_keys{.dynamic = "critic.use_dynamic_bsz",
+                                          .tokens = "critic.forward_max_token_len_per_gpu",
+                                          .per_gpu = "critic.forward_micro_batch_size_per_gpu",
+                                          .all = "critic.ppo_micro_batch_size"};
+
+constexpr std::string_view reward_keys = "reward.reward_model";
+
+/// A run as far as it is read.
+struct VerlDraft {
+  const VerlSettings& settings;
+  const VerlRequest& request;
+  ImportedRun run = {};
+  int pool = 0;                ///< devices of the trainer, from 0 on
+  cluster::Mesh engines = {};  ///< of generation
+  cluster::Mesh judges = {};   ///< of the reward model
+  bool critic = false;
+  llm::Transformer actor_model = {};
+  llm::Transformer critic_model = {};
+
+  const SettingTree& tree() const { return settings.tree; }
+  bool megatron() const { return settings.engine == VerlEngine::megatron; }
+  cluster::Mesh trainer() const { return {.first = 0, .count = pool}; }
+};
+
+base::Status check_backends(VerlDraft& draft) {
+  const SettingTree& tree = draft.tree();
+  constexpr std::string_view strategy_key = "actor_rollout_ref.actor.strategy";
+  DOVETAIL_TRY(const std::string strategy, text_at(tree, strategy_key));
+  const bool known = draft.megatron() ? strategy == "megatron" : strategy == "fsdp" || strategy == "fsdp2";
+  if (!known)
+    return setting_error(tree, strategy_key,
+                         fmt::format("is {}; accepted: fsdp, fsdp2, megatron", base::quote(strategy)));
+  constexpr std::string_view engine_key = "actor_rollout_ref.rollout.name";
+  DOVETAIL_TRY(const std::string engine, text_at(tree, engine_key));
+  if (engine != "vllm" && engine != "sglang" && engine != "trtllm")
+    return setting_error(tree, engine_key, fmt::format("is {}; accepted: vllm, sglang, trtllm", base::quote(engine)));
+  constexpr std::string_view distillation_key = "distillation.enabled";
+  DOVETAIL_TRY(const bool distills, flag_at(tree, distillation_key));
+  if (distills) return setting_error(tree, distillation_key, "is true, and jobs have no teachers; accepted: false");
+  draft.run.training = draft.megatron() ? "megatron-policy" : "verl-fsdp";
+  return {};
+}
+
+base::Status read_verl_algorithm(VerlDraft& draft) {
+  const SettingTree& tree = draft.tree();
+  ImportedRun& run = draft.run;
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, "algorithm.adv_estimator"));
+  DOVETAIL_TRY(const auto critic, optional_flag(tree, "critic.enable"));
+  DOVETAIL_TRY(const bool in_reward, flag_at(tree, "algorithm.use_kl_in_reward"));
+  DOVETAIL_TRY(const bool in_loss, flag_at(tree, "actor_rollout_ref.actor.use_kl_loss"));
+  DOVETAIL_TRY(const bool bypass, flag_at(tree, "algorithm.rollout_correction.bypass_mode"));
+  DOVETAIL_TRY(run.reward_model, flag_at(tree, "reward.reward_model.enable"));
+  draft.critic = critic.value_or(estimator == "gae");
+  run.reference = in_reward || in_loss;
+  run.trainer_log_probabilities = !bypass;
+  run.algorithm = draft.critic                                   ? "ppo"
+                  : estimator == "remax"                         ? "remax"
+                  : estimator.starts_with("reinforce_plus_plus") ? "reinforce++"
+                                                                 : "grpo";
+  if (run.algorithm == "grpo" && estimator != "grpo")
+    run.assumed.push_back({"algorithm.adv_estimator", fmt::format("{}: has the tasks of grpo", estimator),
+                           place_of(tree, "algorithm.adv_estimator")});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  return {};
+}
+
+base::Status read_verl_workload(VerlDraft& draft) {
+  const SettingTree& tree = draft.tree();
+  ImportedRun& run = draft.run;
+  constexpr std::string_view mini_key = "actor_rollout_ref.actor.ppo_mini_batch_size";
+  DOVETAIL_TRY(run.prompts, count_at(tree, "data.train_batch_size"));
+  DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "actor_rollout_ref.rollout.n"));
+  DOVETAIL_TRY(const std::int64_t mini_batch, count_at(tree, mini_key));
+  DOVETAIL_TRY(run.epochs, count_at(tree, "actor_rollout_ref.actor.ppo_epochs"));
+  DOVETAIL_TRY(run.prompt_cap, count_at(tree, "data.max_prompt_length"));
+  DOVETAIL_TRY(run.response_cap, count_at(tree, "data.max_response_length"));
+  DOVETAIL_TRY(run.packing, flag_at(tree, draft.megatron() ? "actor_rollout_ref.actor.megatron.use_remove_padding"
+                                                           : actor_keys.unpadded));
+  if (mini_batch > run.prompts || run.prompts % mini_batch != 0)
+    return setting_error(
+        tree, mini_key,
+        fmt::format("is {} prompts; accepted: a divisor of data.train_batch_size, {}", mini_batch, run.prompts));
+  if (mini_batch > plan::max_count / run.samples_per_prompt)
+    return setting_error(tree, mini_key, fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+  run.mini_batch = mini_batch * run.samples_per_prompt;
+  for (const auto& [option, said, cap] :
+       {std::tuple{"--prompt-length", draft.request.options.prompt_length.has_value(), "data.max_prompt_length"},
+        std::tuple{"--response-length", draft.request.options.response_length.has_value(), "data.max_response_length"}})
+    if (!said)
+      run.assumed.push_back(
+          {cap, fmt::format("all are as long as that; {} says how long they are", option), place_of(tree, cap)});
+  return {};
+}
+
+/// Devices of a pool of its own behind the others, of whole nodes as large as those of the trainer.
+base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, std::int64_t& nodes,
+                                     std::int64_t gpus_per_node) {
+  const std::string nodes_key = fmt::format("{}.nnodes", keys);
+  const std::string gpus_key = fmt::format("{}.n_gpus_per_node", keys);
+  DOVETAIL_TRY(const std::int64_t own_nodes, count_at(draft.tree(), nodes_key));
+  DOVETAIL_TRY(const std::int64_t own_gpus, count_at(draft.tree(), gpus_key));
+  if (own_gpus != gpus_per_node)
+    return setting_error(draft.tree(), gpus_key,
+                         fmt::format("is {}; accepted: trainer.n_gpus_per_node, {}", own_gpus, gpus_per_node));
+  const cluster::Mesh mesh{.first = static_cast<int>(nodes * gpus_per_node),
+                           .count = static_cast<int>(std::min<std::int64_t>(own_nodes, 65536) * gpus_per_node)};
+  nodes += own_nodes;
+  return mesh;
+}
+
+base::Status read_verl_pools(VerlDraft& draft) {
+  const SettingTree& tree = draft.tree();
+  const ImportOptions& options = draft.request.options;
+  DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
+  std::int64_t nodes = 0;
+  std::int64_t gpus = 0;
+  if (chosen) {
+    nodes = chosen->nodes;
+    gpus = chosen->gpus_per_node;
+  } else {
+    DOVETAIL_TRY(nodes, count_at(tree, "trainer.nnodes"));
+    DOVETAIL_TRY(gpus, count_at(tree, "trainer.n_gpus_per_node"));
+  }
+  if (nodes > 65536 || gpus > 65536 || nodes * gpus > 65536)
+    return setting_error(tree, "trainer.nnodes", "is too large; accepted: at most 65536 GPUs in all");
+  draft.pool = static_cast<int>(nodes * gpus);
+  draft.engines = draft.judges = draft.trainer();
+  DOVETAIL_TRY(const std::string mode, text_at(tree, "trainer.v1.trainer_mode"));
+  DOVETAIL_TRY(const bool v1, flag_at(tree, "trainer.use_v1"));
+  DOVETAIL_TRY(const bool reward_pool, flag_at(tree, "reward.reward_model.enable_resource_pool"));
+  const bool engine_pool = v1 && mode == "separate_async";
+  if (chosen && (engine_pool || (draft.run.reward_model && reward_pool)))
+    return base::bad_input("--cluster is for runs on one pool of GPUs; accepted: --gpu, with the pools of the file");
+  if (engine_pool) {
+    DOVETAIL_TRY(draft.engines, own_pool(draft, "actor_rollout_ref.rollout", nodes, gpus));
+    draft.run.steps_off_policy = 1;
+  }
+  if (draft.run.reward_model && reward_pool) {
+    DOVETAIL_TRY(draft.judges, own_pool(draft, reward_keys, nodes, gpus));
+  }
+  if (chosen) {
+    draft.run.cluster = *std::move(chosen);
+    return {};
+  }
+  if (!options.gpu) draft.run.assumed.push_back({"", fmt::format("the GPUs are {}; --gpu says another", assumed_gpu)});
+  DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
+  draft.run.cluster = plain_cluster(nodes, gpus, gpu.name);
+  return {};
+}
+
+/// The model of a role: what the user says, else what the key says.
+base::Result<llm::Transformer> role_model(VerlDraft& draft, const std::string& role, const std::string& key) {
+  const std::vector<std::string>& said = draft.request.options.models;
+  const std::string prefix = role + "=";
+  const auto named =
+      std::find_if(said.rbegin(), said.rend(), [&](const std::string& each) { return each.starts_with(prefix); });
+  std::string path;
+  if (named != said.rend()) {
+    path = named->substr(prefix.size());
+  } else {
+    DOVETAIL_TRY(path, text_at(draft.tree(), key));
+  }
+  base::Result<FoundModel> found = find_model(path, draft.request.read);
+  if (!found.ok()) {
+    const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
+                                         found.error().message, role, role);
+    if (named != said.rend()) return base::bad_input(fmt::format("--model {}: {}", *named, what));
+    return setting_error(draft.tree(), key, fmt::format("is {}: {}", base::quote(path), what));
+  }
+  if (named == said.rend() && !found->why.empty())
+    draft.run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(draft.tree(), key)});
+  draft.run.models.push_back({.role = role, .model = found->model, .lora = 0});
+  return std::move(found->shape);
+}
+
+/// The rank of adapters: Megatron has settings of its own for it.
+base::Result<int> adapter_rank(const VerlDraft& draft, std::string_view model) {
+  const std::string key = fmt::format("{}.{}", model, draft.megatron() ? "lora.rank" : "lora_rank");
+  DOVETAIL_TRY(const auto rank, optional_whole(draft.tree(), key));
+  if (rank.value_or(0) <= 16384) return static_cast<int>(std::max<std::int64_t>(rank.value_or(0), 0));
+  return setting_error(draft.tree(), key, "is too large; accepted: at most 16384");
+}
+
+base::Status read_verl_models(VerlDraft& draft) {
+  for (const std::string& said : draft.request.options.models)
+    if (!said.starts_with("actor=") && !said.starts_with("critic=") && !said.starts_with("reward="))
+      return base::bad_input(
+          fmt::format("--model {}: accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(said)));
+  DOVETAIL_TRY(draft.actor_model, role_model(draft, "actor", "actor_rollout_ref.model.path"));
+  DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank(draft, "actor_rollout_ref.model"));
+  if (draft.critic) {
+    DOVETAIL_TRY(draft.critic_model, role_model(draft, "critic", "critic.model.path"));
+    DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank(draft, "critic.model"));
+  }
+  if (draft.run.reward_model) {
+    DOVETAIL_TRY(const llm::Transformer reward, role_model(draft, "reward", "reward.reward_model.model_path"));
+  }
+  return {};
+}
+
+/// Of a role whose engine has these settings. With Megatron all roles have the layout of the engine that is built
+/// first: the critic's, then the reference's, then the actor's.
+base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys& keys, const llm::Transformer& model) {
+  if (!draft.megatron()) return fsdp_layout(draft.tree(), keys, draft.pool);
+  const VerlEngineKeys& first = draft.critic ? critic_keys : draft.run.reference ? reference_keys : actor_keys;
+  DOVETAIL_TRY(llm::Layout layout, megatron_layout(draft.tree(), keys.megatron, draft.pool, model));
+  DOVETAIL_TRY(const llm::Layout built, megatron_layout(draft.tree(), first.megatron, draft.pool, model));
+  layout.data = built.data;
+  layout.tensor = built.tensor;
+  layout.pipeline = built.pipeline;
+  layout.context = built.context;
+  layout.expert = built.expert;
+  layout.expert_tensor = built.expert_tensor;
+  layout.virtual_stages = built.virtual_stages;
+  layout.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
+  if (layout.stage_layers.size() != static_cast<std::size_t>(layout.pipeline)) layout.stage_layers = built.stage_layers;
+  return layout;
+}
+
+/// What leaves the devices while a trained role does nothing.
+base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineKeys& keys, std::string_view optimizer) {
+  const std::string_view engine = draft.megatron() ? keys.megatron : keys.fsdp;
+  plan::Offload offload;
+  DOVETAIL_TRY(offload.weights, flag_at(draft.tree(), fmt::format("{}.param_offload", engine)));
+  offload.gradients = offload.weights;
+  DOVETAIL_TRY(offload.optimizer, flag_at(draft.tree(), fmt::format("{}.optimizer_offload", engine)));
+  if (draft.megatron()) {
+    const std::string key = fmt::format("{}.override_optimizer_config.optimizer_cpu_offload", optimizer);
+    DOVETAIL_TRY(const auto on_host, optional_flag(draft.tree(), key));
+    offload.optimizer_on_host = on_host.value_or(false);
+    if (offload.optimizer_on_host) offload.optimizer = false;
+  }
+  return offload;
+}
+
+/// The tasks of a trained role: its training, and the pass before it.
+base::Status add_trained(VerlDraft& draft, const std::string& role, const VerlEngineKeys& keys,
+                         std::string_view optimizer, const VerlBatchKeys& train, const VerlBatchKeys& infer,
+                         const llm::Transformer& model) {
+  DOVETAIL_TRY(llm::Layout layout, layout_of(draft, keys, model));
+  DOVETAIL_TRY(const plan::Offload offload, offload_of(draft, keys, optimizer));
+  plan::TaskPlan trained{
+      .mesh = draft.trainer(), .layout = layout, .micro_batching = {}, .engine = {}, .offload = offload};
+  DOVETAIL_TRY(trained.micro_batching, verl_micro_batching(draft.tree(), train, layout));
+  plan::TaskPlan passed{.mesh = draft.trainer(), .layout = layout, .micro_batching = {}, .engine = {}, .offload = {}};
+  passed.layout.recomputation = llm::Recomputation::none;
+  passed.offload.weights = offload.weights;
+  if (role == "critic" || draft.run.trainer_log_probabilities) {
+    DOVETAIL_TRY(passed.micro_batching, verl_micro_batching(draft.tree(), infer, layout));
+    draft.run.tasks.push_back({role + "_infer", passed});
+  }
+  draft.run.tasks.push_back({role + "_train", trained});
+  return {};
+}
+
+base::Status add_reference(VerlDraft& draft) {
+  DOVETAIL_TRY(llm::Layout layout, layout_of(draft, reference_keys, draft.actor_model));
+  layout.recomputation = llm::Recomputation::none;
+  plan::TaskPlan passed{.mesh = draft.trainer(), .layout = layout, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(passed.micro_batching, verl_micro_batching(draft.tree(), reference_infer_keys, layout));
+  passed.offload.weights = true;
+  if (draft.megatron()) {
+    DOVETAIL_TRY(passed.offload.weights, flag_at(draft.tree(), "actor_rollout_ref.ref.megatron.param_offload"));
+  }
+  draft.run.tasks.push_back({"reference_infer", passed});
+  return {};
+}
+
+/// Tensor, data and pipeline parallel sizes of an engine on `mesh`.
+base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view keys, const cluster::Mesh& mesh) {
+  const auto key = [keys](std::string_view name) { return fmt::format("{}.{}", keys, name); };
+  DOVETAIL_TRY(const std::int64_t tensor, count_at(draft.tree(), key("tensor_model_parallel_size")));
+  DOVETAIL_TRY(const std::int64_t pipeline, count_at(draft.tree(), key("pipeline_model_parallel_size")));
+  DOVETAIL_TRY(const std::int64_t data, count_at(draft.tree(), key("data_parallel_size")));
+  if (tensor > 65536 || pipeline > 65536 || data > 65536 || tensor * pipeline * data > mesh.count ||
+      mesh.count % (tensor * pipeline * data) != 0)
+    return setting_error(draft.tree(), key("tensor_model_parallel_size"),
+                         fmt::format("{} x data {} x pipeline {} does not divide the {} GPUs; accepted: sizes that do",
+                                     tensor, data, pipeline, mesh.count));
+  return llm::Layout{.data = static_cast<int>(mesh.count / (tensor * pipeline)),
+                     .tensor = static_cast<int>(tensor),
+                     .pipeline = static_cast<int>(pipeline),
+                     .stage_layers = {}};
+}
+
+base::Status add_generation(VerlDraft& draft) {
+  const std::string_view keys = "actor_rollout_ref.rollout";
+  const SettingTree& tree = draft.tree();
+  const auto key = [keys](std::string_view name) { return fmt::format("{}.{}", keys, name); };
+  plan::TaskPlan generated{.mesh = draft.engines, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(generated.layout, engine_layout(draft, keys, draft.engines));
+  plan::Engine& engine = generated.engine;
+  DOVETAIL_TRY(engine.memory_utilization, decimal_at(tree, key("gpu_memory_utilization")));
+  DOVETAIL_TRY(engine.max_num_seqs, count_at(tree, key("max_num_seqs")));
+  DOVETAIL_TRY(engine.max_num_batched_tokens, count_at(tree, key("max_num_batched_tokens")));
+  DOVETAIL_TRY(engine.chunked_prefill, flag_at(tree, key("enable_chunked_prefill")));
+  DOVETAIL_TRY(const bool eager, flag_at(tree, key("enforce_eager")));
+  engine.cuda_graphs = !eager;
+  if (draft.actor_model.experts) {
+    // vLLM deals experts to the ranks of an instance.
+    DOVETAIL_TRY(const std::int64_t expert, count_at(tree, key("expert_parallel_size")));
+    generated.layout.expert = static_cast<int>(std::min<std::int64_t>(expert, 65536));
+  }
+  draft.run.tasks.push_back({"actor_generate", generated});
+  if (draft.run.algorithm == "remax") draft.run.tasks.push_back({"actor_generate_greedy", generated});
+  return {};
+}
+
+base::Status add_reward(VerlDraft& draft) {
+  if (!draft.run.reward_model) return {};
+  const std::string keys = fmt::format("{}.rollout", reward_keys);
+  plan::TaskPlan judged{.mesh = draft.judges, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(judged.layout, engine_layout(draft, keys, draft.judges));
+  DOVETAIL_TRY(const std::int64_t tokens, count_at(draft.tree(), keys + ".max_num_batched_tokens"));
+  judged.micro_batching.tokens = static_cast<double>(std::min(tokens, plan::max_count));
+  judged.offload.weights = draft.judges == draft.trainer();
+  draft.run.tasks.push_back({"reward_infer", judged});
+  if (draft.run.algorithm == "remax") draft.run.tasks.push_back({"reward_infer_greedy", judged});
+  return {};
+}
+
+base::Status check_start(const VerlDraft& draft) {
+  const SettingTree& tree = draft.tree();
+  DOVETAIL_TRY(const bool train, flag_at(tree, actor_train_keys.dynamic));
+  DOVETAIL_TRY(const bool pass, flag_at(tree, actor_infer_keys.dynamic));
+  if (train != pass)
+    return setting_error(tree, actor_infer_keys.dynamic,
+                         fmt::format("differs from {}, and verl stops; accepted: the same", actor_train_keys.dynamic));
+  return {};
+}
+
+}  // namespace
+
+base::Result<ImportedRun> verl_run(const VerlSettings& settings, const VerlRequest& request) {
+  VerlDraft draft{.settings = settings, .request = request};
+  draft.run.name = request.name;
+  draft.run.assumed = settings.assumed;
+  draft.run.ignored = settings.ignored;
+  DOVETAIL_CHECK(check_backends(draft));
+  DOVETAIL_CHECK(check_start(draft));
+  DOVETAIL_CHECK(read_verl_algorithm(draft));
+  DOVETAIL_CHECK(read_verl_workload(draft));
+  DOVETAIL_CHECK(read_verl_pools(draft));
+  DOVETAIL_CHECK(read_verl_models(draft));
+  DOVETAIL_CHECK(add_generation(draft));
+  DOVETAIL_CHECK(add_reward(draft));
+  DOVETAIL_CHECK(add_trained(draft, "actor", actor_keys, "actor_rollout_ref.actor.optim", actor_train_keys,
+                             actor_infer_keys, draft.actor_model));
+  if (draft.run.reference) DOVETAIL_CHECK(add_reference(draft));
+  if (draft.critic) {
+    VerlBatchKeys infer = critic_infer_keys;
+    // Megatron's passes have no number of their own.
+    if (draft.megatron()) infer.per_gpu = critic_train_keys.per_gpu;
+    DOVETAIL_CHECK(
+        add_trained(draft, "critic", critic_keys, "critic.optim", critic_train_keys, infer, draft.critic_model));
+  }
+  DOVETAIL_CHECK(add_watched(settings, draft.run));
+  return std::move(draft.run);
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,278 @@
+#include "trainers/verl/watched.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "trainers/import/settings.h"
+#include "trainers/syntax/files.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// A setting of which one value is modelled.
+struct Watched {
+  std::string_view key;
+  std::string_view modelled;  ///< the values, with | between them
+  std::string_view what;      ///< what another value means for the answer
+};
+
+constexpr std::array watched_actor{
+    Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.fsdp_size", "-1",
+            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
+            "weights stay gathered from forward to backward: the real run holds more and gathers once"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.model_dtype", "fp32|float32|null",
+            "shards in another type than fp32: counted in fp32, the real run holds less"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
+            "FSDP2 streams weights, gradients and optimizer from the host: counted on the device"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
+            "layers are gathered ahead in the forward: the real run is a little faster"},
+    Watched{"actor_rollout_ref.actor.entropy_from_logits_with_chunking", "false",
+            "entropy in chunks: the real run needs less for logits"},
+    Watched{"actor_rollout_ref.actor.fsdp_config.entropy_from_logits_with_chunking", "false",
+            "entropy in chunks: the real run needs less for logits"},
+    Watched{"actor_rollout_ref.actor.entropy_checkpointing", "false",
+            "entropy is computed again in the backward: the real run needs less for logits"},
+    Watched{"actor_rollout_ref.actor.use_torch_compile", "true", "without compiled kernels the real run is slower"},
+    Watched{"actor_rollout_ref.actor.freeze_vision_tower", "false", "vision is not counted"},
+    Watched{"actor_rollout_ref.actor.use_prefix_grouper", "false",
+            "prompts of a group are computed once: the real run is faster"},
+    Watched{"actor_rollout_ref.model.use_fused_kernels", "false",
+            "logits in fused kernels: the real run needs less memory"},
+    Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels: the real run needs less memory"},
+    Watched{"actor_rollout_ref.model.enable_activation_offload", "false",
+            "activations leave for the host: the real run holds less and moves more"},
+    Watched{"actor_rollout_ref.model.tiled_mlp.enabled", "false", "the real run needs less for activations"},
+    Watched{"trainer.balance_batch", "true", "ranks are counted as balanced: the real run waits for the longest"},
+    Watched{"algorithm.filter_groups.enable", "false", "groups are thrown away and generated again: not counted"},
+    Watched{"data.gen_batch_size", "null", "counted as data.train_batch_size"},
+    Watched{"trainer.v1.trainer_mode", "sync",
+            "counted as phases that wait for data and devices only, generation in one batch"},
+};
+
+constexpr std::array watched_megatron{
+    Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
+    Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "counted as one degree"},
+    Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "counted as bf16"},
+    Watched{"actor_rollout_ref.actor.optim.use_precision_aware_optimizer", "false",
+            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
+    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer", "false|null",
+            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
+    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction", "1|1.0|null",
+            "a part of the optimizer on the host: counted as all of it"},
+    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d", "false|null",
+            "the optimizer's transfers beside its step: the real run is faster"},
+    Watched{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "counted as Adam"},
+};
+
+constexpr std::array watched_rollout{
+    Watched{"actor_rollout_ref.rollout.name", "vllm",
+            "gpu_memory_utilization and scheduling are counted as vLLM has them"},
+    Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
+    Watched{"actor_rollout_ref.rollout.quantization", "null", "counted as bf16, the real run is faster"},
+    Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
+            "weights and cache of the engine stay on the device: counted as if they left, the real run holds more"},
+    Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
+            "counted as instances by themselves; the real ones share experts and wait for each other"},
+    Watched{"actor_rollout_ref.rollout.max_model_len", "null",
+            "counted up to the caps of prompt and response, whatever it says"},
+    Watched{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "counted as vLLM's own"},
+    Watched{"actor_rollout_ref.rollout.layered_summon", "false", "counted as weights that are sent tensor by tensor"},
+    Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not counted"},
+    Watched{"actor_rollout_ref.rollout.multi_turn.enable", "false",
+            "turns with tools: counted as one response without waiting"},
+    Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false", "counted as one wake-up"},
+    Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "counted as no samples beside those asked for"},
+    Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "counted as weights sent by NCCL"},
+    Watched{"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes", "2048",
+            "buckets of the weight sync: not counted"},
+    Watched{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
+            "prefill and decoding on instances of their own: counted together"},
+    Watched{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not counted"},
+    Watched{"actor_rollout_ref.rollout.mode", "async", "counted as an engine behind a server"},
+};
+
+constexpr std::array watched_reference{
+    Watched{"actor_rollout_ref.ref.fsdp_config.fsdp_size", "-1", "shard groups: counted as if all GPUs shared one"},
+    Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "counted in fp32"},
+};
+
+constexpr std::array watched_critic{
+    Watched{"critic.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
+    Watched{"critic.fsdp.fsdp_size", "-1",
+            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
+    Watched{"critic.fsdp.reshard_after_forward", "true",
+            "weights stay gathered from forward to backward: the real run holds more and gathers once"},
+    Watched{"critic.fsdp.model_dtype", "fp32|float32|null", "counted in fp32, the real run holds less"},
+    Watched{"critic.fsdp.offload_policy", "false", "counted on the device"},
+    Watched{"critic.model.enable_activation_offload", "false",
+            "activations leave for the host: the real run holds less and moves more"},
+    Watched{"critic.optim.use_precision_aware_optimizer", "false|null",
+            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
+};
+
+/// Maps that verl hands on as they are; what is read of them stands in configuration.cpp and layouts.cpp.
+constexpr std::array handed_on{
+    std::string_view{"actor_rollout_ref.actor.megatron.override_transformer_config"},
+    std::string_view{"actor_rollout_ref.actor.megatron.override_ddp_config"},
+    std::string_view{"actor_rollout_ref.rollout.engine_kwargs"},
+    std::string_view{"actor_rollout_ref.model.override_config"},
+    std::string_view{"critic.megatron.override_transformer_config"},
+};
+constexpr std::array<std::string_view, 7> read_of_them{"recompute_granularity",
+                                                       "num_layers_in_first_pipeline_stage",
+                                                       "num_layers_in_last_pipeline_stage",
+                                                       "recompute_modules",
+                                                       "attention_backend",
+                                                       "recompute_method",
+                                                       "recompute_num_layers"};
+
+/// Settings that are accepted and do nothing.
+constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout_ref.actor.megatron.grad_offload",
+                                                                  "actor_rollout_ref.ref.megatron.grad_offload",
+                                                                  "critic.megatron.grad_offload"};
+
+bool is_one_of(std::string_view value, std::string_view values) {
+  while (true) {
+    const std::size_t end = std::min(values.find('|'), values.size());
+    if (values.substr(0, end) == value) return true;
+    if (end == values.size()) return false;
+    values.remove_prefix(end + 1);
+  }
+}
+
+/// An Error where only running would tell the value.
+base::Status check_known(const SettingTree& tree, std::string_view key, const Setting& setting) {
+  if (!setting.unknown && setting.kind != Setting::Kind::unknown) return {};
+  base::Error error = unknown_error(tree.sources, setting.unknown.value_or(Unknown{}));
+  error.message = fmt::format("`{}` depends on this: {}", key, error.message);
+  return error;
+}
+
+template <std::size_t count>
+base::Status watch(const SettingTree& tree, const std::array<Watched, count>& table, ImportedRun& run) {
+  for (const Watched& watched : table) {
+    const Setting* const setting = find_setting(tree.root, watched.key);
+    if (setting == nullptr) continue;
+    DOVETAIL_CHECK(check_known(tree, watched.key, *setting));
+    const std::string value = value_words(*setting);
+    if (!is_one_of(value, watched.modelled))
+      run.not_modelled.push_back(
+          {std::string(watched.key), fmt::format("{}: {}", value, watched.what), setting->place});
+  }
+  return {};
+}
+
+void add_handed_on(const std::string& key, const Setting& setting, ImportedRun& run) {
+  if (setting.kind == Setting::Kind::map) {
+    for (const auto& [name, value] : setting.members)
+      if (std::find(read_of_them.begin(), read_of_them.end(), name) == read_of_them.end())
+        add_handed_on(key + "." + name, value, run);
+    return;
+  }
+  if (setting.place.line > 0)
+    run.not_modelled.push_back(
+        {key, fmt::format("{}: handed on as it is, not counted", value_words(setting)), setting.place});
+}
+
+/// Which layers are recomputed where not all are.
+base::Status add_recomputation(const SettingTree& tree, ImportedRun& run) {
+  const std::string keys(handed_on.front());
+  DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
+  for (const char* const name : {"recompute_method", "recompute_num_layers", "recompute_modules"}) {
+    const std::string key = keys + "." + name;
+    const Setting* const setting = find_setting(tree.root, key);
+    if (setting == nullptr) continue;
+    DOVETAIL_CHECK(check_known(tree, key, *setting));
+    const std::string value = value_words(*setting);
+    const bool counted = !granularity || is_one_of(value, "null|uniform|1|[core_attn]") ||
+                         (*granularity == "full") == (std::string_view(name) == "recompute_modules");
+    if (!counted)
+      run.not_modelled.push_back({key, value + ": counted as all layers, or attention alone", setting->place});
+  }
+  return {};
+}
+
+/// Facts of verl that are no setting.
+void add_facts(const VerlSettings& settings, ImportedRun& run) {
+  if (run.reference && settings.engine == VerlEngine::fsdp)
+    run.not_modelled.push_back({"",
+                                "the reference's weights are fetched from the host for each micro-batch: counted "
+                                "as moved once a pass, the real run is slower"});
+  if (run.reference && std::any_of(run.models.begin(), run.models.end(),
+                                   [](const ImportedModel& model) { return model.role == "actor" && model.lora > 0; }))
+    run.not_modelled.push_back({"", "the reference is the actor without its adapters: counted as a model of its own"});
+  if (run.reward_model)
+    run.not_modelled.push_back({"reward.reward_model.enable", "an engine judges: counted as a forward pass",
+                                place_of(settings.tree, "reward.reward_model.enable")});
+}
+
+base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
+  DOVETAIL_CHECK(watch(tree, watched_critic, run));
+  for (const auto& [own, actors] :
+       {std::pair{"critic.ppo_mini_batch_size", "actor_rollout_ref.actor.ppo_mini_batch_size"},
+        std::pair{"critic.ppo_epochs", "actor_rollout_ref.actor.ppo_epochs"}}) {
+    DOVETAIL_TRY(const std::int64_t critics, count_at(tree, own));
+    DOVETAIL_TRY(const std::int64_t said, count_at(tree, actors));
+    if (critics != said)
+      run.not_modelled.push_back(
+          {own, fmt::format("{}: counted as of the actor, {}", critics, said), place_of(tree, own)});
+  }
+  return {};
+}
+
+/// Parallel degrees of roles whose engine is not the one that is built first.
+void add_other_degrees(const SettingTree& tree, bool has_critic, ImportedRun& run) {
+  const std::string_view first = has_critic ? "critic.megatron" : "actor_rollout_ref.ref.megatron";
+  const bool any = has_critic || run.reference;
+  if (!any) return;
+  for (const std::string_view other : {"actor_rollout_ref.actor.megatron", "actor_rollout_ref.ref.megatron"}) {
+    if (other == first || (other.find(".ref.") != std::string_view::npos && !run.reference)) continue;
+    for (const char* const name :
+         {"tensor_model_parallel_size", "pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size",
+          "context_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size"}) {
+      const std::string key = fmt::format("{}.{}", other, name);
+      const Setting* const said = find_setting(tree.root, key);
+      const Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
+      if (said == nullptr || built == nullptr || value_words(*said) == value_words(*built)) continue;
+      run.ignored.push_back(
+          {key, fmt::format("{}: groups of ranks are those of {}, {}", value_words(*said), first, value_words(*built)),
+           said->place});
+    }
+  }
+}
+
+}  // namespace
+
+base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
+  const SettingTree& tree = settings.tree;
+  const bool megatron = settings.engine == VerlEngine::megatron;
+  DOVETAIL_CHECK(watch(tree, watched_actor, run));
+  if (megatron) DOVETAIL_CHECK(watch(tree, watched_megatron, run));
+  DOVETAIL_CHECK(watch(tree, watched_rollout, run));
+  if (run.reference) DOVETAIL_CHECK(watch(tree, watched_reference, run));
+  const bool has_critic = run.algorithm == "ppo";
+  if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));
+  for (const std::string_view key : handed_on)
+    if (const Setting* const setting = find_setting(tree.root, key)) add_handed_on(std::string(key), *setting, run);
+  if (megatron) {
+    DOVETAIL_CHECK(add_recomputation(tree, run));
+    add_other_degrees(tree, has_critic, run);
+    for (const std::string_view key : megatron_without_effect)
+      if (const Place place = place_of(tree, key); place.line > 0)
+        run.ignored.push_back({std::string(key), "gradients follow param_offload", place});
+  } else if (run.reference) {
+    constexpr std::string_view key = "actor_rollout_ref.ref.fsdp_config.param_offload";
+    if (const Place place = place_of(tree, key); place.line > 0)
+      run.ignored.push_back({std::string(key), "the reference is always on the host", place});
+  }
+  add_facts(settings, run);
+  return {};
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,357 @@
+#include "trainers/verl/configuration.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "trainers/verl/imported.h"
+
+namespace dovetail::trainers {
+namespace {
+
+const plan::TaskPlan& planned(const Import& import, std::string_view task) {
+  for (std::size_t i = 0; i < import.job.workflow.tasks.size(); ++i)
+    if (import.job.workflow.tasks[i].name == task) return import.plan.tasks[i];
+  ADD_FAILURE() << "there is no task " << task;
+  static const plan::TaskPlan none;
+  return none;
+}
+
+TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
+  const base::Result<Import> read = imported(script_of(grpo_fsdp));
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  const Import& import = *read;
+  EXPECT_EQ(import.text,
+            "format: dovetail/job@1\n"
+            "name: run\n"
+            "algorithm: {name: grpo, reference: pass, reward: rule, policy_log_probabilities: trainer}\n"
+            "models:\n"
+            "  actor: qwen3-8b\n"
+            "workload:\n"
+            "  prompts: 256\n"
+            "  samples_per_prompt: 8\n"
+            "  mini_batch: 512\n"
+            "  epochs: 1\n"
+            "  prompt_length: 1024\n"
+            "  response_length: 2048\n"
+            "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80}\n"
+            "software: {training: verl-fsdp}\n");
+  const plan::TaskPlan& train = planned(import, "actor_train");
+  EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 16}));
+  EXPECT_EQ(train.layout.data, 16);
+  EXPECT_EQ(train.layout.zero, 3);
+  EXPECT_EQ(train.layout.recomputation, llm::Recomputation::full);
+  EXPECT_EQ(train.micro_batching, (plan::MicroBatching{.sequences = 0, .tokens = 12288, .count = 0}));
+  EXPECT_EQ(planned(import, "actor_infer").micro_batching, train.micro_batching);
+  EXPECT_EQ(planned(import, "reference_infer").micro_batching, train.micro_batching);
+  EXPECT_TRUE(planned(import, "reference_infer").offload.weights);
+  const plan::TaskPlan& generate = planned(import, "actor_generate");
+  EXPECT_EQ(generate.layout.data, 8);
+  EXPECT_EQ(generate.layout.tensor, 2);
+  EXPECT_EQ(generate.engine.memory_utilization, 0.5);
+}
+
+TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
+  const base::Result<Import> read =
+      imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.context_parallel_size=2"));
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  const Import& import = *read;
+  for (const char* task : {"actor_train", "actor_infer", "reference_infer", "critic_infer", "critic_train"}) {
+    const llm::Layout& layout = planned(import, task).layout;
+    EXPECT_EQ(layout.data, 4) << task;
+    EXPECT_EQ(layout.tensor, 2) << task;
+    EXPECT_EQ(layout.pipeline, 2) << task;
+    EXPECT_EQ(layout.context, 1) << task;
+    EXPECT_TRUE(layout.sequence_parallel) << task;
+  }
+  EXPECT_EQ(planned(import, "actor_train").layout.zero, 1);
+  EXPECT_EQ(planned(import, "actor_train").layout.expert_tensor, 2);
+  EXPECT_NE(told(import, import.run.ignored)
+                .find("context_parallel_size: 2: groups of ranks are those of critic.megatron, 1"),
+            std::string::npos);
+}
+
+TEST(VerlConfiguration, FindingsHaveTheirPlace) {
+  const Told all = told(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
+  EXPECT_NE(
+      all.not_modelled.find("actor_rollout_ref.rollout.quantization: fp8: counted as bf16, the real run is faster "
+                            "(run.sh:16)"),
+      std::string::npos)
+      << all.not_modelled;
+  EXPECT_NE(all.ignored.find("trainer.bananas: verl v0.9 (1dda039b9) has no such setting (run.sh:16)"),
+            std::string::npos)
+      << all.ignored;
+  EXPECT_NE(all.assumed.find("actor_rollout_ref.model.path: Qwen/Qwen3-8B: the shape of qwen3-8b is guessed from the "
+                             "name (run.sh:8)"),
+            std::string::npos)
+      << all.assumed;
+}
+
+enum class Where { job, plan, not_modelled, ignored };
+
+struct Changed {
+  const char* override;
+  Where where;
+  bool megatron = false;
+};
+
+/// The settings that change time or memory, each by itself.
+constexpr Changed changed_settings[] = {
+    {"data.train_batch_size=512", Where::job},
+    {"data.max_prompt_length=2048", Where::job},
+    {"data.max_response_length=4096", Where::job},
+    {"data.gen_batch_size=512", Where::not_modelled},
+    {"actor_rollout_ref.rollout.n=4", Where::job},
+    {"actor_rollout_ref.actor.ppo_mini_batch_size=128", Where::job},
+    {"actor_rollout_ref.actor.ppo_epochs=2", Where::job},
+    {"algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B", Where::job},
+    {"algorithm.adv_estimator=reinforce_plus_plus", Where::job},
+    {"actor_rollout_ref.actor.use_kl_loss=False", Where::job},
+    {"algorithm.rollout_correction.bypass_mode=True", Where::job},
+    {"algorithm.filter_groups.enable=True", Where::not_modelled},
+    {"critic.enable=True critic.model.path=Qwen/Qwen3-4B", Where::job},
+    {"actor_rollout_ref.model.path=Qwen/Qwen3-4B", Where::job},
+    {"actor_rollout_ref.model.lora_rank=32", Where::job},
+    {"actor_rollout_ref.model.use_remove_padding=False", Where::job},
+    {"actor_rollout_ref.model.enable_gradient_checkpointing=False", Where::plan},
+    {"actor_rollout_ref.model.enable_activation_offload=True", Where::not_modelled},
+    {"actor_rollout_ref.model.use_fused_kernels=True", Where::not_modelled},
+    {"actor_rollout_ref.model.use_liger=True", Where::not_modelled},
+    {"actor_rollout_ref.actor.ppo_max_token_len_per_gpu=24576", Where::plan},
+    {"actor_rollout_ref.actor.strategy=fsdp2", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.param_offload=True", Where::plan},
+    {"actor_rollout_ref.actor.fsdp_config.optimizer_offload=True", Where::plan},
+    {"actor_rollout_ref.actor.fsdp_config.fsdp_size=8", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.reshard_after_forward=False", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.model_dtype=bfloat16", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.offload_policy=True", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2", Where::plan},
+    {"actor_rollout_ref.actor.ulysses_sequence_parallel_size=2", Where::plan},
+    {"actor_rollout_ref.actor.entropy_from_logits_with_chunking=True", Where::not_modelled},
+    {"actor_rollout_ref.actor.entropy_checkpointing=True", Where::not_modelled},
+    {"actor_rollout_ref.ref.fsdp_config.param_offload=True", Where::ignored},
+    {"actor_rollout_ref.ref.fsdp_config.ulysses_sequence_parallel_size=2", Where::plan},
+    {"actor_rollout_ref.ref.log_prob_max_token_len_per_gpu=32768", Where::plan},
+    {"actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu=32768", Where::plan},
+    {"actor_rollout_ref.rollout.name=sglang", Where::not_modelled},
+    {"actor_rollout_ref.rollout.tensor_model_parallel_size=4", Where::plan},
+    {"actor_rollout_ref.rollout.pipeline_model_parallel_size=2", Where::plan},
+    {"actor_rollout_ref.rollout.data_parallel_size=2", Where::not_modelled},
+    {"actor_rollout_ref.rollout.gpu_memory_utilization=0.7", Where::plan},
+    {"actor_rollout_ref.rollout.max_num_seqs=512", Where::plan},
+    {"actor_rollout_ref.rollout.max_num_batched_tokens=16384", Where::plan},
+    {"actor_rollout_ref.rollout.max_model_len=4096", Where::not_modelled},
+    {"actor_rollout_ref.rollout.enforce_eager=True", Where::plan},
+    {"actor_rollout_ref.rollout.free_cache_engine=False", Where::not_modelled},
+    {"actor_rollout_ref.rollout.enable_chunked_prefill=False", Where::plan},
+    {"actor_rollout_ref.rollout.dtype=float16", Where::not_modelled},
+    {"actor_rollout_ref.rollout.quantization=fp8", Where::not_modelled},
+    {"actor_rollout_ref.rollout.multi_turn.enable=True", Where::not_modelled},
+    {"actor_rollout_ref.rollout.checkpoint_engine.backend=nccl", Where::not_modelled},
+    {"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes=4096", Where::not_modelled},
+    {"+actor_rollout_ref.rollout.engine_kwargs.vllm.block_size=32", Where::not_modelled},
+    {"trainer.nnodes=4", Where::job},
+    {"trainer.n_gpus_per_node=4", Where::job},
+    {"trainer.balance_batch=False", Where::not_modelled},
+    {"trainer.v1.trainer_mode=colocate_async", Where::not_modelled},
+    {"actor_rollout_ref.actor.megatron.sequence_parallel=False", Where::plan, true},
+    {"actor_rollout_ref.actor.megatron.use_distributed_optimizer=False", Where::plan, true},
+    {"actor_rollout_ref.actor.megatron.param_offload=True", Where::plan, true},
+    {"actor_rollout_ref.actor.megatron.optimizer_offload=True", Where::plan, true},
+    {"actor_rollout_ref.actor.megatron.grad_offload=True", Where::ignored, true},
+    {"actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4", Where::ignored, true},
+    {"actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full", Where::plan, true},
+    {"+actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage=20", Where::plan,
+     true},
+    {"+actor_rollout_ref.actor.megatron.override_transformer_config.moe_permute_fusion=True", Where::not_modelled,
+     true},
+    {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=True", Where::plan, true},
+    {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5", Where::not_modelled,
+     true},
+    {"actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True", Where::not_modelled, true},
+    {"actor_rollout_ref.ref.megatron.param_offload=True", Where::plan, true},
+    {"critic.megatron.tensor_model_parallel_size=4", Where::plan, true},
+    {"critic.megatron.pipeline_model_parallel_size=4", Where::plan, true},
+    {"critic.megatron.virtual_pipeline_model_parallel_size=2", Where::plan, true},
+    {"critic.megatron.context_parallel_size=2", Where::plan, true},
+    {"critic.megatron.param_offload=True", Where::plan, true},
+    {"critic.model.path=Qwen/Qwen3-4B", Where::job, true},
+    {"critic.ppo_micro_batch_size_per_gpu=2", Where::plan, true},
+    {"critic.ppo_epochs=2", Where::not_modelled, true},
+    {"critic.ppo_mini_batch_size=128", Where::not_modelled, true},
+    {"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Where::plan, true},
+    {"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8", Where::plan, true},
+    {"actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=8", Where::plan, true},
+};
+
+class ChangedSetting : public testing::TestWithParam<Changed> {};
+
+TEST_P(ChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+  const Changed& changed = GetParam();
+  const std::vector<std::string>& settings = changed.megatron ? ppo_megatron : grpo_fsdp;
+  const Told before = told(script_of(settings));
+  const Told after = told(script_of(settings, std::string(" ") + changed.override));
+  switch (changed.where) {
+    case Where::job:
+      EXPECT_NE(before.job, after.job);
+      break;
+    case Where::plan:
+      EXPECT_EQ(before.job, after.job);
+      // A plan says of which job it is, too.
+      EXPECT_NE(before.plan, after.plan);
+      break;
+    case Where::not_modelled:
+      EXPECT_NE(before.not_modelled, after.not_modelled);
+      break;
+    case Where::ignored:
+      EXPECT_EQ(before.job, after.job);
+      EXPECT_EQ(before.plan, after.plan);
+      EXPECT_EQ(before.not_modelled, after.not_modelled);
+      EXPECT_NE(before.ignored, after.ignored);
+      break;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Verl, ChangedSetting, testing::ValuesIn(changed_settings));
+
+TEST(VerlConfiguration, TakesOldNamesForTheirPresentOnes) {
+  const std::pair<const char*, const char*> drift[] = {
+      {"critic.model.fsdp_config.param_offload=True", "critic.fsdp.param_offload=True"},
+      {"reward_model.enable=True reward_model.model.path=Qwen/Qwen3-4B",
+       "reward.reward_model.enable=True reward.reward_model.model_path=Qwen/Qwen3-4B"},
+      {"actor_rollout_ref.actor.ulysses_sequence_parallel_size=2",
+       "actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2 "
+       "actor_rollout_ref.ref.fsdp_config.ulysses_sequence_parallel_size=2"},
+  };
+  for (const auto& [old_name, name] : drift) {
+    const std::string more = " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B ";
+    const Told before = told(script_of(grpo_fsdp, more + old_name));
+    const Told now = told(script_of(grpo_fsdp, more + name));
+    EXPECT_EQ(before.job, now.job) << old_name;
+    EXPECT_EQ(before.plan, now.plan) << old_name;
+    EXPECT_NE(before.plan, told(script_of(grpo_fsdp, more)).plan) << old_name;
+    EXPECT_EQ(before.ignored, now.ignored) << old_name;
+  }
+  std::vector<std::string> named = ppo_megatron;
+  named.front() = "--config-name=ppo_megatron_trainer.yaml";
+  EXPECT_EQ(told(script_of(named)).plan, told(script_of(ppo_megatron)).plan);
+  std::vector<std::string> said = ppo_megatron;
+  said.front() = "actor_rollout_ref.actor.strategy=megatron";
+  EXPECT_EQ(told(script_of(said)).plan, told(script_of(ppo_megatron)).plan);
+}
+
+TEST(VerlConfiguration, OfGlobalMicroBatchesCountsThoseOfARank) {
+  const char* off = " actor_rollout_ref.actor.use_dynamic_bsz=False";
+  const std::string others =
+      " actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=4 "
+      "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=4";
+  EXPECT_EQ(told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size=64")).plan,
+            told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4")).plan);
+}
+
+TEST(VerlConfiguration, OfSeparateEnginesHasAPoolBehindTheTrainers) {
+  const base::Result<Import> read = imported(script_of(
+      grpo_fsdp, " trainer.v1.trainer_mode=separate_async actor_rollout_ref.rollout.nnodes=1 trainer.nnodes=1"));
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_EQ(planned(*read, "actor_generate").mesh, (cluster::Mesh{.first = 8, .count = 8}));
+  EXPECT_EQ(planned(*read, "actor_train").mesh, (cluster::Mesh{.first = 0, .count = 8}));
+  EXPECT_EQ(read->job.workload.steps_off_policy, 1);
+}
+
+struct Refused {
+  const char* more;
+  const char* message;  ///< a part of it
+};
+
+TEST(VerlConfiguration, RefusesWhatStopsVerlOrIsNoJob) {
+  const Refused all[] = {
+      {"actor_rollout_ref.actor.ppo_mini_batch_size=512", "accepted: a divisor of data.train_batch_size, 256"},
+      {"actor_rollout_ref.actor.ppo_mini_batch_size=100", "accepted: a divisor of data.train_batch_size, 256"},
+      {"actor_rollout_ref.rollout.tensor_model_parallel_size=3", "does not divide the 16 GPUs"},
+      {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=3", "accepted: a divisor of the 16 GPUs"},
+      {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2 "
+       "actor_rollout_ref.model.use_remove_padding=False",
+       "verl stops without actor_rollout_ref.model.use_remove_padding"},
+      {"actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=False", "differs from"},
+      {"actor_rollout_ref.actor.use_dynamic_bsz=False", "is not given, and verl stops without"},
+      {"actor_rollout_ref.actor.strategy=veomni", "accepted: fsdp, fsdp2, megatron"},
+      {"model_engine=veomni", "accepted: dp, megatron"},
+      {"actor_rollout_ref.rollout.name=hf", "accepted: vllm, sglang, trtllm"},
+      {"distillation.enabled=True", "accepted: false"},
+      {"data.train_batch_size=many", "accepted: a whole number"},
+      {"trainer.nnodes=0", "accepted: at least 1"},
+      {"actor_rollout_ref.model.path=x/Nothing-9B", "accepted: --model actor=NAME"},
+      {"data.train_batch_size=$(wc -l < prompts)", "`data.train_batch_size` depends on this"},
+      {"--config-name=mine", "accepted: ppo_trainer, ppo_megatron_trainer"},
+  };
+  for (const Refused& refused : all) {
+    const base::Result<Import> read = imported(script_of(grpo_fsdp, std::string(" ") + refused.more));
+    ASSERT_FALSE(read.ok()) << refused.more;
+    EXPECT_NE(read.error().message.find(refused.message), std::string::npos)
+        << refused.more << ": " << base::to_text(read.error());
+  }
+  for (const char* entry : {"verl.trainer.main_generation", "recipe.dapo.main_dapo"})
+    EXPECT_FALSE(imported(std::string("#!/bin/bash\npython3 -m ") + entry + " a=1\n").ok()) << entry;
+}
+
+TEST(VerlConfiguration, TakesWhatTheUserSaysBeside) {
+  ImportOptions options;
+  options.gpu = "A100-40";
+  options.models = {"actor=qwen3-14b"};
+  options.response_length = "mean=900,p90=1800";
+  options.prompt_length = "200";
+  options.arguments = {"trainer.nnodes=1"};
+  const Told all = told(script_of(grpo_fsdp), options);
+  EXPECT_NE(all.job.find("cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-40}"), std::string::npos) << all.job;
+  EXPECT_NE(all.job.find("actor: qwen3-14b"), std::string::npos);
+  EXPECT_NE(all.job.find("response_length: {mean: 900, p90: 1800, cap: 2048}"), std::string::npos);
+  EXPECT_NE(all.job.find("prompt_length: 200\n"), std::string::npos);
+  EXPECT_EQ(all.assumed.find("length"), std::string::npos) << all.assumed;
+  options.gpu.reset();
+  options.cluster = "4x8xH200";
+  EXPECT_NE(told(script_of(grpo_fsdp), options).job.find("cluster: {nodes: 4, gpus_per_node: 8, gpu: H200}"),
+            std::string::npos);
+  for (const char* wrong : {"p90", "p90=", "=9", "p90=1;", ""}) {
+    options.response_length = wrong;
+    EXPECT_FALSE(imported(script_of(grpo_fsdp), options).ok()) << wrong;
+  }
+  options.response_length.reset();
+  for (const char* wrong : {"4x8xX900", "nowhere.yaml", "0x8xH100"}) {
+    options.cluster = wrong;
+    EXPECT_FALSE(imported(script_of(grpo_fsdp), options).ok()) << wrong;
+  }
+}
+
+TEST(VerlConfiguration, ResolvedIsReadAsTheScript) {
+  const std::string resolved =
+      "actor_rollout_ref:\n"
+      "  model: {path: Qwen/Qwen3-8B}\n"
+      "  actor: {strategy: fsdp, ppo_mini_batch_size: 64, use_dynamic_bsz: true, ppo_max_token_len_per_gpu: 12288, "
+      "use_kl_loss: true}\n"
+      "  rollout: {name: vllm, n: 8}\n"
+      "algorithm: {adv_estimator: grpo}\n"
+      "data: {train_batch_size: 256, max_prompt_length: 1024, max_response_length: 2048}\n"
+      "trainer: {nnodes: 2, n_gpus_per_node: 8}\n";
+  const std::string wrapped =
+      "wandb_version: 1\n"
+      "actor_rollout_ref:\n  desc: null\n  value:\n"
+      "    model: {path: Qwen/Qwen3-8B}\n"
+      "    actor: {strategy: fsdp, ppo_mini_batch_size: 64, use_dynamic_bsz: true, ppo_max_token_len_per_gpu: 12288, "
+      "use_kl_loss: true}\n"
+      "    rollout: {name: vllm, n: 8}\n"
+      "algorithm:\n  value: {adv_estimator: grpo}\n"
+      "data:\n  value: {train_batch_size: 256, max_prompt_length: 1024, max_response_length: 2048}\n"
+      "trainer:\n  value: {nnodes: 2, n_gpus_per_node: 8}\n";
+  const Told script = told(script_of(grpo_fsdp));
+  for (const std::string& content : {resolved, wrapped}) {
+    EXPECT_TRUE(is_foreign("run.yaml", content));
+    const base::Result<Import> read = import_run("run.yaml", content, {});
+    ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+    EXPECT_EQ(read->text, script.job);
+    EXPECT_EQ(plan::plan_to_json(read->plan, read->job), script.plan);
+  }
+}
+
+}  // namespace
+}  // namespace dovetail::trainers
