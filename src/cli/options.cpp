@@ -52,6 +52,31 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, st
   });
 }
 
+void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile /*kind*/, answer::JobInput& value) {
+  add_option(command, flagged, answer::File{}, [&value](answer::Input input) {
+    value.path = std::move(input.path);
+    value.text = std::move(input.text);
+  });
+  trainers::ImportOptions& import = value.import;
+  const auto text = [&command](const char* name, const char* kind, const char* help, std::optional<std::string>& to) {
+    add_option(command, {name, help}, answer::Words{kind}, [&to](std::string said) { to = std::move(said); });
+  };
+  add_option(command, {"ARGUMENT", "of a launch script, behind '--': its \"$@\", as trainer.nnodes=2"},
+             answer::Words{"ARGUMENT"}, import.arguments);
+  text("--gpu", "GPU", "of a trainer's configuration: the GPUs of its nodes (default H100-80)", import.gpu);
+  text("--cluster", "CLUSTER", "in place of what it says: [NODESx]GPUSxGPU, or a file with a `cluster`",
+       import.cluster);
+  add_option(command, {"--model", "in place of what it says: actor=NAME, critic=FOLDER (may be given several times)"},
+             answer::Words{"ROLE=MODEL"}, import.models);
+  add_option(command, {"--env", "a variable of a launch script's environment (may be given several times)"},
+             answer::Words{"NAME=VALUE"}, import.environment);
+  text("--root", "FOLDER", "nothing above it is read (default: that of the repository which the file is in)",
+       import.root);
+  text("--prompt-length", "LENGTHS", "tokens, or figures as mean=120,p90=400 (default: all at the cap)",
+       import.prompt_length);
+  text("--response-length", "LENGTHS", "likewise of responses: mean=900,p90=2000", import.response_length);
+}
+
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take) {
   const auto take_text = [take = std::move(take)](const std::string& text) { take(text); };
   finish(command.add_option_function<std::string>(flagged.name, take_text, flagged.help), flagged, kind.kind);

@@ -31,6 +31,8 @@ struct Flagged {
 void add_option(CLI::App& command, const Flagged& flagged, answer::Flag kind, bool& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::function<void(answer::Input)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, std::vector<answer::Input>& values);
+/// Also the options of who has a trainer's configuration in its place.
+void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind, answer::JobInput& value);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::vector<std::string>& values);
 void add_option(CLI::App& command, const Flagged& flagged, answer::Count kind, std::function<void(std::uint64_t)> take);

@@ -57,6 +57,7 @@ struct Job {
   std::vector<PinPlaces> fixed_places = {};  ///< of `fixed`, where it was read from a file
   FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
   std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
+  std::string origin = {};                   ///< what it was read from, in a sentence, where that was no job file
   base::FilePlace training_place = {};       ///< of Software::training
   base::FilePlace efficiency_place = {};     ///< of Software::efficiency
 };

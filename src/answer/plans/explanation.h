@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string>
 
 #include "answer/plans/search_options.h"
@@ -11,16 +12,17 @@
 namespace dovetail::answer {
 
 struct ExplanationRequest {
-  Input job;
-  Input plan;
+  JobInput job;
+  std::optional<Input> plan = std::nullopt;  ///< needed, unless the job comes with one
   int shown = 10;
   PlanSearchOptions search = {};
 };
 template <std::same_as<ExplanationRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
-                    required("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file"),
-                    option("top", &T::shown, Count{1, 1000}, "how many changes to show at most"), group(&T::search));
+  return options<T>(
+      option("JOB", &T::job, JobFile{}, job_file_help),
+      option("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file (default: that of a trainer's configuration)"),
+      option("top", &T::shown, Count{1, 1000}, "how many changes to show at most"), group(&T::search));
 }
 
 struct ExplanationAnswer {

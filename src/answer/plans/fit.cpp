@@ -50,7 +50,7 @@ base::Result<FitAnswer> ask(const FitRequest& request, const Watch& watch) {
   }
   const bool fits = answer.fit() != predict::Fit::does_not_fit;
   const Outcome outcome = fits ? Outcome::done : Outcome::infeasible;
-  answer.outcome = request.plan ? outcome : unless_interrupted(watch, outcome);
+  answer.outcome = !answer.job ? outcome : unless_interrupted(watch, outcome);
   answer.scenario.cancellation = nullptr;
   return answer;
 }

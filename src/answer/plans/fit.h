@@ -14,13 +14,13 @@
 namespace dovetail::answer {
 
 struct FitRequest {
-  Input job;
+  JobInput job;
   std::optional<Input> plan = std::nullopt;
   PlanSearchOptions search = {};
 };
 template <std::same_as<FitRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+  return options<T>(option("JOB", &T::job, JobFile{}, job_file_help),
                     option("plan", &T::plan, File{}, "this plan, a dovetail/plan@1 file, in place of searching"),
                     group(&T::search));
 }

@@ -1,6 +1,9 @@
 #include "answer/plans/job_input.h"
 
+#include <fmt/format.h>
+
 #include <utility>
+#include <vector>
 
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
@@ -24,6 +27,29 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
   return error;
 }
 
+/// A job, and the plan that it comes with.
+struct ReadJob {
+  plan::Job job;
+  std::optional<plan::Plan> plan;
+};
+
+base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
+  DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
+  if (!trainers::is_foreign(input.path, text)) {
+    if (input.import != trainers::ImportOptions{})
+      return base::bad_input(
+          fmt::format("{} is a job file, which says all; accepted beside it: no options of a trainer's configuration, "
+                      "as --gpu and --env",
+                      name_of(input)));
+    DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
+    return ReadJob{std::move(job), std::nullopt};
+  }
+  DOVETAIL_TRY(trainers::Import import, trainers::import_run(input.path, text, input.import));
+  tell_findings(import, watch);
+  import.job.origin = trainers::reading_words(import);
+  return ReadJob{std::move(import.job), std::move(import.plan)};
+}
+
 }  // namespace
 
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
@@ -32,10 +58,23 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
   return predict::scenario_of(job, software, cancellation);
 }
 
-base::Result<predict::Scenario> read_scenario(const Input& input, const parallel::Cancellation* cancellation) {
-  DOVETAIL_TRY(const std::string text, read_input(input));
-  DOVETAIL_TRY(const plan::Job job, plan::parse_job(text, name_of(input)));
-  return scenario_for(job, input, cancellation);
+base::Result<trainers::Import> read_import(const JobInput& input) {
+  DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
+  return trainers::import_run(input.path, text, input.import);
+}
+
+void tell_findings(const trainers::Import& import, const Watch& watch) {
+  const std::pair<const char*, const std::vector<trainers::Finding>*> all[] = {
+      {"assumed", &import.run.assumed}, {"ignored", &import.run.ignored}, {"not modelled", &import.run.not_modelled}};
+  for (const auto& [kind, findings] : all)
+    for (const trainers::Finding& finding : *findings)
+      tell_note(watch, fmt::format("{}: {}", kind, trainers::finding_words(import, finding)));
+}
+
+base::Result<predict::Scenario> read_scenario(const JobInput& input, const Watch& watch,
+                                              const parallel::Cancellation* cancellation) {
+  DOVETAIL_TRY(const ReadJob read, read_job(input, watch));
+  return scenario_for(read.job, input, cancellation);
 }
 
 base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch) {
@@ -49,12 +88,14 @@ base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& 
   return plan;
 }
 
-base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const Watch& watch,
+base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
                                   const parallel::Cancellation* cancellation) {
   DOVETAIL_CHECK(check_standard_input({job, plan}));
-  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(job, cancellation));
+  DOVETAIL_TRY(ReadJob read, read_job(job, watch));
+  DOVETAIL_TRY(predict::Scenario scenario, scenario_for(read.job, job, cancellation));
   tell_label(watch, scenario.job.name);
-  AskedJob asked{std::move(scenario), std::nullopt};
+  const bool own = !plan && read.plan;
+  AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own};
   if (plan) {
     DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch));
   }

@@ -8,11 +8,20 @@
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "predict/closed_form/scenario.h"
+#include "trainers/import_run.h"
 
 namespace dovetail::answer {
 
-/// Reads a job with the software that it names, which `cancellation` may stop the work on.
-base::Result<predict::Scenario> read_scenario(const Input& job, const parallel::Cancellation* cancellation = nullptr);
+/// Reads the configuration of a trainer. An Error where it is none.
+base::Result<trainers::Import> read_import(const JobInput& input);
+
+/// Tells what was assumed, what the trainer ignores and what is not modelled.
+void tell_findings(const trainers::Import& import, const Watch& watch);
+
+/// Reads a job with the software that it names, which `cancellation` may stop the work on. Notes say what was assumed
+/// where it is a trainer's configuration.
+base::Result<predict::Scenario> read_scenario(const JobInput& job, const Watch& watch,
+                                              const parallel::Cancellation* cancellation = nullptr);
 
 /// The same of a job that was read from `input`.
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
@@ -25,10 +34,12 @@ base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& s
 struct AskedJob {
   predict::Scenario scenario;
   std::optional<plan::Plan> plan;
+  bool own_plan = false;  ///< it is that of the configuration which the job was read from
 };
 
 /// Reads both, and tells `watch` the job's name. `cancellation` may stop the work on the job, and must outlive it.
-base::Result<AskedJob> read_asked(const Input& job, const std::optional<Input>& plan, const Watch& watch,
+/// Where no plan is given that of a trainer's configuration is taken.
+base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
                                   const parallel::Cancellation* cancellation = nullptr);
 
 }  // namespace dovetail::answer

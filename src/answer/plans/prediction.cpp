@@ -12,7 +12,7 @@ double begin_of_activity(const predict::Estimate& estimate, std::size_t activity
   return base::seconds_of_ticks(plan::with_overheads(estimate.timing.activities[activity].begin, period, overhead));
 }
 
-base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch) {
+base::Result<PredictionAnswer> predict_plan(const JobInput& job, const Input& plan, bool fused, const Watch& watch) {
   DOVETAIL_TRY(AskedJob asked, read_asked(job, plan, watch));
   DOVETAIL_CHECK(tell_read(watch));
   const bool parted = !fused && asked.plan->fusion.any();

@@ -15,13 +15,13 @@
 namespace dovetail::answer {
 
 struct PredictionRequest {
-  Input job;
+  JobInput job;
   Input plan;
 };
 template <std::same_as<PredictionRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       required("plan", &T::plan, File{}, "predict this plan, a dovetail/plan@1 file, in place of searching"));
 }
 
@@ -38,7 +38,7 @@ struct PredictionAnswer {
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
 /// Reads both and predicts; without `fused` as if the plan fused nothing.
-base::Result<PredictionAnswer> predict_plan(const Input& job, const Input& plan, bool fused, const Watch& watch);
+base::Result<PredictionAnswer> predict_plan(const JobInput& job, const Input& plan, bool fused, const Watch& watch);
 
 /// Errors of what is read. A plan that does not fit is predicted all the same.
 base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);

@@ -17,7 +17,7 @@ struct Search {
 };
 
 base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(request.job));
+  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(request.job, watch));
   tell_label(watch, scenario.job.name);
   DOVETAIL_CHECK(tell_read(watch));
   const std::vector<std::string>& placements =

@@ -15,7 +15,7 @@
 namespace dovetail::answer {
 
 struct RankingRequest {
-  Input job;
+  JobInput job;
   std::vector<std::string> placements = {};  ///< by their names; none: those that the job names, or all
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
@@ -28,7 +28,7 @@ struct RankingRequest {
 template <std::same_as<RankingRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       option("placement", &T::placements, Words{"PLACEMENT"},
              "only this family of plans (may be given several times): co-located, interleaving, disaggregated, "
              "megatron, rlhfuse, searched"),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "trainers/import/options.h"
 
 namespace dovetail::answer {
 
@@ -17,6 +18,18 @@ struct Input {
   std::optional<std::string> text = std::nullopt;  ///< what it holds; nothing: what the file at `path` holds
 
   bool operator==(const Input&) const = default;
+};
+
+/// A document that a job is read from: a job file, or the configuration of a trainer with what is said beside it.
+struct JobInput : Input {
+  JobInput() = default;
+  JobInput(Input input) : Input(std::move(input)) {}
+  JobInput(std::string path_of, std::optional<std::string> held = std::nullopt)
+      : Input{std::move(path_of), std::move(held)} {}
+
+  trainers::ImportOptions import;  ///< of a trainer's configuration
+
+  bool operator==(const JobInput&) const = default;
 };
 
 /// What it holds; an Error where the file cannot be read.

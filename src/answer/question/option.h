@@ -2,13 +2,13 @@
 // follow from the list.
 //
 //   struct FitRequest {
-//     Input job;
+//     JobInput job;
 //     std::optional<Input> plan;
 //     PlanSearchOptions search;
 //   };
 //   template <std::same_as<FitRequest> T>
 //   auto options_of(const T*) {
-//     return options<T>(option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+//     return options<T>(option("JOB", &T::job, JobFile{}, "job file, '-' for standard input"),
 //                       option("plan", &T::plan, File{}, "this plan, in place of searching"), group(&T::search));
 //   }
 //
@@ -35,6 +35,8 @@ struct Flag {};
 struct File {
   std::string_view kind = "FILE";
 };
+/// A file to read a job from (JobInput), with the options of who has a trainer's configuration in its place.
+struct JobFile {};
 /// A text (std::string); a vector of them: the option may be given several times.
 struct Words {
   std::string_view kind;
@@ -57,6 +59,10 @@ struct Choice {
 struct Group {};
 /// No option: what programs set, and a command line cannot.
 struct Unlisted {};
+
+/// What a JobFile is.
+inline constexpr const char* job_file_help =
+    "job file, or a launch script or configuration of verl ('verl:FILE' reads it as one); '-' for standard input";
 
 /// An option that sets a member of `Request`. One whose name is in capitals has no flag: it is told by its position.
 template <class Request, class Value, class Kind>

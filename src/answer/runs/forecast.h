@@ -15,7 +15,7 @@
 namespace dovetail::answer {
 
 struct ForecastRequest {
-  Input job;
+  JobInput job;
   std::optional<Input> plan = std::nullopt;
   int steps = 0;
   // How responses grow: one of these, or none.
@@ -31,7 +31,7 @@ struct ForecastRequest {
 template <std::same_as<ForecastRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "begin with this plan, a dovetail/plan@1 file"),
       required("steps", &T::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
       option("lengths", &T::lengths, Words{"GROWTH"},

@@ -48,7 +48,7 @@ base::Result<SimulationAnswer> ask(const SimulationRequest& request, const Watch
   DOVETAIL_TRY(PlayedPlan played, play_plan(play, asked.scenario, chosen.plan, watch));
   SimulationAnswer answer{.scenario = std::move(asked.scenario),
                           .plan = std::move(chosen.plan),
-                          .found = !request.plan,
+                          .found = !request.plan && !asked.own_plan,
                           .seed = play.search.budget.seed,
                           .bound = chosen.bound,
                           .simulation = std::move(played.simulation),

@@ -14,7 +14,7 @@
 namespace dovetail::answer {
 
 struct SimulationRequest {
-  Input job;
+  JobInput job;
   std::optional<Input> plan = std::nullopt;
   PlayOptions play = {};
   bool compared = false;  ///< also the other plans of the job, and the plan at each threshold: what pages show
@@ -22,7 +22,7 @@ struct SimulationRequest {
 template <std::same_as<SimulationRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "play this plan, a dovetail/plan@1 file, in place of the best that is found"),
       group(&T::play), unlisted(&T::compared));
 }

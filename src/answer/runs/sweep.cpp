@@ -48,6 +48,8 @@ base::Result<SweepAnswer> ask(const SweepRequest& request, const Watch& watch) {
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
   DOVETAIL_TRY(AskedJob asked, read_asked(request.job, request.plan, watch, &stop));
   DOVETAIL_CHECK(tell_read(watch));
+  // The plan of a configuration is one for its own cluster.
+  if (asked.own_plan && request.over == SweepInput::nodes) asked.plan.reset();
   SweepAnswer answer{.scenario = std::move(asked.scenario), .plan = std::move(asked.plan)};
   DOVETAIL_TRY(const study::SweepOptions options, sweep_options(request, answer.scenario.job, watch));
   if (options.simulate) DOVETAIL_CHECK(check_playable(answer.scenario.job, request.job));

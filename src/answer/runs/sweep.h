@@ -12,7 +12,7 @@
 namespace dovetail::answer {
 
 struct SweepRequest {
-  Input job;
+  JobInput job;
   std::optional<Input> plan = std::nullopt;
   study::SweepInput over = study::SweepInput::threshold;
   std::optional<std::string> values =
@@ -25,7 +25,7 @@ struct SweepRequest {
 template <std::same_as<SweepRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{}, "the plan, a dovetail/plan@1 file, in place of the best that is found"),
       required("over", &T::over, Choice{}, "what varies; of nodes plans are found anew"),
       option("values", &T::values, Words{"LIST"},

@@ -13,7 +13,7 @@
 namespace dovetail::answer {
 
 struct WhatIfRequest {
-  Input job;
+  JobInput job;
   std::optional<Input> plan = std::nullopt;
   int draws = 3;
   PlanSearchOptions search = {};
@@ -21,7 +21,7 @@ struct WhatIfRequest {
 template <std::same_as<WhatIfRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, File{}, "job file, '-' for standard input"),
+      option("JOB", &T::job, JobFile{}, job_file_help),
       option("plan", &T::plan, File{},
              "compare with this plan, a dovetail/plan@1 file, in place of the best that is found"),
       option("draws", &T::draws, Count{1, 1000}, "how often the lengths of all samples are drawn and played"),

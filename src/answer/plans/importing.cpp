@@ -1,0 +1,51 @@
+#include "answer/plans/importing.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "answer/plans/job_input.h"
+#include "answer/plans/plan_tables.h"
+#include "answer/words/plan_words.h"
+#include "plan/job_folder.h"
+#include "plan/plan_file.h"
+#include "trainers/syntax/files.h"
+
+namespace dovetail::answer {
+namespace {
+
+std::string findings_text(const trainers::Import& import, std::string_view kind,
+                          const std::vector<trainers::Finding>& findings) {
+  if (findings.empty()) return {};
+  std::string text = fmt::format("\n{}:\n", kind);
+  for (const trainers::Finding& finding : findings)
+    text += fmt::format("  {}\n", trainers::finding_words(import, finding));
+  return text;
+}
+
+}  // namespace
+
+base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch) {
+  DOVETAIL_TRY(trainers::Import import, read_import(request.job));
+  import.job.origin = trainers::reading_words(import);
+  DOVETAIL_CHECK(tell_read(watch));
+  return ImportAnswer{std::move(import)};
+}
+
+base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target) {
+  if (target == "-") return answer.import.text;
+  return plan::job_seen_from(answer.import.text, answer.import.file, trainers::folder_of(target));
+}
+
+std::string plan_file(const ImportAnswer& answer) { return plan::plan_to_json(answer.import.plan, answer.import.job); }
+
+Sections sections(const ImportAnswer& answer) {
+  const trainers::Import& import = answer.import;
+  Sections all = job_line(import.job) + "\n" + fmt::format("files read: {}\n\n", fmt::join(import.files, ", "));
+  all += tasks_table(import.job, import.plan);
+  all += findings_text(import, "assumed", import.run.assumed) + findings_text(import, "ignored", import.run.ignored) +
+         findings_text(import, "not modelled", import.run.not_modelled);
+  return all;
+}
+
+}  // namespace dovetail::answer
