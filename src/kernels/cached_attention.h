@@ -19,9 +19,9 @@ struct AttentionBlock {
 };
 
 /// softmax(q k / sqrt(size)) v of `group` queries, [group, size], over the first `tokens` tokens of the blocks, into
-/// out, [group, size]. Each query's numbers are summed token by token in their order: the same bits whoever else is
-/// asked, and however the tokens came there. `scratch` is made as large as it must be. REQUIRES: tokens >= 1, as many
-/// in the blocks at least.
+/// out, [group, size]. Each query's numbers are summed token by token in their order, tile by tile as those of a whole
+/// sequence are (kernels/sequence_attention.h): the same bits as there, whoever else is asked, and however the tokens
+/// came there. `scratch` is made as large as it must be. REQUIRES: tokens >= 1, as many in the blocks at least.
 void attend(const float* queries, std::int64_t group, std::int64_t size, std::span<const AttentionBlock> blocks,
             std::int64_t tokens, std::vector<float>& scratch, float* out);
 

@@ -7,13 +7,14 @@
 #include "kernels/exponential.h"
 #include "kernels/lanes.h"
 #include "kernels/registers.h"
+#include "kernels/running_softmax.h"
 #include "kernels/tiles.h"
 
 namespace dovetail::kernels {
 namespace {
 
 constexpr std::int64_t query_tile = 32;
-constexpr std::int64_t key_tile = 64;
+
 /// Copies rows, times a factor, and zeros behind each up to `width`.
 template <class Number>
 [[gnu::always_inline]] inline void copy_rows(const Number* from, std::int64_t stride, std::int64_t rows,
@@ -84,32 +85,14 @@ struct ForwardTiles {
   Number* max = nullptr;
   Number* sums = nullptr;
 
-  /// Of a row of scores: their exponentials by the largest so far, which the row of `out` and its sum follow.
-  template <int bytes>
-  [[gnu::always_inline]] void fold(const TilePlace& place, std::int64_t r) const {
-    Number* const row = scores.data + r * scores.row;
-    const std::int64_t columns = place.columns();
-    std::fill(row + place.visible(r), row + columns, -std::numeric_limits<Number>::infinity());
-    const Number before = max[r];
-    const Number now = std::max(before, max_of<bytes>(row, columns));
-    for (std::int64_t k = 0; k < columns; ++k) row[k] = exponential(row[k] - now);
-    const Number sum = total_of<bytes>(row, columns);
-    if (now == before) {
-      sums[r] += sum;
-      return;
-    }
-    const Number factor = exponential(before - now);
-    max[r] = now;
-    sums[r] = sums[r] * factor + sum;
-    for (std::int64_t i = 0; i < width; ++i) out.data[r * out.row + i] *= factor;
-  }
-
   template <int bytes>
   [[gnu::always_inline]] void add(const TilePlace& place, std::int64_t size) const {
     std::fill_n(scores.data, place.queries * key_tile, Number{0});
     add_product<bytes, Number>({queries.data, width, 1}, {keys + place.key * size, key_tile}, scores, place.queries,
                                place.columns(), size);
-    for (std::int64_t r = 0; r < place.queries; ++r) fold<bytes>(place, r);
+    for (std::int64_t r = 0; r < place.queries; ++r)
+      fold_scores<bytes>(scores.data + r * scores.row, place.visible(r), place.columns(), max[r], sums[r],
+                         out.data + r * out.row, width);
     add_product<bytes, Number>({scores.data, key_tile, 1}, {values.data + place.key * width, width}, out, place.queries,
                                width, place.keys);
   }

@@ -28,7 +28,6 @@ struct Weights {
     }
   }
   double of(std::int32_t token) const { return all[static_cast<std::size_t>(token)]; }
-  double log_probability(float logit) const { return (static_cast<double>(logit) - max) / temperature - std::log(sum); }
 };
 
 /// The tokens within the limits, in the order of their numbers.
@@ -66,14 +65,11 @@ double uniform_of(const DrawKey& key) {
   return static_cast<double>(bits >> unused_bits) * 0x1p-53;
 }
 
-SampledToken sample(std::span<const float> logits, const SamplingLimits& limits, double uniform) {
+std::int32_t sample(std::span<const float> logits, const SamplingLimits& limits, double uniform) {
   DOVETAIL_ASSERT(!logits.empty());
-  const Weights weights(logits, limits.temperature > 0 ? limits.temperature : 1);
-  const auto answer = [&](std::int32_t token) {
-    return SampledToken{token, weights.log_probability(logits[static_cast<std::size_t>(token)])};
-  };
   if (limits.temperature <= 0)
-    return answer(static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+    return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  const Weights weights(logits, limits.temperature);
   const std::vector<std::int32_t> tokens = tokens_within(logits, limits, weights);
   double sum = 0;
   for (const std::int32_t token : tokens) sum += weights.of(token);
@@ -86,13 +82,7 @@ SampledToken sample(std::span<const float> logits, const SamplingLimits& limits,
     so_far += weight;
     if (uniform * sum < so_far) break;
   }
-  return answer(last);  // where rounding leaves none beyond it
-}
-
-double log_probability_of(std::span<const float> logits, double temperature, std::int32_t token) {
-  DOVETAIL_ASSERT(!logits.empty());
-  const Weights weights(logits, temperature > 0 ? temperature : 1);
-  return weights.log_probability(logits[static_cast<std::size_t>(token)]);
+  return last;  // where rounding leaves none beyond it
 }
 
 }  // namespace dovetail::learn

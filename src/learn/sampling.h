@@ -26,18 +26,9 @@ struct SamplingLimits {
   double top_p = 1;
 };
 
-struct SampledToken {
-  std::int32_t token = 0;
-  /// Under the logits over the temperature (of 0: the logits), whatever the limits: what a trainer computes of it.
-  double log_probability = 0;
-};
-
 /// The token that `uniform` falls on where the tokens within the limits, in the order of their numbers, share [0, 1)
 /// out by their probability. Of equally likely tokens the smaller one is within a limit first. Sums are in double
 /// precision and in that order. REQUIRES: there is a logit, none is NaN, one is finite.
-SampledToken sample(std::span<const float> logits, const SamplingLimits& limits, double uniform);
-
-/// The log-probability of a token under the logits over the temperature (of 0: the logits). REQUIRES: as sample.
-double log_probability_of(std::span<const float> logits, double temperature, std::int32_t token);
+std::int32_t sample(std::span<const float> logits, const SamplingLimits& limits, double uniform);
 
 }  // namespace dovetail::learn

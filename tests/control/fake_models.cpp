@@ -73,11 +73,11 @@ Result<std::vector<GeneratedResponse>> FakeModels::generate(
     while (!response.ended && static_cast<std::int64_t>(response.tokens.size()) < settings.max_tokens) {
       const auto row = roles.at(role).weights.begin() + last * static_cast<std::ptrdiff_t>(vocabulary_);
       const std::vector<float> logits(row, row + static_cast<std::ptrdiff_t>(vocabulary_));
-      const learn::SampledToken token = learn::sample(logits, settings.limits, learn::uniform_of(key));
+      const std::vector<double> logs = log_probabilities(roles.at(role), last, settings.limits.temperature);
+      last = learn::sample(logits, settings.limits, learn::uniform_of(key));
       ++key.position;
-      last = token.token;
       response.tokens.push_back(last);
-      response.log_probabilities.push_back(token.log_probability);
+      response.log_probabilities.push_back(logs[static_cast<std::size_t>(last)]);
       response.ended = std::find(settings.ends.begin(), settings.ends.end(), last) != settings.ends.end();
     }
     ++sampled;

@@ -92,9 +92,11 @@ class Demonstrations(Runs):
             for row in rows:
                 words = row["text"].split()
                 self.assertEqual(row["reward"], sum((word in GOOD) - (word in BAD) for word in words))
+            self.assertEqual({row["sampler_gap_max"] for row in rows_of(out / "metrics.jsonl")}, {0})
 
     def test_grpo_sharpens_the_sorter(self):
         out, _ = self.train(SOURCE / "examples/train/tiny-grpo", "grpo")
+        self.assertEqual({row["sampler_gap_max"] for row in rows_of(out / "metrics.jsonl")}, {0})
         rewards = [row["reward"] for row in rows_of(out / "eval.jsonl")]
         self.assertTrue(0.3 < rewards[0] < 0.5, rewards)
         self.assertGreater(rewards[-1], 0.8)

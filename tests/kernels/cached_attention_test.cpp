@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "kernels/sequence_attention.h"
 
 namespace dovetail::kernels {
 namespace {
@@ -132,6 +133,33 @@ RC_GTEST_PROP(CachedAttention, HasTheSameBitsHoweverTheBlocksAreFilled, ()) {
   attend(queries.data(), group, size, other.blocks, tokens, scratch, second.data());
   RC_ASSERT(first == second);
   for (const float number : first) RC_ASSERT(std::isfinite(number));
+}
+
+RC_GTEST_PROP(CachedAttention, HasTheBitsOfTheWholeSequence, ()) {
+  base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
+  const auto size = *rc::gen::inRange<std::int64_t>(1, 70);
+  const auto group = *rc::gen::inRange<std::int64_t>(1, 5);
+  const auto tokens = *rc::gen::inRange<std::int64_t>(1, 300);
+  std::vector<std::int64_t> fills(static_cast<std::size_t>(tokens / attention_block), attention_block);
+  if (tokens % attention_block > 0) fills.push_back(tokens % attention_block);
+  const Cache cache = cache_of(fills, size, random);
+  std::vector<float> keys;
+  std::vector<float> values;
+  for (const auto& row : cache.keys) keys.insert(keys.end(), row.begin(), row.end());
+  for (const auto& row : cache.values) values.insert(values.end(), row.begin(), row.end());
+  std::vector<float> queries;
+  for (std::int64_t i = 0; i < tokens * group * size; ++i)
+    queries.push_back(static_cast<float>(40 * random.unit() - 20));
+  std::vector<float> whole(queries.size());
+  std::vector<float> log_sum_exps(static_cast<std::size_t>(tokens * group));
+  std::vector<float> scratch;
+  attend<float>({{queries.data(), group * size}, {keys.data(), size}, {values.data(), size}, tokens, group, size}, 0, 1,
+                {whole.data(), group * size}, {log_sum_exps.data(), tokens}, scratch);
+  std::vector<float> one_by_one(queries.size());
+  for (std::int64_t t = 0; t < tokens; ++t)
+    attend(queries.data() + t * group * size, group, size, cache.blocks, t + 1, scratch,
+           one_by_one.data() + t * group * size);
+  RC_ASSERT(whole == one_by_one);
 }
 
 }  // namespace

@@ -8,7 +8,6 @@
 
 #include "base/assert.h"
 #include "kernels/cached_attention.h"
-#include "kernels/linear.h"
 #include "kernels/rows.h"
 #include "runtime/model/share_out.h"
 
@@ -16,18 +15,6 @@ namespace dovetail::runtime {
 namespace {
 
 float* data_of(const Tensor& tensor) { return tensor.data_ptr<float>(); }
-
-Tensor project_rows(const Linear& linear, const Tensor& x) {
-  const Tensor& weight = linear.weight->value;
-  Tensor out = at::empty({x.size(0), weight.size(0)}, x.options());
-  const kernels::Linear product{
-      data_of(x),    data_of(weight), linear.bias == nullptr ? nullptr : data_of(linear.bias->value),
-      data_of(out),  x.size(0),       x.size(1),
-      weight.size(0)};
-  share_out(weight.size(0), x.size(0) * weight.numel(),
-            [&](std::int64_t begin, std::int64_t end) { kernels::multiply(product, begin, end); });
-  return out;
-}
 
 Tensor normalize_rows(const Tensor& x, const Parameter& scale, double epsilon) {
   Tensor out = at::empty(x.sizes(), x.options());
@@ -55,7 +42,7 @@ class CpuStep {
     for (std::int64_t index = 0; index < shape_.layers; ++index) x = through_layer(index, x);
     Tensor asked = at::empty({static_cast<std::int64_t>(rows_.asked.size()), shape_.hidden}, x.options());
     copy_rows(x, rows_.asked, asked);
-    return project_rows(model_.head, normalize_rows(asked, *model_.final_norm, epsilon()));
+    return project(model_.head, normalize_rows(asked, *model_.final_norm, epsilon()));
   }
 
  private:
@@ -76,7 +63,7 @@ class CpuStep {
   }
 
   Tensor heads_of(const Linear& linear, const Parameter* norm, const Tensor& normal) const {
-    Tensor heads = project_rows(linear, normal);
+    Tensor heads = project(linear, normal);
     if (norm != nullptr) heads = normalize_rows(heads, *norm, epsilon());
     const std::int64_t of_row = heads.size(1) / shape_.head_size;
     const std::int64_t half = shape_.head_size / 2;
@@ -147,12 +134,12 @@ class CpuStep {
     const Layer& layer = model_.layers[static_cast<std::size_t>(index)];
     const Tensor normal = normalize_rows(x, *layer.input_norm, epsilon());
     const Tensor query = heads_of(layer.query, layer.query_norm, normal);
-    put(index, heads_of(layer.key, layer.key_norm, normal), project_rows(layer.value, normal));
-    const Tensor middle = project_rows(layer.output, attend(index, query)).add_(x);
+    put(index, heads_of(layer.key, layer.key_norm, normal), project(layer.value, normal));
+    const Tensor middle = project(layer.output, attend(index, query)).add_(x);
     const Tensor middle_normal = normalize_rows(middle, *layer.middle_norm, epsilon());
-    const Tensor gates = project_rows(layer.gate, middle_normal);
-    kernels::gate(data_of(gates), data_of(project_rows(layer.up, middle_normal)), gates.numel());
-    return project_rows(layer.down, gates).add_(middle);
+    const Tensor gates = project(layer.gate, middle_normal);
+    kernels::gate(data_of(gates), data_of(project(layer.up, middle_normal)), gates.numel());
+    return project(layer.down, gates).add_(middle);
   }
 
   const Model& model_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "kernels/vocabulary.h"
 #include "learn/sampling.h"
 
 namespace dovetail::runtime {
@@ -28,17 +29,23 @@ bool is_end(const control::GenerationSettings& settings, control::TokenId token)
   return std::find(settings.ends.begin(), settings.ends.end(), token) != settings.ends.end();
 }
 
-/// Draws the next token. Before min_tokens none that ends; its probability is of all tokens all the same.
-learn::SampledToken draw(std::span<const float> logits, const control::GenerationSettings& settings,
-                         const learn::DrawKey& key, bool may_end) {
+/// Draws the next token: before min_tokens none that ends.
+control::TokenId draw(std::span<const float> logits, const control::GenerationSettings& settings,
+                      const learn::DrawKey& key, bool may_end) {
   const double uniform = learn::uniform_of(key);
   if (may_end || settings.ends.empty()) return learn::sample(logits, settings.limits, uniform);
   std::vector<float> allowed(logits.begin(), logits.end());
   for (const control::TokenId end : settings.ends)
     allowed[static_cast<std::size_t>(end)] = -std::numeric_limits<float>::infinity();
-  learn::SampledToken drawn = learn::sample(allowed, settings.limits, uniform);
-  drawn.log_probability = learn::log_probability_of(logits, settings.limits.temperature, drawn.token);
-  return drawn;
+  return learn::sample(allowed, settings.limits, uniform);
+}
+
+/// Of all tokens, whatever the limits: as the trainer computes it, to the bit.
+double log_probability_of(std::span<const float> logits, double temperature, control::TokenId token) {
+  const double divisor = temperature > 0 ? temperature : 1;
+  const kernels::TokenDistribution distribution =
+      kernels::distribution_of(logits.data(), static_cast<std::int64_t>(logits.size()), divisor);
+  return kernels::log_probability(distribution, logits.data(), divisor, token);
 }
 
 }  // namespace
@@ -138,9 +145,9 @@ bool Generator::take_token(std::size_t index, std::span<const float> logits) {
   learn::DrawKey key = requests_[index].key;
   key.position += static_cast<std::uint64_t>(count);
   const bool may_end = count + 1 > settings_.min_tokens;
-  const learn::SampledToken drawn = draw(logits, settings_, key, may_end);
-  response.tokens.push_back(drawn.token);
-  response.log_probabilities.push_back(drawn.log_probability);
+  const control::TokenId token = draw(logits, settings_, key, may_end);
+  response.tokens.push_back(token);
+  response.log_probabilities.push_back(log_probability_of(logits, settings_.limits.temperature, token));
   if (!settings_.stops.empty()) {
     const std::string bytes = settings_.tokenizer->bytes_of(std::span(&response.tokens.back(), 1));
     const std::optional<std::size_t> before = running_[index]->stops.add(bytes);
@@ -149,7 +156,7 @@ bool Generator::take_token(std::size_t index, std::span<const float> logits) {
       response.ended = true;
     }
   }
-  response.ended = response.ended || is_end(settings_, drawn.token);
+  response.ended = response.ended || is_end(settings_, token);
   return response.ended || count + 1 == settings_.max_tokens;
 }
 

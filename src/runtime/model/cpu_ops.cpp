@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "kernels/linear.h"
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
 #include "kernels/vocabulary.h"
@@ -21,6 +22,21 @@ void with_numbers(const Tensor& x, F f) {
     f(double{});
   else
     f(float{});
+}
+
+Tensor project(const Linear& linear, const Tensor& x) {
+  const Tensor in = x.contiguous();
+  const Tensor& weight = linear.weight->value;
+  Tensor out = at::empty({in.size(0), weight.size(0)}, in.options());
+  with_numbers(in, [&]<class Number>(Number) {
+    const Number* const bias = linear.bias == nullptr ? nullptr : linear.bias->value.data_ptr<Number>();
+    const kernels::LinearOf<Number> product{
+        in.data_ptr<Number>(), weight.data_ptr<Number>(), bias, out.data_ptr<Number>(), in.size(0), in.size(1),
+        weight.size(0)};
+    share_out(weight.size(0), in.size(0) * weight.numel(),
+              [&](std::int64_t begin, std::int64_t end) { kernels::multiply(product, begin, end); });
+  });
+  return out;
 }
 
 Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
@@ -203,9 +219,9 @@ void score_backward(const Tensor& logits, double temperature, const TokenSlopes&
 
 const Operators& cpu_operators() {
   static constexpr Operators all{
-      by_kernels::normalize,    by_kernels::normalize_backward, by_kernels::rotate, by_kernels::rotate_backward,
-      by_kernels::gated,        by_kernels::gated_backward,     by_kernels::attend, by_kernels::attend_backward,
-      by_kernels::score_tokens, by_kernels::score_backward};
+      by_kernels::project,         by_kernels::normalize,    by_kernels::normalize_backward, by_kernels::rotate,
+      by_kernels::rotate_backward, by_kernels::gated,        by_kernels::gated_backward,     by_kernels::attend,
+      by_kernels::attend_backward, by_kernels::score_tokens, by_kernels::score_backward};
   return all;
 }
 

@@ -10,10 +10,7 @@
 
 namespace dovetail::runtime {
 
-Tensor project(const Linear& linear, const Tensor& x) {
-  Tensor product = times_transposed(x, linear.weight->value);
-  return linear.bias != nullptr ? product.add_(linear.bias->value) : product;
-}
+Tensor project(const Linear& linear, const Tensor& x) { return operators_for(x).project(linear, x); }
 
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy) {
   if (linear.weight->gradient.defined()) add_transposed_times(linear.weight->gradient, dy, x);

@@ -19,6 +19,7 @@ struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
 };
+/// By the operators for x.
 Tensor project(const Linear& linear, const Tensor& x);
 /// Adds dy^T x to the gradient of the weight, where it is trained.
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy);
@@ -73,6 +74,9 @@ struct TokenSlopes {
 
 /// What a kind of device has of each operator.
 struct Operators {
+  /// A row's result never hangs on the other rows by the kernels; by ATen it may, in its last digits.
+  Tensor (*project)(const Linear& linear, const Tensor& x) = nullptr;
+
   /// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
   Tensor (*normalize)(const Tensor& x, const Parameter& scale, double epsilon) = nullptr;
   NormalizeBackward (*normalize_backward)(const Tensor& x, const Parameter& scale, double epsilon,

@@ -18,14 +18,7 @@ extern "C" int dnnl_sgemm(char transpose_a, char transpose_b, std::int64_t rows,
 namespace dovetail::runtime {
 namespace {
 
-/// A factor of a product: a matrix, or what it is transposed.
-struct Factor {
-  const Tensor& matrix;
-  bool transposed = false;
-  std::int64_t rows() const { return matrix.size(transposed ? 1 : 0); }
-  std::int64_t columns() const { return matrix.size(transposed ? 0 : 1); }
-  Tensor view() const { return transposed ? matrix.t() : matrix; }
-};
+enum class FirstFactor { as_it_is, transposed };
 
 #ifdef DOVETAIL_HAS_ONEDNN
 bool is_plain(const Tensor& x) {
@@ -33,34 +26,30 @@ bool is_plain(const Tensor& x) {
 }
 
 /// Makes `c` a b + beta c; false, and nothing done, where the matrices are none for oneDNN.
-bool multiply(const Factor& a, const Factor& b, float beta, Tensor& c) {
-  if (!is_plain(a.matrix) || !is_plain(b.matrix) || !is_plain(c)) return false;
-  const int status = dnnl_sgemm(a.transposed ? 'T' : 'N', b.transposed ? 'T' : 'N', a.rows(), b.columns(), a.columns(),
-                                1, a.matrix.data_ptr<float>(), a.matrix.size(1), b.matrix.data_ptr<float>(),
-                                b.matrix.size(1), beta, c.data_ptr<float>(), c.size(1));
+bool multiply(const Tensor& a, FirstFactor first, const Tensor& b, float beta, Tensor& c) {
+  if (!is_plain(a) || !is_plain(b) || !is_plain(c)) return false;
+  const int status =
+      dnnl_sgemm(first == FirstFactor::transposed ? 'T' : 'N', 'N', c.size(0), c.size(1), b.size(0), 1,
+                 a.data_ptr<float>(), a.size(1), b.data_ptr<float>(), b.size(1), beta, c.data_ptr<float>(), c.size(1));
   constexpr int kOutOfMemory = 1;
   if (status == kOutOfMemory) throw std::bad_alloc();
   DOVETAIL_ASSERT(status == 0);
   return true;
 }
 #else
-bool multiply(const Factor&, const Factor&, float, Tensor&) { return false; }
+bool multiply(const Tensor&, FirstFactor, const Tensor&, float, Tensor&) { return false; }
 #endif
-
-Tensor product(const Factor& a, const Factor& b) {
-  Tensor c = at::empty({a.rows(), b.columns()}, a.matrix.options());
-  if (!multiply(a, b, 0, c)) at::mm_out(c, a.view(), b.view());
-  return c;
-}
 
 }  // namespace
 
-Tensor times_transposed(const Tensor& a, const Tensor& b) { return product({a}, {b, true}); }
-
-Tensor times(const Tensor& a, const Tensor& b) { return product({a}, {b}); }
+Tensor times(const Tensor& a, const Tensor& b) {
+  Tensor c = at::empty({a.size(0), b.size(1)}, a.options());
+  if (!multiply(a, FirstFactor::as_it_is, b, 0, c)) at::mm_out(c, a, b);
+  return c;
+}
 
 void add_transposed_times(Tensor& sum, const Tensor& a, const Tensor& b) {
-  if (!multiply({a, true}, {b}, 1, sum)) sum.addmm_(a.t(), b);
+  if (!multiply(a, FirstFactor::transposed, b, 1, sum)) sum.addmm_(a.t(), b);
 }
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// Products of matrices, the bulk of training and inference. On the CPU in fp32 they are oneDNN's where the build found
+// Products of matrices, the bulk of the backward. On the CPU in fp32 they are oneDNN's where the build found
 // it: OpenBLAS and MKL choose their kernels by the maker of the processor, oneDNN by what it can do, which on cores
 // with AVX-512 is twice as fast. All else is ATen's.
 #pragma once
@@ -7,8 +7,6 @@
 
 namespace dovetail::runtime {
 
-/// a b^T of `a` [rows, inner] and `b` [columns, inner].
-Tensor times_transposed(const Tensor& a, const Tensor& b);
 /// a b of `a` [rows, inner] and `b` [inner, columns].
 Tensor times(const Tensor& a, const Tensor& b);
 /// Adds a^T b of `a` [inner, rows] and `b` [inner, columns] to `sum` [rows, columns].

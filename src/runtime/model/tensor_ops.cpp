@@ -17,6 +17,11 @@ namespace dovetail::runtime {
 namespace {
 namespace by_tensors {
 
+Tensor project(const Linear& linear, const Tensor& x) {
+  Tensor product = x.mm(linear.weight->value.t());
+  return linear.bias != nullptr ? product.add_(linear.bias->value) : product;
+}
+
 Tensor reciprocal_root(const Tensor& x, double epsilon) { return at::rsqrt(x.square().mean({-1}, true).add(epsilon)); }
 
 Tensor normalize(const Tensor& x, const Parameter& scale, double epsilon) {
@@ -166,9 +171,9 @@ void score_backward(const Tensor& logits, double temperature, const TokenSlopes&
 
 const Operators& tensor_operators() {
   static constexpr Operators all{
-      by_tensors::normalize,    by_tensors::normalize_backward, by_tensors::rotate, by_tensors::rotate_backward,
-      by_tensors::gated,        by_tensors::gated_backward,     by_tensors::attend, by_tensors::attend_backward,
-      by_tensors::score_tokens, by_tensors::score_backward};
+      by_tensors::project,         by_tensors::normalize,    by_tensors::normalize_backward, by_tensors::rotate,
+      by_tensors::rotate_backward, by_tensors::gated,        by_tensors::gated_backward,     by_tensors::attend,
+      by_tensors::attend_backward, by_tensors::score_tokens, by_tensors::score_backward};
   return all;
 }
 

@@ -27,6 +27,15 @@ class Ops : public testing::TestWithParam<at::ScalarType> {
   double tolerance() const { return GetParam() == at::kDouble ? 1e-12 : 2e-4; }
 };
 
+TEST_P(Ops, Project) {
+  Parameter weight = scale_of(1, GetParam());
+  Parameter bias = scale_of(7, GetParam());
+  weight.value = at::randn({7, 24}, GetParam());
+  const Tensor x = at::randn({5, 24}, GetParam());
+  for (const Linear& linear : {Linear{&weight}, Linear{&weight, &bias}})
+    expect_near(cpu_operators().project(linear, x), tensor_operators().project(linear, x), tolerance());
+}
+
 TEST_P(Ops, Normalize) {
   for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{37, 24}, {5, 3, 6}}) {
     const Tensor x = at::randn(sizes, GetParam());
