@@ -116,7 +116,7 @@ TEST(Explain, NeedsAPlan) {
   const TemporaryFolder folder;
   const ProgramResult result = run_program({"explain", folder.write("job.yaml", small_job)});
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_THAT(result.err, HasSubstr("--plan is required"));
+  EXPECT_THAT(result.err, HasSubstr("no plan is named to explain; accepted: --plan PLAN"));
 }
 
 TEST(Explain, MistakesHaveTheirPlace) {

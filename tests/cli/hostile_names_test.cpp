@@ -108,6 +108,8 @@ const std::vector<Words> commands_with_text{
     {"measured", "x", "--name", "@"},
     {"measured", "x", "--job", "@", "--plan", "@"},
     {"instances", "@"},
+    {"import", "@"},
+    {"import", "x", "--set", "@"},
     {"completion", "@"},
 };
 

@@ -70,9 +70,9 @@ TEST(Explanation, CutShortClaimsNothingOfWhatWasNotLookedAt) {
 TEST(Explanation, ThePlanMayBeAText) {
   ExplanationRequest request = request_for("ppo-7b.yaml", "ppo-7b.plan.yaml");
   const std::string of_file = to_json(ask(request, {}).value());
-  request.plan = {"a form", read_input(request.plan).value()};
+  request.plan = Input{"a form", read_input(*request.plan).value()};
   EXPECT_EQ(to_json(ask(request, {}).value()), of_file);
-  request.plan.text = "format: dovetail/plan@1\n";
+  request.plan->text = "format: dovetail/plan@1\n";
   EXPECT_EQ(ask(request, {}).error().path, "a form");
 }
 

@@ -21,7 +21,7 @@ const Input fused_plan = example("rlhfuse-33b-13b.plan.json");
 
 TEST(Prediction, IsTheEstimateOfThePlan) {
   const PredictionAnswer answer = ask(PredictionRequest{fused_job, fused_plan}, {}).value();
-  const predict::Scenario scenario = read_scenario(fused_job).value();
+  const predict::Scenario scenario = read_scenario(fused_job, {}).value();
   const plan::Plan plan = read_plan(fused_plan, scenario, {}).value();
   EXPECT_EQ(answer.estimate.timing.period, predict::estimate(scenario, plan).timing.period);
   EXPECT_FALSE(answer.parted);

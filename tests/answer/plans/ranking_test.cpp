@@ -133,7 +133,7 @@ TEST(Ranking, TheWatcherHearsTheNameAndMayEndItBeforeTheSearch) {
 
 TEST(Ranking, EachBetterPlanIsToldWithItsJob) {
   RankingRequest request = request_for("ppo-7b.yaml");
-  const predict::Scenario scenario = read_scenario(request.job).value();
+  const predict::Scenario scenario = read_scenario(request.job, {}).value();
   std::vector<base::Ticks> periods;
   request.on_better = [&](const plan::Plan& plan, const plan::Job& job) {
     EXPECT_EQ(job.name, "ppo-7b");
