@@ -91,8 +91,9 @@ class Runs(unittest.TestCase):
             for row, one in zip(rows, expected):
                 self.assertEqual(row.keys(), one.keys())
                 for key, value in one.items():
-                    # What rounding has done to the weights of a few steps shows in a norm first.
-                    tolerance = 1e-3 if "gradient_norm" in key else 1e-4
+                    # What rounding does to the weights of a few steps shows first in norms and in the largest ratio,
+                    # which one unlikely token makes: 4 where all others are near 1.
+                    tolerance = 1e-3 if "gradient_norm" in key or "ratio_max" in key else 1e-4
                     self.assertAlmostEqual(row[key], value, delta=tolerance * max(1, abs(value)), msg=f"{name} {key}")
 
     def test_layouts_have_the_numbers_of_one_rank(self):

@@ -172,7 +172,7 @@ void add_handed_on(const std::string& key, const Setting& setting, ImportedRun& 
   if (setting.kind == Setting::Kind::map) {
     for (const auto& [name, value] : setting.members)
       if (std::find(read_of_them.begin(), read_of_them.end(), name) == read_of_them.end())
-        add_handed_on(key + "." + name, value, run);
+        add_handed_on(fmt::format("{}.{}", key, name), value, run);
     return;
   }
   if (setting.place.line > 0)
