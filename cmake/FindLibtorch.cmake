@@ -61,6 +61,9 @@ else()
   set(libtorch_names torch_cpu c10)
   if(DOVETAIL_CUDA)
     list(APPEND libtorch_names torch_cuda c10_cuda)
+    if(Libtorch_VERSION VERSION_LESS 2.9)
+      set(Libtorch_REASON "libtorch ${Libtorch_VERSION} in ${libtorch_folder} is too old for DOVETAIL_CUDA: 2.9 or newer is taken")
+    endif()
   endif()
   foreach(name IN LISTS libtorch_names)
     find_library(library_${name} ${name} PATHS ${libtorch_folder}/lib ${libtorch_folder}/lib/${CMAKE_LIBRARY_ARCHITECTURE}
@@ -99,7 +102,8 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   # Headers of others: their warnings are not ours. A wheel's libraries find what they need by themselves when they are
   # loaded, which the linker does not see.
   target_include_directories(Libtorch::Libtorch SYSTEM INTERFACE ${libtorch_headers} ${libtorch_headers}/torch/csrc/api/include)
-  target_link_libraries(Libtorch::Libtorch INTERFACE ${libtorch_found})
+  # Nothing names a symbol of the library of CUDA: it is found when it is loaded.
+  target_link_libraries(Libtorch::Libtorch INTERFACE -Wl,--push-state,--no-as-needed ${libtorch_found} -Wl,--pop-state)
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   set(Libtorch_FOLDER ${libtorch_folder})
   message(STATUS "libtorch ${Libtorch_VERSION} in ${libtorch_folder}")

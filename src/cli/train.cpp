@@ -45,6 +45,7 @@ base::Status check_kind(const TrainArguments& arguments) {
                                                   {"--iterations", run.iterations.has_value()},
                                                   {"--placement", !run.placements.empty()},
                                                   {"--threads", run.threads.has_value()},
+                                                  {"--device", run.device != answer::TrainingRunRequest().device},
                                                   {"--deterministic", arguments.deterministic}};
   const std::pair<const char*, bool> of_replays[] = {
       {"--tick", replay.tick.has_value()},
@@ -89,6 +90,8 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
   if (arguments.deterministic) words.emplace_back("--deterministic");
   if (const auto threads = arguments.request.threads)
     words.insert(words.end(), {"--threads", std::to_string(*threads)});
+  if (arguments.request.device != answer::TrainingRunRequest().device)
+    words.insert(words.end(), {"--device", std::string(base::enum_name(arguments.request.device))});
   if (const auto ranks = arguments.request.ranks) words.insert(words.end(), {"--ranks", std::to_string(*ranks)});
   if (const auto timeout = arguments.request.timeout)
     words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});

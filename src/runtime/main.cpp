@@ -74,6 +74,7 @@ void add_run(CLI::App& program, Command& asked) {
   command->add_option("-o,--output", given->output, "the folder of the run")->required();
   command->add_flag("--resume", given->resume, "go on with the run in that folder");
   command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
+  command->add_option("--device", given->device, "to compute on: cpu, cuda")->capture_default_str();
   command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
   command->add_option("--ranks", given->ranks, "that the run is on, whatever devices the job has")
       ->check(CLI::Range(1, 1024));

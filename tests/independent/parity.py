@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds Dovetail against the library transformers: random models of three families, and a model that the user has.
 
-usage: parity.py SOURCE DOVETAIL [--model FOLDER] [--only NAME...]
+usage: parity.py SOURCE DOVETAIL [--model FOLDER] [--only NAME...] [--device cuda]
 
 Of each model: log-probabilities of what Dovetail samples; 64 tokens at temperature 0; every gradient of supervised
 training; losses and norms of five steps of AdamW; and the exported folder as transformers loads it. Needs a Python with
@@ -81,8 +81,9 @@ def load(folder):
 
 
 class Parity:
-    def __init__(self, source, dovetail, folder, name, template):
-        self.source, self.dovetail, self.folder, self.name, self.template = source, dovetail, folder, name, template
+    def __init__(self, source, dovetail, device, folder, name, template):
+        self.source, self.dovetail, self.device = source, dovetail, device
+        self.folder, self.name, self.template = folder, name, template
         self.model, wrong = load(folder / "model")
         self.faults = 0
         self.hold("tensors that transformers does not find", float(len(wrong)), 0)
@@ -96,7 +97,7 @@ class Parity:
     def run(self, out, data, more="", **settings):
         job = self.folder / f"{out}.yaml"
         job.write_text(JOB.format(data=data, template=self.template, **settings) + more, encoding="utf-8")
-        command = [self.dovetail, "train", job, "-o", self.folder / out]
+        command = [self.dovetail, "train", job, "-o", self.folder / out, "--device", self.device]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"{self.name}: {out} ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -239,6 +240,7 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--model", metavar="FOLDER", type=Path)
     parser.add_argument("--only", nargs="+", metavar="NAME", choices=MODELS)
+    parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="that Dovetail computes on")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
@@ -250,7 +252,8 @@ def main():
                 make_model(name, folder / "model", arguments.source)
             else:
                 os.symlink(arguments.model.resolve(), folder / "model")
-            parity = Parity(arguments.source, arguments.dovetail, folder, name, "none" if name in MODELS else "chatml")
+            template = "none" if name in MODELS else "chatml"
+            parity = Parity(arguments.source, arguments.dovetail, arguments.device, folder, name, template)
             prompts, examples = examples_of(arguments.source, name)
             parity.check_samples(prompts)
             parity.check_greedy(prompts)

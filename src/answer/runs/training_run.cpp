@@ -5,6 +5,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/runs/played_plan.h"
+#include "cluster/cluster.h"
 #include "plan/framework.h"
 
 namespace dovetail::answer {
@@ -73,6 +74,8 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
   if (is_standard_input(request.job)) return base::bad_input("a run reads its job from a file; accepted: its path");
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(request.job.path, request.ranks));
+  if (request.device != RunDevice::cpu && cluster::device_count(run.job.cluster) > 1)
+    return base::bad_input("--device: a GPU is for a run of one rank; accepted: cpu, or --ranks 1");
   tell_label(watch, run.job.name);
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_fusion(request.fuse, run.job));

@@ -1,6 +1,7 @@
 // A job that is to be trained: all that it reads is checked, and it has a plan that the runtime runs.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -11,11 +12,18 @@
 #include "answer/question/option.h"
 #include "answer/question/section.h"
 #include "answer/question/watch.h"
+#include "base/enum_names.h"
 #include "control/run/run_checks.h"
 #include "predict/closed_form/estimate.h"
 #include "study/fusion_variants.h"
 
 namespace dovetail::answer {
+
+/// What a run computes on.
+enum class RunDevice : std::uint8_t { cpu, cuda };
+constexpr auto names_of(RunDevice) {
+  return std::array{base::EnumName{"cpu", RunDevice::cpu}, base::EnumName{"cuda", RunDevice::cuda}};
+}
 
 struct TrainingRunRequest {
   Input job;
@@ -27,9 +35,10 @@ struct TrainingRunRequest {
   std::optional<std::int64_t> plan_iterations = std::nullopt;  ///< of the search
   std::optional<double> time_limit = std::nullopt;             ///< likewise, in seconds
   std::optional<int> threads = std::nullopt;                   ///< of each rank; nothing: one
-  std::optional<int> ranks = std::nullopt;                     ///< of the run; nothing: the job's devices
-  std::optional<double> timeout = std::nullopt;                ///< of a rank's wait for another, in seconds
-  std::string folder = {};                                     ///< of the run; empty: runs/NAME, of the job's name
+  RunDevice device = RunDevice::cpu;
+  std::optional<int> ranks = std::nullopt;       ///< of the run; nothing: the job's devices
+  std::optional<double> timeout = std::nullopt;  ///< of a rank's wait for another, in seconds
+  std::string folder = {};                       ///< of the run; empty: runs/NAME, of the job's name
 };
 template <std::same_as<TrainingRunRequest> T>
 auto options_of(const T*) {
@@ -51,6 +60,7 @@ auto options_of(const T*) {
       option("ranks", &T::ranks, Count{1, 1024},
              "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
       option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
+      option("device", &T::device, Choice{}, "what to compute on (default {}); a GPU is for a run of one rank"),
       option(
           "timeout", &T::timeout, Seconds{},
           "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m); with --stub beyond what "

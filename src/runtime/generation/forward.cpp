@@ -1,13 +1,18 @@
 #include "runtime/generation/forward.h"
 
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/index_put.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/softmax.h>
-#include <ATen/ops/tensor.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
+#include <numeric>
+#include <tuple>
+#include <vector>
 
 #include "runtime/generation/forward_cpu.h"
 #include "runtime/model/ops.h"
@@ -20,15 +25,6 @@ struct Destinations {
   Tensor rows;
   Tensor blocks;
   Tensor tokens;
-};
-
-struct StepPass {
-  const Operators& ops;
-  const Model& model;
-  const BlockCache& cache;
-  const StepRows& rows;
-  Angles angles;
-  Destinations destinations;
 };
 
 Destinations destinations_of(const BlockCache& cache, const StepRows& rows, const at::Device& device) {
@@ -56,40 +52,119 @@ void put(const Tensor& pool, const Destinations& to, const Tensor& rows) {
   if (to.rows.numel() > 0) pool.index_put_({to.blocks, to.tokens}, rows.index_select(0, to.rows));
 }
 
-/// The first `count` tokens of a sequence in a layer's pool: [key-value heads, count, size].
-Tensor tokens_of(const Tensor& pool, const BlockTable& blocks, std::int64_t count, std::int64_t block_tokens) {
-  std::vector<std::int64_t> ids;
-  std::vector<std::int64_t> tokens;
-  for (std::int64_t position = 0; position < count; ++position) {
-    const BlockTable::Place place = blocks.place_of(position, block_tokens);
-    ids.push_back(place.block);
-    tokens.push_back(place.token);
+/// Parts of as many rows each, whose attention is computed at once: keys and values of all are filled up to the
+/// longest.
+struct AttentionBatch {
+  std::int64_t rows = 0;  ///< of a part
+  Tensor places;          ///< of all their rows in the step
+  Tensor blocks;          ///< [parts, tokens], of the sequences' first tokens
+  Tensor tokens;          ///< likewise, in the blocks
+  Tensor later;           ///< [parts, 1, 1, rows, tokens]: whether a token is behind a row
+};
+
+/// Numbers that the keys of a batch may have.
+constexpr std::int64_t max_batch = std::int64_t{1} << 26;
+
+/// The parts of the step that are computed at once, the longest first.
+std::vector<std::vector<std::size_t>> batched_parts(const StepRows& rows, std::int64_t numbers_of_token) {
+  std::vector<std::size_t> order(rows.parts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto length = [&](std::size_t part) { return rows.parts[part].position + rows.parts[part].rows; };
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::tuple(rows.parts[a].rows, -length(a), a) < std::tuple(rows.parts[b].rows, -length(b), b);
+  });
+  std::vector<std::vector<std::size_t>> batches;
+  for (const std::size_t part : order) {
+    const bool fits =
+        !batches.empty() && rows.parts[batches.back().front()].rows == rows.parts[part].rows &&
+        static_cast<std::int64_t>(batches.back().size() + 1) * length(batches.back().front()) * numbers_of_token <=
+            max_batch;
+    if (!fits) batches.emplace_back();
+    batches.back().push_back(part);
   }
-  return pool.index({whole_numbers(ids, pool.device()), whole_numbers(tokens, pool.device())}).permute({1, 0, 2});
+  return batches;
 }
 
-/// [key-value heads, 1, count, size]: the same for all queries of a head.
-Tensor for_queries(const Tensor& x) { return x.reshape({x.size(0), 1, x.size(1), x.size(2)}); }
+AttentionBatch batch_of(const StepRows& rows, const std::vector<std::size_t>& parts,
+                        const std::vector<std::int64_t>& first_rows, std::int64_t block_tokens,
+                        const at::Device& device) {
+  const auto count = static_cast<std::int64_t>(parts.size());
+  const StepPart& longest = rows.parts[parts.front()];
+  const std::int64_t tokens = longest.position + longest.rows;
+  std::vector<std::int64_t> places;
+  std::vector<std::int64_t> last_seen;
+  std::vector<std::int64_t> block_ids;
+  std::vector<std::int64_t> token_ids;
+  for (const std::size_t id : parts) {
+    const StepPart& part = rows.parts[id];
+    for (std::int64_t i = 0; i < part.rows; ++i) {
+      places.push_back(first_rows[id] + i);
+      last_seen.push_back(part.position + i);
+    }
+    for (std::int64_t position = 0; position < tokens; ++position) {
+      const BlockTable::Place place =
+          part.blocks->place_of(std::min(position, part.position + part.rows - 1), block_tokens);
+      block_ids.push_back(place.block);
+      token_ids.push_back(place.token);
+    }
+  }
+  const Tensor last = whole_numbers(last_seen, device).view({count, 1, 1, longest.rows, 1});
+  return {longest.rows, whole_numbers(places, device), whole_numbers(block_ids, device).view({count, tokens}),
+          whole_numbers(token_ids, device).view({count, tokens}), at::arange(tokens, last.options()).gt(last)};
+}
+
+std::vector<AttentionBatch> batches_of(const StepRows& rows, const BlockCache& cache, const llm::Transformer& shape,
+                                       const at::Device& device) {
+  std::vector<std::int64_t> first_rows;
+  std::int64_t row = 0;
+  for (const StepPart& part : rows.parts) {
+    first_rows.push_back(row);
+    row += part.rows;
+  }
+  std::vector<AttentionBatch> batches;
+  for (const std::vector<std::size_t>& parts : batched_parts(rows, shape.key_value_heads * shape.head_size))
+    batches.push_back(batch_of(rows, parts, first_rows, cache.block_tokens(), device));
+  return batches;
+}
+
+/// Attention of a batch's queries, [rows of all parts, heads, size].
+Tensor attended(const AttentionBatch& batch, const Tensor& query, const Tensor& key_pool, const Tensor& value_pool) {
+  const std::int64_t count = batch.blocks.size(0);
+  const std::int64_t heads = key_pool.size(2);
+  const std::int64_t size = query.size(2);
+  const std::int64_t group = query.size(1) / heads;
+  const auto by_head = [&](const Tensor& pool) {
+    return pool.index({batch.blocks, batch.tokens}).permute({0, 2, 1, 3});
+  };
+  const Tensor queries = query.index_select(0, batch.places)
+                             .view({count, batch.rows, heads, group, size})
+                             .permute({0, 2, 3, 1, 4})
+                             .reshape({count, heads, group * batch.rows, size});
+  const Tensor scores =
+      at::matmul(queries, by_head(key_pool).transpose(-1, -2)).mul_(1 / std::sqrt(static_cast<double>(size)));
+  scores.view({count, heads, group, batch.rows, -1})
+      .masked_fill_(batch.later, -std::numeric_limits<double>::infinity());
+  return at::matmul(at::softmax(scores, -1), by_head(value_pool))
+      .view({count, heads, group, batch.rows, size})
+      .permute({0, 3, 1, 2, 4})
+      .reshape({count * batch.rows, heads * group, size});
+}
+
+struct StepPass {
+  const Operators& ops;
+  const Model& model;
+  const BlockCache& cache;
+  Angles angles;
+  Destinations destinations;
+  std::vector<AttentionBatch> batches;
+};
 
 Tensor attend_cached(const StepPass& pass, std::int64_t layer, const Tensor& query) {
   Tensor out = at::empty_like(query);
-  const std::int64_t heads = pass.model.weights.shape.key_value_heads;
-  const double scale = 1 / std::sqrt(static_cast<double>(query.size(2)));
-  std::int64_t row = 0;
-  for (const StepPart& part : pass.rows.parts) {
-    const std::int64_t count = part.position + part.rows;
-    const std::int64_t block_tokens = pass.cache.block_tokens();
-    const Tensor keys = tokens_of(keys_by_row(pass.cache, layer), *part.blocks, count, block_tokens);
-    const Tensor values = tokens_of(values_by_row(pass.cache, layer), *part.blocks, count, block_tokens);
-    const Tensor queries =
-        query.narrow(0, row, part.rows).reshape({part.rows, heads, -1, query.size(2)}).permute({1, 2, 0, 3});
-    Tensor scores = at::matmul(queries, for_queries(keys).transpose(-1, -2)).mul_(scale);
-    const Tensor later = at::empty_like(scores[0][0]).fill_(1).triu_(part.position + 1).to(at::kBool);
-    scores.masked_fill_(later, -std::numeric_limits<double>::infinity());
-    const Tensor attended = at::matmul(at::softmax(scores, -1), for_queries(values)).permute({2, 0, 1, 3});
-    out.narrow(0, row, part.rows).copy_(attended.reshape({part.rows, -1, query.size(2)}));
-    row += part.rows;
-  }
+  const Tensor keys = keys_by_row(pass.cache, layer);
+  const Tensor values = values_by_row(pass.cache, layer);
+  for (const AttentionBatch& batch : pass.batches)
+    out.index_copy_(0, batch.places, attended(batch, query, keys, values));
   return out;
 }
 
@@ -131,9 +206,9 @@ Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows&
       operators_for(embedding),
       model,
       cache,
-      rows,
       angles_of(model.weights.computation, model.weights.shape.head_size, positions_of(rows), embedding.options()),
-      destinations_of(cache, rows, embedding.device())};
+      destinations_of(cache, rows, embedding.device()),
+      batches_of(rows, cache, model.weights.shape, embedding.device())};
   Tensor x = embedding.index_select(0, whole_numbers(rows.tokens, embedding.device()));
   for (std::int64_t index = 0; index < model.weights.shape.layers; ++index) x = through_layer(pass, index, x);
   const Tensor asked = x.index_select(0, whole_numbers(rows.asked, embedding.device()));

@@ -15,10 +15,11 @@ namespace {
 
 using workflow::TaskKind;
 
-/// Whether libtorch says that it could not allocate; it has no type of its own for that on a CPU.
+/// Whether libtorch says that it could not allocate; it has a type of its own for that on a GPU only.
 bool is_out_of_memory(const c10::Error& error) {
   const std::string_view said = error.what_without_backtrace();
-  return said.find("allocate memory") != std::string_view::npos ||
+  return said.find("out of memory") != std::string_view::npos ||
+         said.find("allocate memory") != std::string_view::npos ||
          said.find("not enough memory") != std::string_view::npos;
 }
 

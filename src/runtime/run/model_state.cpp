@@ -139,12 +139,14 @@ Status read_moments(const std::string& folder, const std::string& role, std::spa
       for (std::size_t moment = 0; moment < moments.size(); ++moment) {
         const Tensor& values = values_of(optimizer, moment)[i];
         const std::string name = fmt::format("{}{}", moments[moment], name_of(parameter));
-        const std::span<float> room(values.data_ptr<float>(), static_cast<std::size_t>(values.numel()));
+        const Tensor on_host = values.cpu();
+        const std::span<float> room(on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel()));
         if (!fill(room, optimizer.parts[i].begin, pieces_of(files, name)))
           return base::Error{base::Failure::bad_input, files.front().path(), 0, 0,
                              fmt::format("tensor \"{}\" is missing, or a part of it in another rank's file; accepted: "
                                          "files of the same run",
                                          name)};
+        values.copy_(on_host);
       }
     }
   }

@@ -31,6 +31,7 @@
 #include "records/checkpoints.h"
 #include "records/folder_lock.h"
 #include "records/run_folder.h"
+#include "runtime/model/device.h"
 #include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
 #include "runtime/run/heap.h"
@@ -141,6 +142,7 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
 struct RunRank {
   const parallel::Cancellation& cancellation;
   RankTalk* talk = nullptr;  ///< null: alone
+  at::Device device = at::kCPU;
 
   bool reports() const { return talk == nullptr || talk->rank() == 0; }
 };
@@ -159,7 +161,7 @@ Result<std::unique_ptr<control::Models>> make_models(std::vector<RoleSetup> setu
                                                      const RunRank& rank, MemoryAccount& account) {
   const std::int64_t cache_bytes = cache_bytes_of(opened.run, opened.plan);
   if (rank.talk == nullptr) {
-    auto models = std::make_unique<TorchModels>(std::move(setups), cache_bytes);
+    auto models = std::make_unique<TorchModels>(std::move(setups), cache_bytes, Stepping::here, rank.device);
     models->add_held(account);
     return std::unique_ptr<control::Models>(std::move(models));
   }
@@ -250,6 +252,8 @@ struct PlannedRun {
 };
 
 Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
+  if (ranks > 1 && arguments.device != "cpu")
+    return base::bad_input("--device " + arguments.device + " is run by one rank; accepted: cpu, or one rank");
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
   DOVETAIL_TRY(plan::Plan plan, read_plan_file(arguments.plan, run.job));
   const int devices = cluster::device_count(run.job.cluster);
@@ -259,12 +263,14 @@ Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
   return PlannedRun{std::move(run), std::move(plan)};
 }
 
-Status run_on(const RunArguments& arguments, const RunRank& rank, MemoryAccount& account) {
+Status run_on(const RunArguments& arguments, RunRank rank, MemoryAccount& account) {
   const c10::InferenceMode no_autograd;
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
   count_memory();
   use_threads(threads);
+  if (arguments.deterministic) compute_deterministically();
+  DOVETAIL_TRY(rank.device, find_device(arguments.device));
   DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
   control::RunJob& run = planned.run;
   DOVETAIL_TRY(const predict::Scenario scenario, answer::scenario_for(run.job, {run.path, run.text}));

@@ -19,6 +19,7 @@ struct RunArguments {
   bool resume = false;
   std::optional<std::int64_t> iterations;  ///< in place of what the job says
   int threads = 1;
+  std::string device = "cpu";     ///< of find_device
   bool deterministic = false;     ///< one thread, whatever `threads` says
   std::optional<int> ranks = {};  ///< the job is run on so many devices, whatever it says
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< of each wait of a rank for the others

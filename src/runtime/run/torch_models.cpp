@@ -35,10 +35,11 @@ void copy_weights(const Weights& from, Weights& to) {
 
 }  // namespace
 
-TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping)
-    : cache_bytes_(cache_bytes) {
+TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping,
+                         const at::Device& device)
+    : cache_bytes_(cache_bytes), usage_(device) {
   for (RoleSetup& setup : roles) {
-    Model model = initial_model(setup, roles_);
+    Model model = initial_model(setup, roles_, device);
     auto role = std::make_unique<Role>(Role{std::move(setup), std::move(model), {}, false});
     role->changes = role->setup.trained;
     if (role->setup.trained && stepping == Stepping::here) {
@@ -49,7 +50,8 @@ TorchModels::TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
   }
 }
 
-Model TorchModels::initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others) {
+Model TorchModels::initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others,
+                                 const at::Device& device) {
   Weights weights = empty_weights(setup.shape, setup.computation, at::kFloat);
   if (setup.checkpoint)
     read_weights(*setup.checkpoint, weights);
@@ -57,6 +59,7 @@ Model TorchModels::initial_model(const RoleSetup& setup, const std::map<std::str
     copy_weights(others.at(setup.like)->model.weights, weights);
   else
     fill_randomly(weights, setup.seed);
+  if (!device.is_cpu()) set_values(weights, weights.values.to(device));
   return Model(std::move(weights));
 }
 

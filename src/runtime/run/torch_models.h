@@ -39,9 +39,10 @@ enum class Stepping {
 /// control::Models on libtorch.
 class TorchModels final : public control::Models {
  public:
-  /// `cache_bytes`: what keys and values of a generation may take together. REQUIRES: names differ; checkpoints have
-  /// what control::check_weights asks for.
-  TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping = Stepping::here);
+  /// `cache_bytes`: what keys and values of a generation may take together. All is computed on `device`. REQUIRES:
+  /// names differ; checkpoints have what control::check_weights asks for.
+  TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping = Stepping::here,
+              const at::Device& device = at::kCPU);
 
   base::Result<std::vector<control::GeneratedResponse>> generate(
       const std::string& role, std::span<const control::GenerationRequest> requests,
@@ -79,7 +80,8 @@ class TorchModels final : public control::Models {
                                     control::TrainingSums& sums);
   Role& find(const std::string& name);
   const Role& find(const std::string& name) const;
-  static Model initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others);
+  static Model initial_model(const RoleSetup& setup, const std::map<std::string, std::unique_ptr<Role>>& others,
+                             const at::Device& device);
 
   std::map<std::string, std::unique_ptr<Role>> roles_;
   std::int64_t cache_bytes_;

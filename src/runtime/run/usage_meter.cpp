@@ -4,15 +4,14 @@
 #include <utility>
 
 #include "control/run/usage.h"
-#include "runtime/model/memory_count.h"
 
 namespace dovetail::runtime {
 
-UsageMeter::UsageMeter() : processor_seconds_(control::processor_seconds()) {}
+UsageMeter::UsageMeter(const at::Device& device) : device_(device), processor_seconds_(control::processor_seconds()) {}
 
-void UsageMeter::begin_training() { (void)process_memory().take_peak(); }
+void UsageMeter::begin_training() { (void)take_peak_of(device_); }
 
-void UsageMeter::end_training() { live_ = std::max(live_, process_memory().take_peak()); }
+void UsageMeter::end_training() { live_ = std::max(live_, take_peak_of(device_)); }
 
 control::RankUsage UsageMeter::take() {
   const double now = control::processor_seconds();

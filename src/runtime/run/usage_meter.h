@@ -4,13 +4,14 @@
 #include <cstdint>
 
 #include "control/models.h"
+#include "runtime/model/device.h"
 
 namespace dovetail::runtime {
 
-/// From its making on. Memory is process_memory(), which counts where count_memory() was called.
+/// From its making on. Memory is that of a device: on the processor it counts where count_memory() was called.
 class UsageMeter {
  public:
-  UsageMeter();
+  explicit UsageMeter(const at::Device& device = at::kCPU);
 
   /// What tensors have between the two counts as a training's.
   void begin_training();
@@ -18,6 +19,7 @@ class UsageMeter {
   control::RankUsage take();
 
  private:
+  at::Device device_;
   double processor_seconds_;
   std::int64_t live_ = 0;
 };

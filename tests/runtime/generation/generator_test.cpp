@@ -46,6 +46,20 @@ std::vector<GeneratedResponse> generate(const Model& model, const std::vector<Ge
   return generator.take_responses();
 }
 
+/// Response tokens after their prompts, all scored.
+std::vector<control::Scores> scores_of(const Model& model, const std::vector<GenerationRequest>& requests,
+                                       const std::vector<GeneratedResponse>& responses) {
+  std::vector<control::TokenSequence> sequences;
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    all.push_back(i);
+    sequences.push_back({requests[i].prompt, requests[i].prompt.size()});
+    std::vector<control::TokenId>& tokens = sequences.back().tokens;
+    tokens.insert(tokens.end(), responses[i].tokens.begin(), responses[i].tokens.end());
+  }
+  return score(model, {sequences, all}, 1);
+}
+
 /// To the bit: both sum everything in the same order. Responses are longer than a tile of keys.
 TEST(Generator, SaysWhatTheModelSaysOfItsTokens) {
   for (const TinyShape& shape : {TinyShape{.bias = true}, TinyShape{.tied = true, .head_norms = true}}) {
@@ -54,17 +68,22 @@ TEST(Generator, SaysWhatTheModelSaysOfItsTokens) {
     GenerationSettings settings = settings_of(100);
     settings.ends = {};
     const std::vector<GeneratedResponse> responses = generate(model, requests, settings);
-    std::vector<control::TokenSequence> sequences;
-    std::vector<std::size_t> all;
-    for (std::size_t i = 0; i < requests.size(); ++i) {
-      all.push_back(i);
-      sequences.push_back({requests[i].prompt, requests[i].prompt.size()});
-      std::vector<control::TokenId>& tokens = sequences.back().tokens;
-      tokens.insert(tokens.end(), responses[i].tokens.begin(), responses[i].tokens.end());
-    }
-    const std::vector<control::Scores> scores = score(model, {sequences, all}, 1);
+    const std::vector<control::Scores> scores = scores_of(model, requests, responses);
     for (std::size_t i = 0; i < requests.size(); ++i) EXPECT_EQ(responses[i].log_probabilities, scores[i].values);
   }
+}
+
+/// By ATen's operators, as on a GPU: logits are of single precision. Prompts come in chunks, beside what decodes.
+TEST(Generator, SaysItByTensorsToo) {
+  const Model model = tiny_model({.bias = true, .head_norms = true}, 1, at::kDouble);
+  const std::vector<GenerationRequest> requests = random_requests(20, 3);
+  GenerationSettings settings = settings_of(60);
+  settings.engine.max_num_seqs = 6;
+  settings.engine.max_num_batched_tokens = 13;
+  const std::vector<GeneratedResponse> responses = generate(model, requests, settings);
+  const std::vector<control::Scores> scores = scores_of(model, requests, responses);
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    EXPECT_THAT(responses[i].log_probabilities, testing::Pointwise(testing::DoubleNear(1e-5), scores[i].values));
 }
 
 TEST(Generator, TokensFollowTheModelsDistribution) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -123,6 +124,55 @@ TEST(TorchModels, GoOnFromWhatWasSavedToTheSameBits) {
     const std::vector<Scores> expected = *models.score(role, sequences, {});
     const std::vector<Scores> found = *others.score(role, sequences, {});
     for (std::size_t i = 0; i < sequences.size(); ++i) EXPECT_EQ(found[i].values, expected[i].values);
+  }
+}
+
+void expect_near(const std::vector<Scores>& found, const std::vector<Scores>& expected, double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_THAT(found[i].values, testing::Pointwise(testing::DoubleNear(tolerance), expected[i].values));
+    EXPECT_THAT(found[i].entropies, testing::Pointwise(testing::DoubleNear(tolerance), expected[i].entropies));
+  }
+}
+
+TEST(TorchModels, AGpuSaysWhatTheProcessorDoes) {
+  const auto gpu = find_device("cuda");
+  if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
+  const std::vector<TokenSequence> sequences = random_sequences(24);
+  TorchModels expected(setups(), cache_bytes);
+  TorchModels found(setups(), cache_bytes, Stepping::here, *gpu);
+  for (int step = 0; step < 4; ++step)
+    for (const std::string role : {"actor", "critic"}) {
+      expect_near(*found.score(role, sequences, {}), *expected.score(role, sequences, {}), 1e-5);
+      const double norm = *train(expected, role, sequences, {}, true);
+      EXPECT_NEAR(*train(found, role, sequences, {}, true), norm, 1e-4 * norm);
+    }
+  std::vector<control::GenerationRequest> requests;
+  for (std::size_t i = 0; i < 16; ++i)
+    requests.push_back({sequences[i / 2].tokens, static_cast<std::int64_t>(i / 2), {}});
+  control::GenerationSettings settings;
+  settings.max_tokens = 40;
+  settings.limits.temperature = 0;
+  const auto greedy = [&](TorchModels& models) { return *models.generate("actor", requests, settings, nullptr, {}); };
+  const std::vector<control::GeneratedResponse> texts = greedy(expected);
+  const std::vector<control::GeneratedResponse> of_gpu = greedy(found);
+  for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(of_gpu[i].tokens, texts[i].tokens);
+}
+
+/// Either goes on from what the other one has saved.
+TEST(TorchModels, ACheckpointIsOfNoDevice) {
+  const auto gpu = find_device("cuda");
+  if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
+  const std::vector<TokenSequence> sequences = random_sequences(6);
+  for (const auto& [from, to] : {std::pair(at::Device(at::kCPU), *gpu), std::pair(*gpu, at::Device(at::kCPU))}) {
+    const test::TemporaryFolder folder;
+    TorchModels models(setups(), cache_bytes, Stepping::here, from);
+    TorchModels others(setups(), cache_bytes, Stepping::here, to);
+    ASSERT_TRUE(train(models, "actor", sequences, {}, true).ok());
+    ASSERT_TRUE(models.save(folder.path()).ok());
+    ASSERT_TRUE(others.load(folder.path()).ok());
+    for (TorchModels* const each : {&models, &others}) ASSERT_TRUE(train(*each, "actor", sequences, {}, true).ok());
+    expect_near(*others.score("actor", sequences, {}), *models.score("actor", sequences, {}), 1e-5);
   }
 }
 
