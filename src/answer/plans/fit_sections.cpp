@@ -143,12 +143,10 @@ std::string cluster_words(const cluster::Cluster& cluster) {
 
 Sections sections(const FitAnswer& answer) {
   const predict::Scenario& scenario = answer.scenario;
-  if (!answer.job) return plan_sections(scenario, *answer.plan);
+  if (!answer.job) return Sections(origin_line(scenario.job)) + plan_sections(scenario, *answer.plan);
   const plan::Job& job = scenario.job;
   const planner::JobFit& fit = *answer.job;
-  Sections all = fmt::format("{}: {} on {}, {} samples an iteration; memory as {}\n\n", job.name, job.workflow.name,
-                             counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                             scenario.software.conventions.name);
+  Sections all = fmt::format("{}; memory as {}\n\n", job_line(job), scenario.software.conventions.name);
   if (!answer.plan)
     all += "no plan fits: " + fit.impossible + "\n";
   else if (fit.fastest() != nullptr)

@@ -148,10 +148,10 @@ std::string plan_letter(std::size_t index) {
 Sections sections(const ForecastAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const Forecast& forecast = answer.forecast;
-  Sections text = fmt::format("{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", job.name, job.workflow.name,
-                              counted(cluster::device_count(job.cluster), "device"), counted(answer.steps, "step"),
-                              job.workload.samples(), percent(answer.scenario.software.efficiency.error),
-                              efficiency_words(answer.scenario.software));
+  Sections text = fmt::format(
+      "{}{}: {} on {}, {} of {} samples; model's error {}\n{}\n\n", origin_line(job), job.name, job.workflow.name,
+      counted(cluster::device_count(job.cluster), "device"), counted(answer.steps, "step"), job.workload.samples(),
+      percent(answer.scenario.software.efficiency.error), efficiency_words(answer.scenario.software));
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";

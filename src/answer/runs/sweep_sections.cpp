@@ -243,10 +243,10 @@ std::string title_of(const SweepAnswer& answer) {
 Sections sections(const SweepAnswer& answer) {
   const plan::Job& job = answer.scenario.job;
   const predict::Software& software = answer.scenario.software;
-  Sections all =
-      fmt::format("{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n", title_of(answer),
-                  job.workflow.name, counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
-                  software.efficiency.name, software.conventions.name, efficiency_words(software));
+  Sections all = fmt::format("{}{}\n{} on {}, {} samples an iteration; efficiencies: {}; memory as {}\n{}\n\n",
+                             origin_line(job), title_of(answer), job.workflow.name,
+                             counted(cluster::device_count(job.cluster), "device"), job.workload.samples(),
+                             software.efficiency.name, software.conventions.name, efficiency_words(software));
   all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + cap_text(answer) +
          overflow_text(answer) + problems_text(answer.sweep);
   if (!answer.sweep.complete) all += "\nStopped: what follows is not known.\n";

@@ -140,9 +140,11 @@ std::string fusion_change(const plan::Job& job, const plan::Plan& from, const pl
 
 }  // namespace
 
+std::string origin_line(const plan::Job& job) { return job.origin.empty() ? "" : job.origin + "\n"; }
+
 std::string job_line(const plan::Job& job) {
-  return fmt::format("{}{}{}: {} on {}, {} samples an iteration", job.origin, job.origin.empty() ? "" : "\n", job.name,
-                     job.workflow.name, counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
+  return fmt::format("{}{}: {} on {}, {} samples an iteration", origin_line(job), job.name, job.workflow.name,
+                     counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
 std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task) {

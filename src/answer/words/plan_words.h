@@ -12,7 +12,9 @@
 
 namespace dovetail::answer {
 
-/// "ppo-7b: ppo on 8 devices, 256 samples an iteration".
+/// The line that says what the job was read as; empty where that was a job file.
+std::string origin_line(const plan::Job& job);
+/// "ppo-7b: ppo on 8 devices, 256 samples an iteration", behind that line.
 std::string job_line(const plan::Job& job);
 
 /// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of

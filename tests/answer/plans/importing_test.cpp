@@ -1,0 +1,83 @@
+// A trainer's configuration as programs ask about it.
+#include "answer/plans/importing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <variant>
+
+#include "answer/plans/example_jobs.h"
+#include "answer/plans/fit.h"
+#include "answer/plans/prediction.h"
+#include "answer/runs/forecast.h"
+#include "answer/runs/sweep.h"
+#include "plan/job_file.h"
+#include "plan/plan_file.h"
+#include "predict/closed_form/software.h"
+#include "trainers/verl/imported.h"
+
+namespace dovetail::answer {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string first_line = "run.sh is read as a configuration of verl";
+
+/// All texts of an answer, without its tables.
+std::string text_of(const Sections& sections) {
+  std::string text;
+  for (const Section& section : sections.all())
+    if (const Text* const lines = std::get_if<Text>(&section)) text += lines->lines;
+  return text;
+}
+
+JobInput script() { return {"run.sh", trainers::script_of(trainers::grpo_fsdp)}; }
+
+ImportAnswer imported() { return ask(ImportRequest{.job = script()}, {}).value(); }
+
+TEST(Importing, JobAndPlanAsFilesAreTheConfiguration) {
+  const ImportAnswer answer = imported();
+  const plan::Job job = plan::parse_job(job_file(answer, "-").value(), "job.yaml").value();
+  const plan::Plan plan = plan::parse_plan(plan_file(answer), "plan.json", job).value();
+  EXPECT_FALSE(plan::is_for_another_job(plan, job));
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const PredictionAnswer asked = ask(PredictionRequest{script(), {"plan.json", plan_file(answer)}}, {}).value();
+  EXPECT_EQ(predict::estimate(scenario, plan).timing.period, asked.estimate.timing.period);
+}
+
+TEST(Importing, TheObjectHasWhatTheSectionsSay) {
+  const ImportAnswer answer = imported();
+  const nlohmann::json object = nlohmann::json::parse(to_json(answer));
+  const std::string text = text_of(sections(answer));
+  EXPECT_THAT(text, StartsWith(first_line));
+  EXPECT_EQ(object["trainer"], "verl");
+  for (const char* const kind : {"assumed", "ignored", "not_modelled"})
+    for (const nlohmann::json& finding : object[kind]) EXPECT_THAT(text, HasSubstr(finding["what"].get<std::string>()));
+  EXPECT_FALSE(object["assumed"].empty());
+}
+
+TEST(Importing, AJobFileIsNoConfiguration) {
+  const auto answer = ask(ImportRequest{.job = example("ppo-7b.yaml")}, {});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_THAT(answer.error().message, HasSubstr("accepted"));
+}
+
+TEST(Importing, EveryAnswerAboutAJobBeginsWithWhatItWasReadAs) {
+  const Input plan{"plan.json", plan_file(imported())};
+  EXPECT_THAT(text_of(sections(ask(PredictionRequest{script(), plan}, {}).value())), StartsWith(first_line));
+  const FitRequest fit{.job = script(), .plan = plan, .search = short_search()};
+  EXPECT_THAT(text_of(sections(ask(fit, {}).value())), StartsWith(first_line));
+  SweepRequest sweep{.job = script(), .plan = plan, .over = study::SweepInput::bandwidth};
+  EXPECT_THAT(text_of(sections(ask(sweep, {}).value())), StartsWith(first_line));
+  ForecastRequest forecast;
+  forecast.job = script();
+  forecast.plan = plan;
+  forecast.steps = 10;
+  EXPECT_THAT(text_of(sections(ask(forecast, {}).value())), StartsWith(first_line));
+}
+
+}  // namespace
+}  // namespace dovetail::answer
