@@ -18,6 +18,7 @@
 #include "base/assert.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/gloo_group.h"
+#include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -401,8 +402,9 @@ Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, c
   while (true) {
     std::vector<int> still_missing;
     for (const int rank : missing) {
-      DOVETAIL_TRY(const std::optional<std::string> here, store.find(here_key(rank)));
-      if (!here) still_missing.push_back(rank);
+      const Result<std::optional<std::string>> here = store.find(here_key(rank));
+      if (!here.ok()) return ending_rank(place.rank, here.error());
+      if (!*here) still_missing.push_back(rank);
     }
     missing = std::move(still_missing);
     if (const auto error = watch.first_error()) return *error;
@@ -415,7 +417,8 @@ Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, c
 
 Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store, JobWatch& watch,
                                                            Deadline deadline) {
-  DOVETAIL_CHECK(store.set(here_key(place.rank), ""));
+  if (const base::Status told = store.set(here_key(place.rank), ""); !told.ok())
+    return ending_rank(place.rank, told.error());
   DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, watch, deadline));
   if (!missing.empty()) return lost(fmt::format("rank {} of {} did not come", fmt::join(missing, ", "), place.ranks));
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <csignal>
 #include <cstddef>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
@@ -44,6 +45,8 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const std::string& host, std::uint
   options.isServer = holds;
   options.waitWorkers = false;
   options.timeout = timeout;
+  // libtorch 1.13 writes to a store that is gone without asking for an error in place of the signal.
+  std::signal(SIGPIPE, SIG_IGN);
   return c10::make_intrusive<c10d::TCPStore>(host, options);
 }
 

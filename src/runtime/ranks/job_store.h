@@ -16,8 +16,8 @@ class Store;  // NOLINT(readability-identifier-naming): its own name
 
 namespace dovetail::runtime {
 
-/// A connection to a store, c10d's TCPStore. Where the store does not answer, each function gives a Failure::lost
-/// Error; one that hangs holds the caller up.
+/// A connection to a store, c10d's TCPStore. From the first one on the process ignores SIGPIPE. Where the store does
+/// not answer, each function gives a Failure::lost Error; one that hangs holds the caller up.
 class JobStore {
  public:
   /// Holds a store in this process, which listens at `port` of all its addresses; 0: at any that is free.

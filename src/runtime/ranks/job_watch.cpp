@@ -123,6 +123,13 @@ void JobWatch::note(const RankNote& note) {
   state_->changed.notify_all();
 }
 
+std::function<std::string()> JobWatch::phase() const {
+  return [state = state_] {
+    const std::lock_guard lock(state->mutex);
+    return state->note.phase;
+  };
+}
+
 std::optional<Error> JobWatch::first_error() const {
   const std::lock_guard lock(state_->mutex);
   return state_->error;
@@ -140,7 +147,8 @@ void JobWatch::on_error(std::function<void(const Error&)> hear) {
 Error JobWatch::placed(const Error& error) const {
   const std::lock_guard lock(state_->mutex);
   // What the watch has heard says whose phase it was.
-  return state_->error ? error : in_phase(state_->note.phase, error);
+  const bool is_heard = state_->error && state_->error->message == error.message;
+  return is_heard ? error : in_phase(state_->note.phase, error);
 }
 
 RankError JobWatch::say(const Error& error) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +27,8 @@ class JobWatch {
 
   /// What the store tells of this rank from soon on, without a wait.
   void note(const RankNote& note);
+  /// What gives the phase of the last note, also when the watch is gone.
+  std::function<std::string()> phase() const;
 
   /// The first error, where this rank has heard of one: also that the store is gone.
   std::optional<base::Error> first_error() const;

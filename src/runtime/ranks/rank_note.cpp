@@ -27,9 +27,13 @@ base::Error in_phase(std::string_view phase, base::Error error) {
   return error;
 }
 
-base::Error without_store(int rank, std::string_view phase, base::Error error) {
+base::Error ending_rank(int rank, base::Error error) {
   if (error.failure == base::Failure::lost) error.message = fmt::format("rank {} ends: {}", rank, error.message);
-  return in_phase(phase, std::move(error));
+  return error;
+}
+
+base::Error without_store(int rank, std::string_view phase, base::Error error) {
+  return in_phase(phase, ending_rank(rank, std::move(error)));
 }
 
 }  // namespace dovetail::runtime

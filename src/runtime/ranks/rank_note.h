@@ -28,6 +28,8 @@ std::string alive_key(int rank);
 
 /// A Failure::lost Error, with the phase in front; another one as it is.
 base::Error in_phase(std::string_view phase, base::Error error);
+/// The same with the rank that the Error ends.
+base::Error ending_rank(int rank, base::Error error);
 /// What a rank ends with whose store is lost, given the store's Error; another one as it is.
 base::Error without_store(int rank, std::string_view phase, base::Error error);
 

@@ -12,6 +12,7 @@
 
 #include "cli/commands.h"
 #include "cli/failure.h"
+#include "runtime/ranks/lost_store.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
@@ -69,6 +70,7 @@ int run_rank(std::string_view command, transport::Clock::duration timeout,
   if (!place.ok()) return cli::report_failure(place.error(), program_name);
   const Result<Connections> all = connect(*place, std::chrono::ceil<std::chrono::milliseconds>(timeout));
   if (!all.ok()) return cli::report_failure(without_store(place->rank, RankNote().phase, all.error()), program_name);
+  say_lost_store(place->rank, all->watch->phase());
   RankSession session{*place, *all->store, *all->watch};
   const Status status = work(session);
   if (status.ok()) return cli::exit_done;

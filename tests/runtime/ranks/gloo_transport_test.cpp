@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "runtime/launch/child.h"
+#include "runtime/ranks/lost_store.h"
 #include "transport/ordered.h"
 
 namespace dovetail::runtime {
@@ -138,6 +139,7 @@ const std::map<std::string, std::function<Status(Transport&)>>& parts() {
       {"late", sleep_on_rank_1},
       {"untaken", flush_in_vain},
       {"storeless", wait_without_store},
+      {"waits", [](Transport&) { return Status(); }},
       {"missing", [](Transport&) { return Status(); }},
   };
   return all;
@@ -150,6 +152,11 @@ Status play(const std::string& part) {
   DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
   JobWatch watch(std::move(watched), place->rank, place->ranks);
   watch.note({.phase = "the test"});
+  say_lost_store(place->rank, watch.phase());
+  if (part == "waits") {
+    std::printf("READY\n");
+    std::fflush(stdout);
+  }
   DOVETAIL_TRY(const std::unique_ptr<Transport> end,
                connect_gloo(*place, *store, watch, part == "missing" ? Clock::now() + 500ms : soon()));
   return parts().at(part)(*end);
@@ -212,6 +219,19 @@ class Job {
       if (::poll(&wait, 1, 120'000) == 0) return "says nothing";
       goes_on = read_pipe(rank.child.output, rank.output);
     }
+  }
+
+  /// All that a rank says and reports, up to its end.
+  std::string hear_out(std::size_t index) {
+    Rank& rank = ranks_[index];
+    const auto read_all = [](int& pipe, std::string& text) {
+      pollfd wait{pipe, POLLIN, 0};
+      while (::poll(&wait, 1, 120'000) != 0 && read_pipe(pipe, text)) {
+      }
+    };
+    read_all(rank.child.output, rank.output);
+    read_all(rank.child.errors, rank.errors);
+    return rank.output + rank.errors;
   }
 
   std::vector<std::string> hear_all() {
@@ -283,6 +303,13 @@ TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
                                   testing::AnyOf(testing::HasSubstr("ends: the store of the job at 127.0.0.1:"),
                                                  testing::HasSubstr("is lost")))));
   EXPECT_LT(Clock::now() - begin, start_limit / 2);
+}
+
+TEST(GlooTransport, AStoreThatIsGoneBeforeAllRanksHaveComeEndsThoseByName) {
+  Job job("waits", 2, 1);
+  EXPECT_EQ(job.hear(0, "READY"), "");
+  job.drop_store();
+  EXPECT_THAT(job.hear_out(0), testing::HasSubstr("rank 0 ends: the store of the job"));
 }
 
 TEST(GlooTransport, ARankThatDoesNotComeIsNamed) {
