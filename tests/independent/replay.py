@@ -78,6 +78,7 @@ class AdamW:
         schedule = settings.get("schedule", {})
         self.shape, self.warmup = schedule.get("name", "constant"), schedule.get("warmup", 0)
         self.minimum = schedule.get("minimum", 0)
+        self.betas = settings.get("betas", [0.9, 0.95])
         self.first = {name: torch.zeros_like(value) for name, value in parameters.items()}
         self.second = {name: torch.zeros_like(value) for name, value in parameters.items()}
         self.steps = 0
@@ -93,12 +94,13 @@ class AdamW:
     def step(self, gradients, norm, number):
         part = self.part(number)
         self.steps += 1
+        b, c = self.betas
         for name, gradient in gradients.items():
             g = gradient * min(1, 1 / norm)
-            self.first[name] = 0.9 * self.first[name] + 0.1 * g
-            self.second[name] = 0.95 * self.second[name] + 0.05 * g * g
-            first = self.first[name] / (1 - 0.9**self.steps)
-            second = self.second[name] / (1 - 0.95**self.steps)
+            self.first[name] = b * self.first[name] + (1 - b) * g
+            self.second[name] = c * self.second[name] + (1 - c) * g * g
+            first = self.first[name] / (1 - b**self.steps)
+            second = self.second[name] / (1 - c**self.steps)
             self.parameters[name] = self.parameters[name] - self.rate * part * first / (second.sqrt() + 1e-8)
 
 

@@ -29,17 +29,17 @@ class Replay(unittest.TestCase):
         cls.grpo = cls.train("tiny-grpo/job.yaml", "grpo", lambda text: text)
 
     @staticmethod
-    def steady(text):
+    def changed(text, before, after):
+        if before not in text:
+            raise AssertionError(f"the job does not say {before}")
+        return text.replace(before, after)
+
+    @classmethod
+    def steady(cls, text):
         """A slow critic, and no early stop: what single precision rounds away is not made larger by them."""
-        for before, after in (
-            ("early_stop_kl: 0.001, ", ""),
-            ("critic: {learning_rate: 5e-4, schedule: {name: cosine,", "critic: {learning_rate: 1e-4, schedule: {"),
-            ("actor: {learning_rate: 1e-4, schedule: {name: cosine,", "actor: {learning_rate: 1e-4, schedule: {"),
-        ):
-            if before not in text:
-                raise AssertionError(f"the job does not say {before}")
-            text = text.replace(before, after)
-        return text
+        return cls.changed(
+            cls.changed(text, "early_stop_kl: 0.001, ", ""), "learning_rate: 5e-4", "learning_rate: 1e-4"
+        )
 
     @classmethod
     def train(cls, name, out, change):
@@ -67,14 +67,18 @@ class Replay(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertIn("20 iterations", done.stdout)
 
-    def test_the_demonstration_stops_early_where_it_should(self):
-        shutil.copytree(SOURCE / "examples/train", self.folder / "as-shipped")
-        self.train("../as-shipped/tiny-ppo/job-rule.yaml", "shipped", lambda text: text)
-        # It stops in the second iteration; what single precision rounds away grows from there.
-        done = self.replay(self.folder / "shipped", "--iterations", "3")
+    def test_an_epoch_stops_early_where_it_should(self):
+        shutil.copytree(SOURCE / "examples/train", self.folder / "stopping" / "train")
+        self.train(
+            "../stopping/train/tiny-ppo/job-rule.yaml",
+            "stopped",
+            lambda text: self.changed(text, "early_stop_kl: 0.001", "early_stop_kl: 0.0001"),
+        )
+        # It stops in the third iteration; what single precision rounds away grows.
+        done = self.replay(self.folder / "stopped", "--iterations", "3")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertNotIn(" 0 stopped early", done.stdout)
-        ignored = self.replay(self.folder / "shipped", "--iterations", "3", "--plant", "stop")
+        ignored = self.replay(self.folder / "stopped", "--iterations", "4", "--plant", "stop")
         self.assertEqual(ignored.returncode, 1)
 
     def test_mistakes_are_found(self):
