@@ -207,18 +207,18 @@ models:
 }
 
 TEST(SchedulePareto, PrintsTheFrontBesideItsBoundsAndTheConstructions) {
-  const ProgramResult result = front({"--iterations", "400"});
+  const ProgramResult result = front({"--iterations", "100"});
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_THAT(result.out,
               AllOf(HasSubstr(" on the front, from the least makespan found to the least peak activation found\n"),
-                    HasSubstr("\nsolver: pareto, seed 1, 4 chains x 400 iterations"),
+                    HasSubstr("\nsolver: pareto, seed 1, 4 chains x 100 iterations"),
                     testing::ContainsRegex("\n# +makespan +bound +peak +bound +costs +gains +proven\n"),
                     testing::ContainsRegex("\nconstruction +makespan +peak +beaten by\n"),
                     testing::ContainsRegex("\n1f1b +[0-9]+ ")));
 }
 
 TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
-  const json report = report_of(front({"--iterations", "400", "--json"}));
+  const json report = report_of(front({"--iterations", "100", "--json"}));
   EXPECT_EQ(report["format"], "dovetail/pareto-report@1");
   const json& points = report["front"];
   ASSERT_GT(points.size(), 2U);
@@ -236,7 +236,7 @@ TEST(SchedulePareto, JsonHasEveryPointWithItsBounds) {
 TEST(SchedulePareto, WritesEveryScheduleWholeAndTheSameEachTime) {
   const TemporaryFolder folder;
   for (const std::string threads : {"1", "2"})
-    ASSERT_EQ(front({"--iterations", "400", "--threads", threads, "-o", folder.file(threads + ".json")}).exit_code, 0);
+    ASSERT_EQ(front({"--iterations", "100", "--threads", threads, "-o", folder.file(threads + ".json")}).exit_code, 0);
   const std::string content = content_of(folder.file("1.json"));
   EXPECT_EQ(content, content_of(folder.file("2.json")));
   const json written = json::parse(content);
@@ -262,7 +262,7 @@ TEST(SchedulePareto, DrawsThePicture) {
 TEST(SchedulePareto, PicksOneSchedule) {
   const TemporaryFolder folder;
   const std::string path = folder.file("second.json");
-  const json report = report_of(front({"--iterations", "400", "--json", "--pick", "2", "-o", path}));
+  const json report = report_of(front({"--iterations", "100", "--json", "--pick", "2", "-o", path}));
   EXPECT_EQ(report["written"], json({path}));
   const json schedule = json::parse(content_of(path));
   EXPECT_EQ(schedule["format"], "dovetail/schedule@1");
@@ -282,14 +282,14 @@ TEST(SchedulePareto, JsonOnStandardOutputHoldsTheFront) {
 TEST(SchedulePareto, PrintsTheFrontBeforeItSaysThatItHasNoSuchSchedule) {
   const TemporaryFolder folder;
   const std::string path = folder.file("none.json");
-  const ProgramResult beyond = front({"--iterations", "400", "--json", "--pick", "900", "-o", path});
+  const ProgramResult beyond = front({"--iterations", "100", "--json", "--pick", "900", "-o", path});
   EXPECT_EQ(beyond.exit_code, 2);
   EXPECT_THAT(beyond.err,
               testing::ContainsRegex("dovetail: the front has [0-9]+ schedules; --pick accepts 1 to [0-9]+\n"));
   const json report = json::parse(beyond.out);
   EXPECT_GT(report["front"].size(), 2U);
   EXPECT_EQ(report["written"], json::array());
-  EXPECT_THAT(front({"--iterations", "400", "--pick", "900", "-o", path}).out,
+  EXPECT_THAT(front({"--iterations", "100", "--pick", "900", "-o", path}).out,
               HasSubstr(" on the front, from the least makespan found "));
   EXPECT_EQ(folder.size(), 0U);
 }
