@@ -94,13 +94,13 @@ class AdamW:
     def step(self, gradients, norm, number):
         part = self.part(number)
         self.steps += 1
-        b, c = self.betas
+        b1, b2 = self.betas
         for name, gradient in gradients.items():
             g = gradient * min(1, 1 / norm)
-            self.first[name] = b * self.first[name] + (1 - b) * g
-            self.second[name] = c * self.second[name] + (1 - c) * g * g
-            first = self.first[name] / (1 - b**self.steps)
-            second = self.second[name] / (1 - c**self.steps)
+            self.first[name] = b1 * self.first[name] + (1 - b1) * g
+            self.second[name] = b2 * self.second[name] + (1 - b2) * g * g
+            first = self.first[name] / (1 - b1**self.steps)
+            second = self.second[name] / (1 - b2**self.steps)
             self.parameters[name] = self.parameters[name] - self.rate * part * first / (second.sqrt() + 1e-8)
 
 

@@ -74,10 +74,11 @@ class Replay(unittest.TestCase):
             "stopped",
             lambda text: self.changed(text, "early_stop_kl: 0.001", "early_stop_kl: 0.0001"),
         )
-        # It stops in the third iteration; what single precision rounds away grows.
+        # It stops in the third iteration. Rounding in single precision grows after it.
         done = self.replay(self.folder / "stopped", "--iterations", "3")
         self.assertEqual(done.returncode, 0, done.stdout[-2000:])
         self.assertNotIn(" 0 stopped early", done.stdout)
+        # A step that should have been left out shows in the fourth.
         ignored = self.replay(self.folder / "stopped", "--iterations", "4", "--plant", "stop")
         self.assertEqual(ignored.returncode, 1)
 
