@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -21,7 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view verl_prefix = "verl:";
+/// Whose configurations are read. A file is the first one's that it looks like.
+const std::array<const TrainerReader*, 1> readers{&verl_reader};
+
+/// The trainer that a path names: "verl:run.sh". Null where it names none.
+const TrainerReader* named_reader(std::string_view path) {
+  for (const TrainerReader* const reader : readers)
+    if (path.starts_with(reader->name) && path.substr(reader->name.size()).starts_with(':')) return reader;
+  return nullptr;
+}
+
+std::string names_of_readers() {
+  std::string names;
+  for (const TrainerReader* const reader : readers)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", reader->name);
+  return names;
+}
 
 bool is_script(const std::string& path, std::string_view content) {
   return content.starts_with("#!") || path.ends_with(".sh") || path.ends_with(".bash");
@@ -62,37 +78,57 @@ FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::ve
 }
 
 struct Reading {
-  VerlSettings settings;
+  const TrainerReader* reader = nullptr;
   std::string why;
+  ReadRun run;
 };
 
-base::Result<Reading> read_script(const std::string& file, const std::string& content, const std::string& root,
-                                  const ImportOptions& options, const FileReader& read) {
-  DOVETAIL_TRY(const auto environment, environment_of(options));
-  const ScriptRequest request{.path = file,
-                              .content = content,
-                              .directory = root,
-                              .environment = environment,
-                              .arguments = options.arguments,
-                              .read = read};
-  DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(request));
-  DOVETAIL_TRY(const std::vector<Launch> launches, find_launches(outcome, request, is_verl_entry));
+base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
+                                  const RunRequest& request) {
+  const ScriptRequest script{.path = file.name,
+                             .content = file.content,
+                             .directory = root,
+                             .environment = request.environment,
+                             .arguments = request.options.arguments,
+                             .read = request.read};
+  DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(script));
+  const auto reader_of = [named](const EntryPoint& entry) {
+    const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
+      return (named == nullptr || reader == named) && reader->is_entry(entry);
+    });
+    return found == readers.end() ? nullptr : *found;
+  };
+  const auto is_trainer = [&](const EntryPoint& entry) { return reader_of(entry) != nullptr; };
+  DOVETAIL_TRY(const std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
   DOVETAIL_TRY(const Launch launch, only_launch(outcome, launches));
-  DOVETAIL_TRY(VerlSettings settings, settings_of_launch(launch, outcome.sources, environment));
-  return Reading{std::move(settings), fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line)};
+  const TrainerReader* const reader = reader_of(launch.entry);
+  DOVETAIL_TRY(ReadRun run, reader->of_launch(launch, outcome.sources, request));
+  return Reading{.reader = reader,
+                 .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),
+                 .run = std::move(run)};
 }
 
-base::Result<Reading> read_configuration(const std::string& file, const std::string& content,
-                                         const ImportOptions& options) {
-  if (!options.arguments.empty())
-    return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
-  DOVETAIL_TRY(const auto environment, environment_of(options));
-  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, file));
-  DOVETAIL_TRY(Setting root, setting_of(document, content, 0));
-  if (!is_verl_configuration(root))
-    return document.root().error("it is no configuration of verl; accepted: one with `actor_rollout_ref`");
-  DOVETAIL_TRY(VerlSettings settings, settings_of_configuration(std::move(root), file, environment));
-  return Reading{std::move(settings), "it has actor_rollout_ref"};
+base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,
+                                         const RunRequest& request) {
+  const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
+    return named == nullptr ? reader->is_configuration(file.content) : reader == named;
+  });
+  if (found == readers.end())
+    return base::Error{
+        base::Failure::bad_input, file.name, 0, 0,
+        fmt::format("it is a configuration of no trainer that is read; accepted: those of {}", names_of_readers())};
+  DOVETAIL_TRY(ReadRun run, (*found)->of_configuration(file, request));
+  return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->told_by), .run = std::move(run)};
+}
+
+/// The path of a file as a reader that begins at `root` has it.
+std::string path_from(const std::string& root, const std::string& file) {
+  std::error_code fault;
+  const fs::path whole = fs::weakly_canonical(fs::path(file), fault);
+  if (fault) return file;
+  const fs::path folder = fs::weakly_canonical(fs::path(root), fault);
+  const fs::path below = fault ? fs::path() : whole.lexically_relative(folder);
+  return below.empty() || *below.begin() == ".." ? file : below.string();
 }
 
 std::string job_name(const std::string& file) {
@@ -104,25 +140,28 @@ std::string job_name(const std::string& file) {
 }  // namespace
 
 bool is_foreign(const std::string& path, std::string_view content) {
-  if (path.starts_with(verl_prefix) || is_script(path, content)) return true;
+  if (named_reader(path) != nullptr || is_script(path, content)) return true;
   return content.find("dovetail/job@1") == std::string_view::npos &&
-         content.find("actor_rollout_ref") != std::string_view::npos;
+         std::any_of(readers.begin(), readers.end(),
+                     [content](const TrainerReader* reader) { return reader->is_configuration(content); });
 }
 
 std::string file_of(const std::string& path) {
-  return path.starts_with(verl_prefix) ? path.substr(verl_prefix.size()) : path;
+  const TrainerReader* const named = named_reader(path);
+  return named == nullptr ? path : path.substr(named->name.size() + 1);
 }
 
 base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options) {
   const std::string file = file_of(path);
   const std::string root = root_of(file, options);
   const auto files = std::make_shared<std::vector<std::string>>();
-  const FileReader read = keeping_reader(root, files);
-  const auto reading = is_script(file, content) ? read_script(base::display_path(file), content, root, options, read)
-                                                : read_configuration(base::display_path(file), content, options);
-  if (!reading.ok()) return reading.error();
-  const VerlRequest request{.options = options, .read = read, .name = job_name(file)};
-  DOVETAIL_TRY(ImportedRun run, verl_run(reading->settings, request));
+  DOVETAIL_TRY(const auto environment, environment_of(options));
+  const RunRequest request{
+      .options = options, .read = keeping_reader(root, files), .name = job_name(file), .environment = environment};
+  const ConfigurationFile read{.name = base::display_path(file), .path = path_from(root, file), .content = content};
+  DOVETAIL_TRY(Reading reading, is_script(file, content) ? read_script(read, root, named_reader(path), request)
+                                                         : read_configuration(read, named_reader(path), request));
+  ImportedRun& run = reading.run.run;
   DOVETAIL_TRY(std::string text, job_text(run, options));
   auto job = plan::parse_job(text, file);
   if (!job.ok()) {
@@ -135,10 +174,10 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
     error.path = base::display_path(file);
     return error;
   }
-  Import import{.trainer = "verl",
-                .why = reading->why,
+  Import import{.trainer = std::string(reading.reader->name),
+                .why = std::move(reading.why),
                 .file = file,
-                .files = reading->settings.tree.sources,
+                .files = std::move(reading.run.sources),
                 .run = std::move(run),
                 .text = std::move(text),
                 .job = *std::move(job),

@@ -25,8 +25,8 @@ struct Import {
   plan::Plan plan;
 };
 
-/// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh"), or it is a launch script or the
-/// configuration of a trainer, and no job.
+/// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh", "nemo-rl:grpo.yaml"), or it is a
+/// launch script or the configuration of a trainer, and no job.
 bool is_foreign(const std::string& path, std::string_view content);
 
 /// `path` without what is said of the trainer.

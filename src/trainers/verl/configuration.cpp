@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "base/document.h"
-#include "trainers/import/models.h"
+#include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
 #include "trainers/verl/layouts.h"
+#include "trainers/verl/settings.h"
 #include "trainers/verl/watched.h"
 
 namespace dovetail::trainers {
@@ -58,7 +59,7 @@ constexpr std::string_view reward_keys = "reward.reward_model";
 /// A run as far as it is read.
 struct VerlDraft {
   const VerlSettings& settings;
-  const VerlRequest& request;
+  const RunRequest& request;
   ImportedRun run = {};
   int pool = 0;                ///< devices of the trainer, from 0 on
   cluster::Mesh engines = {};  ///< of generation
@@ -133,12 +134,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   if (mini_batch > plan::max_count / run.samples_per_prompt)
     return setting_error(tree, mini_key, fmt::format("is too large; accepted: at most {} samples", plan::max_count));
   run.mini_batch = mini_batch * run.samples_per_prompt;
-  for (const auto& [option, said, cap] :
-       {std::tuple{"--prompt-length", draft.request.options.prompt_length.has_value(), "data.max_prompt_length"},
-        std::tuple{"--response-length", draft.request.options.response_length.has_value(), "data.max_response_length"}})
-    if (!said)
-      run.assumed.push_back(
-          {cap, fmt::format("all are as long as that; {} says how long they are", option), place_of(tree, cap)});
+  assume_lengths(tree, draft.request.options, "data.max_prompt_length", "data.max_response_length", run);
   return {};
 }
 
@@ -192,58 +188,23 @@ base::Status read_verl_pools(VerlDraft& draft) {
     draft.run.cluster = *std::move(chosen);
     return {};
   }
-  if (!options.gpu) draft.run.assumed.push_back({"", fmt::format("the GPUs are {}; --gpu says another", assumed_gpu)});
-  DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
-  draft.run.cluster = plain_cluster(nodes, gpus, gpu.name);
-  return {};
-}
-
-/// The model of a role: what the user says, else what the key says.
-base::Result<llm::Transformer> role_model(VerlDraft& draft, const std::string& role, const std::string& key) {
-  const std::vector<std::string>& said = draft.request.options.models;
-  const std::string prefix = role + "=";
-  const auto named =
-      std::find_if(said.rbegin(), said.rend(), [&](const std::string& each) { return each.starts_with(prefix); });
-  std::string path;
-  if (named != said.rend()) {
-    path = named->substr(prefix.size());
-  } else {
-    DOVETAIL_TRY(path, text_at(draft.tree(), key));
-  }
-  base::Result<FoundModel> found = find_model(path, draft.request.read);
-  if (!found.ok()) {
-    const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
-                                         found.error().message, role, role);
-    if (named != said.rend()) return base::bad_input(fmt::format("--model {}: {}", *named, what));
-    return setting_error(draft.tree(), key, fmt::format("is {}: {}", base::quote(path), what));
-  }
-  if (named == said.rend() && !found->why.empty())
-    draft.run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(draft.tree(), key)});
-  draft.run.models.push_back({.role = role, .model = found->model, .lora = 0});
-  return std::move(found->shape);
-}
-
-/// The rank of adapters: Megatron has settings of its own for it.
-base::Result<int> adapter_rank(const VerlDraft& draft, std::string_view model) {
-  const std::string key = fmt::format("{}.{}", model, draft.megatron() ? "lora.rank" : "lora_rank");
-  DOVETAIL_TRY(const auto rank, optional_whole(draft.tree(), key));
-  if (rank.value_or(0) <= 16384) return static_cast<int>(std::max<std::int64_t>(rank.value_or(0), 0));
-  return setting_error(draft.tree(), key, "is too large; accepted: at most 16384");
+  return choose_gpu(options, nodes, gpus, draft.run);
 }
 
 base::Status read_verl_models(VerlDraft& draft) {
-  for (const std::string& said : draft.request.options.models)
-    if (!said.starts_with("actor=") && !said.starts_with("critic=") && !said.starts_with("reward="))
-      return base::bad_input(
-          fmt::format("--model {}: accepted: actor=NAME, critic=NAME, reward=NAME", base::quote(said)));
-  DOVETAIL_TRY(draft.actor_model, role_model(draft, "actor", "actor_rollout_ref.model.path"));
-  DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank(draft, "actor_rollout_ref.model"));
+  const SettingTree& tree = draft.tree();
+  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  // Megatron has settings of its own for adapters.
+  const std::string rank = draft.megatron() ? "lora.rank" : "lora_rank";
+  DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "actor_rollout_ref.model.path", draft.run));
+  DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank_at(tree, "actor_rollout_ref.model." + rank));
   if (draft.critic) {
-    DOVETAIL_TRY(draft.critic_model, role_model(draft, "critic", "critic.model.path"));
-    DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank(draft, "critic.model"));
+    DOVETAIL_TRY(draft.critic_model, role_model(tree, draft.request, "critic", "critic.model.path", draft.run));
+    DOVETAIL_TRY(draft.run.models.back().lora, adapter_rank_at(tree, "critic.model." + rank));
   }
   if (draft.run.reward_model) {
-    DOVETAIL_TRY(const llm::Transformer reward, role_model(draft, "reward", "reward.reward_model.model_path"));
+    DOVETAIL_TRY(const llm::Transformer reward,
+                 role_model(tree, draft.request, "reward", "reward.reward_model.model_path", draft.run));
   }
   return {};
 }
@@ -318,19 +279,11 @@ base::Status add_reference(VerlDraft& draft) {
 
 /// Tensor, data and pipeline parallel sizes of an engine on `mesh`.
 base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view keys, const cluster::Mesh& mesh) {
-  const auto key = [keys](std::string_view name) { return fmt::format("{}.{}", keys, name); };
-  DOVETAIL_TRY(const std::int64_t tensor, count_at(draft.tree(), key("tensor_model_parallel_size")));
-  DOVETAIL_TRY(const std::int64_t pipeline, count_at(draft.tree(), key("pipeline_model_parallel_size")));
-  DOVETAIL_TRY(const std::int64_t data, count_at(draft.tree(), key("data_parallel_size")));
-  if (tensor > 65536 || pipeline > 65536 || data > 65536 || tensor * pipeline * data > mesh.count ||
-      mesh.count % (tensor * pipeline * data) != 0)
-    return setting_error(draft.tree(), key("tensor_model_parallel_size"),
-                         fmt::format("{} x data {} x pipeline {} does not divide the {} GPUs; accepted: sizes that do",
-                                     tensor, data, pipeline, mesh.count));
-  return llm::Layout{.data = static_cast<int>(mesh.count / (tensor * pipeline)),
-                     .tensor = static_cast<int>(tensor),
-                     .pipeline = static_cast<int>(pipeline),
-                     .stage_layers = {}};
+  return engine_degrees(draft.tree(),
+                        {.tensor = fmt::format("{}.tensor_model_parallel_size", keys),
+                         .pipeline = fmt::format("{}.pipeline_model_parallel_size", keys),
+                         .data = fmt::format("{}.data_parallel_size", keys)},
+                        mesh.count);
 }
 
 base::Status add_generation(VerlDraft& draft) {
@@ -379,9 +332,7 @@ base::Status check_start(const VerlDraft& draft) {
   return {};
 }
 
-}  // namespace
-
-base::Result<ImportedRun> verl_run(const VerlSettings& settings, const VerlRequest& request) {
+base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& request) {
   VerlDraft draft{.settings = settings, .request = request};
   draft.run.name = request.name;
   draft.run.assumed = settings.assumed;
@@ -405,7 +356,35 @@ base::Result<ImportedRun> verl_run(const VerlSettings& settings, const VerlReque
         add_trained(draft, "critic", critic_keys, "critic.optim", critic_train_keys, infer, draft.critic_model));
   }
   DOVETAIL_CHECK(add_watched(settings, draft.run));
-  return std::move(draft.run);
+  return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};
 }
+
+base::Result<ReadRun> run_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+                                    const RunRequest& request) {
+  DOVETAIL_TRY(const VerlSettings settings, settings_of_launch(launch, sources, request.environment));
+  return verl_run(settings, request);
+}
+
+bool has_verl_key(std::string_view content) { return content.find("actor_rollout_ref") != std::string_view::npos; }
+
+base::Result<ReadRun> run_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
+  if (!request.options.arguments.empty())
+    return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
+  DOVETAIL_TRY(Setting root, setting_of(document, file.content, 0));
+  if (!is_verl_configuration(root))
+    return document.root().error("it is no configuration of verl; accepted: one with `actor_rollout_ref`");
+  DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
+  return verl_run(settings, request);
+}
+
+}  // namespace
+
+const TrainerReader verl_reader{.name = "verl",
+                                .is_entry = is_verl_entry,
+                                .of_launch = run_of_launch,
+                                .is_configuration = has_verl_key,
+                                .told_by = "actor_rollout_ref",
+                                .of_configuration = run_of_configuration};
 
 }  // namespace dovetail::trainers

@@ -9,6 +9,7 @@
 
 #include "base/document.h"
 #include "trainers/import/settings.h"
+#include "trainers/import/trainer_reader.h"
 #include "trainers/syntax/configuration.h"
 #include "trainers/syntax/override.h"
 
@@ -120,15 +121,6 @@ base::Status lay_over(std::vector<Override> overrides, VerlSettings& settings) {
   }
   std::erase_if(overrides, [](const Override& override) { return override.kind == Override::Kind::remove; });
   return apply_overrides(settings.tree, overrides);
-}
-
-/// W&B keeps each member of a configuration as {desc: ..., value: ...}.
-Setting without_wrapping(Setting root) {
-  std::erase_if(root.members,
-                [](const auto& member) { return member.first.starts_with("_") || member.first == "wandb_version"; });
-  for (auto& [name, setting] : root.members)
-    if (Setting* const value = find_member(setting, "value")) setting = Setting(*value);
-  return root;
 }
 
 /// Members by old names, moved to where they are now; what is null there says nothing.

@@ -8,17 +8,10 @@
 #include <string_view>
 
 #include "trainers/import/settings.h"
-#include "trainers/syntax/files.h"
+#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
-
-/// A setting of which one value is modelled.
-struct Watched {
-  std::string_view key;
-  std::string_view modelled;  ///< the values, with | between them
-  std::string_view what;      ///< what another value means for the answer
-};
 
 constexpr std::array watched_actor{
     Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
@@ -137,49 +130,6 @@ constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout
                                                                   "actor_rollout_ref.ref.megatron.grad_offload",
                                                                   "critic.megatron.grad_offload"};
 
-bool is_one_of(std::string_view value, std::string_view values) {
-  while (true) {
-    const std::size_t end = std::min(values.find('|'), values.size());
-    if (values.substr(0, end) == value) return true;
-    if (end == values.size()) return false;
-    values.remove_prefix(end + 1);
-  }
-}
-
-/// An Error where only running would tell the value.
-base::Status check_known(const SettingTree& tree, std::string_view key, const Setting& setting) {
-  if (!setting.unknown && setting.kind != Setting::Kind::unknown) return {};
-  base::Error error = unknown_error(tree.sources, setting.unknown.value_or(Unknown{}));
-  error.message = fmt::format("`{}` depends on this: {}", key, error.message);
-  return error;
-}
-
-template <std::size_t count>
-base::Status watch(const SettingTree& tree, const std::array<Watched, count>& table, ImportedRun& run) {
-  for (const Watched& watched : table) {
-    const Setting* const setting = find_setting(tree.root, watched.key);
-    if (setting == nullptr) continue;
-    DOVETAIL_CHECK(check_known(tree, watched.key, *setting));
-    const std::string value = value_words(*setting);
-    if (!is_one_of(value, watched.modelled))
-      run.not_modelled.push_back(
-          {std::string(watched.key), fmt::format("{}: {}", value, watched.what), setting->place});
-  }
-  return {};
-}
-
-void add_handed_on(const std::string& key, const Setting& setting, ImportedRun& run) {
-  if (setting.kind == Setting::Kind::map) {
-    for (const auto& [name, value] : setting.members)
-      if (std::find(read_of_them.begin(), read_of_them.end(), name) == read_of_them.end())
-        add_handed_on(fmt::format("{}.{}", key, name), value, run);
-    return;
-  }
-  if (setting.place.line > 0)
-    run.not_modelled.push_back(
-        {key, fmt::format("{}: handed on as it is, not counted", value_words(setting)), setting.place});
-}
-
 /// Which layers are recomputed where not all are.
 base::Status add_recomputation(const SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
@@ -213,7 +163,7 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
 }
 
 base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
-  DOVETAIL_CHECK(watch(tree, watched_critic, run));
+  DOVETAIL_CHECK(watch(tree, "", watched_critic, run));
   for (const auto& [own, actors] :
        {std::pair{"critic.ppo_mini_batch_size", "actor_rollout_ref.actor.ppo_mini_batch_size"},
         std::pair{"critic.ppo_epochs", "actor_rollout_ref.actor.ppo_epochs"}}) {
@@ -252,14 +202,13 @@ void add_other_degrees(const SettingTree& tree, bool has_critic, ImportedRun& ru
 base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
   const SettingTree& tree = settings.tree;
   const bool megatron = settings.engine == VerlEngine::megatron;
-  DOVETAIL_CHECK(watch(tree, watched_actor, run));
-  if (megatron) DOVETAIL_CHECK(watch(tree, watched_megatron, run));
-  DOVETAIL_CHECK(watch(tree, watched_rollout, run));
-  if (run.reference) DOVETAIL_CHECK(watch(tree, watched_reference, run));
+  DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
+  if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
+  DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
   const bool has_critic = run.algorithm == "ppo";
   if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));
-  for (const std::string_view key : handed_on)
-    if (const Setting* const setting = find_setting(tree.root, key)) add_handed_on(std::string(key), *setting, run);
+  for (const std::string_view key : handed_on) watch_handed_on(tree, std::string(key), read_of_them, run);
   if (megatron) {
     DOVETAIL_CHECK(add_recomputation(tree, run));
     add_other_degrees(tree, has_critic, run);

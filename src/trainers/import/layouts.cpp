@@ -1,0 +1,116 @@
+#include "trainers/import/layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "trainers/import/settings.h"
+
+namespace dovetail::trainers {
+namespace {
+
+std::string key_below(std::string_view keys, std::string_view name) { return fmt::format("{}.{}", keys, name); }
+
+/// Layers of each stage where the first or the last one has a number of its own; else none.
+base::Result<std::vector<int>> stage_layers(const SettingTree& tree, std::string_view keys, int stages,
+                                            std::int64_t layers) {
+  const std::string first_key = key_below(keys, "num_layers_in_first_pipeline_stage");
+  const std::string last_key = key_below(keys, "num_layers_in_last_pipeline_stage");
+  DOVETAIL_TRY(const auto first, optional_whole(tree, first_key));
+  DOVETAIL_TRY(const auto last, optional_whole(tree, last_key));
+  if (stages == 1 || (!first && !last)) return std::vector<int>();
+  const int others = stages - (first ? 1 : 0) - (last ? 1 : 0);
+  const std::int64_t left = layers - first.value_or(0) - last.value_or(0);
+  if (left < 0 || (others == 0 ? left != 0 : left % others != 0))
+    return setting_error(tree, first ? first_key : last_key,
+                         fmt::format("leaves {} of {} layers to {} stages; accepted: the same number for each of these",
+                                     left, layers, others));
+  std::vector<int> all(static_cast<std::size_t>(stages), others > 0 ? static_cast<int>(left / others) : 0);
+  if (first) all.front() = static_cast<int>(*first);
+  if (last) all.back() = static_cast<int>(*last);
+  return all;
+}
+
+plan::MicroBatching limited_batching(double plan::MicroBatching::* member, double count) {
+  plan::MicroBatching batching;
+  batching.*member = std::min(count, static_cast<double>(plan::max_count));
+  return batching;
+}
+
+}  // namespace
+
+base::Result<int> degree_at(const SettingTree& tree, const std::string& key) {
+  DOVETAIL_TRY(const std::optional<std::int64_t> said, optional_whole(tree, key));
+  if (!said) return 1;
+  if (*said >= 1 && *said <= llm::degree_limits.max) return static_cast<int>(*said);
+  return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, llm::degree_limits.max));
+}
+
+base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const std::string& key) {
+  DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, key));
+  if (!said || said->empty()) return llm::Recomputation::none;
+  if (*said == "full") return llm::Recomputation::full;
+  if (*said == "selective") return llm::Recomputation::selective;
+  return setting_error(tree, key, fmt::format("is {}; accepted: full, selective, null", *said));
+}
+
+base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
+                                           int devices, const llm::Transformer& model) {
+  llm::Layout layout{.stage_layers = {}};
+  DOVETAIL_TRY(layout.tensor, degree_at(tree, key_below(keys, "tensor_model_parallel_size")));
+  DOVETAIL_TRY(layout.pipeline, degree_at(tree, key_below(keys, "pipeline_model_parallel_size")));
+  DOVETAIL_TRY(layout.context, degree_at(tree, key_below(keys, "context_parallel_size")));
+  DOVETAIL_TRY(layout.virtual_stages, degree_at(tree, key_below(keys, "virtual_pipeline_model_parallel_size")));
+  const std::int64_t copy = std::int64_t{layout.tensor} * layout.pipeline * layout.context;
+  if (copy > devices || devices % copy != 0)
+    return setting_error(
+        tree, key_below(keys, "tensor_model_parallel_size"),
+        fmt::format("{} x pipeline {} x context {} does not divide the {} GPUs; accepted: degrees that do",
+                    layout.tensor, layout.pipeline, layout.context, devices));
+  layout.data = static_cast<int>(devices / copy);
+  if (model.experts) {
+    DOVETAIL_TRY(layout.expert, degree_at(tree, key_below(keys, "expert_model_parallel_size")));
+    const std::string key = key_below(keys, "expert_tensor_parallel_size");
+    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+    DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, key));
+    // Megatron cuts experts as it cuts all else where nobody says otherwise.
+    if (!said) layout.expert_tensor = layout.tensor;
+  }
+  DOVETAIL_TRY(const auto sequences, optional_flag(tree, key_below(keys, "sequence_parallel")));
+  layout.sequence_parallel = sequences.value_or(false) && layout.tensor > 1;
+  DOVETAIL_TRY(layout.stage_layers, stage_layers(tree, stages, layout.pipeline, model.layers));
+  return layout;
+}
+
+base::Result<llm::Layout> engine_degrees(const SettingTree& tree, const EngineSizes& keys, int devices) {
+  const auto size_at = [&](const std::string& key) -> base::Result<std::int64_t> {
+    if (key.empty()) return 1;
+    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+    if (!said) return 1;
+    if (*said >= 1) return *said;
+    return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *said));
+  };
+  DOVETAIL_TRY(const std::int64_t tensor, size_at(keys.tensor));
+  DOVETAIL_TRY(const std::int64_t pipeline, size_at(keys.pipeline));
+  DOVETAIL_TRY(const std::int64_t data, size_at(keys.data));
+  if (tensor > 65536 || pipeline > 65536 || data > 65536 || tensor * pipeline * data > devices ||
+      devices % (tensor * pipeline * data) != 0)
+    return setting_error(tree, keys.tensor,
+                         fmt::format("{} x data {} x pipeline {} does not divide the {} GPUs; accepted: sizes that do",
+                                     tensor, data, pipeline, devices));
+  return llm::Layout{.data = static_cast<int>(devices / (tensor * pipeline)),
+                     .tensor = static_cast<int>(tensor),
+                     .pipeline = static_cast<int>(pipeline),
+                     .stage_layers = {}};
+}
+
+plan::MicroBatching tokens_at_most(double tokens) { return limited_batching(&plan::MicroBatching::tokens, tokens); }
+
+plan::MicroBatching sequences_at_most(double sequences) {
+  return limited_batching(&plan::MicroBatching::sequences, sequences);
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,41 @@
+// Layouts by the names that Megatron-LM and engines have for their degrees, whichever trainer writes them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "llm/layout.h"
+#include "llm/transformer.h"
+#include "plan/task_plan.h"
+#include "trainers/syntax/tree.h"
+
+namespace dovetail::trainers {
+
+/// A parallel degree: 1 where nothing is said.
+base::Result<int> degree_at(const SettingTree& tree, const std::string& key);
+
+/// The degrees of Megatron-LM below `keys` (`tensor_model_parallel_size`, ...) on `devices` of them, with the layers of
+/// the first and last stage below `stages`. Experts have the tensor parallelism of all else where nobody says another.
+/// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices.
+base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
+                                           int devices, const llm::Transformer& model);
+
+/// How much is computed again: `full`, `selective`, or nothing.
+base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const std::string& key);
+
+/// The sizes of an engine, by their keys; an empty one is 1.
+struct EngineSizes {
+  std::string tensor;
+  std::string pipeline;
+  std::string data;
+};
+
+/// Instances of an engine on `devices` of them. An Error where the sizes do not divide these.
+base::Result<llm::Layout> engine_degrees(const SettingTree& tree, const EngineSizes& keys, int devices);
+
+/// Micro-batches of at most so many tokens, or of so many sequences.
+plan::MicroBatching tokens_at_most(double tokens);
+plan::MicroBatching sequences_at_most(double sequences);
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,45 @@
+// The models of an imported run's roles, and its GPUs, where a user may say others than the configuration.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "llm/transformer.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/import/options.h"
+#include "trainers/syntax/files.h"
+#include "trainers/syntax/tree.h"
+
+namespace dovetail::trainers {
+
+/// What every reader of a configuration is given.
+struct RunRequest {
+  ImportOptions options;
+  FileReader read;                                 ///< for files that it names, and the config.json of models
+  std::string name;                                ///< of the job
+  std::map<std::string, std::string> environment;  ///< what the options say of it
+};
+
+/// An Error where the options name a model of a role that runs do not have.
+base::Status check_said_models(const ImportOptions& options);
+
+/// The shape of a role's model, which is added to the run: what the user says, else what `key` says; a guess is listed.
+/// An Error at the key, or of the option, where the shape is not known.
+base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
+                                          const std::string& key, ImportedRun& run);
+
+/// A rank of adapters as it is written at `key`: 0 where there is none.
+base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key);
+
+/// Makes the run's cluster `nodes` of `gpus_per_node`, of the GPU that the user says. `assumed` has it where nobody
+/// does.
+base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
+
+/// Lists in `assumed` that prompts and responses are as long as their caps, where the user says nothing of them.
+void assume_lengths(const SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
+                    std::string_view response_key, ImportedRun& run);
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,49 @@
+// What a trainer's folder gives to read its configurations; trainers/import_run.h lists them all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/import/roles.h"
+#include "trainers/shell/launch.h"
+#include "trainers/syntax/tree.h"
+
+namespace dovetail::trainers {
+
+/// A file that says how a run is configured.
+struct ConfigurationFile {
+  std::string name;     ///< as the user wrote its path: for messages
+  std::string path;     ///< as the request's reader has it: what it names is found from there
+  std::string content;  ///< of the file
+};
+
+/// A run with the files that its places count.
+struct ReadRun {
+  ImportedRun run;
+  std::vector<std::string> sources;
+};
+
+/// The configurations of one trainer.
+struct TrainerReader {
+  std::string_view name;  ///< "verl"
+  /// Whether Python is asked to run one of its programs, also where that is one that is not read.
+  bool (*is_entry)(const EntryPoint& entry);
+  /// The run of a launch whose places count `sources`.
+  base::Result<ReadRun> (*of_launch)(const Launch& launch, const std::vector<std::string>& sources,
+                                     const RunRequest& request);
+  /// Whether a file looks like its configuration.
+  bool (*is_configuration)(std::string_view content);
+  std::string_view told_by;  ///< by what that is told: "actor_rollout_ref"
+  base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request);
+};
+
+/// Whether a line of the content begins with `key:`, as members of the whole do in YAML.
+bool has_top_key(std::string_view content, std::string_view key);
+
+/// A configuration as W&B keeps it has each member as {desc: ..., value: ...}: without that.
+Setting without_wrapping(Setting root);
+
+}  // namespace dovetail::trainers
