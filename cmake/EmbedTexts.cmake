@@ -1,11 +1,11 @@
-# Writes OUTPUT, a C++ source with a function of dovetail::trainers for each file of FOLDER, verl_NAME_defaults(): run with
-# cmake -DFOLDER=... -DOUTPUT=... -P.
+# Writes OUTPUT, a C++ source with a function of dovetail::trainers for each file of FOLDER, TRAINER_NAME_defaults(): run with
+# cmake -DTRAINER=... -DFOLDER=... -DOUTPUT=... -P.
 file(GLOB files ${FOLDER}/*.yaml)
-set(source "// Made from the files of src/trainers/verl/defaults when the library is built.\n#include \"trainers/verl/defaults_files.h\"\n\nnamespace dovetail::trainers {\n\n")
+set(source "// Made from the files of src/trainers/${TRAINER}/defaults when the library is built.\n#include \"trainers/${TRAINER}/defaults_files.h\"\n\nnamespace dovetail::trainers {\n\n")
 foreach(path IN LISTS files)
   get_filename_component(name ${path} NAME_WE)
   file(READ ${path} content)
-  string(APPEND source "std::string_view verl_${name}_defaults() {\n  return R\"yaml(${content})yaml\";\n}\n\n")
+  string(APPEND source "std::string_view ${TRAINER}_${name}_defaults() {\n  return R\"yaml(${content})yaml\";\n}\n\n")
 endforeach()
 string(APPEND source "}  // namespace dovetail::trainers\n")
 file(WRITE ${OUTPUT} "${source}")

@@ -15,6 +15,7 @@
 #include "plan/job_file.h"
 #include "trainers/import/job_of.h"
 #include "trainers/shell/launch.h"
+#include "trainers/nemo_rl/configuration.h"
 #include "trainers/verl/configuration.h"
 
 namespace dovetail::trainers {
@@ -23,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whose configurations are read. A file is the first one's that it looks like.
-const std::array<const TrainerReader*, 1> readers{&verl_reader};
+const std::array<const TrainerReader*, 2> readers{&verl_reader, &nemo_rl_reader};
 
 /// The trainer that a path names: "verl:run.sh". Null where it names none.
 const TrainerReader* named_reader(std::string_view path) {

@@ -12,8 +12,6 @@
 namespace dovetail::trainers {
 namespace {
 
-std::string key_below(std::string_view keys, std::string_view name) { return fmt::format("{}.{}", keys, name); }
-
 /// Layers of each stage where the first or the last one has a number of its own; else none.
 base::Result<std::vector<int>> stage_layers(const SettingTree& tree, std::string_view keys, int stages,
                                             std::int64_t layers) {

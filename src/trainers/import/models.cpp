@@ -16,9 +16,9 @@
 namespace dovetail::trainers {
 namespace {
 
-/// Distillations have the shapes of what they were made into.
-constexpr std::array<std::array<std::string_view, 2>, 2> other_families{
-    {{"deepseek-r1-distill-qwen", "qwen2.5"}, {"deepseek-r1-distill-llama", "llama-3.1"}}};
+/// Distillations have the shapes of what they were made into, and a later version may have those of an earlier one.
+constexpr std::array<std::array<std::string_view, 2>, 3> other_families{
+    {{"deepseek-r1-distill-qwen", "qwen2.5"}, {"deepseek-r1-distill-llama", "llama-3.1"}, {"llama-3.3", "llama-3.1"}}};
 /// ShapeWords within a name that say what a model was tuned_words for; its shape is that of the family.
 constexpr std::array<std::string_view, 4> tuned_words{"math", "coder", "instruct", "base"};
 

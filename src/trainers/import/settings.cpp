@@ -48,14 +48,10 @@ Place place_of(const SettingTree& tree, std::string_view key) {
 }
 
 base::Error setting_error(const SettingTree& tree, std::string_view key, std::string_view what) {
-  const Place place = place_of(tree, key);
-  const auto source = static_cast<std::size_t>(place.source);
-  return {.failure = base::Failure::bad_input,
-          .path = source < tree.sources.size() ? tree.sources[source] : std::string(),
-          .line = place.line,
-          .column = place.column,
-          .message = fmt::format("`{}` {}", key, what)};
+  return place_error(tree.sources, place_of(tree, key), fmt::format("`{}` {}", key, what));
 }
+
+std::string key_below(std::string_view keys, std::string_view name) { return fmt::format("{}.{}", keys, name); }
 
 std::string value_words(const Setting& setting) {
   using enum Setting::Kind;

@@ -32,6 +32,9 @@ Place place_of(const SettingTree& tree, std::string_view key);
 /// An Error at the value of `key`: "`KEY` WHAT".
 base::Error setting_error(const SettingTree& tree, std::string_view key, std::string_view what);
 
+/// "KEYS.NAME".
+std::string key_below(std::string_view keys, std::string_view name);
+
 /// The value as people write it: "16", "true", "null", "[a, b]"; what is not known, "?".
 std::string value_words(const Setting& setting);
 

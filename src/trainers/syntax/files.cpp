@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/document.h"
 #include "base/file.h"
@@ -65,15 +66,19 @@ std::string name_of(std::string_view path, std::string_view suffix) {
   return std::string(path);
 }
 
+base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message) {
+  const auto source = static_cast<std::size_t>(place.source);
+  return {.failure = base::Failure::bad_input,
+          .path = source < sources.size() ? sources[source] : std::string(),
+          .line = place.line,
+          .column = place.column,
+          .message = std::move(message)};
+}
+
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown) {
-  const bool has_source = static_cast<std::size_t>(unknown.place.source) < sources.size();
   const std::string accepted = unknown.variable.empty() ? "a value that the script says itself"
                                                         : fmt::format("`--env {}=VALUE`", unknown.variable);
-  return {.failure = base::Failure::bad_input,
-          .path = has_source ? sources[static_cast<std::size_t>(unknown.place.source)] : std::string(),
-          .line = unknown.place.line,
-          .column = unknown.place.column,
-          .message = fmt::format("{} is not known; accepted: {}", unknown.what, accepted)};
+  return place_error(sources, unknown.place, fmt::format("{} is not known; accepted: {}", unknown.what, accepted));
 }
 
 }  // namespace dovetail::trainers

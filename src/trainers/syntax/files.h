@@ -24,6 +24,9 @@ std::string folder_of(std::string_view path);
 /// The last name of a path without a suffix, as `basename` has it.
 std::string name_of(std::string_view path, std::string_view suffix);
 
+/// An Error at a place in one of the sources.
+base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message);
+
 /// An Error at the place of something unknown that matters; it says how to decide it (`--env NAME=VALUE`).
 base::Error unknown_error(const std::vector<std::string>& sources, const Unknown& unknown);
 

@@ -359,15 +359,17 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};
 }
 
-base::Result<ReadRun> run_of_launch(const Launch& launch, const std::vector<std::string>& sources,
-                                    const RunRequest& request) {
+base::Result<ReadRun> verl_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+                                     const RunRequest& request) {
   DOVETAIL_TRY(const VerlSettings settings, settings_of_launch(launch, sources, request.environment));
   return verl_run(settings, request);
 }
 
-bool has_verl_key(std::string_view content) { return content.find("actor_rollout_ref") != std::string_view::npos; }
+bool has_verl_key(std::string_view content) {
+  return has_top_key(content, "actor_rollout_ref") || content.find("\"actor_rollout_ref\"") != std::string_view::npos;
+}
 
-base::Result<ReadRun> run_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
+base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   if (!request.options.arguments.empty())
     return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
@@ -382,9 +384,9 @@ base::Result<ReadRun> run_of_configuration(const ConfigurationFile& file, const 
 
 const TrainerReader verl_reader{.name = "verl",
                                 .is_entry = is_verl_entry,
-                                .of_launch = run_of_launch,
+                                .of_launch = verl_of_launch,
                                 .is_configuration = has_verl_key,
                                 .told_by = "actor_rollout_ref",
-                                .of_configuration = run_of_configuration};
+                                .of_configuration = verl_of_configuration};
 
 }  // namespace dovetail::trainers

@@ -8,12 +8,6 @@
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
-namespace {
-
-std::string key_below(std::string_view keys, std::string_view name) { return fmt::format("{}.{}", keys, name); }
-
-}  // namespace
-
 base::Result<llm::Layout> fsdp_layout(const SettingTree& tree, const VerlEngineKeys& keys, int devices) {
   const std::string present = key_below(keys.fsdp, "ulysses_sequence_parallel_size");
   DOVETAIL_TRY(const int now, degree_at(tree, present));

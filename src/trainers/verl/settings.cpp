@@ -25,15 +25,6 @@ constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
     {"reward_model", "reward.reward_model"},
 }};
 
-base::Error place_error(const std::vector<std::string>& sources, const Place& place, std::string message) {
-  const auto source = static_cast<std::size_t>(place.source);
-  return {.failure = base::Failure::bad_input,
-          .path = source < sources.size() ? sources[source] : std::string(),
-          .line = place.line,
-          .column = place.column,
-          .message = std::move(message)};
-}
-
 /// A word whose folder is unknown and whose last name is not, as `model.path=$HOME/models/Qwen3-8B`, without the
 /// folder: the name is what matters.
 Word without_unknown_folder(Word word) {

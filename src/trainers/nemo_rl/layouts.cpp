@@ -1,0 +1,204 @@
+#include "trainers/nemo_rl/layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/document.h"
+#include "trainers/import/layouts.h"
+#include "trainers/import/settings.h"
+
+namespace dovetail::trainers {
+namespace {
+
+base::Result<llm::Layout> dtensor_layout(const SettingTree& tree, const std::string& keys, int devices,
+                                         const llm::Transformer& model) {
+  const std::string tensor_key = keys + ".tensor_parallel_size";
+  llm::Layout layout{.zero = 3, .stage_layers = {}};
+  DOVETAIL_TRY(layout.tensor, degree_at(tree, tensor_key));
+  DOVETAIL_TRY(layout.context, degree_at(tree, keys + ".context_parallel_size"));
+  if (devices % (std::int64_t{layout.tensor} * layout.context) != 0)
+    return setting_error(tree, tensor_key,
+                         fmt::format("{} x context {} does not divide the {} GPUs; accepted: degrees that do",
+                                     layout.tensor, layout.context, devices));
+  layout.data = devices / (layout.tensor * layout.context);
+  if (model.experts) {
+    DOVETAIL_TRY(layout.expert, degree_at(tree, keys + ".expert_parallel_size"));
+  }
+  DOVETAIL_TRY(const bool sequences, is_on(tree, keys + ".sequence_parallel"));
+  layout.sequence_parallel = sequences && layout.tensor > 1;
+  DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
+  if (recomputes) layout.recomputation = llm::Recomputation::full;
+  return layout;
+}
+
+base::Result<llm::Layout> megatron_layout_of(const SettingTree& tree, const std::string& keys, int devices,
+                                             const llm::Transformer& model) {
+  DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, keys, devices, model));
+  DOVETAIL_TRY(const auto shards, optional_flag(tree, keys + ".optimizer.use_distributed_optimizer"));
+  layout.zero = shards.value_or(true) ? 1 : 0;
+  DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
+  if (!recomputes) return layout;
+  const std::string granularity_key = keys + ".recompute_granularity";
+  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, granularity_key));
+  if (find_setting(tree.root, granularity_key) == nullptr) layout.recomputation = llm::Recomputation::full;
+  return layout;
+}
+
+base::Result<std::int64_t> count_or(const SettingTree& tree, const std::string& key, std::int64_t otherwise) {
+  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+  if (!said) return otherwise;
+  return count_at(tree, key);
+}
+
+base::Status read_vllm(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+  const std::string keys = "policy.generation.vllm_cfg";
+  const std::string more = "policy.generation.vllm_kwargs";
+  DOVETAIL_TRY(
+      all.layout,
+      engine_degrees(
+          tree, {.tensor = keys + ".tensor_parallel_size", .pipeline = keys + ".pipeline_parallel_size", .data = {}},
+          devices));
+  if (model.experts) {
+    DOVETAIL_TRY(all.layout.expert, degree_at(tree, keys + ".expert_parallel_size"));
+  }
+  DOVETAIL_TRY(all.engine.memory_utilization, decimal_at(tree, keys + ".gpu_memory_utilization"));
+  DOVETAIL_TRY(const bool eager, is_on(tree, keys + ".enforce_eager"));
+  all.engine.cuda_graphs = !eager;
+  DOVETAIL_TRY(all.engine.max_num_seqs, count_or(tree, more + ".max_num_seqs", all.engine.max_num_seqs));
+  DOVETAIL_TRY(all.engine.max_num_batched_tokens,
+               count_or(tree, more + ".max_num_batched_tokens", all.engine.max_num_batched_tokens));
+  DOVETAIL_TRY(const auto chunked, optional_flag(tree, more + ".enable_chunked_prefill"));
+  all.engine.chunked_prefill = chunked.value_or(true);
+  return {};
+}
+
+base::Status read_sglang(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+  const std::string keys = "policy.generation.sglang_cfg";
+  DOVETAIL_TRY(all.layout,
+               engine_degrees(tree, {.tensor = keys + ".tp_size", .pipeline = keys + ".pp_size", .data = {}}, devices));
+  if (model.experts) {
+    DOVETAIL_TRY(all.layout.expert, degree_at(tree, keys + ".ep_size"));
+  }
+  DOVETAIL_TRY(all.engine.memory_utilization, decimal_at(tree, keys + ".mem_fraction_static"));
+  DOVETAIL_TRY(all.engine.max_num_seqs, count_or(tree, keys + ".max_running_requests", all.engine.max_num_seqs));
+  DOVETAIL_TRY(const bool eager, is_on(tree, keys + ".disable_cuda_graph"));
+  all.engine.cuda_graphs = !eager;
+  return {};
+}
+
+base::Status read_trtllm(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+  const std::string keys = "policy.generation.trtllm_cfg";
+  DOVETAIL_TRY(all.layout,
+               engine_degrees(tree, {.tensor = keys + ".tensor_parallel_size", .pipeline = {}, .data = {}}, devices));
+  if (model.experts) {
+    DOVETAIL_TRY(all.layout.expert, degree_at(tree, keys + ".moe_expert_parallel_size"));
+  }
+  DOVETAIL_TRY(all.engine.memory_utilization, decimal_at(tree, keys + ".gpu_memory_utilization"));
+  DOVETAIL_TRY(all.engine.max_num_seqs, count_or(tree, keys + ".max_batch_size", all.engine.max_num_seqs));
+  DOVETAIL_TRY(all.engine.max_num_batched_tokens,
+               count_or(tree, keys + ".max_num_tokens", all.engine.max_num_batched_tokens));
+  return {};
+}
+
+/// Megatron generates in the layout that it trains in, but for degrees that its engine says.
+base::Status read_megatron(const SettingTree& tree, int devices, const llm::Transformer& model,
+                           const llm::Layout& trained, NemoRlEngine& all) {
+  const std::string keys = "policy.generation.mcore_generation_config";
+  all.layout = {
+      .data = 1, .tensor = trained.tensor, .pipeline = trained.pipeline, .stage_layers = trained.stage_layers};
+  const std::string tensor_key = keys + ".tensor_model_parallel_size";
+  DOVETAIL_TRY(const auto tensor, optional_whole(tree, tensor_key));
+  if (tensor) {
+    DOVETAIL_TRY(all.layout.tensor, degree_at(tree, tensor_key));
+  }
+  const int instance = all.layout.tensor * all.layout.pipeline;
+  if (devices % instance != 0)
+    return setting_error(
+        tree, tensor ? tensor_key : "policy.megatron_cfg.tensor_model_parallel_size",
+        fmt::format("is {}; accepted: one that divides the {} GPUs of generation", all.layout.tensor, devices));
+  all.layout.data = devices / instance;
+  if (model.experts) {
+    const std::string key = keys + ".expert_model_parallel_size";
+    DOVETAIL_TRY(const auto expert, optional_whole(tree, key));
+    all.layout.expert = trained.expert;
+    if (expert) {
+      DOVETAIL_TRY(all.layout.expert, degree_at(tree, key));
+    }
+  }
+  DOVETAIL_TRY(all.engine.max_num_batched_tokens,
+               count_or(tree, keys + ".max_tokens", all.engine.max_num_batched_tokens));
+  DOVETAIL_TRY(const auto chunked, optional_flag(tree, keys + ".enable_chunked_prefill"));
+  all.engine.chunked_prefill = chunked.value_or(true);
+  return {};
+}
+
+}  // namespace
+
+base::Result<bool> is_on(const SettingTree& tree, const std::string& key) {
+  DOVETAIL_TRY(const auto said, optional_flag(tree, key));
+  return said.value_or(false);
+}
+
+base::Result<bool> nemo_rl_has_megatron(const SettingTree& tree, const std::string& role) {
+  const std::string key = role + ".megatron_cfg.enabled";
+  DOVETAIL_TRY(const bool megatron, is_on(tree, key));
+  DOVETAIL_TRY(const bool dtensor, is_on(tree, role + ".dtensor_cfg.enabled"));
+  if (megatron == dtensor)
+    return setting_error(
+        tree, key,
+        fmt::format("is {} as {}.dtensor_cfg.enabled is, and NeMo-RL stops; accepted: one of them", megatron, role));
+  return megatron;
+}
+
+base::Result<llm::Layout> nemo_rl_layout(const SettingTree& tree, const std::string& role, int devices,
+                                         const llm::Transformer& model) {
+  DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
+  return megatron ? megatron_layout_of(tree, role + ".megatron_cfg", devices, model)
+                  : dtensor_layout(tree, role + ".dtensor_cfg", devices, model);
+}
+
+base::Result<plan::MicroBatching> nemo_rl_micro_batching(const SettingTree& tree, const std::string& role,
+                                                         bool trains) {
+  for (const char* const way : {".sequence_packing", ".dynamic_batching"}) {
+    DOVETAIL_TRY(const bool by_tokens, is_on(tree, role + way + ".enabled"));
+    if (!by_tokens) continue;
+    std::string key = role + way + (trains ? ".train_mb_tokens" : ".logprob_mb_tokens");
+    // A value model's passes have no number of their own in older files.
+    if (find_setting(tree.root, key) == nullptr) key = role + way + ".train_mb_tokens";
+    DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, key));
+    return tokens_at_most(static_cast<double>(tokens));
+  }
+  std::string key = role + (trains ? ".train_micro_batch_size" : ".logprob_batch_size");
+  if (find_setting(tree.root, key) == nullptr) key = role + ".train_micro_batch_size";
+  DOVETAIL_TRY(const std::int64_t sequences, count_at(tree, key));
+  return sequences_at_most(static_cast<double>(sequences));
+}
+
+base::Result<bool> nemo_rl_optimizer_on_host(const SettingTree& tree, const std::string& role) {
+  DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
+  return is_on(tree, role + (megatron ? ".megatron_cfg.optimizer.optimizer_cpu_offload" : ".dtensor_cfg.cpu_offload"));
+}
+
+base::Result<NemoRlEngine> nemo_rl_engine(const SettingTree& tree, int devices, const llm::Transformer& model,
+                                          const llm::Layout& trained) {
+  const std::string key = "policy.generation.backend";
+  DOVETAIL_TRY(const std::string backend, text_at(tree, key));
+  NemoRlEngine all;
+  if (backend == "vllm") {
+    DOVETAIL_CHECK(read_vllm(tree, devices, model, all));
+  } else if (backend == "sglang") {
+    DOVETAIL_CHECK(read_sglang(tree, devices, model, all));
+  } else if (backend == "trtllm") {
+    DOVETAIL_CHECK(read_trtllm(tree, devices, model, all));
+  } else if (backend == "megatron") {
+    DOVETAIL_CHECK(read_megatron(tree, devices, model, trained, all));
+  } else {
+    return setting_error(tree, key,
+                         fmt::format("is {}; accepted: vllm, sglang, trtllm, megatron", base::quote(backend)));
+  }
+  return all;
+}
+
+}  // namespace dovetail::trainers
