@@ -259,7 +259,8 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   // All of it leaves before the engine wakes; policy and value are never on the devices together.
   const bool leaves = draft.colocated || draft.loop == "ppo";
   trained.offload.weights = trained.offload.gradients = leaves;
-  trained.offload.optimizer = leaves && !trained.offload.optimizer_on_host;
+  DOVETAIL_TRY(const bool optimizer_leaves, is_on(tree, "policy.offload_optimizer_for_logprob"));
+  trained.offload.optimizer = (leaves || optimizer_leaves) && !trained.offload.optimizer_on_host;
   plan::TaskPlan passed = trained;
   passed.layout.recomputation = llm::Recomputation::none;
   passed.offload = {};
@@ -279,12 +280,14 @@ base::Status add_generation(NemoRlDraft& draft) {
   const SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const llm::Layout trained, nemo_rl_layout(tree, "policy", draft.trainer.count, draft.actor_model));
   DOVETAIL_TRY(NemoRlEngine engine, nemo_rl_engine(tree, draft.engines.count, draft.actor_model, trained));
-  draft.run.tasks.push_back({"actor_generate",
-                             {.mesh = draft.engines,
-                              .layout = std::move(engine.layout),
-                              .micro_batching = {},
-                              .engine = engine.engine,
-                              .offload = {}}});
+  plan::TaskPlan generated{.mesh = draft.engines,
+                           .layout = std::move(engine.layout),
+                           .micro_batching = {},
+                           .engine = engine.engine,
+                           .offload = {}};
+  // The engine sleeps at level 1 where it shares devices: its weights wait on the host.
+  generated.offload.weights = draft.colocated;
+  draft.run.tasks.push_back({"actor_generate", std::move(generated)});
   return {};
 }
 

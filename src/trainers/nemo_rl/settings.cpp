@@ -71,16 +71,22 @@ void forget_places(Setting& setting, const std::vector<int>& sources) {
   for (auto& [name, value] : setting.members) forget_places(value, sources);
 }
 
-base::Status lay_over(const std::vector<Word>& words, NemoRlSettings& settings) {
+base::Status lay_over(std::vector<Word> words, NemoRlSettings& settings) {
   std::vector<Override> overrides;
-  for (const Word& word : words) {
+  std::vector<std::string>& sources = settings.tree.sources;
+  int given = 0;
+  for (Word& word : words) {
+    if (word.place.line == 0) {
+      if (++given == 1) sources.emplace_back("the command line");
+      word.place = {.source = static_cast<int>(sources.size()) - 1, .line = 1, .column = given};
+    }
     if (!is_override(word)) {
       if (!is_known(word.text))
         settings.assumed.push_back(
             {"", fmt::format("{} is not known: taken as no setting", describe(word.text)), word.place});
       continue;
     }
-    DOVETAIL_TRY(Override override, parse_override(word, settings.tree.sources));
+    DOVETAIL_TRY(Override override, parse_override(word, sources));
     if (has_no_effect(override.key)) {
       if (override.kind == Override::Kind::remove) continue;
       override.kind = Override::Kind::force;

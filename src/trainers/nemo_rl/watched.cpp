@@ -65,6 +65,7 @@ constexpr std::array generation_settings{
     Watched{"refit_transport", "null", "weights sent another way: counted as broadcast or copied on the node"},
     Watched{"vllm_cfg.precision", "bfloat16", "counted as bf16, the real run is faster"},
     Watched{"vllm_cfg.kv_cache_dtype", "auto", "counted as bf16: the real run holds twice the tokens"},
+    Watched{"vllm_cfg.async_engine", "false|null", "a server that takes sequences one by one: counted as one batch"},
     Watched{"vllm_cfg.enable_prefix_caching", "null|true", "not counted"},
     Watched{"vllm_cfg.num_last_layers_in_bf16", "0", "not counted"},
     Watched{"vllm_cfg.num_first_layers_in_bf16", "0", "not counted"},
@@ -114,10 +115,10 @@ base::Status watch_role(const SettingTree& tree, const std::string& role, Import
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   for (const char* const name : {".recompute_granularity", ".recompute_modules"}) {
     const Setting* const setting = find_setting(tree.root, keys + name);
-    if (setting == nullptr || setting->place.line == 0 || setting->kind == Setting::Kind::null) continue;
-    if (!recomputes)
+    if (setting == nullptr || setting->kind == Setting::Kind::null) continue;
+    if (!recomputes && setting->place.line > 0)
       run.ignored.push_back({keys + name, "without activation_checkpointing it has no effect", setting->place});
-    else if (std::string_view(name) == ".recompute_modules" && value_words(*setting) != "[core_attn]")
+    else if (recomputes && std::string_view(name) == ".recompute_modules" && value_words(*setting) != "[core_attn]")
       run.not_modelled.push_back({keys + name, value_words(*setting) + ": counted as attention alone", setting->place});
   }
   return {};
@@ -136,12 +137,25 @@ void add_facts(const SettingTree& tree, ImportedRun& run) {
                                   place_of(tree, "policy.generation.vllm_cfg.expert_parallel_size")});
 }
 
+/// An engine that stops before the cap of prompt and response.
+base::Status watch_engine_cap(const SettingTree& tree, ImportedRun& run) {
+  const std::string key = "policy.generation.vllm_cfg.max_model_len";
+  DOVETAIL_TRY(const auto most, optional_whole(tree, key));
+  if (most && *most < run.prompt_cap + run.response_cap)
+    run.not_modelled.push_back(
+        {key,
+         fmt::format("{}: counted up to the caps of prompt and response, {}", *most, run.prompt_cap + run.response_cap),
+         place_of(tree, key)});
+  return {};
+}
+
 }  // namespace
 
 base::Status add_nemo_rl_watched(const SettingTree& tree, const std::string& loop, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, loop + ".", loop_settings, run));
   DOVETAIL_CHECK(watch_role(tree, "policy", run));
   DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));
+  DOVETAIL_CHECK(watch_engine_cap(tree, run));
   watch_handed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
   watch_handed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
   watch_handed_on(tree, "async_rl", {}, run);

@@ -10,14 +10,6 @@
 namespace dovetail::trainers {
 namespace {
 
-const plan::TaskPlan& planned(const Import& import, std::string_view task) {
-  for (std::size_t i = 0; i < import.job.workflow.tasks.size(); ++i)
-    if (import.job.workflow.tasks[i].name == task) return import.plan.tasks[i];
-  ADD_FAILURE() << "there is no task " << task;
-  static const plan::TaskPlan none;
-  return none;
-}
-
 TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
   const base::Result<Import> read = imported(script_of(grpo_fsdp));
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
@@ -88,16 +80,14 @@ TEST(VerlConfiguration, FindingsHaveTheirPlace) {
       << all.assumed;
 }
 
-enum class Where { job, plan, not_modelled, ignored };
-
-struct Changed {
+struct VerlChange {
   const char* override;
   Where where;
   bool megatron = false;
 };
 
 /// The settings that change time or memory, each by itself.
-constexpr Changed changed_settings[] = {
+constexpr VerlChange verl_changes[] = {
     {"data.train_batch_size=512", Where::job},
     {"data.max_prompt_length=2048", Where::job},
     {"data.max_response_length=4096", Where::job},
@@ -185,35 +175,17 @@ constexpr Changed changed_settings[] = {
     {"actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=8", Where::plan, true},
 };
 
-class ChangedSetting : public testing::TestWithParam<Changed> {};
+class VerlChangedSetting : public testing::TestWithParam<VerlChange> {};
 
-TEST_P(ChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
-  const Changed& changed = GetParam();
+TEST_P(VerlChangedSetting, ChangesWhatItSaysAndNothingIsDropped) {
+  const VerlChange& changed = GetParam();
   const std::vector<std::string>& settings = changed.megatron ? ppo_megatron : grpo_fsdp;
   const Told before = told(script_of(settings));
   const Told after = told(script_of(settings, std::string(" ") + changed.override));
-  switch (changed.where) {
-    case Where::job:
-      EXPECT_NE(before.job, after.job);
-      break;
-    case Where::plan:
-      EXPECT_EQ(before.job, after.job);
-      // A plan says of which job it is, too.
-      EXPECT_NE(before.plan, after.plan);
-      break;
-    case Where::not_modelled:
-      EXPECT_NE(before.not_modelled, after.not_modelled);
-      break;
-    case Where::ignored:
-      EXPECT_EQ(before.job, after.job);
-      EXPECT_EQ(before.plan, after.plan);
-      EXPECT_EQ(before.not_modelled, after.not_modelled);
-      EXPECT_NE(before.ignored, after.ignored);
-      break;
-  }
+  expect_changed(before, after, changed.where);
 }
 
-INSTANTIATE_TEST_SUITE_P(Verl, ChangedSetting, testing::ValuesIn(changed_settings));
+INSTANTIATE_TEST_SUITE_P(Verl, VerlChangedSetting, testing::ValuesIn(verl_changes));
 
 TEST(VerlConfiguration, TakesOldNamesForTheirPresentOnes) {
   const std::pair<const char*, const char*> drift[] = {

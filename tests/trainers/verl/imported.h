@@ -1,13 +1,10 @@
 // Launch scripts of the tests' own, imported.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
-#include "plan/plan_file.h"
-#include "trainers/import_run.h"
+#include "trainers/imported.h"
 
 namespace dovetail::trainers {
 
@@ -58,30 +55,8 @@ inline base::Result<Import> imported(const std::string& script, const ImportOpti
   return import_run("run.sh", script, options);
 }
 
-/// All that an import comes to.
-struct Told {
-  std::string job;
-  std::string plan;
-  std::string not_modelled;
-  std::string ignored;
-  std::string assumed;
-};
-
-inline std::string told(const Import& import, const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& finding : findings) text += finding_words(import, finding) + "\n";
-  return text;
-}
-
 inline Told told(const std::string& script, const ImportOptions& options = {}) {
-  const base::Result<Import> import = imported(script, options);
-  EXPECT_TRUE(import.ok()) << (import.ok() ? "" : base::to_text(import.error())) << "\n" << script;
-  if (!import.ok()) return {};
-  return {.job = import->text,
-          .plan = plan::plan_to_json(import->plan, import->job),
-          .not_modelled = told(*import, import->run.not_modelled),
-          .ignored = told(*import, import->run.ignored),
-          .assumed = told(*import, import->run.assumed)};
+  return told_of("run.sh", script, options);
 }
 
 }  // namespace dovetail::trainers

@@ -1,0 +1,75 @@
+// What foreign files come to, as tests compare it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plan/plan_file.h"
+#include "trainers/import_run.h"
+
+namespace dovetail::trainers {
+
+/// All that an import comes to.
+struct Told {
+  std::string job;
+  std::string plan;
+  std::string not_modelled;
+  std::string ignored;
+  std::string assumed;
+};
+
+inline std::string told(const Import& import, const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& finding : findings) text += finding_words(import, finding) + "\n";
+  return text;
+}
+
+inline Told told_of(const std::string& path, const std::string& content, const ImportOptions& options = {}) {
+  const base::Result<Import> import = import_run(path, content, options);
+  EXPECT_TRUE(import.ok()) << (import.ok() ? "" : base::to_text(import.error())) << "\n" << content;
+  if (!import.ok()) return {};
+  return {.job = import->text,
+          .plan = plan::plan_to_json(import->plan, import->job),
+          .not_modelled = told(*import, import->run.not_modelled),
+          .ignored = told(*import, import->run.ignored),
+          .assumed = told(*import, import->run.assumed)};
+}
+
+/// The part of a task in the imported plan.
+inline const plan::TaskPlan& planned(const Import& import, std::string_view task) {
+  for (std::size_t i = 0; i < import.job.workflow.tasks.size(); ++i)
+    if (import.job.workflow.tasks[i].name == task) return import.plan.tasks[i];
+  ADD_FAILURE() << "there is no task " << task;
+  static const plan::TaskPlan none;
+  return none;
+}
+
+/// Where a change of one setting shows.
+enum class Where { job, plan, not_modelled, ignored };
+
+inline void expect_changed(const Told& before, const Told& after, Where where) {
+  switch (where) {
+    case Where::job:
+      EXPECT_NE(before.job, after.job);
+      break;
+    case Where::plan:
+      EXPECT_EQ(before.job, after.job);
+      // A plan says of which job it is, too.
+      EXPECT_NE(before.plan, after.plan);
+      break;
+    case Where::not_modelled:
+      EXPECT_NE(before.not_modelled, after.not_modelled);
+      break;
+    case Where::ignored:
+      EXPECT_EQ(before.job, after.job);
+      EXPECT_EQ(before.plan, after.plan);
+      EXPECT_EQ(before.not_modelled, after.not_modelled);
+      EXPECT_NE(before.ignored, after.ignored);
+      break;
+  }
+}
+
+}  // namespace dovetail::trainers
