@@ -24,7 +24,7 @@ const std::string reward_environment = "env.reward_model";
 
 /// A run as far as it is read.
 struct NemoRlDraft {
-  const NemoRlSettings& settings;
+  const ComposedSettings& settings;
   const RunRequest& request;
   std::string loop;  ///< "grpo" or "ppo": where the settings of the loop stand
   ImportedRun run = {};
@@ -303,7 +303,7 @@ base::Status add_reward(NemoRlDraft& draft) {
   return {};
 }
 
-base::Result<ReadRun> nemo_rl_run(const NemoRlSettings& settings, const RunRequest& request) {
+base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunRequest& request) {
   const SettingTree& tree = settings.tree;
   const bool has_value = find_setting(tree.root, "ppo") != nullptr;
   if (find_setting(tree.root, "policy") == nullptr || (!has_value && find_setting(tree.root, "grpo") == nullptr)) {
@@ -329,12 +329,12 @@ base::Result<ReadRun> nemo_rl_run(const NemoRlSettings& settings, const RunReque
 
 base::Result<ReadRun> nemo_rl_of_launch(const Launch& launch, const std::vector<std::string>& sources,
                                         const RunRequest& request) {
-  DOVETAIL_TRY(const NemoRlSettings settings, nemo_rl_settings_of_launch(launch, sources, request));
+  DOVETAIL_TRY(const ComposedSettings settings, nemo_rl_settings_of_launch(launch, sources, request));
   return nemo_rl_run(settings, request);
 }
 
 base::Result<ReadRun> nemo_rl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
-  DOVETAIL_TRY(const NemoRlSettings settings, nemo_rl_settings_of_file(file, request));
+  DOVETAIL_TRY(const ComposedSettings settings, nemo_rl_settings_of_file(file, request));
   return nemo_rl_run(settings, request);
 }
 

@@ -1,24 +1,17 @@
 // All settings of a run of NeMo-RL: its file, those that the file begins from, and what the command line changes.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "trainers/import/trainer_reader.h"
+#include "trainers/import/composed.h"
 
 namespace dovetail::trainers {
 
 /// Of which version the bundled files are that others begin from.
-inline constexpr std::string_view nemo_rl_version = "7ea279abf, August 2026";
-
-struct NemoRlSettings {
-  SettingTree tree;  ///< without interpolations; what has line 0 is of a bundled file
-  std::vector<Finding> assumed;
-  std::map<std::string, std::string> environment;  ///< of the trainer
-};
+inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 
 /// Whether Python is asked to run a program of NeMo-RL's, of whatever kind.
 bool is_nemo_rl_entry(const EntryPoint& entry);
@@ -26,10 +19,10 @@ bool is_nemo_rl_entry(const EntryPoint& entry);
 /// The settings of a launch: `--config FILE`, else the program's own, and Hydra's overrides. Files are found from the
 /// folder that it is started in, or from the root; one that is not there is the bundled file of its name. An Error
 /// where it is another program than those of GRPO and PPO, or an override changes what the file does not have.
-base::Result<NemoRlSettings> nemo_rl_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
-                                                        const RunRequest& request);
+base::Result<ComposedSettings> nemo_rl_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+                                                          const RunRequest& request);
 
 /// The settings of a file: the options' arguments are overrides.
-base::Result<NemoRlSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
+base::Result<ComposedSettings> nemo_rl_settings_of_file(const ConfigurationFile& file, const RunRequest& request);
 
 }  // namespace dovetail::trainers

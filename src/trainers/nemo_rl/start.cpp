@@ -16,7 +16,7 @@ namespace {
 
 /// What is checked.
 struct Start {
-  const NemoRlSettings& settings;
+  const ComposedSettings& settings;
   const std::string& loop;
 
   const SettingTree& tree() const { return settings.tree; }
@@ -235,7 +235,7 @@ base::Status check_ppo(const Start& start) {
 
 }  // namespace
 
-base::Status check_nemo_rl_start(const NemoRlSettings& settings, const std::string& loop) {
+base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop) {
   const Start start{.settings = settings, .loop = loop};
   DOVETAIL_CHECK(check_batches(start));
   DOVETAIL_CHECK(check_role(start, "policy"));

@@ -11,6 +11,6 @@ namespace dovetail::trainers {
 
 /// An Error at the key for which NeMo-RL would stop; `loop` is "grpo" or "ppo". Sizes that do not divide the devices
 /// are found where layouts are made.
-base::Status check_nemo_rl_start(const NemoRlSettings& settings, const std::string& loop);
+base::Status check_nemo_rl_start(const ComposedSettings& settings, const std::string& loop);
 
 }  // namespace dovetail::trainers

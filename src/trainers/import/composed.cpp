@@ -1,0 +1,160 @@
+#include "trainers/import/composed.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/document.h"
+#include "trainers/syntax/configuration.h"
+#include "trainers/syntax/override.h"
+
+namespace dovetail::trainers {
+namespace {
+
+std::optional<std::string> bundled_file(const BaseFiles& bases, const std::string& path) {
+  return bases.bundled == nullptr ? std::nullopt : bases.bundled(path);
+}
+
+/// Reads `given` from its content, all else by `read`, and where that has none the bundled files, whose names it keeps.
+FileReader with_bundled(FileReader read, const ConfigurationFile& given, const BaseFiles& bases,
+                        const std::shared_ptr<std::vector<std::string>>& bundled) {
+  return [read = std::move(read), given, &bases, bundled](const std::string& path) -> base::Result<std::string> {
+    if (path == given.path) return given.content;
+    auto content = read ? read(path) : base::Result<std::string>(base::bad_input("it is not there"));
+    if (content.ok()) return content;
+    std::optional<std::string> own = bundled_file(bases, path);
+    if (!own) return content;
+    bundled->push_back(path);
+    return *std::move(own);
+  };
+}
+
+/// Nobody wrote what stands in a bundled file: line 0.
+void forget_places(Setting& setting, const std::vector<int>& sources) {
+  if (std::find(sources.begin(), sources.end(), setting.place.source) != sources.end()) setting.place = {};
+  for (Setting& item : setting.items) forget_places(item, sources);
+  for (auto& [name, value] : setting.members) forget_places(value, sources);
+}
+
+base::Status lay_words_over(const BaseFiles& bases, std::vector<Word> words, ComposedSettings& settings) {
+  std::vector<Override> overrides;
+  std::vector<std::string>& sources = settings.tree.sources;
+  int given = 0;
+  for (Word& word : words) {
+    if (word.place.line == 0) {
+      if (++given == 1) sources.emplace_back("the command line");
+      word.place = {.source = static_cast<int>(sources.size()) - 1, .line = 1, .column = given};
+    }
+    if (!is_override(word)) {
+      if (!is_known(word.text))
+        settings.assumed.push_back(
+            {"", fmt::format("{} is not known: taken as no setting", describe(word.text)), word.place});
+      continue;
+    }
+    DOVETAIL_TRY(Override override, parse_override(word, sources));
+    if (bases.has_no_effect != nullptr && bases.has_no_effect(override.key)) {
+      if (override.kind == Override::Kind::remove) continue;
+      override.kind = Override::Kind::force;
+    }
+    overrides.push_back(std::move(override));
+  }
+  return apply_overrides(settings.tree, overrides);
+}
+
+/// The file at a path of a launch: from where it is started, else from the root, else the bundled one.
+base::Result<ConfigurationFile> read_launch_file(const Launch& launch, const LaunchFile& named, const BaseFiles& bases,
+                                                 const std::vector<std::string>& sources, const RunRequest& request) {
+  std::vector<std::string> paths{named.path};
+  if (is_known(launch.directory)) paths.insert(paths.begin(), join_path(characters(launch.directory), named.path));
+  std::string why = "it is not there";
+  if (request.read)
+    for (const std::string& path : paths) {
+      auto content = request.read(path);
+      if (content.ok()) return ConfigurationFile{.name = named.path, .path = path, .content = *std::move(content)};
+      why = content.error().message;
+    }
+  if (auto content = bundled_file(bases, named.path))
+    return ConfigurationFile{.name = named.path, .path = named.path, .content = *std::move(content)};
+  return place_error(sources, named.place,
+                     fmt::format("{} is not read: {}; accepted: a file below the root", base::quote(named.path), why));
+}
+
+}  // namespace
+
+base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
+                                                const std::vector<std::string>& sources, std::vector<Word> words,
+                                                ComposedSettings settings, const FileReader& read) {
+  const auto bundled = std::make_shared<std::vector<std::string>>();
+  DOVETAIL_TRY(
+      settings.tree,
+      compose_configuration(
+          {.path = file.path, .read = with_bundled(read, file, bases, bundled), .words = {}, .sources = sources}));
+  std::vector<int> own;
+  for (std::size_t i = sources.size(); i < settings.tree.sources.size(); ++i) {
+    std::string& source = settings.tree.sources[i];
+    if (std::find(bundled->begin(), bundled->end(), source) != bundled->end()) {
+      own.push_back(static_cast<int>(i));
+      settings.assumed.push_back({"", fmt::format("{} is not there: that of {} is taken", source, bases.version)});
+    }
+    if (source == file.path) source = file.name;
+  }
+  forget_places(settings.tree.root, own);
+  settings.tree.root = without_wrapping(std::move(settings.tree.root));
+  DOVETAIL_CHECK(lay_words_over(bases, std::move(words), settings));
+  DOVETAIL_CHECK(resolve(settings.tree, settings.environment));
+  return settings;
+}
+
+base::Result<LaunchFile> launch_file(const Launch& launch, const std::vector<std::string>& sources,
+                                     std::string_view flag) {
+  const std::string joined = fmt::format("{}=", flag);
+  LaunchFile file;
+  file.place = launch.place;
+  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+    Word word = launch.arguments[i];
+    const std::string_view text = is_known(word.text) ? characters(word.text) : std::string_view();
+    const std::string shown = describe(word.text);
+    if (text == flag && i + 1 < launch.arguments.size())
+      word = launch.arguments[++i];
+    else if (shown.starts_with(joined))
+      word.text.pieces.front().text.erase(0, joined.size());
+    else {
+      file.words.push_back(std::move(word));
+      continue;
+    }
+    file.place = word.place;
+    const std::vector<Piece>& pieces = word.text.pieces;
+    // Where the folder is unknown the path behind it is taken from the root.
+    if (!is_known(word.text) && (pieces.size() != 2 || !pieces.front().unknown || pieces.back().unknown ||
+                                 !pieces.back().text.starts_with('/')))
+      return unknown_error(sources, first_unknown(word.text));
+    file.path = is_known(word.text) ? std::string(characters(word.text)) : pieces.back().text.substr(1);
+  }
+  return file;
+}
+
+base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const Launch& launch, const LaunchFile& named,
+                                                  const std::vector<std::string>& sources, const RunRequest& request) {
+  DOVETAIL_TRY(const ConfigurationFile file, read_launch_file(launch, named, bases, sources, request));
+  ComposedSettings settings;
+  settings.environment = request.environment;
+  for (const auto& [variable, value] : launch.environment)
+    if (is_known(value)) settings.environment.emplace(variable, characters(value));
+  if (!request.read || !request.read(file.path).ok())
+    settings.assumed.push_back({"", fmt::format("{} is not there: that of {} is taken", file.name, bases.version)});
+  return compose_settings(bases, file, sources, named.words, std::move(settings), request.read);
+}
+
+base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
+                                                const RunRequest& request) {
+  std::vector<Word> words;
+  for (const std::string& argument : request.options.arguments)
+    words.push_back({.text = text_of(argument), .place = {}, .doubt = {}});
+  ComposedSettings settings;
+  settings.environment = request.environment;
+  return compose_settings(bases, file, {}, std::move(words), std::move(settings), request.read);
+}
+
+}  // namespace dovetail::trainers
