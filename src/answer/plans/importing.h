@@ -17,9 +17,10 @@ struct ImportRequest {
 };
 template <std::same_as<ImportRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("JOB", &T::job, JobFile{},
-                           "launch script or configuration of verl ('verl:FILE' reads it as one), '-' for standard "
-                           "input"));
+  return options<T>(
+      option("JOB", &T::job, JobFile{},
+             "launch script or configuration of verl or NeMo-RL ('verl:FILE', 'nemo-rl:FILE': whose), '-' for standard "
+             "input"));
 }
 
 struct ImportAnswer {
