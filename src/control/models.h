@@ -116,7 +116,7 @@ struct Training {
 
 /// What a rank took of its machine.
 struct RankUsage {
-  double processor_seconds = 0;  ///< of the process
+  double processor_seconds = 0;  ///< of its tasks, not of what a run judges, writes and reports
   std::int64_t live = 0;         ///< bytes that its tensors had at most in a training
 };
 

@@ -31,8 +31,8 @@ std::int64_t peak_resident_memory();
 /// `memory_gib`.
 void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
 
-/// Adds, as timings, of each of several ranks: `processor_seconds/RANK`, and `live_gib/RANK`, what its tensors had at
-/// most in a training.
+/// Adds, as timings, of each of several ranks: `processor_seconds/RANK` of its tasks, and `live_gib/RANK`, what its
+/// tensors had at most in a training.
 void add_shares(std::span<const RankUsage> usage, Figures& figures);
 
 /// The processor time of this process, in seconds.

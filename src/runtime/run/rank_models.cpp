@@ -124,9 +124,7 @@ Status RankModels::train(std::span<const Training> trainings) {
   if (trainings.front().mini_batches.empty()) return {};
   DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
   for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
-  usage_.begin_training();
   DOVETAIL_CHECK(run_phase(*phase, trainings));
-  usage_.end_training();
   for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
   // Ranks that were asked to stop say so.
   return talk_.agree({});
@@ -151,6 +149,7 @@ Result<const PhaseProgram*> RankModels::program_of(std::span<const Training> tra
 Status RankModels::run_phase(const PhaseProgram& phase, std::span<const Training> trainings) {
   std::vector<PhaseRole> roles;
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
+  const UsageMeter::Training task(usage_);
   const auto result =
       run_training_phase(phase.program, roles, talk_.transport(), {.timeout = talk_.timeout(), .run = phases_++});
   return result.ok() ? Status() : result.error();
@@ -198,7 +197,10 @@ Status RankModels::export_role(const std::string& role, const std::string& folde
 }
 
 Result<std::vector<control::RankUsage>> RankModels::take_usage() {
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(usage_.take())));
+  control::RankUsage own = usage_.take();
+  DOVETAIL_TRY(const std::vector<control::RankUsage> whole, whole_.take_usage());
+  own.processor_seconds += whole.front().processor_seconds;
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(own)));
   std::vector<control::RankUsage> all;
   for (const std::string& text : said) all.push_back(decode_usage(text));
   return all;

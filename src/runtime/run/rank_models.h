@@ -82,7 +82,7 @@ class RankModels final : public control::Models {
   RankTalk& talk_;
   std::map<std::string, Trained> trained_;  // by role
   std::uint32_t phases_ = 0;                // that were run
-  UsageMeter usage_;
+  UsageMeter usage_;                        // of trainings; whole_ counts the other tasks
 };
 
 }  // namespace dovetail::runtime

@@ -79,6 +79,7 @@ Result<std::vector<control::GeneratedResponse>> TorchModels::generate(
     const std::string& role, std::span<const control::GenerationRequest> requests,
     const control::GenerationSettings& settings, const parallel::Cancellation* cancellation,
     const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response) {
+  const UsageMeter::Task task(usage_);
   Generator generator(find(role).model, requests, settings, cache_bytes_);
   while (!generator.is_done()) {
     if (parallel::is_requested(cancellation)) return interrupted("generation");
@@ -90,6 +91,7 @@ Result<std::vector<control::GeneratedResponse>> TorchModels::generate(
 Result<std::vector<control::Scores>> TorchModels::score(const std::string& role,
                                                         std::span<const control::TokenSequence> sequences,
                                                         const control::PassSettings& settings) {
+  const UsageMeter::Task task(usage_);
   const Model& model = find(role).model;
   std::vector<control::Scores> scores(sequences.size());
   std::size_t done = 0;
@@ -104,9 +106,8 @@ Result<std::vector<control::Scores>> TorchModels::score(const std::string& role,
 }
 
 Status TorchModels::train(std::span<const control::Training> trainings) {
-  usage_.begin_training();
+  const UsageMeter::Training task(usage_);
   for (const control::Training& training : trainings) DOVETAIL_CHECK(train(training));
-  usage_.end_training();
   return {};
 }
 

@@ -1,21 +1,19 @@
 #include "runtime/run/usage_meter.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "control/run/usage.h"
 
 namespace dovetail::runtime {
 
-UsageMeter::UsageMeter(const at::Device& device) : device_(device), processor_seconds_(control::processor_seconds()) {}
+UsageMeter::Task::Task(UsageMeter& meter) : meter_(meter), begin_(control::processor_seconds()) {}
 
-void UsageMeter::begin_training() { (void)take_peak_of(device_); }
+UsageMeter::Task::~Task() { meter_.counted_.processor_seconds += control::processor_seconds() - begin_; }
 
-void UsageMeter::end_training() { live_ = std::max(live_, take_peak_of(device_)); }
+UsageMeter::Training::Training(UsageMeter& meter) : meter_(meter), task_(meter) { (void)take_peak_of(meter_.device_); }
 
-control::RankUsage UsageMeter::take() {
-  const double now = control::processor_seconds();
-  return {now - std::exchange(processor_seconds_, now), std::exchange(live_, 0)};
+UsageMeter::Training::~Training() {
+  meter_.counted_.live = std::max(meter_.counted_.live, take_peak_of(meter_.device_));
 }
 
 }  // namespace dovetail::runtime
