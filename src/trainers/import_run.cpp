@@ -14,8 +14,9 @@
 #include "base/file.h"
 #include "plan/job_file.h"
 #include "trainers/import/job_of.h"
-#include "trainers/shell/launch.h"
 #include "trainers/nemo_rl/configuration.h"
+#include "trainers/openrlhf/configuration.h"
+#include "trainers/shell/launch.h"
 #include "trainers/verl/configuration.h"
 
 namespace dovetail::trainers {
@@ -24,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whose configurations are read. A file is the first one's that it looks like.
-const std::array<const TrainerReader*, 2> readers{&verl_reader, &nemo_rl_reader};
+const std::array<const TrainerReader*, 3> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader};
 
 /// The trainer that a path names: "verl:run.sh". Null where it names none.
 const TrainerReader* named_reader(std::string_view path) {
@@ -33,11 +34,15 @@ const TrainerReader* named_reader(std::string_view path) {
   return nullptr;
 }
 
-std::string names_of_readers() {
+std::string names_of_configurations() {
   std::string names;
   for (const TrainerReader* const reader : readers)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", reader->name);
+    if (reader->of_configuration != nullptr) names += fmt::format("{}{}", names.empty() ? "" : ", ", reader->name);
   return names;
+}
+
+bool looks_like(const TrainerReader* reader, std::string_view content) {
+  return reader->is_configuration != nullptr && reader->is_configuration(content);
 }
 
 bool is_script(const std::string& path, std::string_view content) {
@@ -112,12 +117,18 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
 base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,
                                          const RunRequest& request) {
   const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
-    return named == nullptr ? reader->is_configuration(file.content) : reader == named;
+    return named == nullptr ? looks_like(reader, file.content) : reader == named;
   });
   if (found == readers.end())
     return base::Error{
         base::Failure::bad_input, file.name, 0, 0,
-        fmt::format("it is a configuration of no trainer that is read; accepted: those of {}", names_of_readers())};
+        fmt::format("it is a configuration of no trainer that is read; accepted: those of {}, and launch scripts",
+                    names_of_configurations())};
+  if ((*found)->of_configuration == nullptr)
+    return base::Error{base::Failure::bad_input, file.name, 0, 0,
+                       fmt::format("{} is configured by flags; accepted: a launch script that ends with .sh or begins "
+                                   "with #!",
+                                   (*found)->name)};
   DOVETAIL_TRY(ReadRun run, (*found)->of_configuration(file, request));
   return Reading{.reader = *found, .why = fmt::format("it has {}", (*found)->told_by), .run = std::move(run)};
 }
@@ -144,7 +155,7 @@ bool is_foreign(const std::string& path, std::string_view content) {
   if (named_reader(path) != nullptr || is_script(path, content)) return true;
   return content.find("dovetail/job@1") == std::string_view::npos &&
          std::any_of(readers.begin(), readers.end(),
-                     [content](const TrainerReader* reader) { return reader->is_configuration(content); });
+                     [content](const TrainerReader* reader) { return looks_like(reader, content); });
 }
 
 std::string file_of(const std::string& path) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -11,6 +12,12 @@
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
+namespace {
+
+/// GPUs of a node where nobody asks for more.
+constexpr std::int64_t usual_node = 8;
+
+}  // namespace
 
 base::Status check_said_models(const ImportOptions& options) {
   for (const std::string& said : options.models)
@@ -57,6 +64,40 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
   DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(options.gpu.value_or(assumed_gpu)));
   run.cluster = plain_cluster(nodes, gpus_per_node, gpu.name);
   return {};
+}
+
+base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
+                                                      const std::vector<std::int64_t>& counts, std::int64_t per_node,
+                                                      ImportedRun& run) {
+  DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
+  std::int64_t asked = 0;
+  for (const std::int64_t count : counts) {
+    if (count < 1 || count > max_devices || (asked += count) > max_devices)
+      return base::bad_input(fmt::format("the roles take too many GPUs; accepted: at most {} in all", max_devices));
+  }
+  const std::int64_t node = chosen ? chosen->gpus_per_node : std::max(per_node, std::min(asked, usual_node));
+  std::vector<std::size_t> order(counts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  std::vector<cluster::Mesh> meshes(counts.size());
+  std::int64_t end = 0;
+  for (const std::size_t pool : order) {
+    const std::int64_t count = counts[pool];
+    if (count > node - end % node && end % node != 0) end += node - end % node;
+    meshes[pool] = {.first = static_cast<int>(end), .count = static_cast<int>(count)};
+    end += count;
+  }
+  const std::int64_t nodes = (end + node - 1) / node;
+  if (!chosen) {
+    DOVETAIL_CHECK(choose_gpu(options, nodes, node, run));
+    return meshes;
+  }
+  if (chosen->nodes < nodes)
+    return base::bad_input(
+        fmt::format("--cluster has {} nodes of {}, and the roles take {} GPUs; accepted: at least {}", chosen->nodes,
+                    node, asked, nodes));
+  run.cluster = *std::move(chosen);
+  return meshes;
 }
 
 void assume_lengths(const SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,

@@ -5,8 +5,10 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
+#include "cluster/mesh.h"
 #include "llm/transformer.h"
 #include "trainers/import/imported_run.h"
 #include "trainers/import/options.h"
@@ -14,6 +16,9 @@
 #include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
+
+/// The most GPUs that a run may have.
+inline constexpr std::int64_t max_devices = 65536;
 
 /// What every reader of a configuration is given.
 struct RunRequest {
@@ -37,6 +42,13 @@ base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& ke
 /// Makes the run's cluster `nodes` of `gpus_per_node`, of the GPU that the user says. `assumed` has it where nobody
 /// does.
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
+
+/// Devices of their own for pools of `counts` GPUs, of which a pool has at most `per_node` on one node: the largest
+/// first, none over the border of a node unless it has whole nodes. Makes the run's cluster what the user says, else as
+/// many nodes of 8, or of what is asked for, as that takes. An Error of the option where that has too few.
+base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
+                                                      const std::vector<std::int64_t>& counts, std::int64_t per_node,
+                                                      ImportedRun& run);
 
 /// Lists in `assumed` that prompts and responses are as long as their caps, where the user says nothing of them.
 void assume_lengths(const SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,

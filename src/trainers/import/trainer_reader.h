@@ -34,10 +34,10 @@ struct TrainerReader {
   /// The run of a launch whose places count `sources`.
   base::Result<ReadRun> (*of_launch)(const Launch& launch, const std::vector<std::string>& sources,
                                      const RunRequest& request);
-  /// Whether a file looks like its configuration.
-  bool (*is_configuration)(std::string_view content);
-  std::string_view told_by;  ///< by what that is told: "actor_rollout_ref"
-  base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request);
+  /// Whether a file looks like its configuration; null where it is configured by launch scripts alone.
+  bool (*is_configuration)(std::string_view content) = nullptr;
+  std::string_view told_by = {};  ///< by what that is told: "actor_rollout_ref"
+  base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request) = nullptr;
 };
 
 /// Whether a line of the content begins with `key:`, as members of the whole do in YAML.

@@ -19,7 +19,6 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::int64_t max_devices = 65536;
 const std::string reward_environment = "env.reward_model";
 
 /// A run as far as it is read.

@@ -149,7 +149,7 @@ base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, st
     return setting_error(draft.tree(), gpus_key,
                          fmt::format("is {}; accepted: trainer.n_gpus_per_node, {}", own_gpus, gpus_per_node));
   const cluster::Mesh mesh{.first = static_cast<int>(nodes * gpus_per_node),
-                           .count = static_cast<int>(std::min<std::int64_t>(own_nodes, 65536) * gpus_per_node)};
+                           .count = static_cast<int>(std::min<std::int64_t>(own_nodes, max_devices) * gpus_per_node)};
   nodes += own_nodes;
   return mesh;
 }
@@ -167,8 +167,9 @@ base::Status read_verl_pools(VerlDraft& draft) {
     DOVETAIL_TRY(nodes, count_at(tree, "trainer.nnodes"));
     DOVETAIL_TRY(gpus, count_at(tree, "trainer.n_gpus_per_node"));
   }
-  if (nodes > 65536 || gpus > 65536 || nodes * gpus > 65536)
-    return setting_error(tree, "trainer.nnodes", "is too large; accepted: at most 65536 GPUs in all");
+  if (nodes > max_devices || gpus > max_devices || nodes * gpus > max_devices)
+    return setting_error(tree, "trainer.nnodes",
+                         fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
   draft.pool = static_cast<int>(nodes * gpus);
   draft.engines = draft.judges = draft.trainer();
   DOVETAIL_TRY(const std::string mode, text_at(tree, "trainer.v1.trainer_mode"));
@@ -302,7 +303,7 @@ base::Status add_generation(VerlDraft& draft) {
   if (draft.actor_model.experts) {
     // vLLM deals experts to the ranks of an instance.
     DOVETAIL_TRY(const std::int64_t expert, count_at(tree, key("expert_parallel_size")));
-    generated.layout.expert = static_cast<int>(std::min<std::int64_t>(expert, 65536));
+    generated.layout.expert = static_cast<int>(std::min<std::int64_t>(expert, max_devices));
   }
   draft.run.tasks.push_back({"actor_generate", generated});
   if (draft.run.algorithm == "remax") draft.run.tasks.push_back({"actor_generate_greedy", generated});

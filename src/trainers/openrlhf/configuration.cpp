@@ -1,0 +1,426 @@
+#include "trainers/openrlhf/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/document.h"
+#include "trainers/import/layouts.h"
+#include "trainers/import/settings.h"
+#include "trainers/openrlhf/flags.h"
+#include "trainers/openrlhf/watched.h"
+#include "trainers/syntax/arguments.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::string_view estimator_key = "--algo.advantage.estimator";
+constexpr std::string_view engines_key = "--vllm.num_engines";
+
+/// A run as far as it is read.
+struct OpenrlhfDraft {
+  const SettingTree& tree;
+  const RunRequest& request;
+  ImportedRun run = {};
+  bool critic = false;
+  bool dynamic = false;
+  std::string critic_key = {};  ///< the flag that names the critic's model
+  cluster::Mesh actor_mesh = {};
+  cluster::Mesh reference_mesh = {};
+  cluster::Mesh critic_mesh = {};
+  cluster::Mesh reward_mesh = {};
+  cluster::Mesh engine_mesh = {};
+};
+
+/// Whether a flag has a value.
+base::Result<bool> is_given(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const auto value, optional_text(tree, key));
+  return value && !value->empty();
+}
+
+base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const double penalty, decimal_at(tree, "--algo.kl.init_coef"));
+  DOVETAIL_TRY(const bool agent, is_given(tree, "--train.agent_func_path"));
+  DOVETAIL_TRY(const bool remote, is_given(tree, "--reward.remote_url"));
+  DOVETAIL_TRY(const bool reward, is_given(tree, "--reward.model_name_or_path"));
+  DOVETAIL_TRY(const bool own_critic, is_given(tree, "--critic.model_name_or_path"));
+  draft.critic = estimator == "gae";
+  run.training = "deepspeed-zero";
+  run.reference = penalty > 0;
+  run.reward_model = !remote && !agent;
+  if (run.reward_model && !reward)
+    return setting_error(tree, "--reward.model_name_or_path",
+                         "is not given, and OpenRLHF stops without; accepted: it, --reward.remote_url or "
+                         "--train.agent_func_path");
+  draft.critic_key = own_critic         ? "--critic.model_name_or_path"
+                     : run.reward_model ? "--reward.model_name_or_path"
+                                        : "--actor.model_name_or_path";
+  run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce") ? "reinforce++" : "grpo";
+  if (run.algorithm != "ppo" && estimator != "group_norm" && estimator != "reinforce")
+    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: has the tasks of {}", estimator, run.algorithm),
+                           place_of(tree, estimator_key)});
+  if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  return {};
+}
+
+/// The caps of prompts and responses: OpenRLHF has one for both together, and one for responses.
+base::Status read_caps(OpenrlhfDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  constexpr std::string_view both_key = "--data.max_len";
+  constexpr std::string_view response_key = "--rollout.max_new_tokens";
+  constexpr std::string_view old_prompt_key = "--prompt_max_len";
+  DOVETAIL_TRY(const std::int64_t both, count_at(tree, both_key));
+  DOVETAIL_TRY(const auto response, optional_whole(tree, response_key));
+  DOVETAIL_TRY(const auto old_prompt, optional_whole(tree, old_prompt_key));
+  if (old_prompt && *old_prompt >= 1) {
+    run.prompt_cap = *old_prompt;
+    run.response_cap = std::max<std::int64_t>(response.value_or(1024), 1);
+    assume_lengths(tree, draft.request.options, old_prompt_key, response_key, run);
+    return {};
+  }
+  if (both < 2) return setting_error(tree, both_key, fmt::format("is {}; accepted: at least 2", both));
+  if (response && (*response < 1 || *response >= both))
+    return setting_error(tree, response_key,
+                         fmt::format("is {}; accepted: 1 to {}, as {} says of prompt and response together", *response,
+                                     both - 1, both_key));
+  run.response_cap = response.value_or(both - both / 2);
+  run.prompt_cap = both - run.response_cap;
+  if (!response)
+    run.assumed.push_back(
+        {std::string(both_key),
+         fmt::format("{}: prompt and response together, counted as {} and {}", both, run.prompt_cap, run.response_cap),
+         place_of(tree, both_key)});
+  assume_lengths(tree, draft.request.options, both_key, response ? response_key : both_key, run);
+  return {};
+}
+
+base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  constexpr std::string_view batch_key = "--train.batch_size";
+  DOVETAIL_TRY(run.prompts, count_at(tree, "--rollout.batch_size"));
+  DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "--rollout.n_samples_per_prompt"));
+  DOVETAIL_TRY(run.mini_batch, count_at(tree, batch_key));
+  DOVETAIL_TRY(run.epochs, count_at(tree, "--train.max_epochs"));
+  if (run.prompts > plan::max_count / run.samples_per_prompt)
+    return setting_error(tree, "--rollout.batch_size",
+                         fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+  const std::int64_t samples = run.prompts * run.samples_per_prompt;
+  if (run.mini_batch > samples || samples % run.mini_batch != 0)
+    return setting_error(
+        tree, batch_key,
+        fmt::format("is {} samples; accepted: a divisor of the {} of an iteration", run.mini_batch, samples));
+  DOVETAIL_TRY(draft.dynamic, flag_at(tree, "--train.dynamic_batch_enable"));
+  DOVETAIL_TRY(const bool packs, flag_at(tree, "--ds.packing_samples"));
+  DOVETAIL_TRY(const int ring, degree_at(tree, "--ds.ring_attn_size"));
+  // Dynamic batches and rings pack whether or not somebody says so.
+  run.packing = packs || draft.dynamic || ring > 1;
+  return read_caps(draft);
+}
+
+/// The GPUs of a role.
+base::Result<std::int64_t> role_gpus(const SettingTree& tree, std::string_view role) {
+  const std::string nodes_key = fmt::format("--{}.num_nodes", role);
+  DOVETAIL_TRY(const std::int64_t nodes, count_at(tree, nodes_key));
+  DOVETAIL_TRY(const std::int64_t gpus, count_at(tree, fmt::format("--{}.num_gpus_per_node", role)));
+  if (nodes <= max_devices && gpus <= max_devices && nodes * gpus <= max_devices) return nodes * gpus;
+  return setting_error(tree, nodes_key, fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+}
+
+/// A role on the GPUs of another one: of as many.
+base::Status check_shared(const SettingTree& tree, std::string_view role, std::string_view other,
+                          std::string_view flag) {
+  for (const std::string_view size : {"num_nodes", "num_gpus_per_node"}) {
+    const std::string key = fmt::format("--{}.{}", role, size);
+    DOVETAIL_TRY(const std::int64_t own, count_at(tree, key));
+    DOVETAIL_TRY(const std::int64_t others, count_at(tree, fmt::format("--{}.{}", other, size)));
+    if (own != others)
+      return setting_error(
+          tree, key,
+          fmt::format("is {}, and OpenRLHF stops with {}; accepted: that of the {}, {}", own, flag, other, others));
+  }
+  return {};
+}
+
+base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
+  DOVETAIL_TRY(const bool with_reference, flag_at(tree, "--train.colocate_actor_ref"));
+  DOVETAIL_TRY(const bool with_reward, flag_at(tree, "--train.colocate_critic_reward"));
+  DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
+  DOVETAIL_TRY(const std::int64_t actor, role_gpus(tree, "actor"));
+  DOVETAIL_TRY(const std::int64_t per_node, count_at(tree, "--actor.num_gpus_per_node"));
+  DOVETAIL_TRY(const std::int64_t instances, count_at(tree, engines_key));
+  DOVETAIL_TRY(const std::int64_t tensor, count_at(tree, "--vllm.tensor_parallel_size"));
+  if (instances > max_devices || tensor > max_devices)
+    return setting_error(tree, engines_key, fmt::format("is too large; accepted: at most {} GPUs in all", max_devices));
+  if (async) run.steps_off_policy = 1;
+  if (run.reference && (all || with_reference))
+    DOVETAIL_CHECK(check_shared(tree, "ref", "actor", all ? "--train.colocate_all" : "--train.colocate_actor_ref"));
+  if (draft.critic && run.reward_model && with_reward)
+    DOVETAIL_CHECK(check_shared(tree, "critic", "reward", "--train.colocate_critic_reward"));
+  if (all && !async && actor != instances * tensor)
+    return setting_error(tree, engines_key,
+                         fmt::format("x --vllm.tensor_parallel_size is {}, and OpenRLHF stops with "
+                                     "--train.colocate_all; accepted: the GPUs of the actor, {}",
+                                     instances * tensor, actor));
+  std::vector<std::int64_t> counts{actor};
+  const auto pool = [&counts](std::int64_t count) {
+    counts.push_back(count);
+    return counts.size() - 1;
+  };
+  std::size_t reference_pool = 0;
+  std::size_t critic_pool = 0;
+  std::size_t reward_pool = 0;
+  if (!all) {
+    if (run.reference && !with_reference) {
+      DOVETAIL_TRY(const std::int64_t reference, role_gpus(tree, "ref"));
+      reference_pool = pool(reference);
+    }
+    if (draft.critic) {
+      DOVETAIL_TRY(const std::int64_t critic, role_gpus(tree, "critic"));
+      critic_pool = pool(critic);
+    }
+    if (run.reward_model) {
+      DOVETAIL_TRY(const std::int64_t reward, role_gpus(tree, "reward"));
+      reward_pool = draft.critic && with_reward ? critic_pool : pool(reward);
+    }
+  } else {
+    for (const char* const role : {"critic", "reward"}) {
+      if (role == std::string_view("critic") ? !draft.critic : !run.reward_model) continue;
+      DOVETAIL_CHECK(check_shared(tree, role, "actor", "--train.colocate_all"));
+    }
+  }
+  const std::size_t engine_pool = all && !async ? 0 : pool(instances * tensor);
+  DOVETAIL_TRY(const std::vector<cluster::Mesh> meshes, choose_pools(draft.request.options, counts, per_node, run));
+  draft.actor_mesh = meshes.front();
+  draft.reference_mesh = meshes[reference_pool];
+  draft.critic_mesh = meshes[critic_pool];
+  draft.reward_mesh = meshes[reward_pool];
+  draft.engine_mesh = meshes[engine_pool];
+  return {};
+}
+
+base::Status read_openrlhf_models(OpenrlhfDraft& draft) {
+  ImportedRun& run = draft.run;
+  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  DOVETAIL_TRY(const int rank, adapter_rank_at(draft.tree, "--ds.lora.rank"));
+  const auto add = [&](const std::string& role, const std::string& key) -> base::Status {
+    DOVETAIL_TRY(const llm::Transformer shape, role_model(draft.tree, draft.request, role, key, run));
+    if (role != "reward") run.models.back().lora = rank;
+    return {};
+  };
+  DOVETAIL_CHECK(add("actor", "--actor.model_name_or_path"));
+  if (draft.critic) DOVETAIL_CHECK(add("critic", draft.critic_key));
+  if (run.reward_model) DOVETAIL_CHECK(add("reward", "--reward.model_name_or_path"));
+  return {};
+}
+
+/// The one layout of all roles, on a role's GPUs. What only infers is cut where training is cut by ZeRO 3.
+base::Result<llm::Layout> openrlhf_layout(const SettingTree& tree, const cluster::Mesh& mesh, bool trains) {
+  llm::Layout layout{.stage_layers = {}};
+  constexpr std::string_view stage_key = "--ds.zero_stage";
+  DOVETAIL_TRY(layout.tensor, degree_at(tree, "--ds.tensor_parallel_size"));
+  DOVETAIL_TRY(layout.context, degree_at(tree, "--ds.ring_attn_size"));
+  DOVETAIL_TRY(const std::int64_t stage, whole_at(tree, stage_key));
+  if (stage < 0 || stage > 3) return setting_error(tree, stage_key, fmt::format("is {}; accepted: 0 to 3", stage));
+  layout.zero = trains || stage == 3 ? static_cast<int>(stage) : 0;
+  const std::int64_t copy = std::int64_t{layout.tensor} * layout.context;
+  if (copy > mesh.count || mesh.count % copy != 0)
+    return setting_error(
+        tree, layout.tensor > 1 ? "--ds.tensor_parallel_size" : "--ds.ring_attn_size",
+        fmt::format("tensor {} x ring {} does not divide the {} GPUs of a role; accepted: sizes that do", layout.tensor,
+                    layout.context, mesh.count));
+  layout.data = static_cast<int>(mesh.count / copy);
+  return layout;
+}
+
+/// Micro-batches of training or of passes: a budget counts for each of the GPUs that share a sequence.
+base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, const llm::Layout& layout,
+                                                    bool trains) {
+  const SettingTree& tree = draft.tree;
+  if (!draft.dynamic) {
+    DOVETAIL_TRY(const std::int64_t sequences,
+                 count_at(tree, trains ? "--train.micro_batch_size" : "--rollout.micro_batch_size"));
+    return sequences_at_most(static_cast<double>(sequences));
+  }
+  DOVETAIL_TRY(std::int64_t tokens, count_at(tree, "--train.max_tokens_per_gpu"));
+  DOVETAIL_TRY(const auto own, optional_whole(tree, "--rollout.max_tokens_per_gpu"));
+  if (!trains && own && *own >= 1) tokens = *own;
+  return tokens_at_most(static_cast<double>(tokens) * layout.context * layout.tensor);
+}
+
+/// A pass of a role, in the layout that it trains in, or as a role that only infers.
+base::Status add_pass(OpenrlhfDraft& draft, const std::string& task, const cluster::Mesh& mesh, bool trained,
+                      bool on_host) {
+  plan::TaskPlan passed{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(passed.layout, openrlhf_layout(draft.tree, mesh, trained));
+  DOVETAIL_TRY(passed.micro_batching, openrlhf_batching(draft, passed.layout, false));
+  passed.offload.weights = on_host;
+  draft.run.tasks.push_back({task, passed});
+  return {};
+}
+
+base::Status add_training(OpenrlhfDraft& draft, const std::string& task, const cluster::Mesh& mesh) {
+  plan::TaskPlan trained{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(trained.layout, openrlhf_layout(draft.tree, mesh, true));
+  DOVETAIL_TRY(const bool recomputes, flag_at(draft.tree, "--actor.gradient_checkpointing_enable"));
+  if (recomputes) trained.layout.recomputation = llm::Recomputation::full;
+  DOVETAIL_TRY(trained.micro_batching, openrlhf_batching(draft, trained.layout, true));
+  DOVETAIL_TRY(trained.offload.optimizer_on_host, flag_at(draft.tree, "--ds.adam_offload"));
+  DOVETAIL_TRY(const bool sleeps, flag_at(draft.tree, "--ds.enable_sleep"));
+  trained.offload.gradients = sleeps;
+  trained.offload.optimizer = sleeps && !trained.offload.optimizer_on_host;
+  draft.run.tasks.push_back({task, trained});
+  return {};
+}
+
+base::Status add_openrlhf_generation(OpenrlhfDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  plan::TaskPlan generated{.mesh = draft.engine_mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
+  DOVETAIL_TRY(const std::int64_t tensor, count_at(tree, "--vllm.tensor_parallel_size"));
+  DOVETAIL_TRY(const std::int64_t instances, count_at(tree, engines_key));
+  generated.layout.tensor = static_cast<int>(tensor);
+  generated.layout.data = static_cast<int>(instances);
+  DOVETAIL_TRY(generated.engine.memory_utilization, decimal_at(tree, "--vllm.gpu_memory_utilization"));
+  DOVETAIL_TRY(const bool eager, flag_at(tree, "--vllm.enforce_eager"));
+  generated.engine.cuda_graphs = !eager;
+  draft.run.assumed.push_back(
+      {"", fmt::format("engines decode at most {} sequences together and compute at most {} "
+                       "tokens in a step: OpenRLHF leaves both to vLLM",
+                       generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
+  draft.run.tasks.push_back({"actor_generate", generated});
+  return {};
+}
+
+base::Status add_openrlhf_tasks(OpenrlhfDraft& draft) {
+  DOVETAIL_CHECK(add_openrlhf_generation(draft));
+  DOVETAIL_CHECK(add_pass(draft, "actor_infer", draft.actor_mesh, true, false));
+  DOVETAIL_CHECK(add_training(draft, "actor_train", draft.actor_mesh));
+  DOVETAIL_TRY(const auto old_offload, optional_flag(draft.tree, "--ref_reward_offload"));
+  if (draft.run.reference) {
+    DOVETAIL_TRY(const bool on_host, flag_at(draft.tree, "--ref.offload"));
+    DOVETAIL_CHECK(
+        add_pass(draft, "reference_infer", draft.reference_mesh, false, on_host || old_offload.value_or(false)));
+  }
+  if (draft.run.reward_model) {
+    DOVETAIL_TRY(const bool on_host, flag_at(draft.tree, "--reward.offload"));
+    DOVETAIL_CHECK(add_pass(draft, "reward_infer", draft.reward_mesh, false, on_host || old_offload.value_or(false)));
+  }
+  if (draft.critic) {
+    DOVETAIL_CHECK(add_pass(draft, "critic_infer", draft.critic_mesh, true, false));
+    DOVETAIL_CHECK(add_training(draft, "critic_train", draft.critic_mesh));
+  }
+  return {};
+}
+
+/// What OpenRLHF's own checks of its arguments stop, in their order, beside those of pools and units.
+base::Status check_openrlhf_start(const SettingTree& tree) {
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const std::int64_t samples, count_at(tree, "--rollout.n_samples_per_prompt"));
+  DOVETAIL_TRY(const auto instances, optional_whole(tree, engines_key));
+  DOVETAIL_TRY(const std::int64_t images, whole_at(tree, "--data.max_images_per_prompt"));
+  DOVETAIL_TRY(const bool packs, flag_at(tree, "--ds.packing_samples"));
+  DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
+  DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
+  DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
+  DOVETAIL_TRY(const bool partial, flag_at(tree, "--train.partial_rollout_enable"));
+  DOVETAIL_TRY(const bool filters, flag_at(tree, "--algo.dynamic_filtering_enable"));
+  DOVETAIL_TRY(const bool remote, is_given(tree, "--reward.remote_url"));
+  DOVETAIL_TRY(const bool agent, is_given(tree, "--train.agent_func_path"));
+  DOVETAIL_TRY(const bool evaluates, is_given(tree, "--eval.dataset"));
+  DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, "--rollout.batch_size"));
+  DOVETAIL_TRY(const auto generated, optional_whole(tree, "--rollout.vllm_generate_batch_size"));
+  if (samples == 1 && estimator != "gae" && estimator != "reinforce")
+    return setting_error(tree, "--rollout.n_samples_per_prompt",
+                         fmt::format("is 1, and OpenRLHF stops with {}; accepted: at least 2", estimator));
+  if (images > 0 && estimator == "gae")
+    return setting_error(tree, "--data.max_images_per_prompt",
+                         "OpenRLHF has no critic of images; accepted: 0, or no gae");
+  if (images > 0 && packs)
+    return setting_error(tree, "--ds.packing_samples", "OpenRLHF packs no images; accepted: without it");
+  if (!instances || *instances < 1)
+    return setting_error(tree, engines_key, "says of no engine that generates; accepted: at least 1");
+  if (async && sleeps && all)
+    return setting_error(tree, "--vllm.enable_sleep",
+                         "OpenRLHF stops with --train.async_enable; accepted: one of them");
+  if (partial && !async)
+    return setting_error(tree, "--train.partial_rollout_enable",
+                         "OpenRLHF stops without --train.async_enable; accepted: both");
+  if (evaluates && !remote && !agent)
+    return setting_error(tree, "--eval.dataset", "OpenRLHF stops without --reward.remote_url; accepted: both");
+  if (generated.value_or(0) > prompts && !async)
+    return setting_error(
+        tree, "--rollout.vllm_generate_batch_size",
+        fmt::format("is more than --rollout.batch_size, and OpenRLHF stops without --train.async_enable; "
+                    "accepted: at most {}",
+                    prompts));
+  if (filters && !remote && !agent)
+    return setting_error(tree, "--algo.dynamic_filtering_enable",
+                         "OpenRLHF stops without --reward.remote_url; accepted: both");
+  if (filters && samples == 1)
+    return setting_error(tree, "--rollout.n_samples_per_prompt",
+                         "is 1, and OpenRLHF stops with --algo.dynamic_filtering_enable; accepted: at least 2");
+  return {};
+}
+
+/// There must be a micro-batch for each copy of the actor.
+base::Status check_copies(const OpenrlhfDraft& draft) {
+  constexpr std::string_view key = "--rollout.micro_batch_size";
+  DOVETAIL_TRY(const llm::Layout layout, openrlhf_layout(draft.tree, draft.actor_mesh, true));
+  DOVETAIL_TRY(const std::int64_t sequences, count_at(draft.tree, key));
+  const std::int64_t batches = draft.run.prompts * draft.run.samples_per_prompt / sequences;
+  if (batches >= layout.data) return {};
+  return setting_error(
+      draft.tree, key,
+      fmt::format("leaves {} micro-batches to {} copies of the actor, and OpenRLHF stops; accepted: at most {}",
+                  batches, layout.data,
+                  std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
+}
+
+bool is_openrlhf_entry(const EntryPoint& entry) {
+  if (entry.is_module) return entry.name.starts_with("openrlhf.cli.train_");
+  return entry.name.find("openrlhf/cli/train_") != std::string::npos || name_of(entry.name, "") == "train_ppo_ray.py";
+}
+
+base::Result<ReadRun> openrlhf_run(const Launch& launch, const std::vector<std::string>& sources,
+                                   const RunRequest& request) {
+  if (launch.entry.name.find("train_ppo") == std::string::npos)
+    return base::Error{.failure = base::Failure::bad_input,
+                       .path = sources[static_cast<std::size_t>(launch.place.source)],
+                       .line = launch.place.line,
+                       .column = launch.place.column,
+                       .message = fmt::format("{} trains without generation, and is not read; accepted: "
+                                              "openrlhf.cli.train_ppo_ray",
+                                              launch.entry.name)};
+  DOVETAIL_TRY(const Arguments arguments, parse_arguments(openrlhf_flags(), launch.arguments, sources));
+  OpenrlhfDraft draft{.tree = arguments.tree, .request = request};
+  draft.run.name = request.name;
+  for (const StrayWord& word : arguments.doubtful)
+    draft.run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
+  for (const StrayWord& word : arguments.unknown)
+    draft.run.ignored.push_back(
+        {word.text, fmt::format("no flag of OpenRLHF {}, which stops at it", openrlhf_version), word.place});
+  DOVETAIL_CHECK(check_openrlhf_start(draft.tree));
+  DOVETAIL_CHECK(read_openrlhf_algorithm(draft));
+  DOVETAIL_CHECK(read_openrlhf_workload(draft));
+  DOVETAIL_CHECK(read_openrlhf_pools(draft));
+  DOVETAIL_CHECK(check_copies(draft));
+  DOVETAIL_CHECK(read_openrlhf_models(draft));
+  DOVETAIL_CHECK(add_openrlhf_tasks(draft));
+  DOVETAIL_CHECK(add_openrlhf_watched(draft.tree, draft.run));
+  return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources};
+}
+
+}  // namespace
+
+const TrainerReader openrlhf_reader{.name = "openrlhf", .is_entry = is_openrlhf_entry, .of_launch = openrlhf_run};
+
+}  // namespace dovetail::trainers

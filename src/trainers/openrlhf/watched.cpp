@@ -1,0 +1,87 @@
+#include "trainers/openrlhf/watched.h"
+
+#include <array>
+
+#include "trainers/import/settings.h"
+#include "trainers/import/watched.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::array watched_flags{
+    Watched{"--ds.zpg", "1",
+            "groups that hold all weights: counted as if all GPUs shared them; the real run holds more"},
+    Watched{"--ds.load_in_4bit", "false", "counted in 16 bits, the real run holds less"},
+    Watched{"--ds.overlap_comm", "false", "gradients are reduced beside the backward: the real run is faster"},
+    Watched{"--ds.grad_accum_dtype", "null|bf16",
+            "gradients of another type: counted in 16 bits, the real run holds more"},
+    Watched{"--ds.use_liger_kernel", "false", "fused kernels: the real run needs less for logits"},
+    Watched{"--ds.deepcompile", "false", "compiled layers: not counted"},
+    Watched{"--ds.attn_implementation", "flash_attention_2|flash_attention_3|kernels-community/vllm-flash-attn3",
+            "counted as flash attention, the real run is slower and holds more"},
+    Watched{"--ds.experts_implementation", "null", "how experts are computed: not counted"},
+    Watched{"--ds.param_dtype", "bf16", "counted as bf16, which takes the same memory"},
+    Watched{"--actor.gradient_checkpointing_reentrant", "false", "counted as without it"},
+    Watched{"--actor.optim", "adam", "counted as Adam, whose moments take more"},
+    Watched{"--critic.optim", "adam", "counted as Adam, whose moments take more"},
+    Watched{"--actor.freeze_visual_encoder", "false", "vision is not counted"},
+    Watched{"--data.max_images_per_prompt", "0", "vision is not counted"},
+    Watched{"--train.enable_ema", "false", "an average of the weights on the host: not counted"},
+    Watched{"--train.async_queue_size", "1", "batches that wait for the trainer: counted as one"},
+    Watched{"--train.partial_rollout_enable", "false",
+            "generation is paused for the weights and goes on: counted as batches that end before"},
+    Watched{"--algo.dynamic_filtering_enable", "false", "groups are thrown away and generated again: not counted"},
+    Watched{"--critic.freezing_steps", "-1|0",
+            "the actor is not trained in the first steps: counted as always trained"},
+    Watched{"--vllm.enable_prefix_caching", "false", "prompts of a group are computed once: the real run is faster"},
+    Watched{"--vllm.sync_backend", "nccl", "counted as weights sent by NCCL"},
+    Watched{"--vllm.sync_with_ray", "false", "weights are sent by way of Ray: counted as NCCL, the real run is slower"},
+    Watched{"--train.agent_func_path", "null", "turns with an environment: counted as one response without waiting"},
+    Watched{"--ref.offload", "false",
+            "layers are streamed from the host in every micro-batch: counted as weights that come once a pass"},
+    Watched{"--reward.offload", "false",
+            "layers are streamed from the host in every micro-batch: counted as weights that come once a pass"},
+};
+
+/// Accepted by versions that had them, without effect on time and memory today.
+constexpr std::array gone_flags{"--perf", "--actor_init_on_gpu", "--bf16", "--flash_attn"};
+
+base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
+  DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
+  DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
+  DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
+  DOVETAIL_TRY(const bool trainer_sleeps, flag_at(tree, "--ds.enable_sleep"));
+  if (sleeps && !all)
+    run.ignored.push_back(
+        {"--vllm.enable_sleep", "engines on GPUs of their own do not sleep", place_of(tree, "--vllm.enable_sleep")});
+  if (!sleeps && all && !async)
+    run.not_modelled.push_back(
+        {"--vllm.enable_sleep",
+         "false: weights and cache of the engines stay on the GPUs: counted as if they left, the "
+         "real run holds more",
+         place_of(tree, "--train.colocate_all")});
+  if (all && !async && !trainer_sleeps && run.algorithm == "ppo")
+    run.not_modelled.push_back({"--ds.enable_sleep",
+                                "false: actor and critic are trained at the same time on the same GPUs: counted one "
+                                "behind the other",
+                                place_of(tree, "--train.colocate_all")});
+  return {};
+}
+
+}  // namespace
+
+base::Status add_openrlhf_watched(const SettingTree& tree, ImportedRun& run) {
+  DOVETAIL_CHECK(watch(tree, "", watched_flags, run));
+  for (const char* const flag : gone_flags)
+    if (const Place place = place_of(tree, flag); place.line > 0)
+      run.ignored.push_back({flag, "versions since have no such flag", place});
+  if (const Place place = place_of(tree, "--ptx_coef"); place.line > 0)
+    run.not_modelled.push_back({"--ptx_coef", "training on pretraining data beside: not counted", place});
+  DOVETAIL_TRY(const auto remote, optional_text(tree, "--reward.remote_url"));
+  if (remote && remote->find("://") != std::string::npos)
+    run.not_modelled.push_back({"--reward.remote_url", "a reward outside of the cluster: counted as no time",
+                                place_of(tree, "--reward.remote_url")});
+  return add_engines(tree, run);
+}
+
+}  // namespace dovetail::trainers
