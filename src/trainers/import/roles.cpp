@@ -72,8 +72,9 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   std::int64_t asked = 0;
   for (const std::int64_t count : counts) {
-    if (count < 1 || count > max_devices || (asked += count) > max_devices)
+    if (count < 1 || count > max_devices - asked)
       return base::bad_input(fmt::format("the roles take too many GPUs; accepted: at most {} in all", max_devices));
+    asked += count;
   }
   const std::int64_t node = chosen ? chosen->gpus_per_node : std::max(per_node, std::min(asked, usual_node));
   std::vector<std::size_t> order(counts.size());
