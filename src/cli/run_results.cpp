@@ -70,8 +70,12 @@ Result<report::RunReport> read_run(const std::string& folder) {
   std::optional<answer::MeasuredAnswer> measured = measure(folder);
   std::string name = measured ? measured->predicted->job.name : base::display_path(folder);
   std::string subtitle = subtitle_of(measured);
-  return report::RunReport{
-      std::move(name), std::move(subtitle), {std::move(metrics), std::move(evaluations)}, std::move(measured)};
+  DOVETAIL_TRY(std::vector<records::TrainingPhase> phases, records::read_training_phases(folder));
+  return report::RunReport{std::move(name),
+                           std::move(subtitle),
+                           {std::move(metrics), std::move(evaluations)},
+                           std::move(measured),
+                           std::move(phases)};
 }
 
 base::Status write_run_results(const std::string& folder) {

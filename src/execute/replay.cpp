@@ -11,7 +11,7 @@
 
 #include "base/assert.h"
 #include "execute/waiting.h"
-#include "pipeline/schedule/evaluate.h"
+#include "pipeline/schedule/retimed.h"
 #include "transport/threads.h"
 
 namespace dovetail::execute {
@@ -34,15 +34,6 @@ void scale(std::vector<Ticks>& times, double factor) {
   for (Ticks& time : times)
     if (time > Ticks())
       time = Ticks(std::llround(std::clamp(static_cast<double>(time.count()) * factor, 1.0, too_long)));
-}
-
-/// Of each micro-batch of a stage, as pipeline::lower takes it.
-std::vector<bool> whole_backwards(const pipeline::Lowering& lowering) {
-  std::vector<bool> whole;
-  for (const pipeline::MicrobatchOps& ops : lowering.microbatch_ops)
-    whole.push_back(pipeline::traits_of(lowering.graph.labels[ops.backward.index()].kind).backward ==
-                    pipeline::BackwardPart::whole);
-  return whole;
 }
 
 /// One rank's thread, and what came of it.
@@ -82,7 +73,6 @@ std::vector<Span> spans_of(const Trace& trace, Clock::time_point start) {
 }  // namespace
 
 Result<Schedule> as_replayed(const Schedule& schedule, double ns_per_tick) {
-  const pipeline::LoweredSchedule given = pipeline::evaluate(schedule);
   pipeline::Problem problem = schedule.problem;
   problem.time_unit = base::TimeUnit::ns;
   problem.capacity.reset();
@@ -91,12 +81,10 @@ Result<Schedule> as_replayed(const Schedule& schedule, double ns_per_tick) {
     scale(model.transfer_forward, ns_per_tick);
     scale(model.transfer_backward, ns_per_tick);
   }
-  if (const auto fault = pipeline::find_fault(problem))
-    return base::bad_input(fmt::format("at {:g} ns a tick this cannot be replayed: {}", ns_per_tick, *fault));
-  const pipeline::OpGraph graph = pipeline::lower(problem, whole_backwards(given.lowering)).graph;
-  const Result<pipeline::Evaluation> earliest = pipeline::evaluate(graph, given.order);
-  DOVETAIL_ASSERT(earliest.ok());
-  return pipeline::to_schedule(problem, graph, *earliest);
+  Result<Schedule> replayed = pipeline::retimed(schedule, problem);
+  if (replayed.ok()) return replayed;
+  return base::bad_input(
+      fmt::format("at {:g} ns a tick this cannot be replayed: {}", ns_per_tick, replayed.error().message));
 }
 
 Result<ReplayTimes> replay(const Schedule& schedule, const pipeline::Placement& placement,

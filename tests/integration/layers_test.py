@@ -53,7 +53,7 @@ ROOMS = {
     "predict": ["closed_form", "played"],
     "planner": ["space", "bound", "search", "rank", "advice"],
     "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
-    "report": ["text", "page", "drawing", "schedule", "iteration", "run", "overlay"],
+    "report": ["text", "page", "drawing", "schedule", "iteration", "overlay", "run"],
     "runtime": ["model", "training", "generation", "ranks", "launch", "run"],
 }
 # Nothing includes them. Each may include the layers before one, or all: dovetail-train is a program as dovetail is.

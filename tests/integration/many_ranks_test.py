@@ -53,6 +53,20 @@ def is_there(process):
         return False
 
 
+def ops_of_trace(path):
+    """[device] its ops as (kind, model, replica, stage, micro-batch), by their begin; and when each was, in ms."""
+    devices = {}
+    ops = {}
+    for event in json.loads(path.read_text(encoding="utf-8"))["traceEvents"]:
+        if event["ph"] != "X" or event["cat"] == "idle":
+            continue
+        what = event["args"]
+        op = tuple(what[key] for key in ("kind", "model", "replica", "stage", "microbatch"))
+        devices.setdefault(event["pid"], []).append((what["start"], op))
+        ops[op] = (what["start"], what["end"])
+    return [[op for _, op in sorted(devices[pid])] for pid in sorted(devices)], ops
+
+
 class Runs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -108,11 +122,59 @@ class Runs(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.expect_the_numbers_of_one_rank(out)
                 self.expect_equal_memory(out, 4 if out == "four" else 2)
+                self.expect_schedule(out, fused=out in ("stages", "four"))
+                self.expect_traces(out, fused=out in ("stages", "four"))
                 self.assertTrue((self.folder / out / "export/critic/model.safetensors").exists())
                 report = subprocess.run(
                     [DOVETAIL, "calibrate", self.folder / out / "measurement.yaml"], capture_output=True, check=False
                 )
                 self.assertEqual(report.returncode, 0, report.stderr)
+
+    def expect_schedule(self, out, fused):
+        """Of trainings that are run as one there is a sound schedule of both."""
+        path = self.folder / out / "schedule.json"
+        self.assertEqual(path.exists(), fused, out)
+        if not fused:
+            return
+        checked = subprocess.run([DOVETAIL, "check", path], capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        schedule = json.loads(path.read_text(encoding="utf-8"))
+        self.assertEqual(schedule["format"], "dovetail/schedule@1")
+        self.assertEqual(len(schedule["problem"]["models"]), 2)
+
+    def expect_traces(self, out, fused):
+        """What ranks did when they trained last: in the order of the schedule on each rank, and nothing before what it
+        needs on another one. Ops of fused models run at once."""
+        folder = self.folder / out / "training"
+        phases = sorted(path.name.removesuffix(".trace.json") for path in folder.glob("*.trace.json"))
+        self.assertEqual(phases, ["actor_train+critic_train"] if fused else ["actor_train", "critic_train"])
+        for phase in phases:
+            for name in (f"{phase}.schedule.json", f"{phase}.measured.json"):
+                checked = subprocess.run(
+                    [DOVETAIL, "check", folder / name], capture_output=True, text=True, check=False
+                )
+                self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+            devices, ops = ops_of_trace(folder / f"{phase}.trace.json")
+            schedule = json.loads((folder / f"{phase}.schedule.json").read_text(encoding="utf-8"))
+            self.assertEqual(devices, [[tuple(op[:5]) for op in device] for device in schedule["devices"]])
+            for (kind, model, replica, stage, microbatch), (begin, end) in ops.items():
+                stages = 1 + max(op[3] for op in ops if op[1] == model)
+                before = {"F": stage - 1, "B": stage + 1, "S": -1}[kind]
+                if kind == "B":
+                    self.assertLessEqual(ops["F", model, replica, stage, microbatch][1], begin)
+                if 0 <= before < stages:
+                    self.assertLessEqual(ops[kind, model, replica, before, microbatch][1], begin)
+                self.assertLess(begin, end)
+            if fused:
+                self.assertTrue(
+                    any(
+                        a[1] != b[1] and a_span[0] < b_span[1] and b_span[0] < a_span[1]
+                        for a, a_span in ops.items()
+                        for b, b_span in ops.items()
+                    )
+                )
+        report = (self.folder / out / "report.html").read_text(encoding="utf-8")
+        self.assertEqual("saved by fusion" in report, fused)
 
     def expect_equal_memory(self, out, ranks):
         """In training each rank has its share of what all have."""
@@ -154,9 +216,11 @@ class Runs(unittest.TestCase):
         self.expect_none_left(ranks)
         done = self.train("killed", "--resume")
         self.assertEqual(done.returncode, 2, done.stderr)
+        self.expect_schedule("killed", fused=True)
         self.assertIn("--ranks", done.stderr)
         done = self.train("killed", "--resume", "--ranks", "1")
         self.assertEqual(done.returncode, 0, done.stderr)
+        self.expect_schedule("killed", fused=False)
         self.expect_the_numbers_of_one_rank("killed")
 
     def test_a_stopped_run_goes_on_with_another_number_of_ranks(self):

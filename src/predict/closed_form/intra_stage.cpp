@@ -14,15 +14,15 @@ struct FoundSchedule {
 };
 
 /// The best schedule within the memory, else the best of all; nothing where there is none.
-std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::Plan& plan, double fullest) {
+std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::Plan& plan) {
   const plan::TrainPair pair = *plan.fusion.training;
   const TrainTask first{pair[0], plan.tasks[pair[0]]};
   const TrainTask second{pair[1], plan.tasks[pair[1]]};
   const auto free = fused_schedule(scenario, first, second, fused_iterations);
   if (!free.ok()) return std::nullopt;
-  const double room = static_cast<double>(activation_room(scenario, plan)) / fullest;
-  if (room <= 0 || static_cast<double>(free->activations) <= room) return FoundSchedule{*free, room <= 0};
-  const auto within = fused_schedule(scenario, first, second, fused_iterations, static_cast<std::int64_t>(room));
+  const std::optional<std::int64_t> room = average_activation_room(scenario, plan);
+  if (!room || free->activations <= *room) return FoundSchedule{*free, !room};
+  const auto within = fused_schedule(scenario, first, second, fused_iterations, room);
   return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
@@ -57,6 +57,12 @@ std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
                                    std::max(1.0, scenario.software.conventions.reserved_factor));
 }
 
+std::optional<std::int64_t> average_activation_room(const Scenario& scenario, const plan::Plan& plan) {
+  const double fullest = fullest_over_average(scenario, *plan.fusion.training, plan);
+  const auto room = static_cast<std::int64_t>(static_cast<double>(activation_room(scenario, plan)) / fullest);
+  return room > 0 ? std::optional(room) : std::nullopt;
+}
+
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan) {
   OverheadSeconds both;
   for (const std::size_t task : plan.fusion.training.value()) {
@@ -69,9 +75,9 @@ OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan)
 
 IntraStage intra_stage(const Scenario& scenario, const plan::Plan& plan) {
   IntraStage fused = without_schedule(scenario, plan);
-  const double fullest = fullest_over_average(scenario, fused.pair, plan);
-  auto found = schedule_of(scenario, plan, fullest);
+  auto found = schedule_of(scenario, plan);
   if (!found) return fused;
+  const double fullest = fullest_over_average(scenario, fused.pair, plan);
   fused.schedule = std::move(found->schedule.schedule);
   fused.schedule_seconds = found->schedule.seconds;
   fused.bound = found->schedule.bound;

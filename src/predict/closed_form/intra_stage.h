@@ -46,6 +46,10 @@ inline constexpr std::int64_t fused_iterations = 100;
 /// less the margin where that leaves any.
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan);
 
+/// The same of average micro-batches, by which schedules are made. Nothing where no room is left: such a schedule has
+/// no limit.
+std::optional<std::int64_t> average_activation_room(const Scenario& scenario, const plan::Plan& plan);
+
 /// IntraStage::overhead.
 OverheadSeconds fused_overhead(const Scenario& scenario, const plan::Plan& plan);
 

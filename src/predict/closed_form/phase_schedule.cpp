@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "fuse/solve.h"
+#include "pipeline/schedule/retimed.h"
 #include "predict/closed_form/intra_stage.h"
 #include "predict/closed_form/training_phase.h"
 
@@ -46,16 +47,29 @@ Result<PhaseSchedule> schedule_of_one(const Scenario& scenario, const TrainTask&
   return PhaseSchedule{std::move(schedule), placement_of(train.planned.layout)};
 }
 
-Result<PhaseSchedule> schedule_fused(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
-                                     std::span<const PhaseCounts> counts) {
+/// The best schedule within the memory that the plan leaves, else the best of all.
+Result<pipeline::Schedule> solve_within_room(const Scenario& scenario, const plan::Plan& plan,
+                                             const pipeline::Problem& problem) {
+  fuse::SolveOptions options = brief_search(fused_iterations);
+  options.cancellation = scenario.cancellation;
+  DOVETAIL_TRY(fuse::Solved free, fuse::solve(problem, "auto", options));
+  const std::optional<std::int64_t> room = average_activation_room(scenario, plan);
+  if (!room || free.solution.evaluation.peak_activation.count() <= *room) return std::move(free.schedule);
+  options.memory_cap = base::Memory(*room);
+  Result<fuse::Solved> within = fuse::solve(problem, "auto", options);
+  return within.ok() ? std::move(within->schedule) : std::move(free.schedule);
+}
+
+Result<PhaseSchedule> schedule_fused(const Scenario& scenario, const plan::Plan& plan, const TrainTask& first,
+                                     const TrainTask& second, std::span<const PhaseCounts> counts) {
   pipeline::FusedLayouts fused;
   DOVETAIL_TRY(fused, fused_training_problem(scenario, first, second));
   apply(counts, fused.problem);
-  fuse::SolveOptions options = brief_search(fused_iterations);
-  options.cancellation = scenario.cancellation;
-  DOVETAIL_TRY(fuse::Solved solved, fuse::solve(fused.problem, "auto", options));
-  return PhaseSchedule{std::move(solved.schedule), pipeline::placement_of(fused)};
+  DOVETAIL_TRY(pipeline::Schedule schedule, solve_within_room(scenario, plan, fused.problem));
+  return PhaseSchedule{std::move(schedule), pipeline::placement_of(fused)};
 }
+
+base::Ticks makespan_of(const pipeline::Schedule& schedule) { return schedule.claims.makespan.value(); }
 
 }  // namespace
 
@@ -65,7 +79,16 @@ Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan&
   const auto train = [&](std::size_t i) { return TrainTask{tasks[i], plan.tasks[tasks[i]]}; };
   if (tasks.size() == 1) return schedule_of_one(scenario, train(0), counts);
   DOVETAIL_ASSERT(tasks.size() == 2);
-  return schedule_fused(scenario, train(0), train(1), counts);
+  return schedule_fused(scenario, plan, train(0), train(1), counts);
+}
+
+Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan, const pipeline::Schedule& fused,
+                                     const pipeline::Problem& measured) {
+  DOVETAIL_TRY(const pipeline::Schedule own, pipeline::retimed(fused, measured));
+  DOVETAIL_TRY(const pipeline::Schedule found, solve_within_room(scenario, plan, measured));
+  const double gain = 1 - base::seconds_of_ticks(makespan_of(found)) / base::seconds_of_ticks(makespan_of(own));
+  if (gain < min_gain_of_new_order) return fused;
+  return pipeline::retimed(found, fused.problem);
 }
 
 }  // namespace dovetail::predict

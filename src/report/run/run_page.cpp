@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "records/run_timeline.h"
 #include "report/page/chart_sections.h"
+#include "report/run/training_sections.h"
 #include "timeline/thinned.h"
 
 namespace dovetail::report {
@@ -111,6 +112,7 @@ Page run_page(const RunReport& report) {
   for (LineChart& chart : run_charts(report.figures)) page.sections.emplace_back(std::move(chart));
   add_timeline(page, records::run_timeline(report.figures.metrics, report.figures.evaluations));
   if (report.measured) add_measured(page, *report.measured);
+  for (const records::TrainingPhase& phase : report.phases) add_training_phase(page, phase);
   return page;
 }
 

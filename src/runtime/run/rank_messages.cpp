@@ -68,6 +68,23 @@ control::RankUsage decode_usage(const std::string& bytes) {
   return {value[0].get<double>(), value[1].get<std::int64_t>()};
 }
 
+std::string encode(const execute::OpMedians& medians) {
+  json all = json::array();
+  for (const auto& [ops, time] : medians)
+    all.push_back({ops.model.value, ops.stage.value, static_cast<int>(ops.kind), time.count()});
+  return to_bytes(all);
+}
+
+execute::OpMedians decode_medians(const std::string& bytes) {
+  execute::OpMedians medians;
+  for (const json& each : from_bytes(bytes))
+    medians.emplace(
+        execute::SameOps{base::ModelId(each[0].get<std::int32_t>()), base::StageId(each[1].get<std::int32_t>()),
+                         static_cast<pipeline::OpKind>(each[2].get<int>())},
+        base::Ticks(each[3].get<std::int64_t>()));
+  return medians;
+}
+
 std::string encode(const base::Error& error) { return to_bytes(to_json(error)); }
 
 base::Error decode_error(const std::string& bytes) { return error_of(from_bytes(bytes)); }

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "control/models.h"
+#include "execute/op_medians.h"
 
 namespace dovetail::runtime {
 
@@ -24,6 +25,9 @@ Places<control::Scores> decode_scores(const std::string& bytes);
 
 std::string encode(const control::RankUsage& usage);
 control::RankUsage decode_usage(const std::string& bytes);
+
+std::string encode(const execute::OpMedians& medians);
+execute::OpMedians decode_medians(const std::string& bytes);
 
 std::string encode(const base::Error& error);
 base::Error decode_error(const std::string& bytes);

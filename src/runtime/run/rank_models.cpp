@@ -9,6 +9,7 @@
 #include "base/assert.h"
 #include "runtime/run/model_state.h"
 #include "runtime/run/rank_messages.h"
+#include "runtime/run/rank_times.h"
 #include "runtime/training/micro_batches.h"
 #include "runtime/training/training_phase.h"
 
@@ -40,6 +41,9 @@ std::vector<Value> at_places(std::span<const Value> all, const std::vector<std::
   for (const std::size_t place : places) values.push_back(all[place]);
   return values;
 }
+
+/// Of a fused phase, before its schedule is solved again.
+constexpr int runs_before_new_order = 5;
 
 std::string role_of(const plan::Job& job, std::size_t task) { return job.workflow.tasks[task].role; }
 
@@ -124,15 +128,21 @@ Status RankModels::train(std::span<const Training> trainings) {
   if (trainings.front().mini_batches.empty()) return {};
   DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
   for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
-  DOVETAIL_CHECK(run_phase(*phase, trainings));
+  DOVETAIL_TRY(const execute::Trace trace, run_phase(*phase, trainings));
   for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
+  DOVETAIL_CHECK(keep_times(*phase, tasks_of(trainings), trace));
   // Ranks that were asked to stop say so.
   return talk_.agree({});
 }
 
-Result<const PhaseProgram*> RankModels::program_of(std::span<const Training> trainings) {
+std::vector<std::size_t> RankModels::tasks_of(std::span<const Training> trainings) const {
   std::vector<std::size_t> tasks;
   for (const Training& training : trainings) tasks.push_back(trained_.at(training.role).task);
+  return tasks;
+}
+
+Result<const PhaseProgram*> RankModels::program_of(std::span<const Training> trainings) {
+  const std::vector<std::size_t> tasks = tasks_of(trainings);
   DOVETAIL_ASSERT(programs_.phase_of(tasks.front()) == tasks);
   DOVETAIL_TRY(const PhaseProgram* const planned, programs_.find(tasks));
   std::vector<predict::PhaseCounts> counts;
@@ -146,13 +156,34 @@ Result<const PhaseProgram*> RankModels::program_of(std::span<const Training> tra
   return programs_.find(tasks, counts);
 }
 
-Status RankModels::run_phase(const PhaseProgram& phase, std::span<const Training> trainings) {
+Result<execute::Trace> RankModels::run_phase(const PhaseProgram& phase, std::span<const Training> trainings) {
   std::vector<PhaseRole> roles;
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
   const UsageMeter::Training task(usage_);
-  const auto result =
-      run_training_phase(phase.program, roles, talk_.transport(), {.timeout = talk_.timeout(), .run = phases_++});
-  return result.ok() ? Status() : result.error();
+  DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, talk_.transport(),
+                                                      {.timeout = talk_.timeout(), .run = phases_++}));
+  return std::move(result.trace);
+}
+
+Status RankModels::keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
+                              const execute::Trace& trace) {
+  DOVETAIL_TRY(execute::ReplayTimes times, gather_times(talk_.transport(), phase.all, trace, {}, talk_.take_number(),
+                                                        transport::Clock::now() + talk_.timeout()));
+  if (talk_.rank() == 0) measured_.add(tasks, phase, std::move(times));
+  if (tasks.size() == 1 || ++fused_runs_ != runs_before_new_order) return {};
+  DOVETAIL_TRY(const std::string said, talk_.hear_first(encode(measured_.medians(tasks))));
+  programs_.take_times(tasks, decode_medians(said));
+  return {};
+}
+
+std::vector<records::TrainingPhase> RankModels::measured_phases() const {
+  return measured_.phases(scenario_.job.workflow);
+}
+
+Result<std::optional<pipeline::Schedule>> RankModels::fused_schedule() {
+  if (!plan_.fusion.training) return std::optional<pipeline::Schedule>();
+  DOVETAIL_TRY(const PhaseProgram* const phase, programs_.find(programs_.phase_of(plan_.fusion.training->front())));
+  return std::optional(phase->phase.schedule);
 }
 
 void RankModels::release_whole(Trained& trained, const std::string& role) {

@@ -5,12 +5,17 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "control/models.h"
+#include "execute/interpreter.h"
+#include "pipeline/schedule/schedule.h"
 #include "predict/closed_form/scenario.h"
+#include "records/training_phases.h"
+#include "runtime/run/measured_phases.h"
 #include "runtime/run/phase_programs.h"
 #include "runtime/run/rank_stages.h"
 #include "runtime/run/rank_talk.h"
@@ -49,6 +54,11 @@ class RankModels final : public control::Models {
   base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
+  /// The schedule of the trainings that the plan fuses, with as many micro-batches as it expects, in the order that
+  /// they have now: it is solved again from the times of the first runs. Nothing where it fuses none.
+  base::Result<std::optional<pipeline::Schedule>> fused_schedule();
+  /// On rank 0: the phases of training that ran, with what all ranks measured.
+  std::vector<records::TrainingPhase> measured_phases() const;
   /// Adds the bytes that all roles hold on this rank.
   void add_held(MemoryAccount& account) const;
 
@@ -70,7 +80,11 @@ class RankModels final : public control::Models {
 
   base::Status cut_phase(std::size_t task);
   base::Result<const PhaseProgram*> program_of(std::span<const control::Training> trainings);
-  base::Status run_phase(const PhaseProgram& phase, std::span<const control::Training> trainings);
+  /// The plan's, of these roles.
+  std::vector<std::size_t> tasks_of(std::span<const control::Training> trainings) const;
+  base::Result<execute::Trace> run_phase(const PhaseProgram& phase, std::span<const control::Training> trainings);
+  base::Status keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
+                          const execute::Trace& trace);
   void release_whole(Trained& trained, const std::string& role);
   base::Status gather_whole(Trained& trained, const std::string& role);
   base::Status save_own(const std::string& folder) const;
@@ -81,8 +95,10 @@ class RankModels final : public control::Models {
   const plan::Plan& plan_;
   RankTalk& talk_;
   std::map<std::string, Trained> trained_;  // by role
-  std::uint32_t phases_ = 0;                // that were run
-  UsageMeter usage_;                        // of trainings; whole_ counts the other tasks
+  MeasuredPhases measured_;
+  std::uint32_t phases_ = 0;  // that were run
+  int fused_runs_ = 0;        // of them
+  UsageMeter usage_;          // of trainings; whole_ counts the other tasks
 };
 
 }  // namespace dovetail::runtime

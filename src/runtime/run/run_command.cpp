@@ -25,12 +25,14 @@
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
 #include "llm/counts.h"
+#include "pipeline/formats/schedule_file.h"
 #include "plan/job_canonical.h"
 #include "plan/job_folder.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
 #include "records/folder_lock.h"
 #include "records/run_folder.h"
+#include "records/training_phases.h"
 #include "runtime/model/device.h"
 #include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
@@ -156,18 +158,48 @@ struct OpenedRun {
   control::RunInputs inputs;
 };
 
-/// The models of this rank, which `account` is told.
-Result<std::unique_ptr<control::Models>> make_models(std::vector<RoleSetup> setups, const OpenedRun& opened,
-                                                     const RunRank& rank, MemoryAccount& account) {
+/// The models of this rank.
+struct MadeModels {
+  std::unique_ptr<control::Models> models;
+  RankModels* of_ranks = nullptr;  ///< the same, where there are several ranks
+};
+
+/// `account` is told.
+Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& opened, const RunRank& rank,
+                               MemoryAccount& account) {
   const std::int64_t cache_bytes = cache_bytes_of(opened.run, opened.plan);
   if (rank.talk == nullptr) {
     auto models = std::make_unique<TorchModels>(std::move(setups), cache_bytes, Stepping::here, rank.device);
     models->add_held(account);
-    return std::unique_ptr<control::Models>(std::move(models));
+    return MadeModels{std::move(models), nullptr};
   }
   DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan, *rank.talk));
   models->add_held(account);
-  return std::unique_ptr<control::Models>(std::move(models));
+  RankModels* const of_ranks = models.get();
+  return MadeModels{std::move(models), of_ranks};
+}
+
+/// Puts into the folder how ranks train: what of an earlier run is there does not stay.
+Status write_training(const std::string& folder, RankModels* models) {
+  const fs::path file = fs::path(folder) / "schedule.json";
+  std::optional<pipeline::Schedule> fused;
+  std::vector<records::TrainingPhase> phases;
+  if (models != nullptr) {
+    DOVETAIL_TRY(fused, models->fused_schedule());
+    phases = models->measured_phases();
+  }
+  DOVETAIL_CHECK(records::write_training_phases(folder, phases));
+  if (fused) return base::write_file(file.string(), pipeline::schedule_to_json(*fused));
+  std::error_code error;
+  fs::remove(file, error);
+  if (error) return base::Error{base::Failure::io, file.string(), 0, 0, "cannot be removed: " + error.message()};
+  return {};
+}
+
+/// What a run that has ended leaves in its folder.
+Status write_results(const std::string& folder, RankModels* models) {
+  DOVETAIL_CHECK(write_training(folder, models));
+  return cli::write_run_results(folder);
 }
 
 /// The reward command on one rank, whose word all others take.
@@ -186,9 +218,11 @@ control::Judge judge_of(control::RewardProcesses* rewards, const RunRank& rank) 
 
 /// Runs, and writes the run's folder.
 Status run_and_report(const RunArguments& arguments, const control::RunSetup& setup, const OpenedRun& opened,
-                      const RunRank& rank, const records::CheckpointPlace& place, control::Models& models,
+                      const RunRank& rank, const records::CheckpointPlace& place, const MadeModels& made,
                       control::RunState& state, MemoryAccount& account) {
+  control::Models& models = *made.models;
   DOVETAIL_CHECK(write_inputs(arguments, opened.run));
+  DOVETAIL_CHECK(write_training(arguments.output, made.of_ranks));
   DOVETAIL_TRY(records::RunFolder folder,
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   RunReporter reporter(folder, place, models, setup.iterations, account);
@@ -199,7 +233,7 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                                     rank.talk == nullptr ? &rank.cancellation : &rank.talk->agreed());
   begin_phase(account, setup.iterations, "the end");
   if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, opened.run, models));
-  if (const Status written = cli::write_run_results(arguments.output); !written.ok())
+  if (const Status written = write_results(arguments.output, made.of_ranks); !written.ok())
     cli::print_warning("the run has no report: " + base::to_text(written.error()));
   if (!ended.ok()) return ended;
   cli::print_error(fmt::format("done: {0}/report.html; trained models in {0}/export\n", arguments.output));
@@ -218,7 +252,7 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
     run.settings.epochs.reset();
   }
   const OpenedRun opened{run, plan, scenario, limits, std::move(inputs)};
-  DOVETAIL_TRY(const std::unique_ptr<control::Models> models,
+  DOVETAIL_TRY(const MadeModels made,
                make_models(setups_of(std::move(models_read), run, plan, rank.reports()), opened, rank, account));
   DOVETAIL_TRY(const std::string hash, run_hash(run));
   const records::CheckpointPlace place{(fs::path(arguments.output) / "checkpoints").string(), hash,
@@ -231,7 +265,7 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
       DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward, run.settings.folder));
     }
   }
-  DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run.settings, place, rank.talk, *models));
+  DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run.settings, place, rank.talk, *made.models));
   const control::RunSetup setup{.job = run.job,
                                 .plan = plan,
                                 .settings = run.settings,
@@ -239,8 +273,9 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
                                 .iterations = control::iterations_of(run.settings, run.job, opened.inputs),
                                 .context = limits.context,
                                 .judge = judge_of(rewards ? &*rewards : nullptr, rank)};
-  if (rank.reports()) return run_and_report(arguments, setup, opened, rank, place, *models, state, account);
-  const Status ended = control::run(setup, *models, silent_sink(*models, account), state, &rank.talk->agreed());
+  if (rank.reports()) return run_and_report(arguments, setup, opened, rank, place, made, state, account);
+  const Status ended =
+      control::run(setup, *made.models, silent_sink(*made.models, account), state, &rank.talk->agreed());
   begin_phase(account, setup.iterations, "the end");
   return ended;
 }

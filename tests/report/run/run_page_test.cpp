@@ -4,8 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "pipeline/schedule/evaluate.h"
 #include "report/page/html.h"
 #include "report/xml_check.h"
+#include "support/random_schedule.h"
+#include "support/two_models.h"
+#include "timeline/chrome_trace_file.h"
+#include "timeline/schedule_timeline.h"
 
 namespace dovetail::report {
 namespace {
@@ -96,6 +101,24 @@ TEST(RunPage, OfARunThatToldNothingHasNoCurves) {
   const RunFigures figures{records::parse_figures("{\"iteration\": 1, \"reward\": null}\n", "m").value(), {}};
   EXPECT_THAT(run_charts(figures), SizeIs(0));
   EXPECT_THAT(render_html(run_page({"quiet", "", figures, std::nullopt})), Not(HasSubstr("nan")));
+}
+
+TEST(RunPage, HasTheTrainingOfRanksBesideItsSchedule) {
+  const pipeline::Problem problem = test::two_models(2, 4);
+  records::TrainingPhase phase{
+      "actor_train+critic_train", test::random_schedule(problem, 1), test::random_schedule(problem, 1), {}};
+  const auto trace = timeline::schedule_timeline(problem, pipeline::evaluate(phase.planned), "trace");
+  // As it comes out of a file: bars have names alone.
+  phase.trace = timeline::parse_chrome_trace(timeline::render_chrome_trace(trace), "trace").value();
+  const Page page = run_page({"tiny", "", figures_of(3), std::nullopt, {phase}});
+  ASSERT_GE(page.sections.size(), 2U);
+  const auto& chart = std::get<Chart>(page.sections[page.sections.size() - 2]);
+  EXPECT_EQ(chart.title, "Training of actor and critic");
+  // A row of each device as scheduled, and one as it was.
+  ASSERT_THAT(chart.timeline.lanes, SizeIs(4));
+  EXPECT_EQ(chart.timeline.tracks.size(), 2U) << "both models, whichever way their bars are known";
+  EXPECT_EQ(std::get<Table>(page.sections.back()).title, "Training of actor and critic, predicted and measured");
+  EXPECT_THAT(render_html(page), HasSubstr("saved by fusion"));
 }
 
 TEST(RunPage, OfALongRunHasFewBars) {

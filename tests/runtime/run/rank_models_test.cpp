@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "pipeline/schedule/validate.h"
 #include "plan/job_file.h"
 #include "runtime/model/threads.h"
 #include "runtime/tiny_model.h"
@@ -35,6 +36,8 @@ using testing::HasSubstr;
 
 constexpr std::int64_t cache_bytes = 1 << 20;
 constexpr int minibatches = 2;
+/// More than it takes until the schedule is solved again from what ranks measure.
+constexpr std::uint64_t training_iterations = 7;
 
 const char* const config = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 12,
   "num_hidden_layers": 4, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 6, "intermediate_size": 20,
@@ -293,6 +296,59 @@ TEST_P(RankModelsTest, GoOnUnderAnotherNumberOfRanks) {
   ASSERT_TRUE(status.ok()) << status.error().message;
   expect_near(told.norms, expected.norms, 1e-4);
   expect_near(told.scores, expected.scores, 1e-4);
+}
+
+TEST_P(RankModelsTest, ShowHowTheyTrain) {
+  const test::TemporaryFolder folder;
+  const Ranks& of = GetParam();
+  const base::Status status = on_ranks(folder.path(), of, [&](RankModels& models, int rank) -> base::Status {
+    DOVETAIL_TRY(const auto schedule, models.fused_schedule());
+    EXPECT_EQ(schedule.has_value(), of.fused);
+    std::vector<double> norms;
+    for (std::uint64_t i = 0; i < training_iterations; ++i) DOVETAIL_CHECK(train(models, 100 * i, of.fused, norms));
+    const std::vector<records::TrainingPhase> phases = models.measured_phases();
+    EXPECT_EQ(phases.size(), rank == 0 ? (of.fused ? 1U : 2U) : 0U);
+    for (const records::TrainingPhase& phase : phases) {
+      for (const pipeline::Schedule* const each : {&phase.planned, &phase.measured}) {
+        const auto violation = pipeline::validate(*each);
+        EXPECT_FALSE(violation) << violation->message;
+        EXPECT_EQ(each->problem.models.size(), of.fused ? 2U : 1U);
+        EXPECT_EQ(each->problem.devices, of.ranks);
+      }
+      EXPECT_NE(phase.measured.problem, phase.planned.problem);
+      EXPECT_EQ(phase.trace.lanes.size(), static_cast<std::size_t>(of.ranks));
+    }
+    DOVETAIL_TRY(const auto now, models.fused_schedule());
+    EXPECT_EQ(now.has_value(), of.fused);
+    EXPECT_FALSE(now && pipeline::validate(*now));
+    return {};
+  });
+  EXPECT_TRUE(status.ok()) << status.error().message;
+}
+
+TEST_P(RankModelsTest, HaveTheSameNumbersInEveryOrder) {
+  Ranks of = GetParam();
+  if (!of.fused) GTEST_SKIP() << "there is one order";
+  const auto norms_of = [&of] {
+    const test::TemporaryFolder folder;
+    std::vector<double> norms;
+    const base::Status status = on_ranks(folder.path(), of, [&](RankModels& models, int rank) -> base::Status {
+      std::vector<double> own;
+      for (std::uint64_t i = 0; i < training_iterations; ++i) DOVETAIL_CHECK(train(models, 100 * i, of.fused, own));
+      if (rank == 0) norms = std::move(own);
+      return {};
+    });
+    EXPECT_TRUE(status.ok()) << status.error().message;
+    return norms;
+  };
+  const std::vector<double> fused = norms_of();
+  of.fused = false;
+  // Pipelines that are fused unlike their layouts have other micro-batches.
+  if (of.actor.data == of.critic.data) {
+    EXPECT_EQ(fused, norms_of());
+  } else {
+    expect_near(fused, norms_of(), 1e-4);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, RankModelsTest,

@@ -1,0 +1,44 @@
+#include "answer/runs/phase_table.h"
+
+#include <string>
+#include <utility>
+
+#include "answer/words/amounts.h"
+#include "answer/words/figures.h"
+#include "fuse/solve.h"
+#include "pipeline/schedule/evaluate.h"
+
+namespace dovetail::answer {
+namespace {
+
+std::string seconds_words(base::Ticks ns) { return seconds_text(base::seconds_of_ticks(ns)); }
+
+base::Ticks makespan_of(const pipeline::Schedule& schedule) { return pipeline::evaluate(schedule).evaluation.makespan; }
+
+}  // namespace
+
+double FusionGain::saved() const { return 1 - base::seconds_of_ticks(fused) / base::seconds_of_ticks(serial); }
+
+std::optional<FusionGain> fusion_gain(const pipeline::Schedule& schedule) {
+  if (schedule.problem.models.size() < 2) return std::nullopt;
+  const base::Result<fuse::Solved> serial = fuse::solve(schedule.problem, "1f1b");
+  if (!serial.ok()) return std::nullopt;
+  return FusionGain{makespan_of(schedule), serial->solution.evaluation.makespan};
+}
+
+Table phase_table(const records::TrainingPhase& phase) {
+  Table table{{{"", Align::left}, {"predicted"}, {"measured"}}, {}};
+  table.rows.push_back({"the schedule, by its ops' times", seconds_words(makespan_of(phase.planned)),
+                        seconds_words(makespan_of(phase.measured))});
+  table.rows.push_back({"the ranks, in the last run", "", seconds_words(phase.trace.end)});
+  const auto planned = fusion_gain(phase.planned);
+  const auto measured = fusion_gain(phase.measured);
+  if (planned && measured) {
+    table.rows.push_back(
+        {"one model after the other", seconds_words(planned->serial), seconds_words(measured->serial)});
+    table.rows.push_back({"saved by fusion", percent(planned->saved()), percent(measured->saved())});
+  }
+  return table;
+}
+
+}  // namespace dovetail::answer

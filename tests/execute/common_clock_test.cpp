@@ -1,0 +1,110 @@
+#include "execute/common_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <tuple>
+
+#include "base/random.h"
+#include "pipeline/program/sound_programs.h"
+#include "support/random_problem.h"
+#include "support/random_schedule.h"
+
+namespace dovetail::execute {
+namespace {
+
+using base::Ticks;
+using pipeline::Code;
+using pipeline::Program;
+
+struct Ran {
+  std::vector<Program> programs;
+  ReplayTimes times;
+};
+
+Ran run_of(std::uint64_t seed) {
+  const pipeline::Problem problem = test::random_problem(seed);
+  const pipeline::Schedule schedule = as_replayed(test::random_schedule(problem, seed), 20'000).value();
+  const pipeline::Placement placement = pipeline::rank_per_device(problem);
+  Ran ran;
+  ran.programs = pipeline::sound_programs(schedule, placement).value();
+  ran.times = replay(schedule, placement, ran.programs, {}).value();
+  return ran;
+}
+
+/// The worst of what a message or a reduction is early, over all of them: it ends before another rank has begun it.
+Ticks earliness_of(const Ran& ran) {
+  std::map<std::tuple<int, int, int>, Ticks> sent;  // (from, to, sequence)
+  std::map<int, Ticks> last_start;                  // of a reduction
+  for (const Program& program : ran.programs)
+    for (std::size_t i = 0; i < program.code.size(); ++i) {
+      const auto target = static_cast<std::size_t>(program.code[i].target);
+      const Ticks begin = ran.times[static_cast<std::size_t>(program.rank)][i].begin;
+      if (program.code[i].code == Code::send)
+        sent[{program.rank, program.messages[target].peer, program.messages[target].sequence}] = begin;
+      if (program.code[i].code == Code::reduce) {
+        const int number = program.reductions[target].number;
+        last_start[number] = last_start.contains(number) ? std::max(last_start[number], begin) : begin;
+      }
+    }
+  Ticks worst;
+  for (const Program& program : ran.programs)
+    for (std::size_t i = 0; i < program.code.size(); ++i) {
+      const auto target = static_cast<std::size_t>(program.code[i].target);
+      const Ticks end = ran.times[static_cast<std::size_t>(program.rank)][i].end;
+      if (program.code[i].code == Code::wait)
+        worst = std::max(
+            worst, sent.at({program.messages[target].peer, program.rank, program.messages[target].sequence}) - end);
+      if (program.code[i].code == Code::await)
+        worst = std::max(worst, last_start.at(program.reductions[target].number) - end);
+    }
+  return worst;
+}
+
+Ticks first_begin(const ReplayTimes& times) {
+  Ticks first = Ticks::max();
+  for (const auto& rank : times)
+    if (!rank.empty()) first = std::min(first, rank.front().begin);
+  return first;
+}
+
+TEST(CommonClock, LeavesClocksThatAgree) {
+  for (std::uint64_t seed = 0; seed < 30; ++seed) {
+    SCOPED_TRACE(seed);
+    Ran ran = run_of(seed);
+    const Ticks first = first_begin(ran.times);
+    const ReplayTimes common = on_common_clock(ran.programs, ran.times);
+    for (std::size_t rank = 0; rank < common.size(); ++rank)
+      for (std::size_t i = 0; i < common[rank].size(); ++i)
+        ASSERT_EQ(common[rank][i].begin + first, ran.times[rank][i].begin);
+  }
+}
+
+TEST(CommonClock, BringsClocksTogetherThatAreApart) {
+  int apart = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Ran ran = run_of(seed);
+    base::Random random(seed, 3);
+    for (auto& rank : ran.times) {
+      const Ticks offset(static_cast<std::int64_t>(random.below(2'000'000'000)) * 1000);
+      for (Span& span : rank) {
+        span.begin += offset;
+        span.end += offset;
+      }
+    }
+    apart += earliness_of(ran) > Ticks() ? 1 : 0;
+    const ReplayTimes before = ran.times;
+    ran.times = on_common_clock(ran.programs, std::move(ran.times));
+    EXPECT_LE(earliness_of(ran), Ticks(1)) << "halves are rounded";
+    EXPECT_EQ(first_begin(ran.times), Ticks());
+    // A rank's times stay together.
+    for (std::size_t rank = 0; rank < before.size(); ++rank)
+      for (std::size_t i = 0; i < before[rank].size(); ++i)
+        ASSERT_EQ(ran.times[rank][i].begin - ran.times[rank][0].begin, before[rank][i].begin - before[rank][0].begin);
+  }
+  EXPECT_GT(apart, 20);
+}
+
+}  // namespace
+}  // namespace dovetail::execute
