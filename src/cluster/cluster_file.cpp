@@ -7,7 +7,9 @@
 #include <string_view>
 
 #include "base/amount.h"
+#include "base/document.h"
 #include "base/fields.h"
+#include "base/file.h"
 
 namespace dovetail::cluster {
 
@@ -286,6 +288,13 @@ Result<Cluster> read_cluster(const Node& node) {
     DOVETAIL_TRY(cluster.price, base::read_amount(*price, "`price` of `cluster`", Measure::number, Zero::accepted));
   }
   return cluster;
+}
+
+Result<Cluster> read_cluster_file(const std::string& path) {
+  DOVETAIL_TRY(const std::string content, base::read_file(path));
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, base::display_path(path)));
+  DOVETAIL_TRY(const Node cluster, base::require(document.root(), "a file of a cluster", "cluster"));
+  return read_cluster(cluster);
 }
 
 }  // namespace dovetail::cluster

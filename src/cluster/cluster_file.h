@@ -49,4 +49,8 @@ namespace dovetail::cluster {
 /// says what is accepted.
 base::Result<Cluster> read_cluster(const base::Node& node);
 
+/// The value of `cluster` in a YAML or JSON file that has one: a job, a profile of the machine
+/// (cost/profile_file.h), or a file with nothing else. Errors of reading it.
+base::Result<Cluster> read_cluster_file(const std::string& path);
+
 }  // namespace dovetail::cluster

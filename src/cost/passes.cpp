@@ -104,11 +104,45 @@ double measured_layer(const LayerContext& of, const ProfileTable& table, bool wi
   return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
 }
 
-/// Takes the layers that were measured out of `stage`, and gives their seconds: of a forward, or of a backward with or
-/// without a forward again, of which both must be there.
+/// Which passes are asked for: of a backward with full recomputation both.
+struct Passes {
+  bool forward = true;
+  bool backward = false;
+};
+
+/// The seconds of an embedding or a head by its points: beyond them in proportion to the tokens.
+double measured_end(const EndProfile& end, const Passes& passes, double tokens) {
+  const auto by_tokens = [](double count) { return count; };
+  return (passes.forward ? profiled_seconds(end.forward, tokens, by_tokens) : 0) +
+         (passes.backward ? profiled_seconds(end.backward, tokens, by_tokens) : 0);
+}
+
+bool has(const EndProfile& end, const Passes& passes) {
+  return (!passes.forward || !end.forward.empty()) && (!passes.backward || !end.backward.empty());
+}
+
+/// Takes the ends that were measured out of `stage`, and gives their seconds. Recomputation is of layers alone.
+double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backward) {
+  const Passes passes{!backward, backward};
+  double seconds = 0;
+  const auto take = [&](bool& is_there, EndProfile LayerProfile::* end) {
+    for (const LayerProfile& profile : of.facts.profiles) {
+      if (!is_there || profile.gpu != of.machine.gpu.name || profile.tensor != of.layout.tensor) continue;
+      if (of.layout.context > 1 || !has(profile.*end, passes)) continue;
+      seconds += measured_end(profile.*end, passes, of.tokens.count);
+      is_there = false;
+    }
+  };
+  take(stage.first, &LayerProfile::embedding);
+  take(stage.last, &LayerProfile::head);
+  return seconds;
+}
+
+/// Takes the layers that were measured out of `stage`, and the ends, and gives their seconds: of a forward, or of a
+/// backward with or without a forward again, of which both must be there.
 double take_measured(const LayerContext& of, StageLayers& stage, bool backward, bool again) {
   if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
-  double seconds = 0;
+  double seconds = take_measured_ends(of, stage, backward);
   for (const bool with_experts : {false, true}) {
     double& layers = with_experts ? stage.with_experts : stage.dense;
     const LayerProfile* profile = find_layer_profile(of.facts.profiles, of.machine.gpu.name, of.layout, with_experts);

@@ -45,21 +45,35 @@ Neighbours neighbours_of(const std::vector<Item>& items, double Item::* key, dou
 }
 
 double on_curve(const ProfileCurve& curve, double amount, const ModelledSeconds& modelled) {
-  const Neighbours near = neighbours_of(curve.points, &ProfilePoint::amount, amount);
-  const ProfilePoint& below = curve.points[near.below];
-  const ProfilePoint& above = curve.points[near.above];
-  if (near.below == near.above && amount != below.amount)
-    return below.seconds * modelled(amount, curve.length) / modelled(below.amount, curve.length);
-  return below.seconds + near.share * (above.seconds - below.seconds);
+  return profiled_seconds(curve.points, amount, [&](double other) { return modelled(other, curve.length); });
+}
+
+bool has_same_head(const llm::Transformer& a, const llm::Transformer& b) {
+  return a.head == b.head && (a.head == llm::Head::scalar || a.vocabulary == b.vocabulary);
+}
+
+/// Hops of a work, and the part of its bytes that a link carries.
+struct LinkUse {
+  double hops = 1;
+  double share = 1;
+};
+
+LinkUse use_of(const LinkProfile& link) {
+  if (link.work == LinkWork::message) return {};
+  const double others = link.ranks - 1;
+  return {2 * others, 2 * others / link.ranks};
 }
 
 }  // namespace
 
-std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model) {
+std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model, int element_bytes) {
   std::vector<LayerProfile> found;
   for (LayerProfile layer : profile.layers) {
     if (layer_of(layer.model) != layer_of(model)) continue;
+    if (layer.element_bytes && *layer.element_bytes != element_bytes) continue;
     if (!is_same_model(layer.model, model)) layer.decode.clear();
+    if (layer.model.vocabulary != model.vocabulary) layer.embedding = {};
+    if (!has_same_head(layer.model, model)) layer.head = {};
     found.push_back(std::move(layer));
   }
   return found;
@@ -83,6 +97,42 @@ const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profile
            !profile.decode.empty();
   });
   return found == profiles.end() ? nullptr : &found->decode;
+}
+
+std::optional<cluster::Link> measured_link(const Profile& profile) {
+  // seconds = hops x + share bytes y, of which x is a hop's latency and y a byte's seconds; each point weighs as its
+  // relative error.
+  double xx = 0;
+  double xy = 0;
+  double yy = 0;
+  double x = 0;
+  double y = 0;
+  for (const LinkProfile& link : profile.links)
+    for (const ProfilePoint& point : link.points) {
+      const LinkUse use = use_of(link);
+      const double a = use.hops / point.seconds;
+      const double b = use.share * point.amount / point.seconds;
+      xx += a * a;
+      xy += a * b;
+      yy += b * b;
+      x += a;
+      y += b;
+    }
+  if (xx == 0) return std::nullopt;
+  const double determinant = xx * yy - xy * xy;
+  const double byte_seconds = determinant > 0 ? (xx * y - xy * x) / determinant : y / yy;
+  if (byte_seconds <= 0) return std::nullopt;
+  return cluster::Link{1 / byte_seconds, std::max(0.0, (x - xy * byte_seconds) / xx), 0};
+}
+
+double profiled_seconds(const std::vector<ProfilePoint>& points, double amount,
+                        const std::function<double(double amount)>& modelled) {
+  const Neighbours near = neighbours_of(points, &ProfilePoint::amount, amount);
+  const ProfilePoint& below = points[near.below];
+  const ProfilePoint& above = points[near.above];
+  if (near.below == near.above && amount != below.amount)
+    return below.seconds * modelled(amount) / modelled(below.amount);
+  return below.seconds + near.share * (above.seconds - below.seconds);
 }
 
 double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled) {

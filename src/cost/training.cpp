@@ -54,10 +54,16 @@ double own_parameters(const ModelFacts& facts, const RankParameters& parameters,
   return std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
 }
 
-double optimizer_seconds(double own, const llm::Layout& layout, const Stepping& stepping, const Machine& machine,
-                         const Efficiency& efficiency) {
-  if (!stepping.optimizer_on_host)
-    return own * bytes_an_optimizer_step / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
+/// Bytes/s of a step on a device: as measured, else what software reaches of the published.
+double step_bandwidth(const ModelFacts& facts, const Machine& machine, const Efficiency& efficiency) {
+  for (const LayerProfile& profile : facts.profiles)
+    if (profile.gpu == machine.gpu.name && profile.optimizer_bandwidth) return *profile.optimizer_bandwidth;
+  return efficiency.memory_bandwidth * machine.gpu.memory_bandwidth;
+}
+
+double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout& layout, const Stepping& stepping,
+                         const Machine& machine, const Efficiency& efficiency) {
+  if (!stepping.optimizer_on_host) return own * bytes_an_optimizer_step / step_bandwidth(facts, machine, efficiency);
   const double of_node = own * std::min(machine.devices_per_node, layout.devices());
   const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
   return of_node * bytes_an_optimizer_step / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
@@ -139,7 +145,7 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
     training.gradients = std::max(training.gradients, steps * gradients);
     const double own = own_parameters(facts, parameters, layout);
     training.optimizer =
-        std::max(training.optimizer, steps * optimizer_seconds(own, layout, stepping, machine, efficiency));
+        std::max(training.optimizer, steps * optimizer_seconds(facts, own, layout, stepping, machine, efficiency));
   }
   training.pipeline = training_pipeline_seconds(passes.chunks, layout.pipeline, passes.micro_batches, passes.hop);
   training.pipeline.seconds *= steps;

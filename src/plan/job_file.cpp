@@ -108,6 +108,12 @@ FilePlace place_of(const Node& job, std::string_view name) {
   return node ? FilePlace{node->line(), node->column()} : FilePlace{};
 }
 
+/// A map, or the file that has it.
+Result<cluster::Cluster> read_cluster_at(const Node& node, const std::filesystem::path& folder) {
+  if (!node.is_string()) return cluster::read_cluster(node);
+  return cluster::read_cluster_file((folder / node.text()).lexically_normal().string());
+}
+
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
   const auto node = job.find("software");
   if (!node) return Software{};
@@ -144,7 +150,7 @@ Result<Job> read_job(const Node& root, const std::string& path, std::string_view
   DOVETAIL_TRY(workflow::Workflow read_workflow, workflow::read_algorithm(algorithm));
   DOVETAIL_TRY(workflow::Workload read_workload, workflow::read_workload(workload, folder.string()));
   DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());
-  DOVETAIL_TRY(cluster::Cluster read_cluster, cluster::read_cluster(cluster));
+  DOVETAIL_TRY(cluster::Cluster read_cluster, read_cluster_at(cluster, folder));
   DOVETAIL_TRY(std::string name, base::find_name(root, "name"));
   DOVETAIL_TRY(Software software, read_software(root, folder));
   if (software.framework.empty()) software.framework = framework;

@@ -9,7 +9,7 @@
 //     critic: models/critic            # a folder with a config.json, from the job's folder, or the path of one,
 //     reward: {model_type: llama, ...} # or what such a file has
 //   workload: {...}                    # workflow/workflow_file.h
-//   cluster: {...}                     # cluster/cluster_file.h
+//   cluster: {...}                     # cluster/cluster_file.h, or the path of a file that has it
 //   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional; efficiencies by name, or the path of a
 //                                                                    # .json or .yaml file;
 //                                    # with `profile: FILE` measured layers stand in for the roofline

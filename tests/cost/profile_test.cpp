@@ -13,6 +13,7 @@
 #include "cost/generation.h"
 #include "cost/passes.h"
 #include "cost/profile_file.h"
+#include "cost/training.h"
 #include "llm/bundled_models.h"
 
 namespace dovetail::cost {
@@ -64,7 +65,7 @@ ModelFacts profiled_facts(double factor, int tensor) {
     layer.decode.push_back(curve);
   }
   ModelFacts facts = bare_facts();
-  facts.profiles = profiles_of({"roofline", {layer}}, facts.model);
+  facts.profiles = profiles_of({"roofline", {layer}, {}}, facts.model, 2);
   return facts;
 }
 
@@ -123,10 +124,10 @@ TEST(Profile, IsUsedWhereGpuDegreeAndShapeAreItsOwn) {
   EXPECT_EQ(forward(facts, layout, test_machine()), forward(bare_facts(), layout, test_machine()));
 
   const llm::Transformer critic = llm::with_scalar_head(bare_facts().model);
-  const std::vector<LayerProfile> of_critic = profiles_of({"", facts.profiles}, critic);
+  const std::vector<LayerProfile> of_critic = profiles_of({"", facts.profiles, {}}, critic, 2);
   ASSERT_EQ(of_critic.size(), 1U);
   EXPECT_TRUE(of_critic[0].decode.empty()) << "a whole model with another head is another model";
-  EXPECT_TRUE(profiles_of({"", facts.profiles}, llm::find_bundled_model("llama-2-13b").value()).empty());
+  EXPECT_TRUE(profiles_of({"", facts.profiles, {}}, llm::find_bundled_model("llama-2-13b").value(), 2).empty());
 }
 
 TEST(Profile, IsReadBetweenItsPoints) {
@@ -182,7 +183,9 @@ std::string error_with(const std::string& from, const std::string& to) {
 }
 
 TEST(ProfileFile, MistakesHaveTheirPlace) {
-  EXPECT_THAT(error_with("profile@1", "profile@2"), HasSubstr("profile.yaml:1:9: `format` is"));
+  EXPECT_THAT(error_with("profile@1", "profile@3"), HasSubstr("profile.yaml:1:9: `format` is"));
+  EXPECT_THAT(error_with("    tensor: 2\n", "    optimizer: 1GB/s\n"), HasSubstr("unknown key `optimizer`"))
+      << "the first version has none";
   EXPECT_THAT(error_with("tensor: 2", "tensors: 2"), HasSubstr("profile.yaml:6:5: unknown key `tensors`"));
   EXPECT_THAT(error_with("tensor: 2", "tensor: 0"), HasSubstr("profile.yaml:6:13: `tensor`"));
   EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));
@@ -194,6 +197,122 @@ TEST(ProfileFile, MistakesHaveTheirPlace) {
   EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"),
               HasSubstr("profile.yaml:6:14: the model has no experts"));
   EXPECT_THAT(error_with("layers:", "layers: []\nlayer:"), HasSubstr("unknown key `layer`"));
+}
+
+constexpr const char* second_file = R"(format: dovetail/profile@2
+name: mine
+layers:
+  - model: llama-2-7b
+    gpu: H100
+    precision: fp32
+    forward: [{length: 1024, tokens: [1024], seconds: [0.001]}]
+    backward: [{length: 1024, tokens: [1024], seconds: [0.002]}]
+    embedding: {tokens: [1024], forward: [0.0001], backward: [0.0002]}
+    head: {tokens: [1024, 2048], forward: [0.01, 0.03], backward: [0.02, 0.06]}
+    optimizer: 60GB/s
+links:
+  - {bytes: [1000, 1000000], seconds: [0.001, 0.003]}
+  - {work: all_reduce, ranks: 4, bytes: [1000], seconds: [0.006]}
+cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}
+)";
+
+std::string second_error_with(const std::string& from, const std::string& to) {
+  std::string text = second_file;
+  const std::size_t place = text.find(from);
+  EXPECT_NE(place, std::string::npos) << from;
+  const auto read = parse_profile(text.replace(place, from.size(), to), "profile.yaml");
+  return read.ok() ? "" : base::to_text(read.error());
+}
+
+TEST(ProfileFile, OfTheSecondVersionHasWhatIsAroundLayers) {
+  const Profile profile = parse_profile(second_file, "profile.yaml").value();
+  const LayerProfile& layer = profile.layers.at(0);
+  EXPECT_EQ(layer.element_bytes, 4);
+  EXPECT_EQ(layer.embedding, (EndProfile{{{1024, 0.0001}}, {{1024, 0.0002}}}));
+  EXPECT_EQ(layer.head, (EndProfile{{{1024, 0.01}, {2048, 0.03}}, {{1024, 0.02}, {2048, 0.06}}}));
+  EXPECT_EQ(layer.optimizer_bandwidth, 60e9);
+  ASSERT_EQ(profile.links.size(), 2U);
+  EXPECT_EQ(profile.links[1].work, LinkWork::all_reduce);
+  EXPECT_EQ(profile.links[1].ranks, 4);
+}
+
+TEST(ProfileFile, MistakesOfTheSecondVersionHaveTheirPlace) {
+  EXPECT_THAT(second_error_with("fp32", "fp8"), HasSubstr("profile.yaml:6:16: `precision` is"));
+  EXPECT_THAT(second_error_with("60GB/s", "60GB"), HasSubstr("profile.yaml:11:16: `optimizer`"));
+  EXPECT_THAT(second_error_with("[1024, 2048]", "[2048, 1024]"), HasSubstr("no rising order"));
+  EXPECT_THAT(second_error_with("[0.01, 0.03]", "[0.01]"), HasSubstr("there are 2 tokens and 1 forward"));
+  EXPECT_THAT(second_error_with(", forward: [0.0001], backward: [0.0002]", ""),
+              HasSubstr("`embedding` has no seconds"));
+  EXPECT_THAT(second_error_with("work: all_reduce", "work: gossip"), HasSubstr("profile.yaml:14:12: `work`"));
+  EXPECT_THAT(second_error_with("ranks: 4", "ranks: 1"), HasSubstr("`ranks`"));
+  EXPECT_THAT(second_error_with("work: all_reduce, ranks: 4", "ranks: 3"), HasSubstr("accepted: 2"));
+  EXPECT_THAT(second_error_with("nodes: 1", "nodes: 0"), HasSubstr("profile.yaml:15:18: "));
+}
+
+TEST(Profile, IsOfThePrecisionThatAJobComputesWith) {
+  const Profile profile = parse_profile(second_file, "profile.yaml").value();
+  EXPECT_EQ(profiles_of(profile, bare_facts().model, 4).size(), 1U);
+  EXPECT_TRUE(profiles_of(profile, bare_facts().model, 2).empty());
+}
+
+TEST(Profile, HasTheEndsOfStagesWithLayersAlike) {
+  const Profile profile = parse_profile(second_file, "profile.yaml").value();
+  ModelFacts facts = bare_facts();
+  facts.profiles = profiles_of(profile, facts.model, 4);
+  Efficiency efficiency;
+  efficiency.slot = 0;
+  const auto seconds = [&](const ModelFacts& of, bool backward, bool first, bool last, double tokens) {
+    const auto pass = backward ? backward_pass : forward_pass;
+    return pass(of, {}, {2, 0, first, last}, {tokens, tokens * 1024}, test_machine(), efficiency).compute;
+  };
+  EXPECT_DOUBLE_EQ(seconds(facts, false, false, false, 1024), 0.002);
+  EXPECT_DOUBLE_EQ(seconds(facts, false, true, true, 1024), 0.0121);
+  EXPECT_DOUBLE_EQ(seconds(facts, true, true, true, 1024), 0.0242);
+  // Beyond its points a head goes on with the tokens.
+  EXPECT_DOUBLE_EQ(seconds(facts, false, false, true, 4096) - seconds(facts, false, false, false, 4096), 0.06);
+  // A critic has another head, and the same embedding.
+  const llm::Transformer critic = llm::with_scalar_head(facts.model);
+  ModelFacts of_critic = facts_of(critic);
+  of_critic.profiles = profiles_of(profile, critic, 4);
+  ASSERT_EQ(of_critic.profiles.size(), 1U);
+  EXPECT_TRUE(of_critic.profiles[0].head.forward.empty());
+  EXPECT_NEAR(seconds(of_critic, false, true, true, 1024), 0.0021, 1e-6);
+}
+
+TEST(Profile, StepsAsFastAsMeasured) {
+  ModelFacts facts = bare_facts();
+  llm::Layout layout;
+  const auto optimizer = [&] {
+    return training_seconds(facts, layout, batch_of(64, workflow::LengthDistribution::fixed(512)), {}, test_machine(),
+                            {})
+        .optimizer;
+  };
+  const double roofline = optimizer();
+  facts.profiles = profiles_of(parse_profile(second_file, "profile.yaml").value(), facts.model, 4);
+  EXPECT_DOUBLE_EQ(optimizer(), static_cast<double>(facts.parameters.all) * 30 / 60e9);
+  EXPECT_GT(optimizer(), roofline);
+}
+
+TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
+  EXPECT_FALSE(measured_link({"none", {}, {}}));
+  const double latency = 3e-5;
+  const double bandwidth = 2e9;
+  const cluster::Links links{{bandwidth, latency, 0}, {bandwidth, latency, 0}};
+  LinkProfile messages{LinkWork::message, 2, {}};
+  LinkProfile sums{LinkWork::all_reduce, 4, {}};
+  for (const double bytes : {1e3, 1e5, 1e7}) {
+    messages.points.push_back({bytes, cluster::send_seconds(links.inside, bytes)});
+    sums.points.push_back({bytes, cluster::all_reduce_seconds(links, {4, 4}, bytes)});
+  }
+  const auto link = measured_link({"", {}, {messages, sums}});
+  ASSERT_TRUE(link);
+  EXPECT_NEAR(link->latency, latency, 1e-3 * latency);
+  EXPECT_NEAR(link->bandwidth, bandwidth, 1e-3 * bandwidth);
+  // Messages of one size tell the bandwidth alone.
+  const auto one = measured_link({"", {}, {{LinkWork::message, 2, {{1e6, 1e-3}}}}});
+  ASSERT_TRUE(one);
+  EXPECT_NEAR(one->bandwidth, 1e9, 1e3);
+  EXPECT_EQ(one->latency, 0);
 }
 
 }  // namespace

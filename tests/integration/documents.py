@@ -24,9 +24,9 @@ def dovetail(*arguments, code=0, stdin=None):
 
 
 def format_of(name):
-    """The format of that name with its version, as its schema says it: "fit@2"."""
-    [schema] = (SOURCE / "schemas").glob(f"{name}@*.json")
-    return schema.stem
+    """The format of that name with its latest version, as its schema says it: "fit@2"."""
+    schemas = (SOURCE / "schemas").glob(f"{name}@*.json")
+    return max((schema.stem for schema in schemas), key=lambda stem: int(stem.split("@")[1]))
 
 
 def validator_of(name):

@@ -434,6 +434,12 @@ class Measured(Documents):
                 ("layers", 0, "forward", 0, "tokens", [0]),
                 ("layers", 0, "decode", 0, "length", 5),
                 ("layers", 0, "backward", 0, "seconds", REMOVED),
+                ("layers", 0, "precision", "fp8"),
+                ("layers", 0, "head", {"tokens": [1024]}),
+                ("layers", 0, "embedding", {"forward": [0.001]}),
+                ("links", []),
+                ("links", [{"bytes": [1024]}]),
+                ("cluster", 3),
             )
 
     def test_measurements(self):

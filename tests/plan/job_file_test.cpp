@@ -10,6 +10,7 @@
 #include "llm/bundled_models.h"
 #include "plan/jobs.h"
 #include "plan/model_file.h"
+#include "support/temporary_folder.h"
 
 namespace dovetail::plan {
 namespace {
@@ -34,6 +35,21 @@ std::string error_of(const std::string& lines) { return error_in(job_with(lines)
 
 const llm::Transformer& model_of_role(const Job& job, std::string_view role) {
   return job.models.at(workflow::find_role(job.workflow, role)->index());
+}
+
+TEST(ParseJob, TakesItsClusterFromAFile) {
+  const dovetail::test::TemporaryFolder folder;
+  folder.write("here.yaml", "format: dovetail/profile@2\n" + cluster_of_eight);
+  const std::string lines =
+      "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n" + workload;
+  const auto job = parse_job(lines + "cluster: here.yaml\n", folder.file("job.yaml"));
+  ASSERT_TRUE(job.ok()) << job.error().message;
+  EXPECT_EQ(job->cluster, parse_job(lines + cluster_of_eight, "job.yaml")->cluster);
+  EXPECT_THAT(error_in(lines + "cluster: nowhere.yaml\n", folder.file("job.yaml")), HasSubstr("nowhere.yaml"));
+  folder.write("here.yaml", "cluster: {nodes: 0}\n");
+  EXPECT_THAT(error_in(lines + "cluster: here.yaml\n", folder.file("job.yaml")), HasSubstr("here.yaml:1:"));
+  folder.write("here.yaml", "name: none\n");
+  EXPECT_THAT(error_in(lines + "cluster: here.yaml\n", folder.file("job.yaml")), HasSubstr("`cluster`"));
 }
 
 TEST(ParseJob, ReadsEveryKey) {

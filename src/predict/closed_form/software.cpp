@@ -8,6 +8,17 @@
 #include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::predict {
+namespace {
+
+/// Links inside a node do what was measured of them, whatever is published.
+void take_links(const cost::Profile& profile, const cluster::Cluster& cluster, cluster::LinkEfficiency& inside) {
+  const auto link = cost::measured_link(profile);
+  const double published = cluster.groups.front().gpu.link_bandwidth;
+  if (link && published > 0) inside = {link->bandwidth / published, link->latency, link->half_size};
+}
+
+}  // namespace
+
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
   if (const plan::Framework* const framework = plan::find_framework(software.framework))
     return cost::find_conventions(framework->training);
@@ -35,6 +46,7 @@ base::Result<Software> software_of(const plan::Job& job) {
   if (!job.software.profile.empty()) {
     DOVETAIL_TRY(const std::string content, base::read_file(job.software.profile));
     DOVETAIL_TRY(software.profile, cost::parse_profile(content, job.software.profile));
+    take_links(software.profile, job.cluster, software.efficiency.links.inside);
   }
   return software;
 }

@@ -20,7 +20,7 @@ struct Software {
 };
 
 /// What the job's `software` names. Where it does not: the conventions of Megatron-LM, and choose_efficiency.
-/// Efficiencies may also be the path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@1
+/// Efficiencies may also be the path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@2
 /// file. An Error with a message only for a name that is not known, with its place for what is wrong in a file.
 base::Result<Software> software_of(const plan::Job& job);
 
