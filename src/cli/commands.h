@@ -30,6 +30,7 @@ void add_plan(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);
 void add_simulate(CLI::App& program, Action& action);
+void add_profile(CLI::App& program, Action& action);
 void add_train(CLI::App& program, Action& action);
 void add_sweep(CLI::App& program, Action& action);
 void add_what_if(CLI::App& program, Action& action);

@@ -99,6 +99,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_fit(program, action);
   add_explain(program, action);
   add_simulate(program, action);
+  add_profile(program, action);
   add_train(program, action);
   add_sweep(program, action);
   add_what_if(program, action);

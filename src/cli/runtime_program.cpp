@@ -4,12 +4,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "cli/interrupt.h"
 #include "cli/version.h"
 
 namespace dovetail::cli {
@@ -33,6 +37,18 @@ base::Result<std::string> find_runtime() {
       "dovetail-train, which runs the job, is neither beside this program nor on the PATH; accepted: install {} and "
       "build Dovetail again",
       runtime_packages));
+}
+
+base::Error become_program(std::vector<std::string> words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  std::fflush(nullptr);
+  hold_interrupts();
+  if (stop_on_interrupt().requested())
+    return {base::Failure::interrupted, "", 0, 0, "it was interrupted before it began"};
+  execv(words.front().c_str(), pointers.data());
+  return {base::Failure::io, words.front(), 0, 0, std::strerror(errno)};
 }
 
 }  // namespace dovetail::cli

@@ -1,10 +1,6 @@
 // dovetail train: checks all that a run reads, plans it, and hands it to dovetail-train, which has the tensors.
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -15,7 +11,6 @@
 #include "answer/runs/training_run.h"
 #include "base/file.h"
 #include "cli/asking.h"
-#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/runtime_program.h"
 #include "cli/stub.h"
@@ -96,15 +91,7 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
   if (const auto timeout = arguments.request.timeout)
     words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});
   if (answer.iterations) words.insert(words.end(), {"--iterations", std::to_string(*answer.iterations)});
-  std::vector<char*> pointers;
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  std::fflush(nullptr);
-  hold_interrupts();
-  if (stop_on_interrupt().requested())
-    return {base::Failure::interrupted, "", 0, 0, "the run was interrupted before it began"};
-  execv(program.c_str(), pointers.data());
-  return {base::Failure::io, program, 0, 0, std::strerror(errno)};
+  return become_program(std::move(words));
 }
 
 base::Result<int> run_train(const TrainArguments& arguments) {

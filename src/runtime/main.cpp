@@ -17,6 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "runtime/launch/launcher.h"
+#include "runtime/profile/profile_command.h"
 #include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/rank_place.h"
 #include "runtime/ranks/run_rank.h"
@@ -89,6 +90,25 @@ void add_run(CLI::App& program, Command& asked) {
   });
 }
 
+void add_profile(CLI::App& program, Command& asked) {
+  const auto given = std::make_shared<ProfileArguments>();
+  CLI::App* const command = program.add_subcommand("profile", "measure what a job's models take on this machine");
+  command->add_option("--job", given->job, "the job, a file or a folder")->required();
+  command->add_option("-o,--output", given->output, "the file of the profile")->required();
+  command->add_option("--ranks", given->ranks, "that measure at once")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  command->add_option("--threads", given->threads, "of each rank, to compute with")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 10m)");
+  command->callback([given, &asked] {
+    asked.run = [given] { return run_profile(*given); };
+    asked.check = [given](int ranks) { return check_profile(*given, ranks); };
+    asked.timeout = given->timeout;
+  });
+}
+
 void add_stub(CLI::App& program, Command& asked) {
   const auto given = std::make_shared<StubArguments>();
   given->timeout = std::chrono::minutes(5);
@@ -134,7 +154,9 @@ void add_launch(CLI::App& program, Command& asked, std::vector<std::string> comm
 /// Takes what follows `launch` and its options off `words`: a command line of its own.
 std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) {
   if (words.empty() || words.front() != "launch") return {};
-  const auto is_command = [](const std::string& word) { return word == "--" || word == "run" || word == "stub"; };
+  const auto is_command = [](const std::string& word) {
+    return word == "--" || word == "run" || word == "stub" || word == "profile";
+  };
   const auto begin = std::find_if(words.begin() + 1, words.end(), is_command);
   std::vector<std::string> command(begin != words.end() && *begin == "--" ? begin + 1 : begin, words.end());
   words.erase(begin, words.end());
@@ -147,6 +169,7 @@ std::optional<int> read_command(std::vector<std::string> words, Command& asked) 
   program.require_subcommand(1);
   add_run(program, asked);
   add_stub(program, asked);
+  add_profile(program, asked);
   add_launch(program, asked, take_command_of_ranks(words));
   std::reverse(words.begin(), words.end());  // as CLI11 takes them
   try {

@@ -84,6 +84,8 @@ const std::vector<Words> commands_with_text{
     {"plan", "@"},
     {"plan", "x", "--plan", "@"},
     {"plan", "x", "--placement", "@"},
+    {"profile", "@"},
+    {"profile", "x", "-o", "@"},
     {"train", "@"},
     {"train", "x", "-o", "@"},
     {"train", "x", "--plan", "@"},

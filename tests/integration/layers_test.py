@@ -54,7 +54,7 @@ ROOMS = {
     "planner": ["space", "bound", "search", "rank", "advice"],
     "answer": ["words", "question", "schedules", "plans", "runs", "measured"],
     "report": ["text", "page", "drawing", "schedule", "iteration", "overlay", "run"],
-    "runtime": ["model", "training", "generation", "ranks", "launch", "run"],
+    "runtime": ["model", "training", "generation", "ranks", "launch", "profile", "run"],
 }
 # Nothing includes them. Each may include the layers before one, or all: dovetail-train is a program as dovetail is.
 LEAVES = {"mpi": "cli", "runtime": None}

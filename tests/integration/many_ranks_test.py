@@ -130,6 +130,55 @@ class Runs(unittest.TestCase):
                 )
                 self.assertEqual(report.returncode, 0, report.stderr)
 
+    def profile(self, *arguments):
+        return subprocess.run(
+            [DOVETAIL, "profile", *arguments], capture_output=True, text=True, check=False, cwd=self.folder, timeout=300
+        )
+
+    def test_a_profile_of_this_machine_is_what_a_job_is_predicted_from(self):
+        here = self.job.parent / "here.json"
+        done = self.profile(self.job, "--ranks", "2", "-o", here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 ranks: reads", done.stdout)
+        self.assertIn("a message takes", done.stdout)
+        profile = json.loads(here.read_text(encoding="utf-8"))
+        self.assertEqual(profile["format"], "dovetail/profile@2")
+        self.assertEqual(profile["cluster"]["gpus_per_node"], 2)
+        # The actor, and the critic with the same layers, are one model.
+        self.assertEqual(len(profile["layers"]), 1)
+        lines = [
+            "cluster: here.json" if line.startswith("cluster:") else line
+            for line in self.job.read_text(encoding="utf-8").splitlines()
+        ]
+        lines = [
+            "software: {framework: dovetail, profile: here.json}" if line.startswith("software:") else line
+            for line in lines
+        ]
+        job = self.job.parent / "job-here.yaml"
+        job.write_text("\n".join(lines), encoding="utf-8")
+        planned = subprocess.run(
+            [DOVETAIL, "plan", job, "--plan", self.job.parent / "plan-2-ranks.json"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(planned.returncode, 0, planned.stderr)
+        self.assertIn("profile", planned.stdout)
+
+    def test_what_cannot_be_measured_is_refused(self):
+        for arguments, code, words in (
+            (["nowhere.yaml"], 1, "nowhere.yaml"),
+            ([SOURCE.resolve() / "examples/jobs/ppo-7b.yaml"], 2, "train"),
+            ([self.job, "--ranks", "0"], 2, "--ranks"),
+            ([self.job, "-o", self.job], 2, "job.yaml"),
+            ([self.job, "-o", "-"], 2, "standard output"),
+            ([self.job, "-o", "nowhere/here.json"], 1, "nowhere"),
+        ):
+            with self.subTest(arguments=arguments):
+                done = self.profile(*arguments)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, done.stderr)
+
     def expect_schedule(self, out, fused):
         """Of trainings that are run as one there is a sound schedule of both."""
         path = self.folder / out / "schedule.json"

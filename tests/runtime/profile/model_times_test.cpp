@@ -1,0 +1,79 @@
+#include "runtime/profile/model_times.h"
+
+#include <c10/core/InferenceMode.h>
+#include <gtest/gtest.h>
+
+#include "cost/profile_file.h"
+#include "runtime/model/threads.h"
+#include "runtime/profile/profile_text.h"
+
+namespace dovetail::runtime {
+namespace {
+
+llm::Transformer small_shape() {
+  llm::Transformer shape;
+  shape.layers = 5;
+  shape.hidden = 32;
+  shape.heads = 2;
+  shape.key_value_heads = 2;
+  shape.head_size = 16;
+  shape.width = 64;
+  shape.vocabulary = 50;
+  shape.positions = 128;
+  return shape;
+}
+
+cost::LayerProfile measured() {
+  const c10::InferenceMode no_autograd;
+  use_threads(1);
+  return measure_model(small_shape(), {}, {{16, 64}, {1, 8}, {1, 4}, {16}});
+}
+
+TEST(ModelTimes, HaveAPointForEachOfTheGrid) {
+  const cost::LayerProfile profile = measured();
+  ASSERT_EQ(profile.forward.size(), 2U);
+  ASSERT_EQ(profile.backward.size(), 2U);
+  EXPECT_EQ(profile.forward[1].length, 64);
+  EXPECT_EQ(profile.forward[1].points.back().amount, 512);
+  ASSERT_EQ(profile.decode.size(), 1U);
+  EXPECT_EQ(profile.decode[0].points[1].amount, 4);
+  EXPECT_EQ(profile.head.forward.size(), 2U);
+  EXPECT_EQ(profile.embedding.backward.size(), 2U);
+  EXPECT_GT(profile.optimizer_bandwidth, 1e6);
+  EXPECT_EQ(profile.element_bytes, 4);
+  // Thirty-two times as many tokens take longer, whatever else the machine does.
+  for (const cost::ProfileTable* const table : {&profile.forward, &profile.backward})
+    EXPECT_GT((*table)[1].points.back().seconds, (*table)[0].points.front().seconds);
+}
+
+TEST(ModelTimes, OfAModelThatDoesNotGenerateHaveNoDecodeSteps) {
+  const c10::InferenceMode no_autograd;
+  EXPECT_TRUE(measure_model(small_shape(), {}, {{16}, {1}, {}, {}}).decode.empty());
+}
+
+TEST(ProfileText, IsReadAsItWasMeasured) {
+  MeasuredMachine machine;
+  machine.profile = {"mine", {measured()}, {{cost::LinkWork::message, 2, {{1024, 1e-5}, {1 << 20, 1e-3}}}}};
+  machine.computations = {llm::Computation()};
+  machine.gpu = "CPU";
+  machine.ranks = 2;
+  machine.memory = std::int64_t{8} << 30;
+  machine.speed = {2e10, 1e11};
+  const auto read = cost::parse_profile(profile_text(machine), "profile.json");
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  const cost::LayerProfile& layer = read->layers.at(0);
+  const cost::LayerProfile& was = machine.profile.layers[0];
+  EXPECT_EQ(layer.gpu, "CPU");
+  EXPECT_EQ(layer.element_bytes, 4);
+  EXPECT_EQ(layer.model.layers, 5);
+  EXPECT_EQ(layer.model.vocabulary, 50);
+  ASSERT_EQ(layer.forward.size(), was.forward.size());
+  EXPECT_NEAR(layer.forward[1].points[1].seconds, was.forward[1].points[1].seconds,
+              1e-3 * was.forward[1].points[1].seconds);
+  EXPECT_EQ(layer.decode.size(), was.decode.size());
+  EXPECT_EQ(layer.head.backward.size(), was.head.backward.size());
+  EXPECT_EQ(read->links.at(0).points.at(1).seconds, 1e-3);
+}
+
+}  // namespace
+}  // namespace dovetail::runtime
