@@ -292,6 +292,10 @@ base::Status add_openrlhf_generation(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(generated.engine.memory_utilization, decimal_at(tree, "--vllm.gpu_memory_utilization"));
   DOVETAIL_TRY(const bool eager, flag_at(tree, "--vllm.enforce_eager"));
   generated.engine.cuda_graphs = !eager;
+  // Engines on the trainer's GPUs that sleep leave their weights' room to it.
+  DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
+  DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
+  generated.offload.weights = all && sleeps;
   draft.run.assumed.push_back(
       {"", fmt::format("engines decode at most {} sequences together and compute at most {} "
                        "tokens in a step: OpenRLHF leaves both to vLLM",

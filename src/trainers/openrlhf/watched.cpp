@@ -57,8 +57,7 @@ base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
   if (!sleeps && all && !async)
     run.not_modelled.push_back(
         {"--vllm.enable_sleep",
-         "false: weights and cache of the engines stay on the GPUs: counted as if they left, the "
-         "real run holds more",
+         "false: the cache of the engines stays on the GPUs: counted as if it left, the real run holds more",
          place_of(tree, "--train.colocate_all")});
   if (all && !async && !trainer_sleeps && run.algorithm == "ppo")
     run.not_modelled.push_back({"--ds.enable_sleep",

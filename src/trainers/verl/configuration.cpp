@@ -300,6 +300,9 @@ base::Status add_generation(VerlDraft& draft) {
   DOVETAIL_TRY(engine.chunked_prefill, flag_at(tree, key("enable_chunked_prefill")));
   DOVETAIL_TRY(const bool eager, flag_at(tree, key("enforce_eager")));
   engine.cuda_graphs = !eager;
+  // An engine on the trainer's devices sleeps between its generations, and its weights are given up.
+  DOVETAIL_TRY(const bool sleeps, flag_at(tree, key("free_cache_engine")));
+  generated.offload.weights = sleeps && draft.engines == draft.trainer();
   if (draft.actor_model.experts) {
     // vLLM deals experts to the ranks of an instance.
     DOVETAIL_TRY(const std::int64_t expert, count_at(tree, key("expert_parallel_size")));

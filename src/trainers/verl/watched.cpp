@@ -69,7 +69,7 @@ constexpr std::array watched_rollout{
     Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
     Watched{"actor_rollout_ref.rollout.quantization", "null", "counted as bf16, the real run is faster"},
     Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
-            "weights and cache of the engine stay on the device: counted as if they left, the real run holds more"},
+            "the cache of the engine stays on the device: counted as if it left, the real run holds more"},
     Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
             "counted as instances by themselves; the real ones share experts and wait for each other"},
     Watched{"actor_rollout_ref.rollout.max_model_len", "null",

@@ -74,6 +74,18 @@ TEST(OpenrlhfConfiguration, RefusesWhatStopsItAtStart) {
   }
 }
 
+TEST(OpenrlhfConfiguration, EnginesThatSleepLeaveTheirWeightsRoom) {
+  const auto offload = [](const std::string& script) {
+    const auto read = imported(script);
+    EXPECT_TRUE(read.ok()) << base::to_text(read.error());
+    return planned(*read, "actor_generate").offload.weights;
+  };
+  EXPECT_TRUE(offload(ppo));
+  std::string awake = ppo;
+  const std::string flag = "--vllm.enable_sleep ";
+  EXPECT_FALSE(offload(awake.erase(awake.find(flag), flag.size())));
+}
+
 TEST(OpenrlhfConfiguration, SeparateRolesHaveGpusOfTheirOwn) {
   const auto read = imported(
       "#!/bin/bash\npython3 -m openrlhf.cli.train_ppo_ray --actor.model_name_or_path Qwen/Qwen3-8B "

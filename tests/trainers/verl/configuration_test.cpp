@@ -42,6 +42,7 @@ TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
   EXPECT_EQ(generate.layout.data, 8);
   EXPECT_EQ(generate.layout.tensor, 2);
   EXPECT_EQ(generate.engine.memory_utilization, 0.5);
+  EXPECT_TRUE(generate.offload.weights) << "the engine sleeps on the trainer's devices";
 }
 
 TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
@@ -133,7 +134,7 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.rollout.max_num_batched_tokens=16384", Where::plan},
     {"actor_rollout_ref.rollout.max_model_len=4096", Where::not_modelled},
     {"actor_rollout_ref.rollout.enforce_eager=True", Where::plan},
-    {"actor_rollout_ref.rollout.free_cache_engine=False", Where::not_modelled},
+    {"actor_rollout_ref.rollout.free_cache_engine=False", Where::plan},
     {"actor_rollout_ref.rollout.enable_chunked_prefill=False", Where::plan},
     {"actor_rollout_ref.rollout.dtype=float16", Where::not_modelled},
     {"actor_rollout_ref.rollout.quantization=fp8", Where::not_modelled},
