@@ -23,10 +23,15 @@ struct LauncherWords {
   std::string_view rank;
   std::string_view ranks;
   std::string_view local_rank;
+  /// That tell a job from others on its host; empty where the launcher says the port.
+  std::array<std::string_view, 2> job = {};
 };
 constexpr LauncherWords of_torchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr LauncherWords of_mpirun{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"};
-constexpr LauncherWords of_srun{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"};
+constexpr LauncherWords of_mpirun{"OMPI_COMM_WORLD_RANK",
+                                  "OMPI_COMM_WORLD_SIZE",
+                                  "OMPI_COMM_WORLD_LOCAL_RANK",
+                                  {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}};
+constexpr LauncherWords of_srun{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", {"SLURM_JOB_ID", "SLURM_STEP_ID"}};
 
 std::optional<std::string_view> find(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -50,14 +55,29 @@ Result<int> read_number(const Variables& variables, std::string_view name, int m
   return number;
 }
 
+/// The port of a job whose port nobody says: all its ranks find the same, other jobs most likely another one. None of
+/// these is one that systems give to whoever asks for any.
+std::uint16_t port_of_job(const Variables& variables, const LauncherWords& words) {
+  constexpr std::uint32_t first = 20'000;
+  constexpr std::uint32_t ports = 10'000;
+  std::uint32_t hash = 2166136261;  // FNV-1a
+  bool is_known = false;
+  for (const std::string_view name : words.job)
+    for (const char c : find(variables, name).value_or("")) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
+      is_known = true;
+    }
+  return is_known ? static_cast<std::uint16_t>(first + hash % ports) : default_store_port;
+}
+
 /// The rank and its number of ranks.
 Result<RankPlace> read_ranks(const Variables& variables, const LauncherWords& words) {
   RankPlace place;
   DOVETAIL_TRY(place.ranks, read_number(variables, words.ranks, 1, max_ranks));
   DOVETAIL_TRY(place.rank, read_number(variables, words.rank, 0, place.ranks - 1));
   DOVETAIL_TRY(place.local_rank, read_number(variables, words.local_rank, 0, max_ranks, 0));
-  DOVETAIL_TRY(const int port,
-               read_number(variables, "MASTER_PORT", 1, std::numeric_limits<std::uint16_t>::max(), default_store_port));
+  DOVETAIL_TRY(const int port, read_number(variables, "MASTER_PORT", 1, std::numeric_limits<std::uint16_t>::max(),
+                                           port_of_job(variables, words)));
   place.store_port = static_cast<std::uint16_t>(port);
   place.holds_store = place.rank == 0;
   return place;

@@ -30,7 +30,7 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 /// This process's.
 Variables environment_variables();
 
-/// The port of a store that nobody has said one of.
+/// The port of a store where neither MASTER_PORT nor the launcher's number of the job is there.
 inline constexpr std::uint16_t default_store_port = 29500;
 
 /// What the first of these says that is there:
@@ -41,8 +41,9 @@ inline constexpr std::uint16_t default_store_port = 29500;
 /// - SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID: srun. Where MASTER_ADDR is missing, the first host of
 ///   SLURM_STEP_NODELIST or SLURM_JOB_NODELIST.
 ///
-/// With mpirun and srun rank 0 holds the store, at MASTER_PORT or the default. Nothing where none of them is there. An
-/// Error names the variable that is missing or wrong.
+/// With mpirun and srun rank 0 holds the store, at MASTER_PORT, else at a port from 20000 to 29999 that follows from
+/// the launcher's number of the job (PMIX_NAMESPACE and OMPI_MCA_ess_base_jobid, SLURM_JOB_ID and SLURM_STEP_ID).
+/// Nothing where none of them is there. An Error names the variable that is missing or wrong.
 base::Result<std::optional<RankPlace>> find_rank_place(const Variables& variables);
 
 /// The first host of a list as Slurm writes it: "node[003-010,12],login" begins with node003.

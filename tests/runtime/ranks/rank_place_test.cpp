@@ -87,6 +87,23 @@ TEST(RankPlace, OfSrun) {
   EXPECT_EQ(place_of(with(srun, "MASTER_ADDR", "one")).store_host, "one");
 }
 
+TEST(RankPlace, JobsOfOneHostHavePortsOfTheirOwn) {
+  for (const auto& [variables, name] :
+       {std::pair(mpirun, "PMIX_NAMESPACE"), std::pair(mpirun, "OMPI_MCA_ess_base_jobid"),
+        std::pair(srun, "SLURM_JOB_ID")}) {
+    const auto port_of = [&](const std::string& job) { return place_of(with(variables, name, job)).store_port; };
+    EXPECT_EQ(port_of("1256521729"), port_of("1256521729"));
+    EXPECT_NE(port_of("1256521729"), port_of("1256521730"));
+    EXPECT_GE(port_of("7"), 20'000);
+    EXPECT_LT(port_of("7"), 30'000);
+    EXPECT_EQ(place_of(with(with(variables, name, "7"), "MASTER_PORT", "77")).store_port, 77);
+  }
+  const auto step = [](const std::string& number) {
+    return place_of(with(with(srun, "SLURM_JOB_ID", "7"), "SLURM_STEP_ID", number)).store_port;
+  };
+  EXPECT_NE(step("0"), step("1"));
+}
+
 TEST(RankPlace, TheFirstLauncherCounts) {
   Variables all = torchrun;
   all.insert(mpirun.begin(), mpirun.end());
