@@ -140,7 +140,7 @@ void add_traces(const std::vector<records::TrainingPhase>& phases, PhaseTimes& t
 
 /// One rank's models of one plan.
 struct RankSide {
-  runtime::RankTalk talk;
+  control::RankTalk talk;
   std::unique_ptr<runtime::RankModels> models;
 
   explicit RankSide(transport::Transport& transport) : talk(transport, nullptr, 120s) {}

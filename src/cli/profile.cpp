@@ -2,9 +2,12 @@
 #include <fmt/format.h>
 
 #include <concepts>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include "answer/question/input.h"
@@ -41,16 +44,17 @@ base::Result<int> run_profile(const ProfileArguments& arguments) {
   const std::string output = arguments.output.value_or("profile.json");
   if (is_standard_output(output))
     return base::bad_input("-o is standard output, where the summary goes; accepted: a file");
-  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.options.job.path, arguments.options.ranks));
+  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.options.job.path));
   const auto models = control::open_models(run);
   if (!models.ok()) return models.error();
   DOVETAIL_CHECK(check_output_path(output));
-  DOVETAIL_CHECK(check_no_input(output));
+  // What the job takes from an earlier profile may be measured anew in its place.
+  if (std::error_code none; std::filesystem::equivalent(output, run.path, none)) DOVETAIL_CHECK(check_no_input(output));
   DOVETAIL_TRY(std::string program, find_runtime());
-  const int ranks = cluster::device_count(run.job.cluster);
+  const int ranks = arguments.options.ranks.value_or(cluster::device_count(run.job.cluster));
   std::vector<std::string> words{std::move(program)};
   if (ranks > 1) words.insert(words.end(), {"launch", "--ranks", std::to_string(ranks), "--"});
-  words.insert(words.end(), {"profile", "--job", run.path, "--ranks", std::to_string(ranks), "-o", output, "--threads",
+  words.insert(words.end(), {"profile", "--job", run.path, "-o", output, "--threads",
                              std::to_string(arguments.options.threads.value_or(1))});
   return become_program(std::move(words));
 }

@@ -13,7 +13,6 @@
 #include <system_error>
 #include <vector>
 
-#include "cli/interrupt.h"
 #include "cli/version.h"
 
 namespace dovetail::cli {
@@ -44,9 +43,6 @@ base::Error become_program(std::vector<std::string> words) {
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   std::fflush(nullptr);
-  hold_interrupts();
-  if (stop_on_interrupt().requested())
-    return {base::Failure::interrupted, "", 0, 0, "it was interrupted before it began"};
   execv(words.front().c_str(), pointers.data());
   return {base::Failure::io, words.front(), 0, 0, std::strerror(errno)};
 }

@@ -11,6 +11,7 @@
 #include "answer/runs/training_run.h"
 #include "base/file.h"
 #include "cli/asking.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/runtime_program.h"
 #include "cli/stub.h"
@@ -91,6 +92,9 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
   if (const auto timeout = arguments.request.timeout)
     words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});
   if (answer.iterations) words.insert(words.end(), {"--iterations", std::to_string(*answer.iterations)});
+  hold_interrupts();
+  if (stop_on_interrupt().requested())
+    return {base::Failure::interrupted, "", 0, 0, "the run was interrupted before it began"};
   return become_program(std::move(words));
 }
 

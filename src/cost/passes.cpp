@@ -104,32 +104,17 @@ double measured_layer(const LayerContext& of, const ProfileTable& table, bool wi
   return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
 }
 
-/// Which passes are asked for: of a backward with full recomputation both.
-struct Passes {
-  bool forward = true;
-  bool backward = false;
-};
-
-/// The seconds of an embedding or a head by its points: beyond them in proportion to the tokens.
-double measured_end(const EndProfile& end, const Passes& passes, double tokens) {
-  const auto by_tokens = [](double count) { return count; };
-  return (passes.forward ? profiled_seconds(end.forward, tokens, by_tokens) : 0) +
-         (passes.backward ? profiled_seconds(end.backward, tokens, by_tokens) : 0);
-}
-
-bool has(const EndProfile& end, const Passes& passes) {
-  return (!passes.forward || !end.forward.empty()) && (!passes.backward || !end.backward.empty());
-}
-
-/// Takes the ends that were measured out of `stage`, and gives their seconds. Recomputation is of layers alone.
+/// Takes the ends that were measured out of `stage`, and gives their seconds: between their points linear, beyond them
+/// in proportion to the tokens. Recomputation is of layers alone.
 double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backward) {
-  const Passes passes{!backward, backward};
+  if (of.layout.context > 1) return 0;
   double seconds = 0;
   const auto take = [&](bool& is_there, EndProfile LayerProfile::* end) {
     for (const LayerProfile& profile : of.facts.profiles) {
       if (!is_there || profile.gpu != of.machine.gpu.name || profile.tensor != of.layout.tensor) continue;
-      if (of.layout.context > 1 || !has(profile.*end, passes)) continue;
-      seconds += measured_end(profile.*end, passes, of.tokens.count);
+      const std::vector<ProfilePoint>& points = backward ? (profile.*end).backward : (profile.*end).forward;
+      if (points.empty()) continue;
+      seconds += profiled_seconds(points, of.tokens.count, [](double tokens) { return tokens; });
       is_there = false;
     }
   };

@@ -52,6 +52,9 @@ bool has_same_head(const llm::Transformer& a, const llm::Transformer& b) {
   return a.head == b.head && (a.head == llm::Head::scalar || a.vocabulary == b.vocabulary);
 }
 
+/// Of a link whose large messages take no longer than its small ones: 1 PB/s.
+constexpr double min_byte_seconds = 1e-15;
+
 /// Hops of a work, and the part of its bytes that a link carries.
 struct LinkUse {
   double hops = 1;
@@ -76,6 +79,9 @@ std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transfo
     if (!has_same_head(layer.model, model)) layer.head = {};
     found.push_back(std::move(layer));
   }
+  // Who looks for one takes the first.
+  std::stable_partition(found.begin(), found.end(),
+                        [](const LayerProfile& layer) { return layer.element_bytes.has_value(); });
   return found;
 }
 
@@ -119,10 +125,20 @@ std::optional<cluster::Link> measured_link(const Profile& profile) {
       y += b;
     }
   if (xx == 0) return std::nullopt;
+  // Points of one size, or noise, tell no two things: then all is bandwidth, or all is latency.
   const double determinant = xx * yy - xy * xy;
-  const double byte_seconds = determinant > 0 ? (xx * y - xy * x) / determinant : y / yy;
-  if (byte_seconds <= 0) return std::nullopt;
-  return cluster::Link{1 / byte_seconds, std::max(0.0, (x - xy * byte_seconds) / xx), 0};
+  const bool tell_both = determinant > 1e-9 * xx * yy;
+  double byte_seconds = tell_both ? (xx * y - xy * x) / determinant : y / yy;
+  double latency = tell_both ? (yy * x - xy * y) / determinant : 0;
+  if (latency < 0) {
+    latency = 0;
+    byte_seconds = y / yy;
+  }
+  if (byte_seconds <= 0) {
+    latency = x / xx;
+    byte_seconds = min_byte_seconds;
+  }
+  return cluster::Link{1 / byte_seconds, latency, 0};
 }
 
 double profiled_seconds(const std::vector<ProfilePoint>& points, double amount,

@@ -47,6 +47,10 @@ struct EndProfile {
   friend bool operator==(const EndProfile&, const EndProfile&) = default;
 };
 
+/// What a step of the optimizer moves of a parameter: gradient, two moments and the master weight in fp32, and the
+/// 16-bit weight.
+inline constexpr double bytes_an_optimizer_step = 30;
+
 /// What was measured of one model on one kind of GPU, with one tensor-parallel degree.
 struct LayerProfile {
   std::string gpu;  ///< its name, as clusters have it
@@ -61,7 +65,7 @@ struct LayerProfile {
   ProfileTable decode;        ///< of a whole step of an instance, collectives and sampling and all
   EndProfile embedding;       ///< where it is of the same size
   EndProfile head;            ///< with the norm before it and the log-probabilities or values behind it
-  /// Bytes/s of the optimizer's step, of which training_seconds counts 30 a parameter.
+  /// Bytes a second of the optimizer's step, by bytes_an_optimizer_step.
   std::optional<double> optimizer_bandwidth = std::nullopt;
 
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;

@@ -27,6 +27,7 @@ using base::Status;
 constexpr double min_seconds = 1e-9;
 constexpr double max_seconds = 1e4;
 constexpr double max_amount = 1e9;
+constexpr double max_link_bytes = 1e12;
 constexpr std::int64_t max_degree = 1 << 14;
 
 /// The words of a table: what its amounts and its lengths are.
@@ -54,8 +55,8 @@ Result<std::vector<double>> read_numbers(const Node& map, const std::string& wha
 
 /// As many seconds as amounts.
 Result<std::vector<ProfilePoint>> read_points(const Node& map, const std::string& what, std::string_view amounts_key,
-                                              std::string_view seconds_key) {
-  DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(map, what, amounts_key, 1, max_amount));
+                                              std::string_view seconds_key, double most = max_amount) {
+  DOVETAIL_TRY(const std::vector<double> amounts, read_numbers(map, what, amounts_key, 1, most));
   DOVETAIL_TRY(const std::vector<double> seconds, read_numbers(map, what, seconds_key, min_seconds, max_seconds));
   if (amounts.size() != seconds.size())
     return map.error(fmt::format("there are {} {} and {} {}; accepted: as many", amounts.size(), amounts_key,
@@ -175,7 +176,7 @@ Result<LinkProfile> read_link(const Node& node) {
       return ranks->error(fmt::format("`ranks` of a message is {}; accepted: 2", count));
     link.ranks = static_cast<int>(count);
   }
-  DOVETAIL_TRY(link.points, read_points(node, what, "bytes", "seconds"));
+  DOVETAIL_TRY(link.points, read_points(node, what, "bytes", "seconds", max_link_bytes));
   return link;
 }
 
@@ -259,7 +260,9 @@ Result<Profile> parse_profile(std::string_view content, const std::string& path)
     DOVETAIL_TRY(LayerProfile layer, read_layer(layers.item(item), keys, std::filesystem::path(path).parent_path()));
     for (const LayerProfile& other : profile.layers)
       if (is_of_the_same(layer, other))
-        return layers.item(item).error("there are two items of this model, GPU and degrees; accepted: one of each");
+        return layers.item(item).error(
+            "there are two items of this model, GPU, precision and degrees; accepted: one of each, and bf16 and fp16 "
+            "are one");
     profile.layers.push_back(std::move(layer));
   }
   DOVETAIL_CHECK(read_links(root, profile));

@@ -15,7 +15,7 @@
 //       precision: bf16           # or fp16, fp32: whose computation it is; default: that of every job
 //       embedding: {tokens: [2048, 4096], forward: [1e-5, 2e-5], backward: [2e-5, 4e-5]}
 //       head: {tokens: [2048, 4096], forward: [0.001, 0.002], backward: [0.002, 0.004]}
-//       optimizer: 900GB/s        # of its step, by 30 bytes a parameter
+//       optimizer: 900GB/s        # its step moves 30 bytes a parameter
 //   links:                        # of a node's GPUs: work is message (the default) or all_reduce, of so many ranks
 //     - {work: message, bytes: [1024, 1048576], seconds: [4e-6, 1.2e-5]}
 //     - {work: all_reduce, ranks: 4, bytes: [1024, 1048576], seconds: [2e-5, 6e-5]}

@@ -10,7 +10,6 @@ namespace {
 
 constexpr double bytes_a_weight = 2;
 constexpr double bytes_a_gradient = 4;
-constexpr double bytes_an_optimizer_step = 30;
 constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
 
 /// One of so many equal parts.

@@ -62,6 +62,8 @@ class Done {
   std::size_t ranks_ = 0;
 };
 
+}  // namespace
+
 std::vector<Span> spans_of(const Trace& trace, Clock::time_point start) {
   std::vector<Span> spans;
   spans.reserve(trace.instructions.size());
@@ -69,8 +71,6 @@ std::vector<Span> spans_of(const Trace& trace, Clock::time_point start) {
     spans.push_back({ns_of(interval.begin - start), ns_of(interval.end - start)});
   return spans;
 }
-
-}  // namespace
 
 Result<Schedule> as_replayed(const Schedule& schedule, double ns_per_tick) {
   pipeline::Problem problem = schedule.problem;

@@ -5,6 +5,7 @@
 
 #include "base/quantity.h"
 #include "base/result.h"
+#include "execute/interpreter.h"
 #include "parallel/cancellation.h"
 #include "pipeline/program/placement.h"
 #include "pipeline/program/program.h"
@@ -29,6 +30,9 @@ struct Span {
 
 /// When instructions were carried out: [rank][instruction], as in Program::code.
 using ReplayTimes = std::vector<std::vector<Span>>;
+
+/// Those of a rank's trace, counted from `start`.
+std::vector<Span> spans_of(const Trace& trace, transport::Clock::time_point start);
 
 /// More threads than that are refused.
 inline constexpr int max_replay_threads = 1024;

@@ -111,7 +111,14 @@ FilePlace place_of(const Node& job, std::string_view name) {
 /// A map, or the file that has it.
 Result<cluster::Cluster> read_cluster_at(const Node& node, const std::filesystem::path& folder) {
   if (!node.is_string()) return cluster::read_cluster(node);
-  return cluster::read_cluster_file((folder / node.text()).lexically_normal().string());
+  const std::filesystem::path path = (folder / node.text()).lexically_normal();
+  std::error_code none;
+  if (!node.text().empty() && std::filesystem::is_regular_file(path, none))
+    return cluster::read_cluster_file(path.string());
+  return node.error(
+      fmt::format("there is no file {}; accepted: a map such as {{nodes: 1, gpus_per_node: 8, gpu: H100}}, "
+                  "or the path of a file that has a `cluster`",
+                  base::quote(path.string())));
 }
 
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {

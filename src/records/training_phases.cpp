@@ -58,21 +58,31 @@ Result<pipeline::Schedule> read_schedule(const std::string& path) {
 
 }  // namespace
 
+Status remove_training_phases(const std::string& folder) {
+  std::error_code error;
+  fs::remove_all(folder_of(folder), error);
+  return error ? failed(folder_of(folder), "cannot be removed", error) : Status();
+}
+
 Status write_training_phases(const std::string& folder, const std::vector<TrainingPhase>& phases) {
   const fs::path own = folder_of(folder);
   std::error_code error;
-  fs::remove_all(own, error);
-  if (error) return failed(own, "cannot be removed", error);
-  if (phases.empty()) return {};
   fs::create_directories(own, error);
   if (error) return failed(own, "cannot be made", error);
+  std::vector<std::pair<std::string, std::string>> texts;  // paths and contents
   for (const TrainingPhase& phase : phases) {
-    const std::string planned = pipeline::schedule_to_json(phase.planned);
-    const std::string measured = pipeline::schedule_to_json(phase.measured);
-    const std::string trace = timeline::render_chrome_trace(phase.trace);
-    DOVETAIL_CHECK(base::write_file(file_of(folder, phase.name, trace_end), trace));
-    DOVETAIL_CHECK(base::write_file(file_of(folder, phase.name, measured_end), measured));
-    DOVETAIL_CHECK(base::write_file(file_of(folder, phase.name, planned_end), planned));
+    texts.emplace_back(file_of(folder, phase.name, planned_end), pipeline::schedule_to_json(phase.planned));
+    texts.emplace_back(file_of(folder, phase.name, measured_end), pipeline::schedule_to_json(phase.measured));
+    texts.emplace_back(file_of(folder, phase.name, trace_end), timeline::render_chrome_trace(phase.trace));
+  }
+  std::vector<base::FileContent> files;
+  for (const auto& [path, content] : texts) files.push_back({path, content});
+  DOVETAIL_CHECK(base::write_files(files));
+  for (const std::string& name : names_in(own)) {
+    if (std::any_of(phases.begin(), phases.end(), [&](const TrainingPhase& phase) { return phase.name == name; }))
+      continue;
+    for (const std::string_view end : {planned_end, measured_end, trace_end})
+      fs::remove(file_of(folder, name, end), error);
   }
   return {};
 }

@@ -23,8 +23,11 @@ struct TrainingPhase {
   timeline::Timeline trace;     ///< of the last run
 };
 
-/// Writes them into the folder of the run, in place of those that are there. Nothing is left where there are none.
+/// Writes them into the folder of the run, all or none, and removes those of other names. REQUIRES: there is one.
 base::Status write_training_phases(const std::string& folder, const std::vector<TrainingPhase>& phases);
+
+/// Removes all of them: the run goes on without ranks.
+base::Status remove_training_phases(const std::string& folder);
 
 /// Those in the folder of a run, by name; none where it has no such folder. An Error where a file cannot be read. Bars
 /// of the traces are known by their names alone.

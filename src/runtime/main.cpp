@@ -95,16 +95,13 @@ void add_profile(CLI::App& program, Command& asked) {
   CLI::App* const command = program.add_subcommand("profile", "measure what a job's models take on this machine");
   command->add_option("--job", given->job, "the job, a file or a folder")->required();
   command->add_option("-o,--output", given->output, "the file of the profile")->required();
-  command->add_option("--ranks", given->ranks, "that measure at once")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
   command->add_option("--threads", given->threads, "of each rank, to compute with")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 10m)");
   command->callback([given, &asked] {
     asked.run = [given] { return run_profile(*given); };
-    asked.check = [given](int ranks) { return check_profile(*given, ranks); };
+    asked.check = [given](int) { return check_profile(*given); };
     asked.timeout = given->timeout;
   });
 }
@@ -133,10 +130,12 @@ std::optional<int> read_command(std::vector<std::string> words, Command& asked);
 int run_launch(LaunchArguments given) {
   Command command;
   if (given.command.empty())
-    return exit_code_of(base::bad_input("launch has no command; accepted: launch --ranks N -- stub ..."));
+    return exit_code_of(
+        base::bad_input("launch has no command; accepted: launch --ranks N -- and run, profile or stub"));
   if (const std::optional<int> ended = read_command(given.command, command)) return *ended;
   if (!command.check)
-    return exit_code_of(base::bad_input(fmt::format("{} is not run by ranks; accepted: stub", given.command.front())));
+    return exit_code_of(
+        base::bad_input(fmt::format("{} is not run by ranks; accepted: run, profile, stub", given.command.front())));
   given.timeout = command.timeout;
   const base::Status checked = command.check(given.ranks);
   return exit_code_of(checked.ok() ? launch(given) : checked);

@@ -69,15 +69,16 @@ void FakeRun::prompt_with(TokenId count) {
 }
 
 RunSetup FakeRun::setup() const {
-  return {.job = job,
-          .plan = plan,
-          .settings = settings,
-          .inputs = inputs,
-          .iterations = iterations_of(settings, job, inputs),
-          .context = 64,
-          .judge = [this](std::span<const Response> responses, const parallel::Cancellation* cancellation) {
-            return rewards->judge(responses, cancellation);
-          }};
+  return {
+      .job = job,
+      .plan = plan,
+      .settings = settings,
+      .inputs = inputs,
+      .iterations = iterations_of(settings, job, inputs),
+      .context = 64,
+      .judge = judge ? judge : [this](std::span<const Response> responses, const parallel::Cancellation* cancellation) {
+        return rewards->judge(responses, cancellation);
+      }};
 }
 
 base::Status FakeRun::go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation) {

@@ -51,6 +51,7 @@ struct FakeRun {
   RunInputs inputs;
   FakeModels models;
   RewardProcesses* rewards = nullptr;  ///< of a rule; null: there is none
+  Judge judge = {};                    ///< in place of these
 };
 
 /// A tokenizer of single letters: "a" is token 0.

@@ -246,6 +246,7 @@ TEST(ProfileFile, MistakesOfTheSecondVersionHaveTheirPlace) {
   EXPECT_THAT(second_error_with("work: all_reduce", "work: gossip"), HasSubstr("profile.yaml:14:12: `work`"));
   EXPECT_THAT(second_error_with("ranks: 4", "ranks: 1"), HasSubstr("`ranks`"));
   EXPECT_THAT(second_error_with("work: all_reduce, ranks: 4", "ranks: 3"), HasSubstr("accepted: 2"));
+  EXPECT_EQ(second_error_with("1000000]", "1073741824]"), "") << "links take larger messages than there are tokens";
   EXPECT_THAT(second_error_with("nodes: 1", "nodes: 0"), HasSubstr("profile.yaml:15:18: "));
 }
 
@@ -253,6 +254,14 @@ TEST(Profile, IsOfThePrecisionThatAJobComputesWith) {
   const Profile profile = parse_profile(second_file, "profile.yaml").value();
   EXPECT_EQ(profiles_of(profile, bare_facts().model, 4).size(), 1U);
   EXPECT_TRUE(profiles_of(profile, bare_facts().model, 2).empty());
+  // An item that names it comes before one that is for all.
+  Profile both = profile;
+  both.layers.insert(both.layers.begin(), profile.layers[0]);
+  both.layers[0].element_bytes.reset();
+  const std::vector<LayerProfile> found = profiles_of(both, bare_facts().model, 4);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].element_bytes, 4);
+  EXPECT_EQ(profiles_of(both, bare_facts().model, 2).size(), 1U);
 }
 
 TEST(Profile, HasTheEndsOfStagesWithLayersAlike) {
@@ -313,6 +322,20 @@ TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
   ASSERT_TRUE(one);
   EXPECT_NEAR(one->bandwidth, 1e9, 1e3);
   EXPECT_EQ(one->latency, 0);
+  for (double seconds = 1e-6; seconds < 1; seconds *= 1.1) {
+    const auto alone = measured_link({"", {}, {{LinkWork::message, 2, {{1e6, seconds}}}}});
+    ASSERT_TRUE(alone);
+    EXPECT_NEAR(alone->bandwidth, 1e6 / seconds, 1e-6 * alone->bandwidth);
+  }
+  // Noise: a large message that took no longer than a small one, and a small one in no time.
+  const auto flat = measured_link({"", {}, {{LinkWork::message, 2, {{1e3, 1e-3}, {1e6, 0.9e-3}}}}});
+  ASSERT_TRUE(flat);
+  EXPECT_NEAR(flat->latency, 1e-3, 1e-4);
+  EXPECT_GT(flat->bandwidth, 1e12);
+  const auto steep = measured_link({"", {}, {{LinkWork::message, 2, {{1e3, 1e-7}, {1e6, 1e-3}}}}});
+  ASSERT_TRUE(steep);
+  EXPECT_EQ(steep->latency, 0);
+  EXPECT_GT(steep->bandwidth, 1e8);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ LAYERS = [
 # Folders within a folder, likewise. The files beside them may include all of them; where "." stands in the list, those
 # before it.
 ROOMS = {
-    "control": [".", "data", "algorithm", "run"],
+    "control": [".", "data", "algorithm", "run", "ranks"],
     "pipeline": ["problem", "schedule", "program", "formats"],
     "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
     "trainers": ["syntax", "shell", "logs", "import", "verl", "openrlhf", "nemo_rl", "areal", "slime", "roll", "prime_rl", "dovetail"],

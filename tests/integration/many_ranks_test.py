@@ -139,7 +139,7 @@ class Runs(unittest.TestCase):
         here = self.job.parent / "here.json"
         done = self.profile(self.job, "--ranks", "2", "-o", here)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("2 ranks: reads", done.stdout)
+        self.assertIn("2 ranks: each reads", done.stdout)
         self.assertIn("a message takes", done.stdout)
         profile = json.loads(here.read_text(encoding="utf-8"))
         self.assertEqual(profile["format"], "dovetail/profile@2")
@@ -164,6 +164,18 @@ class Runs(unittest.TestCase):
         )
         self.assertEqual(planned.returncode, 0, planned.stderr)
         self.assertIn("profile", planned.stdout)
+        # It is measured anew in its place, and trained on with as many ranks.
+        done = self.profile(job, "-o", here)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("2 ranks: each reads", done.stdout)
+        done = subprocess.run(
+            [DOVETAIL, "train", job, "--ranks", "3", "-o", self.folder / "three"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("2 devices, and 3 ranks", done.stderr)
 
     def test_what_cannot_be_measured_is_refused(self):
         for arguments, code, words in (

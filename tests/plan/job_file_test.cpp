@@ -15,6 +15,7 @@
 namespace dovetail::plan {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -45,7 +46,11 @@ TEST(ParseJob, TakesItsClusterFromAFile) {
   const auto job = parse_job(lines + "cluster: here.yaml\n", folder.file("job.yaml"));
   ASSERT_TRUE(job.ok()) << job.error().message;
   EXPECT_EQ(job->cluster, parse_job(lines + cluster_of_eight, "job.yaml")->cluster);
-  EXPECT_THAT(error_in(lines + "cluster: nowhere.yaml\n", folder.file("job.yaml")), HasSubstr("nowhere.yaml"));
+  EXPECT_THAT(
+      error_in(lines + "cluster: nowhere.yaml\n", folder.file("job.yaml")),
+      AllOf(HasSubstr("job.yaml:5:10: there is no file"), HasSubstr("nowhere.yaml"), HasSubstr("accepted: a map")));
+  for (const char* const none : {"cluster: ''\n", "cluster: '-'\n", "cluster: .\n"})
+    EXPECT_THAT(error_in(lines + none, folder.file("job.yaml")), HasSubstr("there is no file"));
   folder.write("here.yaml", "cluster: {nodes: 0}\n");
   EXPECT_THAT(error_in(lines + "cluster: here.yaml\n", folder.file("job.yaml")), HasSubstr("here.yaml:1:"));
   folder.write("here.yaml", "name: none\n");

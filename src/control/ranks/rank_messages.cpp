@@ -1,10 +1,10 @@
-#include "runtime/run/rank_messages.h"
+#include "control/ranks/rank_messages.h"
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace dovetail::runtime {
+namespace dovetail::control {
 namespace {
 
 using nlohmann::json;
@@ -28,7 +28,7 @@ base::Error error_of(const json& value) {
 
 }  // namespace
 
-std::string encode(const Places<control::GeneratedResponse>& responses) {
+std::string encode(const Places<GeneratedResponse>& responses) {
   json all = json::array();
   for (const auto& [place, response] : responses)
     all.push_back({place, response.tokens, response.log_probabilities, response.ended,
@@ -36,34 +36,33 @@ std::string encode(const Places<control::GeneratedResponse>& responses) {
   return to_bytes(all);
 }
 
-Places<control::GeneratedResponse> decode_responses(const std::string& bytes) {
-  Places<control::GeneratedResponse> responses;
+Places<GeneratedResponse> decode_responses(const std::string& bytes) {
+  Places<GeneratedResponse> responses;
   for (const json& each : from_bytes(bytes))
     responses.emplace_back(
         each[0].get<std::size_t>(),
-        control::GeneratedResponse{each[1].get<std::vector<control::TokenId>>(), each[2].get<std::vector<double>>(),
-                                   each[3].get<bool>(),
-                                   each[4].is_null() ? std::nullopt : std::optional(each[4].get<std::size_t>())});
+        GeneratedResponse{each[1].get<std::vector<TokenId>>(), each[2].get<std::vector<double>>(), each[3].get<bool>(),
+                          each[4].is_null() ? std::nullopt : std::optional(each[4].get<std::size_t>())});
   return responses;
 }
 
-std::string encode(const Places<control::Scores>& scores) {
+std::string encode(const Places<Scores>& scores) {
   json all = json::array();
   for (const auto& [place, of] : scores) all.push_back({place, of.values, of.entropies});
   return to_bytes(all);
 }
 
-Places<control::Scores> decode_scores(const std::string& bytes) {
-  Places<control::Scores> scores;
+Places<Scores> decode_scores(const std::string& bytes) {
+  Places<Scores> scores;
   for (const json& each : from_bytes(bytes))
     scores.emplace_back(each[0].get<std::size_t>(),
-                        control::Scores{each[1].get<std::vector<double>>(), each[2].get<std::vector<double>>()});
+                        Scores{each[1].get<std::vector<double>>(), each[2].get<std::vector<double>>()});
   return scores;
 }
 
-std::string encode(const control::RankUsage& usage) { return to_bytes({usage.processor_seconds, usage.live}); }
+std::string encode(const RankUsage& usage) { return to_bytes({usage.processor_seconds, usage.live}); }
 
-control::RankUsage decode_usage(const std::string& bytes) {
+RankUsage decode_usage(const std::string& bytes) {
   const json value = from_bytes(bytes);
   return {value[0].get<double>(), value[1].get<std::int64_t>()};
 }
@@ -99,4 +98,4 @@ base::Result<std::vector<double>> decode_numbers(const std::string& bytes) {
   return said["numbers"].get<std::vector<double>>();
 }
 
-}  // namespace dovetail::runtime
+}  // namespace dovetail::control

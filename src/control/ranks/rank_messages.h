@@ -11,20 +11,20 @@
 #include "control/models.h"
 #include "execute/op_medians.h"
 
-namespace dovetail::runtime {
+namespace dovetail::control {
 
 /// What a rank found of some things, each with its place among all of them.
 template <class Found>
 using Places = std::vector<std::pair<std::size_t, Found>>;
 
-std::string encode(const Places<control::GeneratedResponse>& responses);
-Places<control::GeneratedResponse> decode_responses(const std::string& bytes);
+std::string encode(const Places<GeneratedResponse>& responses);
+Places<GeneratedResponse> decode_responses(const std::string& bytes);
 
-std::string encode(const Places<control::Scores>& scores);
-Places<control::Scores> decode_scores(const std::string& bytes);
+std::string encode(const Places<Scores>& scores);
+Places<Scores> decode_scores(const std::string& bytes);
 
-std::string encode(const control::RankUsage& usage);
-control::RankUsage decode_usage(const std::string& bytes);
+std::string encode(const RankUsage& usage);
+RankUsage decode_usage(const std::string& bytes);
 
 std::string encode(const execute::OpMedians& medians);
 execute::OpMedians decode_medians(const std::string& bytes);
@@ -35,4 +35,4 @@ base::Error decode_error(const std::string& bytes);
 std::string encode(const base::Result<std::vector<double>>& numbers);
 base::Result<std::vector<double>> decode_numbers(const std::string& bytes);
 
-}  // namespace dovetail::runtime
+}  // namespace dovetail::control

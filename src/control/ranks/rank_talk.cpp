@@ -1,11 +1,11 @@
-#include "runtime/run/rank_talk.h"
+#include "control/ranks/rank_talk.h"
 
 #include <utility>
 
-#include "runtime/run/rank_messages.h"
+#include "control/ranks/rank_messages.h"
 #include "transport/exchange.h"
 
-namespace dovetail::runtime {
+namespace dovetail::control {
 
 using base::Result;
 
@@ -32,4 +32,4 @@ base::Status RankTalk::agree(const base::Status& own) {
   return {};
 }
 
-}  // namespace dovetail::runtime
+}  // namespace dovetail::control

@@ -12,7 +12,7 @@
 #include "parallel/cancellation.h"
 #include "transport/transport.h"
 
-namespace dovetail::runtime {
+namespace dovetail::control {
 
 /// One rank's part of a talk in which all ranks say the same kinds of things in the same order.
 class RankTalk {
@@ -53,4 +53,4 @@ class RankTalk {
   parallel::Cancellation agreed_;
 };
 
-}  // namespace dovetail::runtime
+}  // namespace dovetail::control

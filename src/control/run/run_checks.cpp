@@ -176,14 +176,36 @@ std::optional<std::string> plan_file_in(const std::string& path) {
   return file.string();
 }
 
+namespace {
+
+bool names_cluster_file(const base::Node& job) {
+  const auto cluster = job.is_map() ? job.find("cluster") : std::nullopt;
+  return cluster && cluster->is_string();
+}
+
+/// The devices of a file stay as they are.
+Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
+  const int devices = cluster::device_count(job.cluster);
+  if (devices == ranks) return {};
+  return root.find("cluster")->error(
+      fmt::format("the cluster of this file has {} devices, and {} ranks were asked for; accepted: --ranks {}, or a "
+                  "cluster that the job itself says",
+                  devices, ranks, devices));
+}
+
+}  // namespace
+
 Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
   const std::string file = job_file_of(path);
   DOVETAIL_TRY(std::string text, base::read_file(file));
-  if (ranks) {
-    DOVETAIL_TRY(text, plan::job_on_devices(text, file, *ranks));
-  }
   DOVETAIL_TRY(base::Document document, base::parse_yaml_or_json(text, file));
+  const bool has_cluster_file = names_cluster_file(document.root());
+  if (ranks && !has_cluster_file) {
+    DOVETAIL_TRY(text, plan::job_on_devices(text, file, *ranks));
+    DOVETAIL_TRY(document, base::parse_yaml_or_json(text, file));
+  }
   DOVETAIL_TRY(plan::Job job, plan::read_job(document.root(), file, run_framework));
+  if (ranks && has_cluster_file) DOVETAIL_CHECK(check_devices(document.root(), job, *ranks));
   if (job.software.framework != run_framework)
     return document.root()
         .find("software")

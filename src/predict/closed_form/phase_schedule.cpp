@@ -84,11 +84,17 @@ Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan&
 
 Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan, const pipeline::Schedule& fused,
                                      const pipeline::Problem& measured) {
-  DOVETAIL_TRY(const pipeline::Schedule own, pipeline::retimed(fused, measured));
-  DOVETAIL_TRY(const pipeline::Schedule found, solve_within_room(scenario, plan, measured));
-  const double gain = 1 - base::seconds_of_ticks(makespan_of(found)) / base::seconds_of_ticks(makespan_of(own));
+  pipeline::Problem problem = measured;
+  // The plan says how much there may be, not the schedule that was made before.
+  problem.capacity.reset();
+  const Result<pipeline::Schedule> own = pipeline::retimed(fused, problem);
+  const Result<pipeline::Schedule> found = solve_within_room(scenario, plan, problem);
+  if (!own.ok() || !found.ok()) return fused;
+  const double gain = 1 - base::seconds_of_ticks(makespan_of(*found)) / base::seconds_of_ticks(makespan_of(*own));
   if (gain < min_gain_of_new_order) return fused;
-  return pipeline::retimed(found, fused.problem);
+  pipeline::Problem as_planned = fused.problem;
+  as_planned.capacity.reset();
+  return pipeline::retimed(*found, as_planned);
 }
 
 }  // namespace dovetail::predict

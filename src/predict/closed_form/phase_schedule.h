@@ -37,9 +37,9 @@ base::Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan:
 inline constexpr double min_gain_of_new_order = 0.03;
 
 /// `fused`, of the two trainings that the plan fuses, in the order in which ops with the times of `measured` take
-/// least: what the same search finds for these times, where that is shorter by min_gain_of_new_order than the order
-/// that `fused` has; else in its own. Its times stay its own. The same on every machine. REQUIRES: `measured` is its
-/// problem but for times.
+/// least: what the same search finds for these times within the room that the plan leaves, where that is shorter by
+/// min_gain_of_new_order than the order that `fused` has; else, and where nothing is found, in its own. Its times stay
+/// its own. The same on every machine. REQUIRES: `measured` is its problem but for times and capacity.
 base::Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan,
                                            const pipeline::Schedule& fused, const pipeline::Problem& measured);
 

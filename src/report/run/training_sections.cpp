@@ -13,13 +13,14 @@
 namespace dovetail::report {
 namespace {
 
+/// "Training phase actor_train + critic_train": models are called as their tasks.
 std::string heading(const records::TrainingPhase& phase) {
-  std::string title = "Training of";
+  std::string title = "Training phase";
   std::string_view between = " ";
   for (const pipeline::Model& model : phase.planned.problem.models) {
     title += between;
     title += model.name;
-    between = " and ";
+    between = " + ";
   }
   return title;
 }

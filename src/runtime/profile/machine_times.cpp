@@ -80,9 +80,8 @@ Result<std::vector<LinkProfile>> measure_links(Transport& transport, std::uint32
                  }));
     links[0].points.push_back({static_cast<double>(bytes), there_and_back / 2});
     std::vector<float> values(bytes / sizeof(float), 1);
-    // A sum is two collectives.
     DOVETAIL_TRY(const double sum, seconds_of(number, timeout, [&](std::uint32_t own, transport::Deadline deadline) {
-                   return transport::all_reduce(transport, {ranks, 2 * own}, std::span(values), deadline);
+                   return transport::all_reduce(transport, {ranks, own}, std::span(values), deadline);
                  }));
     links[1].points.push_back({static_cast<double>(bytes), sum});
   }

@@ -16,13 +16,12 @@
 namespace dovetail::runtime {
 namespace {
 
+using base::Result;
+using base::Status;
 using cost::ProfileCurve;
-using cost::ProfilePoint;
 
 /// What no clock sees.
 constexpr double min_seconds = 1e-9;
-/// As cost::training_seconds counts them.
-constexpr double bytes_an_optimizer_step = 30;
 
 Model model_of(llm::Transformer shape, const llm::Computation& computation, std::int64_t layers) {
   shape.layers = layers;
@@ -32,12 +31,11 @@ Model model_of(llm::Transformer shape, const llm::Computation& computation, std:
   return Model(std::move(weights));
 }
 
-/// One model less the other: the times of a layer.
-double difference(double longer, double shorter) { return std::max(min_seconds, longer - shorter); }
-
-std::vector<control::TokenSequence> sequences_of(std::int64_t count, std::int64_t length) {
+std::vector<control::TokenSequence> sequences_of(std::int64_t count, std::int64_t length, double scored) {
+  const std::int64_t first =
+      std::clamp<std::int64_t>(static_cast<std::int64_t>((1 - scored) * static_cast<double>(length)), 1, length - 1);
   return {static_cast<std::size_t>(count),
-          {std::vector<control::TokenId>(static_cast<std::size_t>(length), 1), static_cast<std::size_t>(length) / 2}};
+          {std::vector<control::TokenId>(static_cast<std::size_t>(length), 1), static_cast<std::size_t>(first)}};
 }
 
 /// A micro-batch on its way there and back.
@@ -88,7 +86,7 @@ PassTimes median_pass(const Model& model, const std::vector<control::TokenSequen
   return medians;
 }
 
-/// Times the two models' decode steps: the lower quartile of some steps behind prompts.
+/// The median of some steps in which all sequences decode.
 double decode_seconds(const Model& model, std::int64_t batch, std::int64_t context) {
   constexpr std::int64_t steps = 8;
   std::vector<control::GenerationRequest> requests;
@@ -99,16 +97,18 @@ double decode_seconds(const Model& model, std::int64_t batch, std::int64_t conte
   control::GenerationSettings settings;
   settings.max_tokens = steps;
   settings.engine.max_num_seqs = batch;
+  // All prompts are computed in the first step.
+  settings.engine.max_num_batched_tokens = batch * context;
   constexpr std::int64_t cache_bytes = std::int64_t{1} << 32;
   Generator generator(model, requests, settings, cache_bytes);
+  generator.advance({});
   std::vector<double> times;
   while (!generator.is_done()) {
     const auto begin = std::chrono::steady_clock::now();
     generator.advance({});
     times.push_back(base::seconds_since(begin));
   }
-  std::sort(times.begin(), times.end());
-  return times[times.size() / 4];
+  return median(std::move(times));
 }
 
 /// The models with one layer and with two.
@@ -117,40 +117,63 @@ struct TwoModels {
   Model two;
 };
 
-void measure_passes(const TwoModels& models, const TimesGrid& grid, cost::LayerProfile& profile) {
+/// What both models take. Measured a few times until two layers take longer than one.
+template <class Times>
+Result<std::pair<Times, Times>> measure_both(const TwoModels& models, const std::function<Times(const Model&)>& measure,
+                                             const std::function<bool(const Times&, const Times&)>& is_longer) {
+  constexpr int tries = 5;
+  for (int i = 0; i < tries; ++i) {
+    std::pair<Times, Times> both{measure(models.one), measure(models.two)};
+    if (is_longer(both.first, both.second)) return both;
+  }
+  return base::Error{base::Failure::invalid, "", 0, 0,
+                     "two layers were no slower than one, five times in a row; accepted: a machine that is less busy"};
+}
+
+Status measure_passes(const TwoModels& models, const TimesGrid& grid, cost::LayerProfile& profile) {
   for (const std::int64_t length : grid.lengths) {
     ProfileCurve forward{static_cast<double>(length), {}};
     ProfileCurve backward = forward;
     for (const std::int64_t count : grid.sequences) {
-      const std::vector<control::TokenSequence> sequences = sequences_of(count, length);
-      const PassTimes one = median_pass(models.one, sequences);
-      const PassTimes two = median_pass(models.two, sequences);
+      const std::vector<control::TokenSequence> sequences = sequences_of(count, length, grid.scored);
+      DOVETAIL_TRY(const auto both, measure_both<PassTimes>(
+                                        models, [&](const Model& model) { return median_pass(model, sequences); },
+                                        [](const PassTimes& one, const PassTimes& two) {
+                                          return two.forward > one.forward && two.backward > one.backward;
+                                        }));
+      const auto& [one, two] = both;
       const auto tokens = static_cast<double>(count * length);
-      forward.points.push_back({tokens, difference(two.forward, one.forward)});
-      backward.points.push_back({tokens, difference(two.backward, one.backward)});
+      forward.points.push_back({tokens, two.forward - one.forward});
+      backward.points.push_back({tokens, two.backward - one.backward});
       if (length != grid.lengths.back()) continue;
-      profile.embedding.forward.push_back({tokens, difference(one.forward, forward.points.back().seconds)});
-      profile.embedding.backward.push_back({tokens, difference(one.backward, backward.points.back().seconds)});
+      const auto rest = [](double whole, double layer) { return std::max(min_seconds, whole - layer); };
+      profile.embedding.forward.push_back({tokens, rest(one.forward, forward.points.back().seconds)});
+      profile.embedding.backward.push_back({tokens, rest(one.backward, backward.points.back().seconds)});
       profile.head.forward.push_back({tokens, std::max(min_seconds, two.head)});
       profile.head.backward.push_back({tokens, std::max(min_seconds, two.head_backward)});
     }
     profile.forward.push_back(std::move(forward));
     profile.backward.push_back(std::move(backward));
   }
+  return {};
 }
 
-void measure_decoding(const TwoModels& models, const TimesGrid& grid, std::int64_t layers,
-                      cost::LayerProfile& profile) {
-  if (grid.batches.empty()) return;
+Status measure_decoding(const TwoModels& models, const TimesGrid& grid, std::int64_t layers,
+                        cost::LayerProfile& profile) {
+  if (grid.batches.empty()) return {};
   for (const std::int64_t context : grid.contexts) {
     ProfileCurve curve{static_cast<double>(context), {}};
     for (const std::int64_t batch : grid.batches) {
-      const double one = decode_seconds(models.one, batch, context);
-      const double layer = difference(decode_seconds(models.two, batch, context), one);
-      curve.points.push_back({static_cast<double>(batch), one + layer * static_cast<double>(layers - 1)});
+      DOVETAIL_TRY(const auto both,
+                   measure_both<double>(
+                       models, [&](const Model& model) { return decode_seconds(model, batch, context); },
+                       [](double one, double two) { return two > one; }));
+      const auto [one, two] = both;
+      curve.points.push_back({static_cast<double>(batch), one + (two - one) * static_cast<double>(layers - 1)});
     }
     profile.decode.push_back(std::move(curve));
   }
+  return {};
 }
 
 double step_bandwidth(Model& model) {
@@ -159,19 +182,19 @@ double step_bandwidth(Model& model) {
   std::int64_t parameters = 0;
   for (const Parameter& parameter : model.weights.parameters)
     if (!parameter.is.tied) parameters += parameter.value.numel();
-  return bytes_an_optimizer_step * static_cast<double>(parameters) / seconds;
+  return cost::bytes_an_optimizer_step * static_cast<double>(parameters) / seconds;
 }
 
 }  // namespace
 
-cost::LayerProfile measure_model(const llm::Transformer& shape, const llm::Computation& computation,
-                                 const TimesGrid& grid) {
+base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
+                                               const TimesGrid& grid) {
   cost::LayerProfile profile;
   profile.model = shape;
   profile.element_bytes = 4;
   TwoModels models{model_of(shape, computation, 1), model_of(shape, computation, 2)};
-  measure_passes(models, grid, profile);
-  measure_decoding(models, grid, shape.layers, profile);
+  DOVETAIL_CHECK(measure_passes(models, grid, profile));
+  DOVETAIL_CHECK(measure_decoding(models, grid, shape.layers, profile));
   profile.optimizer_bandwidth = step_bandwidth(models.two);
   return profile;
 }

@@ -12,11 +12,12 @@
 
 #include "answer/words/text.h"
 #include "base/file.h"
+#include "cli/commands.h"
 #include "cli/failure.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "control/run/run_checks.h"
 #include "report/text/table.h"
+#include "runtime/model/out_of_memory.h"
 #include "runtime/model/threads.h"
 #include "runtime/profile/model_times.h"
 #include "runtime/profile/profile_text.h"
@@ -36,11 +37,12 @@ struct ModelToMeasure {
   bool generates = false;
 };
 
-/// With a language model's head, whatever the role has: that of a value is no work to speak of.
-llm::Transformer with_vocabulary(llm::Transformer shape) {
-  shape.name.clear();
-  shape.head = llm::Head::language_model;
-  return shape;
+/// Whether the layers of both are one, and the words; a head of a value is no work to speak of.
+bool is_alike(llm::Transformer a, const llm::Transformer& b) {
+  a.name = b.name;
+  a.head = b.head;
+  a.tied_embeddings = b.tied_embeddings;
+  return a == b;
 }
 
 std::vector<ModelToMeasure> models_of(const plan::Job& job, const std::vector<control::RunModel>& opened) {
@@ -49,24 +51,26 @@ std::vector<ModelToMeasure> models_of(const plan::Job& job, const std::vector<co
     if (task.kind == workflow::TaskKind::generate) generating.insert(task.role);
   std::vector<ModelToMeasure> models;
   for (const control::RunModel& model : opened) {
-    const llm::Transformer shape = with_vocabulary(model.shape);
-    const auto known =
-        std::find_if(models.begin(), models.end(), [&](const ModelToMeasure& other) { return other.shape == shape; });
-    ModelToMeasure& found =
-        known != models.end() ? *known : models.emplace_back(ModelToMeasure{model.role, shape, model.computation});
-    found.generates = found.generates || generating.contains(model.role);
+    const bool generates = generating.contains(model.role);
+    ModelToMeasure found{model.role, model.shape, model.computation, generates};
+    found.shape.head = llm::Head::language_model;
+    const auto known = std::find_if(models.begin(), models.end(),
+                                    [&](const ModelToMeasure& other) { return is_alike(other.shape, found.shape); });
+    if (known == models.end()) {
+      models.push_back(std::move(found));
+    } else if (generates) {
+      *known = std::move(found);
+    }
   }
   return models;
 }
 
-/// Ascending, within what the model's positions allow, each at least half as long again as the one before.
-std::vector<std::int64_t> apart_within(std::vector<double> lengths, const llm::Transformer& shape) {
-  constexpr double least = 8;
-  const double most = shape.positions > 0 ? static_cast<double>(shape.positions) : 1e6;
+/// Ascending, within the model's context, each at least half as long again as the one before.
+std::vector<std::int64_t> apart_within(std::vector<double> lengths, std::int64_t context) {
   std::sort(lengths.begin(), lengths.end());
   std::vector<std::int64_t> apart;
   for (const double length : lengths) {
-    const auto whole = static_cast<std::int64_t>(std::clamp(length, least, most));
+    const std::int64_t whole = std::min(std::max<std::int64_t>(8, static_cast<std::int64_t>(length)), context);
     if (apart.empty() || 2 * whole >= 3 * apart.back()) apart.push_back(whole);
   }
   return apart;
@@ -78,13 +82,14 @@ TimesGrid grid_of(const plan::Job& job, const ModelToMeasure& model) {
   const double whole = prompt + load.response_length.mean();
   const auto longest = static_cast<double>(load.prompt_length.longest() + load.response_length.longest());
   TimesGrid grid;
-  grid.lengths = apart_within({whole / 2, whole, longest}, model.shape);
+  grid.scored = load.response_length.mean() / whole;
+  grid.lengths = apart_within({whole / 2, whole, longest}, model.computation.context);
   constexpr std::int64_t max_tokens = 4096;
   for (std::int64_t count = 1; count <= 64 && count * grid.lengths.back() <= max_tokens; count *= 2)
     grid.sequences.push_back(count);
   if (grid.sequences.empty()) grid.sequences.push_back(1);
   if (!model.generates) return grid;
-  grid.contexts = apart_within({prompt, whole}, model.shape);
+  grid.contexts = apart_within({prompt, whole}, model.computation.context);
   for (std::int64_t batch = 1; batch <= std::min<std::int64_t>(64, load.samples()); batch *= 4)
     grid.batches.push_back(batch);
   return grid;
@@ -95,8 +100,8 @@ std::int64_t memory_of_machine() {
 }
 
 /// All ranks measure the same at once; each has its own figures.
-Result<MeasuredMachine> measure(const ProfileArguments& arguments, const control::RunJob& run,
-                                transport::Transport* transport) {
+Result<MeasuredMachine> measure_all(const ProfileArguments& arguments, const control::RunJob& run,
+                                    transport::Transport* transport) {
   const c10::InferenceMode no_autograd;
   use_threads(arguments.threads);
   DOVETAIL_TRY(const std::vector<control::RunModel> opened, control::open_models(run));
@@ -118,7 +123,8 @@ Result<MeasuredMachine> measure(const ProfileArguments& arguments, const control
   measured.speed = measure_speed();
   for (const ModelToMeasure& model : models_of(run.job, opened)) {
     DOVETAIL_CHECK(together("the model of " + model.role));
-    measured.profile.layers.push_back(measure_model(model.shape, model.computation, grid_of(run.job, model)));
+    DOVETAIL_TRY(cost::LayerProfile layer, measure_model(model.shape, model.computation, grid_of(run.job, model)));
+    measured.profile.layers.push_back(std::move(layer));
     measured.computations.push_back(model.computation);
   }
   if (transport != nullptr) {
@@ -126,6 +132,23 @@ Result<MeasuredMachine> measure(const ProfileArguments& arguments, const control
     constexpr std::uint32_t links_begin = 1 << 10;
     DOVETAIL_TRY(measured.profile.links, measure_links(*transport, links_begin, arguments.timeout));
   }
+  return measured;
+}
+
+/// Where memory runs out, an Error says so.
+Result<MeasuredMachine> measure(const ProfileArguments& arguments, const control::RunJob& run,
+                                transport::Transport* transport) {
+  MeasuredMachine measured;
+  DOVETAIL_CHECK(unless_out_of_memory(
+      [&]() -> Status {
+        DOVETAIL_TRY(measured, measure_all(arguments, run, transport));
+        return {};
+      },
+      [] {
+        return base::Error{
+            base::Failure::io, "", 0, 0,
+            "memory ran out while the job's models were measured; accepted: fewer ranks, or a smaller model"};
+      }));
   return measured;
 }
 
@@ -137,7 +160,7 @@ std::string summary_of(const MeasuredMachine& measured) {
                   measured.speed.bytes_per_second / 1e9, measured.speed.flops_per_second / 1e9);
   if (const auto link = cost::measured_link(measured.profile))
     text += fmt::format("; a message takes {:.0f} us and {:.2g} GB/s", 1e6 * link->latency, link->bandwidth / 1e9);
-  text += ", each while all work\n";
+  text += "\n";
   using report::Align;
   std::vector<std::vector<std::string>> rows;
   for (const cost::LayerProfile& layer : measured.profile.layers) {
@@ -159,7 +182,7 @@ std::string summary_of(const MeasuredMachine& measured) {
 }
 
 Status measure_and_write(const ProfileArguments& arguments, transport::Transport* transport) {
-  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
+  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.job));
   DOVETAIL_TRY(const MeasuredMachine measured, measure(arguments, run, transport));
   if (transport != nullptr && transport->rank() != 0) return {};
   DOVETAIL_CHECK(base::write_file(arguments.output, profile_text(measured)));
@@ -170,11 +193,8 @@ Status measure_and_write(const ProfileArguments& arguments, transport::Transport
 
 }  // namespace
 
-Status check_profile(const ProfileArguments& arguments, int ranks) {
-  if (arguments.ranks != ranks)
-    return base::bad_input(fmt::format("--ranks is {}, and there are {}; accepted: as many", arguments.ranks,
-                                       answer::counted(ranks, "rank")));
-  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
+Status check_profile(const ProfileArguments& arguments) {
+  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.job));
   const auto opened = control::open_models(run);
   return opened.ok() ? Status() : Status(opened.error());
 }

@@ -15,12 +15,11 @@ struct ProfileArguments {
   std::string job;                                                ///< file or folder
   std::string output;                                             ///< a dovetail/profile@2 file
   int threads = 1;                                                ///< of each rank
-  int ranks = 1;                                                  ///< of this machine, that measure at once
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< of each wait of a rank for the others
 };
 
-/// Whether the job's models can be measured by so many ranks: the Error that each of them would have.
-base::Status check_profile(const ProfileArguments& arguments, int ranks);
+/// Whether the job's models can be measured: the Error that each rank would have.
+base::Status check_profile(const ProfileArguments& arguments);
 
 /// Measures on one rank, or as the rank that the environment says, and gives the exit code. Rank 0 writes the file. All
 /// ranks compute at once, as in a run.

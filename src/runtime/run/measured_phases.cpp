@@ -48,7 +48,7 @@ std::vector<records::TrainingPhase> MeasuredPhases::phases(const workflow::Workf
     const pipeline::Placement ranks = pipeline::rank_per_device(planned.problem);
     auto measured =
         pipeline::retimed(planned, execute::with_measured_times(planned.problem, ranks, medians_of(runs.latest)));
-    // A schedule may not be longer than a week and a half.
+    // A schedule has limits of its own (pipeline::find_fault): all groups together may be beyond them.
     if (!measured.ok()) continue;
     const auto ops =
         execute::replayed_ops(planned, ranks, program.all, execute::on_common_clock(program.all, runs.last_times));

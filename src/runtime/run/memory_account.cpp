@@ -15,14 +15,6 @@ namespace {
 
 using workflow::TaskKind;
 
-/// Whether libtorch says that it could not allocate; it has a type of its own for that on a GPU only.
-bool is_out_of_memory(const c10::Error& error) {
-  const std::string_view said = error.what_without_backtrace();
-  return said.find("out of memory") != std::string_view::npos ||
-         said.find("allocate memory") != std::string_view::npos ||
-         said.find("not enough memory") != std::string_view::npos;
-}
-
 TaskKind kind_of(std::string_view phase, const workflow::Workflow& workflow) {
   for (const workflow::Task& task : workflow.tasks)
     if (task.name == phase) return task.kind;
@@ -79,14 +71,7 @@ std::string phase_text(const MemoryAccount& account) {
 
 base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
                            const std::function<base::Status()>& work) {
-  try {
-    return work();
-  } catch (const std::bad_alloc&) {
-    return error_of(account, workflow);
-  } catch (const c10::Error& error) {
-    if (!is_out_of_memory(error)) throw;
-    return error_of(account, workflow);
-  }
+  return unless_out_of_memory(work, [&] { return error_of(account, workflow); });
 }
 
 }  // namespace dovetail::runtime

@@ -37,6 +37,7 @@ class PhasePrograms {
   /// From now on fused tasks are in the order that `measured` times ask for (predict::reordered). The same on all
   /// ranks.
   void take_times(const std::vector<std::size_t>& tasks, execute::OpMedians measured);
+  bool has_times(const std::vector<std::size_t>& tasks) const { return times_.contains(tasks); }
 
  private:
   struct Key {

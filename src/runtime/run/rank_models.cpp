@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "control/ranks/rank_messages.h"
 #include "runtime/run/model_state.h"
-#include "runtime/run/rank_messages.h"
 #include "runtime/run/rank_times.h"
 #include "runtime/training/micro_batches.h"
 #include "runtime/training/training_phase.h"
@@ -58,7 +58,7 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 
 Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                      const predict::Scenario& scenario, const plan::Plan& plan,
-                                                     RankTalk& talk) {
+                                                     control::RankTalk& talk) {
   std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, talk));
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train &&
@@ -85,17 +85,17 @@ Result<std::vector<GeneratedResponse>> RankModels::generate(
     const parallel::Cancellation*,
     const std::function<void(std::size_t index, const GeneratedResponse&)>& on_response) {
   const std::vector<std::size_t> own = own_requests(requests, talk_.rank(), talk_.ranks());
-  Places<GeneratedResponse> finished;
+  control::Places<GeneratedResponse> finished;
   const auto keep = [&](std::size_t index, const GeneratedResponse& response) {
     finished.emplace_back(own[index], response);
     if (on_response) on_response(own[index], response);
   };
   const auto sampled = whole_.generate(role, at_places(requests, own), settings, talk_.local(), keep);
   if (!sampled.ok() && sampled.error().failure != base::Failure::interrupted) return sampled.error();
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(finished)));
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(finished)));
   std::vector<GeneratedResponse> responses(requests.size());
   for (std::size_t rank = 0; rank < said.size(); ++rank)
-    for (auto& [place, response] : decode_responses(said[rank])) {
+    for (auto& [place, response] : control::decode_responses(said[rank])) {
       if (on_response && rank != static_cast<std::size_t>(talk_.rank())) on_response(place, response);
       responses[place] = std::move(response);
     }
@@ -114,18 +114,19 @@ Result<std::vector<Scores>> RankModels::score(const std::string& role, std::span
   if (!own.empty()) {
     DOVETAIL_TRY(found, whole_.score(role, at_places(sequences, own), own_settings));
   }
-  Places<Scores> placed;
+  control::Places<Scores> placed;
   for (std::size_t i = 0; i < own.size(); ++i) placed.emplace_back(own[i], std::move(found[i]));
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(placed)));
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(placed)));
   std::vector<Scores> scores(sequences.size());
   for (const std::string& text : said)
-    for (auto& [place, of] : decode_scores(text)) scores[place] = std::move(of);
+    for (auto& [place, of] : control::decode_scores(text)) scores[place] = std::move(of);
   if (settings.on_progress) settings.on_progress(sequences.size());
   return scores;
 }
 
 Status RankModels::train(std::span<const Training> trainings) {
   if (trainings.front().mini_batches.empty()) return {};
+  DOVETAIL_CHECK(find_order(tasks_of(trainings)));
   DOVETAIL_TRY(const PhaseProgram* const phase, program_of(trainings));
   for (const Training& training : trainings) release_whole(trained_.at(training.role), training.role);
   DOVETAIL_TRY(const execute::Trace trace, run_phase(*phase, trainings));
@@ -170,9 +171,14 @@ Status RankModels::keep_times(const PhaseProgram& phase, const std::vector<std::
   DOVETAIL_TRY(execute::ReplayTimes times, gather_times(talk_.transport(), phase.all, trace, {}, talk_.take_number(),
                                                         transport::Clock::now() + talk_.timeout()));
   if (talk_.rank() == 0) measured_.add(tasks, phase, std::move(times));
-  if (tasks.size() == 1 || ++fused_runs_ != runs_before_new_order) return {};
-  DOVETAIL_TRY(const std::string said, talk_.hear_first(encode(measured_.medians(tasks))));
-  programs_.take_times(tasks, decode_medians(said));
+  if (tasks.size() > 1) ++fused_runs_;
+  return {};
+}
+
+Status RankModels::find_order(const std::vector<std::size_t>& tasks) {
+  if (tasks.size() == 1 || fused_runs_ < runs_before_new_order || programs_.has_times(tasks)) return {};
+  DOVETAIL_TRY(const std::string said, talk_.hear_first(control::encode(measured_.medians(tasks))));
+  programs_.take_times(tasks, control::decode_medians(said));
   return {};
 }
 
@@ -231,9 +237,9 @@ Result<std::vector<control::RankUsage>> RankModels::take_usage() {
   control::RankUsage own = usage_.take();
   DOVETAIL_TRY(const std::vector<control::RankUsage> whole, whole_.take_usage());
   own.processor_seconds += whole.front().processor_seconds;
-  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(encode(own)));
+  DOVETAIL_TRY(const std::vector<std::string> said, talk_.exchange(control::encode(own)));
   std::vector<control::RankUsage> all;
-  for (const std::string& text : said) all.push_back(decode_usage(text));
+  for (const std::string& text : said) all.push_back(control::decode_usage(text));
   return all;
 }
 

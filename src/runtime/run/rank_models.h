@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "control/models.h"
+#include "control/ranks/rank_talk.h"
 #include "execute/interpreter.h"
 #include "pipeline/schedule/schedule.h"
 #include "predict/closed_form/scenario.h"
@@ -18,7 +19,6 @@
 #include "runtime/run/measured_phases.h"
 #include "runtime/run/phase_programs.h"
 #include "runtime/run/rank_stages.h"
-#include "runtime/run/rank_talk.h"
 #include "runtime/run/torch_models.h"
 #include "runtime/run/usage_meter.h"
 
@@ -36,7 +36,7 @@ class RankModels final : public control::Models {
   /// as many devices as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,
-                                                        RankTalk& talk);
+                                                        control::RankTalk& talk);
 
   base::Result<std::vector<control::GeneratedResponse>> generate(
       const std::string& role, std::span<const control::GenerationRequest> requests,
@@ -71,7 +71,7 @@ class RankModels final : public control::Models {
   };
 
   RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
-             const plan::Plan& plan, RankTalk& talk)
+             const plan::Plan& plan, control::RankTalk& talk)
       : whole_(std::move(roles), cache_bytes, Stepping::elsewhere),
         programs_(scenario, plan, talk.rank()),
         scenario_(scenario),
@@ -83,6 +83,8 @@ class RankModels final : public control::Models {
   /// The plan's, of these roles.
   std::vector<std::size_t> tasks_of(std::span<const control::Training> trainings) const;
   base::Result<execute::Trace> run_phase(const PhaseProgram& phase, std::span<const control::Training> trainings);
+  /// Behind the first runs of fused tasks: all ranks solve their schedule again from what rank 0 has measured.
+  base::Status find_order(const std::vector<std::size_t>& tasks);
   base::Status keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
                           const execute::Trace& trace);
   void release_whole(Trained& trained, const std::string& role);
@@ -93,7 +95,7 @@ class RankModels final : public control::Models {
   PhasePrograms programs_;
   const predict::Scenario& scenario_;
   const plan::Plan& plan_;
-  RankTalk& talk_;
+  control::RankTalk& talk_;
   std::map<std::string, Trained> trained_;  // by role
   MeasuredPhases measured_;
   std::uint32_t phases_ = 0;  // that were run

@@ -54,7 +54,8 @@ const StageState* find_state(const RankStages& stages, std::size_t stage) {
   return found == stages.states.end() ? nullptr : &*found;
 }
 
-void send_values(const StageState& state, const std::vector<int>& ranks, std::uint32_t number, RankTalk& talk) {
+void send_values(const StageState& state, const std::vector<int>& ranks, std::uint32_t number,
+                 control::RankTalk& talk) {
   for (const int peer : ranks)
     if (peer != talk.rank())
       talk.transport().send(transport::control_address(peer, number), to_buffer(state.model.weights.values));
@@ -99,7 +100,7 @@ void take_values(RankStages& stages, const Weights& whole) {
       if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
 }
 
-Status gather_values(const RankStages& stages, Weights& whole, RankTalk& talk) {
+Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk) {
   const transport::Deadline deadline = transport::Clock::now() + talk.timeout();
   const std::vector<int> replica = distinct(stages.ranks);
   for (std::size_t s = 0; s < stages.layers.size(); ++s) {

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "control/ranks/rank_talk.h"
 #include "llm/layout.h"
 #include "pipeline/program/placement.h"
 #include "pipeline/program/program.h"
 #include "runtime/model/weights.h"
-#include "runtime/run/rank_talk.h"
 #include "runtime/training/stage_state.h"
 
 namespace dovetail::runtime {
@@ -32,6 +32,6 @@ RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::siz
 void take_values(RankStages& stages, const Weights& whole);
 
 /// Fills the whole weights, which have no values, from the stages of all ranks of the replica. Called on all ranks.
-base::Status gather_values(const RankStages& stages, Weights& whole, RankTalk& talk);
+base::Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk);
 
 }  // namespace dovetail::runtime

@@ -9,17 +9,6 @@ namespace {
 
 using execute::ReplayTimes;
 using execute::Span;
-using transport::Clock;
-
-std::vector<Span> spans_of(const execute::Trace& trace, Clock::time_point origin) {
-  const auto ns = [origin](Clock::time_point time) {
-    return base::Ticks(std::chrono::duration_cast<std::chrono::nanoseconds>(time - origin).count());
-  };
-  std::vector<Span> spans;
-  spans.reserve(trace.instructions.size());
-  for (const execute::Interval& interval : trace.instructions) spans.push_back({ns(interval.begin), ns(interval.end)});
-  return spans;
-}
 
 /// The bytes of spans, which keep themselves.
 transport::Buffer buffer_of(std::vector<Span>& spans) {
@@ -29,9 +18,9 @@ transport::Buffer buffer_of(std::vector<Span>& spans) {
 }  // namespace
 
 base::Result<ReplayTimes> gather_times(transport::Transport& transport, std::span<const pipeline::Program> programs,
-                                       const execute::Trace& own, Clock::time_point origin, std::uint32_t number,
-                                       transport::Deadline deadline) {
-  std::vector<Span> spans = spans_of(own, origin);
+                                       const execute::Trace& own, transport::Clock::time_point origin,
+                                       std::uint32_t number, transport::Deadline deadline) {
+  std::vector<Span> spans = execute::spans_of(own, origin);
   if (transport.rank() != 0) {
     transport.send(transport::control_address(0, number), buffer_of(spans));
     DOVETAIL_CHECK(transport.flush(transport::Lane::control, deadline));

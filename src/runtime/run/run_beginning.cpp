@@ -51,7 +51,7 @@ Result<std::optional<records::OpenedCheckpoint>> find_checkpoint(const RunArgume
 }  // namespace
 
 Result<control::RunState> state_to_begin_with(const RunArguments& arguments, const control::RunSettings& settings,
-                                              const records::CheckpointPlace& place, RankTalk* talk,
+                                              const records::CheckpointPlace& place, control::RankTalk* talk,
                                               control::Models& models) {
   std::optional<records::OpenedCheckpoint> found;
   if (talk == nullptr || talk->rank() == 0) {

@@ -21,6 +21,7 @@
 #include "cli/output.h"
 #include "cli/run_results.h"
 #include "cluster/cluster.h"
+#include "control/ranks/shared_judge.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
@@ -37,7 +38,6 @@
 #include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
 #include "runtime/run/heap.h"
-#include "runtime/run/rank_messages.h"
 #include "runtime/run/rank_models.h"
 #include "runtime/run/run_beginning.h"
 #include "runtime/run/run_reporter.h"
@@ -143,7 +143,7 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
 /// Who computes a run: alone, or with other ranks.
 struct RunRank {
   const parallel::Cancellation& cancellation;
-  RankTalk* talk = nullptr;  ///< null: alone
+  control::RankTalk* talk = nullptr;  ///< null: alone
   at::Device device = at::kCPU;
 
   bool reports() const { return talk == nullptr || talk->rank() == 0; }
@@ -179,16 +179,16 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
   return MadeModels{std::move(models), of_ranks};
 }
 
-/// Puts into the folder how ranks train: what of an earlier run is there does not stay.
-Status write_training(const std::string& folder, RankModels* models) {
+/// Puts the schedule of fused trainings into the folder. One that ranks ran before does not stay where there are none,
+/// nor does what they measured.
+Status write_schedule(const std::string& folder, RankModels* models) {
   const fs::path file = fs::path(folder) / "schedule.json";
   std::optional<pipeline::Schedule> fused;
-  std::vector<records::TrainingPhase> phases;
   if (models != nullptr) {
     DOVETAIL_TRY(fused, models->fused_schedule());
-    phases = models->measured_phases();
+  } else {
+    DOVETAIL_CHECK(records::remove_training_phases(folder));
   }
-  DOVETAIL_CHECK(records::write_training_phases(folder, phases));
   if (fused) return base::write_file(file.string(), pipeline::schedule_to_json(*fused));
   std::error_code error;
   fs::remove(file, error);
@@ -198,22 +198,20 @@ Status write_training(const std::string& folder, RankModels* models) {
 
 /// What a run that has ended leaves in its folder.
 Status write_results(const std::string& folder, RankModels* models) {
-  DOVETAIL_CHECK(write_training(folder, models));
+  DOVETAIL_CHECK(write_schedule(folder, models));
+  if (models != nullptr)
+    if (const auto phases = models->measured_phases(); !phases.empty())
+      DOVETAIL_CHECK(records::write_training_phases(folder, phases));
   return cli::write_run_results(folder);
 }
 
 /// The reward command on one rank, whose word all others take.
 control::Judge judge_of(control::RewardProcesses* rewards, const RunRank& rank) {
-  if (rank.talk == nullptr)
-    return [rewards](std::span<const control::Response> responses, const parallel::Cancellation* cancellation) {
-      return rewards->judge(responses, cancellation);
-    };
-  return [rewards, talk = rank.talk](std::span<const control::Response> responses,
-                                     const parallel::Cancellation*) -> Result<std::vector<double>> {
-    const std::string own = rewards == nullptr ? "" : encode(rewards->judge(responses, talk->local()));
-    DOVETAIL_TRY(const std::string said, talk->hear_first(own));
-    return decode_numbers(said);
+  const control::Judge own = [rewards](std::span<const control::Response> responses,
+                                       const parallel::Cancellation* cancellation) {
+    return rewards->judge(responses, cancellation);
   };
+  return rank.talk == nullptr ? own : control::shared_judge(own, *rank.talk);
 }
 
 /// Runs, and writes the run's folder.
@@ -222,7 +220,7 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                       control::RunState& state, MemoryAccount& account) {
   control::Models& models = *made.models;
   DOVETAIL_CHECK(write_inputs(arguments, opened.run));
-  DOVETAIL_CHECK(write_training(arguments.output, made.of_ranks));
+  DOVETAIL_CHECK(write_schedule(arguments.output, made.of_ranks));
   DOVETAIL_TRY(records::RunFolder folder,
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   RunReporter reporter(folder, place, models, setup.iterations, account);
@@ -333,8 +331,8 @@ Status run_training_rank(const RunArguments& arguments, transport::Transport& tr
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
   MemoryAccount account;
   account.on_phase = [&watch](const MemoryAccount& now) { watch.note({phase_text(now), now.predicted}); };
-  RankTalk talk(transport, &cancellation, arguments.timeout,
-                [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
+  control::RankTalk talk(transport, &cancellation, arguments.timeout,
+                         [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
   return run_on(arguments, {.cancellation = cancellation, .talk = &talk}, account);
 }
 

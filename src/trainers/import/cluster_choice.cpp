@@ -34,7 +34,7 @@ ClusterParts cluster_parts(std::string_view text) {
   return parts;
 }
 
-base::Result<ClusterChoice> read_cluster_file(const std::string& path) {
+base::Result<ClusterChoice> choice_in_file(const std::string& path) {
   DOVETAIL_TRY(const std::string content, base::read_file(path));
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, base::display_path(path)));
   DOVETAIL_TRY(const base::Node node, base::require(document.root(), "a file of a cluster", "cluster"));
@@ -59,7 +59,7 @@ base::Result<std::optional<ClusterChoice>> chosen_cluster(const ImportOptions& o
   if (options.gpu) return base::bad_input("--cluster says the GPU, too; accepted: one of --cluster and --gpu");
   const ClusterParts parts = cluster_parts(*options.cluster);
   if (parts.counts.empty()) {
-    DOVETAIL_TRY(ClusterChoice choice, read_cluster_file(*options.cluster));
+    DOVETAIL_TRY(ClusterChoice choice, choice_in_file(*options.cluster));
     return std::optional(std::move(choice));
   }
   DOVETAIL_TRY(const cluster::Gpu gpu, cluster::find_gpu(parts.gpu));

@@ -113,11 +113,11 @@ TEST(RunPage, HasTheTrainingOfRanksBesideItsSchedule) {
   const Page page = run_page({"tiny", "", figures_of(3), std::nullopt, {phase}});
   ASSERT_GE(page.sections.size(), 2U);
   const auto& chart = std::get<Chart>(page.sections[page.sections.size() - 2]);
-  EXPECT_EQ(chart.title, "Training of actor and critic");
+  EXPECT_EQ(chart.title, "Training phase actor + critic");
   // A row of each device as scheduled, and one as it was.
   ASSERT_THAT(chart.timeline.lanes, SizeIs(4));
   EXPECT_EQ(chart.timeline.tracks.size(), 2U) << "both models, whichever way their bars are known";
-  EXPECT_EQ(std::get<Table>(page.sections.back()).title, "Training of actor and critic, predicted and measured");
+  EXPECT_EQ(std::get<Table>(page.sections.back()).title, "Training phase actor + critic, predicted and measured");
   EXPECT_THAT(render_html(page), HasSubstr("saved by fusion"));
 }
 

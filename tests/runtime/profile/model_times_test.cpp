@@ -26,7 +26,9 @@ llm::Transformer small_shape() {
 cost::LayerProfile measured() {
   const c10::InferenceMode no_autograd;
   use_threads(1);
-  return measure_model(small_shape(), {}, {{16, 64}, {1, 8}, {1, 4}, {16}});
+  const auto profile = measure_model(small_shape(), {}, {{16, 64}, {1, 8}, 0.5, {1, 4}, {16}});
+  EXPECT_TRUE(profile.ok()) << profile.error().message;
+  return profile.ok() ? *profile : cost::LayerProfile();
 }
 
 TEST(ModelTimes, HaveAPointForEachOfTheGrid) {
@@ -48,7 +50,9 @@ TEST(ModelTimes, HaveAPointForEachOfTheGrid) {
 
 TEST(ModelTimes, OfAModelThatDoesNotGenerateHaveNoDecodeSteps) {
   const c10::InferenceMode no_autograd;
-  EXPECT_TRUE(measure_model(small_shape(), {}, {{16}, {1}, {}, {}}).decode.empty());
+  const auto profile = measure_model(small_shape(), {}, {{16}, {1}, 1.0, {}, {}});
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  EXPECT_TRUE(profile->decode.empty());
 }
 
 TEST(ProfileText, IsReadAsItWasMeasured) {

@@ -216,7 +216,7 @@ base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& wo
   const auto run_rank = [&](int rank) -> base::Status {
     const c10::InferenceMode no_autograd;
     use_threads(1);
-    RankTalk talk(*ends[static_cast<std::size_t>(rank)], rank == 1 ? stops_rank_1 : nullptr, 60s);
+    control::RankTalk talk(*ends[static_cast<std::size_t>(rank)], rank == 1 ? stops_rank_1 : nullptr, 60s);
     DOVETAIL_TRY(const auto models, RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, talk));
     return work(*models, rank);
   };
