@@ -155,9 +155,9 @@ Result<MeasuredMachine> measure(const ProfileArguments& arguments, const control
 std::string milliseconds(double seconds) { return fmt::format("{:.3g} ms", 1e3 * seconds); }
 
 std::string summary_of(const MeasuredMachine& measured) {
-  std::string text =
-      fmt::format("{}: reads {:.1f} GB/s, multiplies {:.0f} GFLOP/s", answer::counted(measured.ranks, "rank"),
-                  measured.speed.bytes_per_second / 1e9, measured.speed.flops_per_second / 1e9);
+  std::string text = fmt::format("{}: each reads {:.1f} GB/s and multiplies {:.0f} GFLOP/s while all work",
+                                 answer::counted(measured.ranks, "rank"), measured.speed.bytes_per_second / 1e9,
+                                 measured.speed.flops_per_second / 1e9);
   if (const auto link = cost::measured_link(measured.profile))
     text += fmt::format("; a message takes {:.0f} us and {:.2g} GB/s", 1e6 * link->latency, link->bandwidth / 1e9);
   text += "\n";
