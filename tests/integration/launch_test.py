@@ -228,7 +228,7 @@ class Refusals(Launch):
     def test_what_ranks_do_not_run(self):
         for command, message in (
             ([], "launch has no command; accepted: "),
-            (["launch", "--ranks", "2", "--", "stub"], "launch is not run by ranks; accepted: stub"),
+            (["launch", "--ranks", "2", "--", "stub"], "launch is not run by ranks; accepted: run, profile, stub"),
             (["stub"], "--schedule is required"),
         ):
             with self.subTest(command=command):
