@@ -121,13 +121,14 @@ struct TwoModels {
 template <class Times>
 Result<std::pair<Times, Times>> measure_both(const TwoModels& models, const std::function<Times(const Model&)>& measure,
                                              const std::function<bool(const Times&, const Times&)>& is_longer) {
-  constexpr int tries = 5;
+  constexpr int tries = 20;
   for (int i = 0; i < tries; ++i) {
     std::pair<Times, Times> both{measure(models.one), measure(models.two)};
     if (is_longer(both.first, both.second)) return both;
   }
-  return base::Error{base::Failure::invalid, "", 0, 0,
-                     "two layers were no slower than one, five times in a row; accepted: a machine that is less busy"};
+  return base::Error{
+      base::Failure::invalid, "", 0, 0,
+      "two layers were no slower than one, twenty times in a row; accepted: a machine that is less busy"};
 }
 
 Status measure_passes(const TwoModels& models, const TimesGrid& grid, cost::LayerProfile& profile) {
