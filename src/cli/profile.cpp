@@ -44,6 +44,8 @@ base::Result<int> run_profile(const ProfileArguments& arguments) {
   const std::string output = arguments.output.value_or("profile.json");
   if (is_standard_output(output))
     return base::bad_input("-o is standard output, where the summary goes; accepted: a file");
+  if (answer::is_standard_input(arguments.options.job))
+    return base::bad_input("a profile reads its job from a file; accepted: its path");
   DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.options.job.path));
   const auto models = control::open_models(run);
   if (!models.ok()) return models.error();

@@ -180,6 +180,7 @@ class Runs(unittest.TestCase):
     def test_what_cannot_be_measured_is_refused(self):
         for arguments, code, words in (
             (["nowhere.yaml"], 1, "nowhere.yaml"),
+            (["-"], 2, "from a file"),
             ([SOURCE.resolve() / "examples/jobs/ppo-7b.yaml"], 2, "train"),
             ([self.job, "--ranks", "0"], 2, "--ranks"),
             ([self.job, "-o", self.job], 2, "job.yaml"),
