@@ -1,6 +1,4 @@
 // How fast the runtime generates and trains, beside what the machine reads and multiplies in the same run: one thread.
-#include <ATen/ops/empty.h>
-#include <ATen/ops/mm.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
 
@@ -18,6 +16,7 @@
 #include "runtime/generation/generator.h"
 #include "runtime/model/micro_batch_pass.h"
 #include "runtime/model/threads.h"
+#include "runtime/profile/machine_times.h"
 #include "runtime/training/optimizer.h"
 
 namespace {
@@ -47,23 +46,6 @@ double least_time(int repetitions, const std::function<void()>& work) {
     least = std::min(least, base::seconds_since(begin));
   }
   return least;
-}
-
-/// What one thread reaches: bytes/s of reading a large tensor, FLOP/s of a large product.
-struct Roofs {
-  double bytes = 0;
-  double flops = 0;
-};
-
-Roofs measure_roofs() {
-  constexpr std::int64_t numbers = std::int64_t{1} << 26;
-  constexpr std::int64_t side = 2048;
-  const at::Tensor large = at::empty({numbers}, at::kFloat).fill_(1);
-  const at::Tensor square = at::empty({side, side}, at::kFloat).fill_(1);
-  volatile double sum = 0;
-  const double reading = least_time(5, [&] { sum = sum + large.sum().item<double>(); });
-  const double product = least_time(5, [&] { (void)at::mm(square, square); });
-  return {static_cast<double>(numbers) * sizeof(float) / reading, 2.0 * side * side * side / product};
 }
 
 std::int64_t parameters_of(const runtime::Model& model) {
@@ -132,14 +114,14 @@ int main(int count, char** arguments) {
   runtime::fill_randomly(weights, 1);
   runtime::Model model(std::move(weights));
   const auto parameters = static_cast<double>(parameters_of(model));
-  const Roofs roofs = measure_roofs();
-  fmt::print("reads {:.1f} GB/s, multiplies {:.0f} GFLOP/s, {:.1f}M parameters\n", roofs.bytes / 1e9, roofs.flops / 1e9,
-             parameters / 1e6);
+  const runtime::RankSpeed roofs = runtime::measure_speed();
+  fmt::print("reads {:.1f} GB/s, multiplies {:.0f} GFLOP/s, {:.1f}M parameters\n", roofs.bytes_per_second / 1e9,
+             roofs.flops_per_second / 1e9, parameters / 1e6);
   std::vector<std::vector<std::string>> rows;
   for (const std::int64_t batch : {std::int64_t{1}, std::int64_t{16}}) {
     const double seconds = decode_step(model, batch, steps);
-    const double roof =
-        std::max(parameters * sizeof(float) / roofs.bytes, 2 * parameters * static_cast<double>(batch) / roofs.flops);
+    const double roof = std::max(parameters * sizeof(float) / roofs.bytes_per_second,
+                                 2 * parameters * static_cast<double>(batch) / roofs.flops_per_second);
     rows.push_back({fmt::format("decode step of {}", batch), fmt::format("{:.4f}", seconds),
                     fmt::format("{:.0f}", static_cast<double>(batch) / seconds), fmt::format("{:.4f}", roof),
                     percent(roof / seconds)});
@@ -147,7 +129,7 @@ int main(int count, char** arguments) {
   constexpr std::int64_t sequences = 4;
   constexpr std::int64_t tokens = 128;
   const TrainingTimes times = train(model, sequences, tokens);
-  const double roof = 6 * parameters * sequences * tokens / roofs.flops;
+  const double roof = 6 * parameters * sequences * tokens / roofs.flops_per_second;
   rows.push_back({fmt::format("forward and backward of {} x {}", sequences, tokens), fmt::format("{:.4f}", times.pass),
                   fmt::format("{:.0f}", sequences * tokens / times.pass), fmt::format("{:.4f}", roof),
                   percent(roof / times.pass)});
