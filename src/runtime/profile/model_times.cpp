@@ -88,14 +88,13 @@ PassTimes median_pass(const Model& model, const std::vector<control::TokenSequen
 
 /// The median of some steps in which all sequences decode.
 double decode_seconds(const Model& model, std::int64_t batch, std::int64_t context) {
-  constexpr std::int64_t steps = 8;
   std::vector<control::GenerationRequest> requests;
   for (std::int64_t i = 0; i < batch; ++i)
     requests.push_back({std::vector<control::TokenId>(static_cast<std::size_t>(context), 1),
                         i,
                         {1, 0, static_cast<std::uint64_t>(i), 0, 0}});
   control::GenerationSettings settings;
-  settings.max_tokens = steps;
+  settings.max_tokens = decode_steps;
   settings.engine.max_num_seqs = batch;
   // All prompts are computed in the first step.
   settings.engine.max_num_batched_tokens = batch * context;

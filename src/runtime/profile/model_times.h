@@ -11,6 +11,9 @@
 
 namespace dovetail::runtime {
 
+/// Tokens that are decoded behind each context.
+inline constexpr std::int64_t decode_steps = 8;
+
 /// What is measured of a model.
 struct TimesGrid {
   std::vector<std::int64_t> lengths;    ///< of the sequences of a micro-batch, ascending

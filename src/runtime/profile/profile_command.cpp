@@ -89,7 +89,8 @@ TimesGrid grid_of(const plan::Job& job, const ModelToMeasure& model) {
     grid.sequences.push_back(count);
   if (grid.sequences.empty()) grid.sequences.push_back(1);
   if (!model.generates) return grid;
-  grid.contexts = apart_within({prompt, whole}, model.computation.context);
+  // What is decoded stays within the context.
+  grid.contexts = apart_within({prompt, whole}, std::max<std::int64_t>(1, model.computation.context - decode_steps));
   for (std::int64_t batch = 1; batch <= std::min<std::int64_t>(64, load.samples()); batch *= 4)
     grid.batches.push_back(batch);
   return grid;
