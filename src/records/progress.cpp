@@ -84,7 +84,9 @@ std::string summary_of(const control::Figures& figures, std::int64_t iterations)
 
 std::string progress_of(const control::RunProgress& progress, const control::Figures& before, double seconds_left,
                         std::size_t columns) {
-  LineParts parts{{fmt::format("{}/{}", progress.iteration, progress.iterations), Rank::iteration},
+  // What comes behind the last iteration is of it.
+  const std::int64_t iteration = std::min(progress.iteration, progress.iterations);
+  LineParts parts{{fmt::format("{}/{}", iteration, progress.iterations), Rank::iteration},
                   {fmt::format("{} {}/{}", progress.phase, progress.done, progress.total), Rank::phase}};
   add_figures(parts, before);
   if (seconds_left >= 0) parts.push_back({time_text(seconds_left) + " left", Rank::time});

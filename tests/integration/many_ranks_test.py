@@ -7,8 +7,10 @@ usage: many_ranks_test.py SOURCE_DIR DOVETAIL
 dovetail-train stands beside DOVETAIL.
 """
 
+import contextlib
 import json
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -163,7 +165,7 @@ class Runs(unittest.TestCase):
             check=False,
         )
         self.assertEqual(planned.returncode, 0, planned.stderr)
-        self.assertIn("profile", planned.stdout)
+        self.assertRegex(planned.stdout, r"(?m)^measured layers tiny-ppo: profile.*: .*\bactor_train, critic_train\b")
         # It is measured anew in its place, and trained on with as many ranks.
         done = self.profile(job, "-o", here)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -295,6 +297,25 @@ class Runs(unittest.TestCase):
         done = self.train("stopped", "--resume", *self.plan(2))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.expect_the_numbers_of_one_rank("stopped")
+
+    def test_a_terminal_shows_the_progress_of_rank_0(self):
+        master, slave = pty.openpty()
+        with subprocess.Popen(
+            self.command("shown", *self.plan(2)),
+            stdout=subprocess.DEVNULL,
+            stderr=slave,
+            env={**os.environ, "TERM": "xterm"},
+        ) as run:
+            os.close(slave)
+            shown = b""
+            # The end of a terminal is an error.
+            with contextlib.suppress(OSError):
+                while block := os.read(master, 4096):
+                    shown += block
+            os.close(master)
+        self.assertEqual(run.returncode, 0, shown)
+        self.assertRegex(shown.decode(), rf"\rtrain: .*{ITERATIONS}/{ITERATIONS}")
+        self.assertNotIn("[rank 0]", shown.decode())
 
     def test_a_killed_launcher_leaves_no_rank(self):
         process = self.start("orphans", *self.plan(2))

@@ -41,12 +41,12 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
 
 /// 0 or errno.
 int spawn_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                const Pipes& pipes, pid_t& pid) {
+                const Pipes& pipes, ChildErrors errors, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipes.output[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipes.errors[1], STDERR_FILENO);
+  if (errors == ChildErrors::piped) posix_spawn_file_actions_adddup2(&actions, pipes.errors[1], STDERR_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -66,17 +66,18 @@ int spawn_child(const std::vector<std::string>& command, const std::vector<std::
 
 }  // namespace
 
-base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables) {
+base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables,
+                                ChildErrors errors) {
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(fmt::format("{}={}", name, value));
   Pipes pipes;
   Child child;
-  const int code = pipes.open() ? spawn_child(command, environment, pipes, child.pid) : errno;
+  const int code = pipes.open() ? spawn_child(command, environment, pipes, errors, child.pid) : errno;
   if (code != 0)
     return base::Error{base::Failure::io, command.front(), 0, 0,
                        fmt::format("it cannot be started: {}", std::strerror(code))};
   child.output = std::exchange(pipes.output[0], -1);
-  child.errors = std::exchange(pipes.errors[0], -1);
+  if (errors == ChildErrors::piped) child.errors = std::exchange(pipes.errors[0], -1);
   return child;
 }
 

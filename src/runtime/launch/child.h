@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,16 +13,20 @@
 namespace dovetail::runtime {
 
 /// A process in a group of its own, without input. Its output and errors come through pipes that never hold the reader
-/// up.
+/// up; where it keeps the errors of this process, there is no pipe for them.
 struct Child {
   pid_t pid = -1;
   int output = -1;
   int errors = -1;
 };
 
+/// Whether what a child says of errors comes through a pipe, or goes where that of this process goes.
+enum class ChildErrors : std::uint8_t { piped, shared };
+
 /// Starts `command`, a program's path and its arguments, with these variables and no others. No signal is held back in
 /// it.
-base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables);
+base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables,
+                                ChildErrors errors);
 
 /// Reads what is there of a pipe of a child and adds it to `text`. Whether there can be more; else the pipe is closed.
 bool read_pipe(int& pipe, std::string& text);

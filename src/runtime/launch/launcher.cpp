@@ -22,6 +22,7 @@
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
 #include "runtime/launch/child.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/job_store.h"
@@ -128,6 +129,8 @@ class Launcher {
       if (kill_at_ && Clock::now() >= *kill_at_) signal_all(SIGKILL);
     }
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) pass_on(rank, true);
+    // A rank that was killed has left its line of progress.
+    if (cli::stderr_is_terminal()) cli::rewrite_line("");
     return outcome();
   }
 
@@ -136,7 +139,10 @@ class Launcher {
     std::vector<std::string> command{path_of_this_program()};
     command.insert(command.end(), arguments_.command.begin(), arguments_.command.end());
     for (int rank = 0; rank < arguments_.ranks; ++rank) {
-      DOVETAIL_TRY(Child child, start_child(command, variables_of(rank)));
+      // A terminal shows the progress of rank 0.
+      const bool shows = rank == 0 && cli::stderr_is_terminal();
+      DOVETAIL_TRY(Child child,
+                   start_child(command, variables_of(rank), shows ? ChildErrors::shared : ChildErrors::piped));
       ranks_.emplace_back().child = child;
     }
     return {};
@@ -233,7 +239,9 @@ class Launcher {
       base::write_all(STDOUT_FILENO, std::exchange(rank.output, {}));
     else
       cli::print(take_lines(rank.output, index, all));
-    cli::print_error(take_lines(rank.errors, index, all));
+    const std::string said = take_lines(rank.errors, index, all);
+    if (!said.empty() && cli::stderr_is_terminal()) cli::rewrite_line("");
+    cli::print_error(said);
   }
 
   static std::string take_lines(std::string& text, std::size_t rank, bool all) {

@@ -17,7 +17,7 @@ struct LaunchArguments {
 };
 
 /// Holds the job's store, starts the ranks and waits until all have ended. What rank 0 prints goes on as it is; each
-/// line of the others, and of the errors of all, begins with the rank.
+/// line of the others, and of the errors of all, begins with the rank. On a terminal rank 0 has its line of progress.
 ///
 /// The first rank that fails ends all: SIGTERM, after five seconds SIGKILL. So do SIGINT and SIGTERM, which go to all
 /// ranks once; a second one kills them. No process of a rank's group is left, also where this process is killed.

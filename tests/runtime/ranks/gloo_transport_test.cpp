@@ -189,7 +189,7 @@ class Job {
       variables["OMP_NUM_THREADS"] = "1";
       auto child = start_child(
           {path_of_this_program(), "--gtest_also_run_disabled_tests", "--gtest_filter=GlooTransport.DISABLED_IsARank"},
-          variables);
+          variables, ChildErrors::piped);
       EXPECT_TRUE(child.ok());
       ranks_.push_back({*child, "", ""});
     }
