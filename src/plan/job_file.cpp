@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "cluster/cluster_file.h"
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 #include "plan/job_file_fixed.h"
 #include "plan/job_folder.h"
 #include "plan/model_file.h"
@@ -127,6 +127,7 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
   DOVETAIL_TRY(const base::Partial<Software> said, base::read_partial<Software>(*node, "`software`"));
   Software software = said.or_defaults();
   const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
+  if (software.framework == "any") software.framework = {};
   if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
   if (!software.profile.empty()) software.profile = from_folder(software.profile);
   return software;

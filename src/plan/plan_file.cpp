@@ -13,7 +13,7 @@
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
@@ -81,6 +81,10 @@ class TaskListReader {
       return nodes_[fault->task]->error(fmt::format("{}: {}", job_.workflow.tasks[fault->task].name, fault->message));
     for (std::size_t index = 0; index < nodes_.size(); ++index)
       if (nodes_[index]) DOVETAIL_CHECK(check_task(job_, index, *nodes_[index], tasks[index]));
+    if (const auto found = find_disagreement(job_, tasks)) {
+      const Node& node = *nodes_[found->task];
+      return node.find(found->part).value_or(node).error(found->message);
+    }
     return tasks;
   }
 

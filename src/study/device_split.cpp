@@ -26,7 +26,7 @@ void move_inference(const planner::SearchSpace& space, planner::Trial& trial, pl
   const std::int32_t training = mesh_of(space, selection, TaskKind::train);
   const std::int64_t usable = planner::min_memory(space);
   for (std::size_t task = 0; task < tasks.size(); ++task) {
-    if (tasks[task].kind != TaskKind::infer || !space.linked[task].empty() || !space.is_open(task, training)) continue;
+    if (tasks[task].kind != TaskKind::infer || !space.links[task].empty() || !space.is_open(task, training)) continue;
     planner::Selection moved = selection;
     moved[task] = {training, 0};
     if (planner::improve_choices(space, trial, moved, planner::Aim::cost).cost(usable) <

@@ -121,7 +121,7 @@ void Chain::propose() {
 /// Linked tasks follow the first of them that has moved; false where they cannot.
 bool Chain::keep_bound() {
   for (const std::size_t task : tasks_)
-    if (!space_.linked[task].empty() && next_.selection[task] != now_.selection[task] &&
+    if (!space_.links[task].empty() && next_.selection[task] != now_.selection[task] &&
         !take(space_, next_.selection, task, next_.selection[task]))
       return false;
   return true;

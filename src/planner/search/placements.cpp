@@ -66,7 +66,7 @@ Meshes interleaving(const SearchSpace& space) {
 
 /// Whether the task's model is the one that is trained.
 bool goes_with_training(const SearchSpace& space, std::size_t task) {
-  return space.scenario->job.workflow.tasks[task].kind == TaskKind::train || !space.linked[task].empty();
+  return space.scenario->job.workflow.tasks[task].kind == TaskKind::train || !space.links[task].empty();
 }
 
 /// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.

@@ -7,7 +7,7 @@
 
 #include "cost/conventions.h"
 #include "cost/trainer_limits.h"
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
 #include "plan/pin_fault.h"

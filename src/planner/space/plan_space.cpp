@@ -26,6 +26,7 @@ class Adder {
     const int form = form_of(task, planned);
     choices.push_back(choice_of(*space_.scenario, task, planned));
     space_.weight_forms[task][shape].push_back(form);
+    add_agreement_forms(space_, task, shape);
     return static_cast<std::int32_t>(choices.size()) - 1;
   }
 

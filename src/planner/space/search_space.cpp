@@ -9,6 +9,7 @@
 #include "cost/generation.h"
 #include "cost/machine.h"
 #include "parallel/for_each_index.h"
+#include "plan/frameworks/framework.h"
 #include "plan/iteration_graph.h"
 #include "predict/closed_form/trainer_rules.h"
 
@@ -48,6 +49,82 @@ std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::
     if (same == known.end()) known.push_back(planned);
   }
   return forms;
+}
+
+/// The number of the first of `known` that agrees with what is planned, which is added where none does.
+int number_of(const plan::TaskPlan& planned, bool (*agree)(const plan::TaskPlan&, const plan::TaskPlan&),
+              std::vector<plan::TaskPlan>& known) {
+  const auto same =
+      std::find_if(known.begin(), known.end(), [&](const plan::TaskPlan& other) { return agree(other, planned); });
+  const auto number = static_cast<int>(same - known.begin());
+  if (same == known.end()) known.push_back(planned);
+  return number;
+}
+
+void number_agreements(SearchSpace& space) {
+  const std::vector<plan::Agreement>& agreements = plan::agreements_of(space.scenario->job);
+  space.agreement_examples.resize(agreements.size());
+  for (std::size_t agreement = 0; agreement < agreements.size(); ++agreement) {
+    auto& forms = space.agreement_forms.emplace_back(space.choices.size());
+    for (std::size_t task = 0; task < forms.size(); ++task)
+      for (const std::vector<Choice>& choices : space.choices[task]) {
+        std::vector<int>& numbers = forms[task].emplace_back();
+        for (const Choice& choice : choices)
+          numbers.push_back(
+              number_of(choice.planned, agreements[agreement].agree, space.agreement_examples[agreement]));
+      }
+  }
+}
+
+/// What the trainer and the framework of the job have tasks have alike.
+std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
+  const plan::Job& job = scenario.job;
+  const std::vector<plan::Agreement>& agreements = plan::agreements_of(job);
+  const auto linked = predict::linked_tasks(job, scenario.software.conventions);
+  std::vector<std::vector<Link>> links(job.workflow.tasks.size());
+  for (std::size_t task = 0; task < links.size(); ++task)
+    for (std::size_t other = 0; other < links.size(); ++other) {
+      Link link{.task = other, .weights = false, .agreements = {}};
+      link.weights = std::find(linked[task].begin(), linked[task].end(), other) != linked[task].end();
+      for (std::size_t agreement = 0; agreement < agreements.size(); ++agreement)
+        if (plan::concerns(agreements[agreement], job, task, other)) link.agreements.push_back(agreement);
+      if (link.weights || !link.agreements.empty()) links[task].push_back(std::move(link));
+    }
+  return links;
+}
+
+/// Whether a choice of `task` has alike with the selected one of a link's task what it has to.
+bool agrees(const SearchSpace& space, std::size_t task, SelectedChoice choice, const Link& link,
+            SelectedChoice selected) {
+  if (choice.mesh != selected.mesh) return false;
+  if (link.weights && space.weight_form(task, choice) != space.weight_form(link.task, selected)) return false;
+  const std::size_t shape = space.shapes[static_cast<std::size_t>(choice.mesh)];
+  return std::all_of(link.agreements.begin(), link.agreements.end(), [&](std::size_t agreement) {
+    const auto& forms = space.agreement_forms[agreement];
+    return forms[task][shape][static_cast<std::size_t>(choice.choice)] ==
+           forms[link.task][shape][static_cast<std::size_t>(selected.choice)];
+  });
+}
+
+/// Gives `task` the first choice that agrees with all of `settled`, unless its own does; false where it has none.
+bool follow(const SearchSpace& space, Selection& selection, std::size_t task, const std::vector<std::size_t>& settled) {
+  const std::int32_t mesh = selection[settled.front()].mesh;
+  if (!space.is_open(task, mesh)) return false;
+  const auto agrees_with_all = [&](SelectedChoice choice) {
+    return std::all_of(space.links[task].begin(), space.links[task].end(), [&](const Link& link) {
+      return std::find(settled.begin(), settled.end(), link.task) == settled.end() ||
+             agrees(space, task, choice, link, selection[link.task]);
+    });
+  };
+  if (agrees_with_all(selection[task])) return true;
+  const std::size_t count = space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
+  for (std::size_t choice = 0; choice < count; ++choice) {
+    const SelectedChoice tried{mesh, static_cast<std::int32_t>(choice)};
+    if (!agrees_with_all(tried)) continue;
+    selection[task] = tried;
+    return true;
+  }
+  return false;
 }
 
 WeightSyncTicks weight_sync_ticks(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh) {
@@ -94,7 +171,8 @@ bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
   const auto may = [&](std::size_t one) {
     return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
   };
-  return may(task) && std::all_of(linked[task].begin(), linked[task].end(), may);
+  const auto may_follow = [&](const Link& link) { return may(link.task); };
+  return may(task) && std::all_of(links[task].begin(), links[task].end(), may_follow);
 }
 
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
@@ -119,10 +197,10 @@ SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<clu
   space.weight_syncs.assign(tasks, std::vector<WeightSyncTicks>(shapes));
   space.open.resize(tasks);
   space.rules.resize(tasks);
-  space.linked.resize(tasks);
-  if (rules.option_set == OptionSet::all)
-    space.linked = predict::linked_tasks(scenario.job, scenario.software.conventions);
+  space.links.resize(tasks);
+  if (rules.option_set == OptionSet::all) space.links = links_of(scenario);
   fill_choices(space, rules, threads);
+  number_agreements(space);
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::generate)
       space.weight_syncs[task][shape] = weight_sync_ticks(scenario, task, space.examples[shape]);
@@ -155,23 +233,30 @@ plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Selected
   return planned;
 }
 
+void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape) {
+  const std::vector<plan::Agreement>& agreements = plan::agreements_of(space.scenario->job);
+  const plan::TaskPlan& added = space.choices[task][shape].back().planned;
+  for (std::size_t agreement = 0; agreement < space.agreement_forms.size(); ++agreement)
+    space.agreement_forms[agreement][task][shape].push_back(
+        number_of(added, agreements[agreement].agree, space.agreement_examples[agreement]));
+}
+
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected) {
   selection[task] = selected;
-  for (const std::size_t other : space.linked[task]) {
-    if (!space.is_open(other, selected.mesh)) return false;
-    const int form = space.weight_form(task, selected);
-    if (selection[other].mesh == selected.mesh && space.weight_form(other, selection[other]) == form) continue;
-    const std::vector<int>& forms = space.weight_forms[other][space.shapes[static_cast<std::size_t>(selected.mesh)]];
-    const auto alike = std::find(forms.begin(), forms.end(), form);
-    if (alike == forms.end()) return false;
-    selection[other] = {selected.mesh, static_cast<std::int32_t>(alike - forms.begin())};
-  }
+  if (space.links[task].empty()) return true;
+  std::vector<std::size_t> settled{task};
+  for (std::size_t next = 0; next < settled.size(); ++next)
+    for (const Link& link : space.links[settled[next]]) {
+      if (std::find(settled.begin(), settled.end(), link.task) != settled.end()) continue;
+      if (!follow(space, selection, link.task, settled)) return false;
+      settled.push_back(link.task);
+    }
   return true;
 }
 
 bool settle(const SearchSpace& space, Selection& selection) {
   for (std::size_t task = 0; task < selection.size(); ++task) {
-    if (space.linked[task].empty()) continue;
+    if (space.links[task].empty()) continue;
     SelectedChoice selected = selection[task];
     const auto choices =
         static_cast<std::int32_t>(space.choices[task][space.shapes[static_cast<std::size_t>(selected.mesh)]].size());

@@ -27,6 +27,13 @@ struct WeightSyncTicks {
   base::Ticks apart;  ///< from others
 };
 
+/// What two tasks have alike in every plan, beside their mesh.
+struct Link {
+  std::size_t task = 0;                 ///< the other one
+  bool weights = false;                 ///< the form of weights (predict::linked_tasks)
+  std::vector<std::size_t> agreements;  ///< of the job's framework (plan::agreements_of), by number
+};
+
 /// What runs on one mesh takes the same time and memory on all others of its shape (cluster::MeshShape), so that
 /// choices are by shape.
 struct SearchSpace {
@@ -39,9 +46,11 @@ struct SearchSpace {
   std::vector<std::vector<std::vector<int>>> weight_forms;
   std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape], of generation
   std::vector<base::Ticks> rules;                          ///< [task] how long a rule takes
-  /// [task] others that have its mesh and form of weights (linked_tasks)
-  std::vector<std::vector<std::size_t>> linked;
-  std::vector<std::vector<std::int32_t>> open;  ///< [task] meshes on which it may be, and has a choice
+  std::vector<std::vector<Link>> links;                    ///< [task] others that have its mesh, and more
+  /// [agreement][task][shape][choice]: equal where choices agree
+  std::vector<std::vector<std::vector<std::vector<int>>>> agreement_forms;
+  std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] the first of that form
+  std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
   /// Whether the task may be on the mesh, and has a choice there.
@@ -71,8 +80,13 @@ std::optional<std::size_t> impossible_task(const SearchSpace& space);
 /// What a task of a plan gets by a selected choice. REQUIRES: the task is no rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Selects a choice for a task, and for the tasks linked to it the same mesh and form of weights: where a linked task
-/// has another form, its fastest choice of that one. False, with a selection of no use, where a linked task has none.
+/// Numbers what each agreement of the job's framework sees in a choice that was added to a task's as the last of the
+/// shape's.
+void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
+
+/// Selects a choice for a task, and for the tasks linked to it, and those linked to these, the same mesh and what they
+/// have alike: where one has something else, its fastest choice that agrees with all before it. False, with a selection
+/// of no use, where one has none.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where

@@ -4,7 +4,7 @@
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "cost/profile_file.h"
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 #include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::predict {
@@ -20,7 +20,7 @@ void take_links(const cost::Profile& profile, const cluster::Cluster& cluster, c
 }  // namespace
 
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
-  if (const plan::Framework* const framework = plan::find_framework(software.framework))
+  if (const plan::Framework* const framework = plan::find_framework(software))
     return cost::find_conventions(framework->training);
   return cost::find_conventions(software.training.empty() ? "megatron" : software.training);
 }

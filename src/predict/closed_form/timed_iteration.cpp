@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "plan/frameworks/framework.h"
 #include "predict/closed_form/prefetch.h"
 
 namespace dovetail::predict {
@@ -52,9 +53,10 @@ void prefetch_transfers(const Scenario& scenario, const plan::Plan& plan, const 
 
 }  // namespace
 
-TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order,
+TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& asked,
                                const KnownParts& known) {
   TimedIteration result;
+  const plan::IterationOrder order = asked.empty() ? plan::order_of(scenario.job) : asked;
   result.graph = plan::iteration_graph(scenario.job, plan);
   plan::add_order(result.graph, order);
   for (const plan::Activity& activity : result.graph.activities)

@@ -32,11 +32,11 @@ struct KnownParts {
   const std::vector<TaskMemory>* memory = nullptr;  ///< task_memory of the plan; only prefetching asks for it
 };
 
-/// The iteration of a plan in this order. What the plan fuses is one activity: generation with inference as
-/// inter_stage() has it, whose other successors begin when generation has ended, two train tasks as intra_stage() does,
-/// or `known`. Where the job's software prefetches, host transfers are activities of their own as prefetch() has them.
-/// Durations are rounded to whole ns before the activities are timed. REQUIRES: the plan has no fault; nothing that the
-/// order puts between tasks of one fused activity.
+/// The iteration of a plan in this order, or, where that is empty, in that of the job's framework. What the plan fuses
+/// is one activity: generation with inference as inter_stage() has it, whose other successors begin when generation has
+/// ended, two train tasks as intra_stage() does, or `known`. Where the job's software prefetches, host transfers are
+/// activities of their own as prefetch() has them. Durations are rounded to whole ns before the activities are timed.
+/// REQUIRES: the plan has no fault; nothing that the order puts between tasks of one fused activity.
 TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order = {},
                                const KnownParts& known = {});
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cost/trainer_limits.h"
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 #include "plan/pin.h"
 
 namespace dovetail::predict {
@@ -92,7 +92,7 @@ std::vector<TaskPlan> variations_of(const Scenario& scenario, std::size_t task, 
     if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value()
                                    : plan::find_fault(varied.micro_batching).has_value())
       return true;
-    return !plan::runs(scenario.job, task, varied) ||
+    return !plan::runs(scenario.job, task, varied, plan::RuleScope::search) ||
            (!scenario.job.fixed.empty() && !plan::agrees(scenario.job.fixed[task], varied));
   });
   return all;

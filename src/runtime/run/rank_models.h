@@ -32,7 +32,7 @@ namespace dovetail::runtime {
 /// its own stages alone. A rank that is asked to stop has all stop with it, once the phase under way is done.
 class RankModels final : public control::Models {
  public:
-  /// Scenario, plan and talk must stay. REQUIRES: as TorchModels; a plan that plan::find_framework("dovetail") runs, on
+  /// Scenario, plan and talk must stay. REQUIRES: as TorchModels; a plan that the framework "dovetail" runs, on
   /// as many devices as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,

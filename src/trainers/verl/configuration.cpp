@@ -10,51 +10,13 @@
 #include "base/document.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
+#include "trainers/verl/keys.h"
 #include "trainers/verl/layouts.h"
 #include "trainers/verl/settings.h"
 #include "trainers/verl/watched.h"
 
 namespace dovetail::trainers {
 namespace {
-
-constexpr VerlEngineKeys actor_keys{.fsdp = "actor_rollout_ref.actor.fsdp_config",
-                                    .old_ulysses = "actor_rollout_ref.actor.ulysses_sequence_parallel_size",
-                                    .megatron = "actor_rollout_ref.actor.megatron",
-                                    .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
-                                    .unpadded = "actor_rollout_ref.model.use_remove_padding"};
-constexpr VerlEngineKeys reference_keys{.fsdp = "actor_rollout_ref.ref.fsdp_config",
-                                        .old_ulysses = "actor_rollout_ref.ref.ulysses_sequence_parallel_size",
-                                        .megatron = "actor_rollout_ref.ref.megatron",
-                                        .recomputes = "actor_rollout_ref.model.enable_gradient_checkpointing",
-                                        .unpadded = "actor_rollout_ref.model.use_remove_padding"};
-constexpr VerlEngineKeys critic_keys{.fsdp = "critic.fsdp",
-                                     .old_ulysses = "critic.ulysses_sequence_parallel_size",
-                                     .megatron = "critic.megatron",
-                                     .recomputes = "critic.model.enable_gradient_checkpointing",
-                                     .unpadded = "critic.model.use_remove_padding"};
-
-constexpr VerlBatchKeys actor_train_keys{.dynamic = "actor_rollout_ref.actor.use_dynamic_bsz",
-                                         .tokens = "actor_rollout_ref.actor.ppo_max_token_len_per_gpu",
-                                         .per_gpu = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu",
-                                         .all = "actor_rollout_ref.actor.ppo_micro_batch_size"};
-constexpr VerlBatchKeys actor_infer_keys{.dynamic = "actor_rollout_ref.rollout.log_prob_use_dynamic_bsz",
-                                         .tokens = "actor_rollout_ref.rollout.log_prob_max_token_len_per_gpu",
-                                         .per_gpu = "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu",
-                                         .all = "actor_rollout_ref.rollout.log_prob_micro_batch_size"};
-constexpr VerlBatchKeys reference_infer_keys{.dynamic = "actor_rollout_ref.ref.log_prob_use_dynamic_bsz",
-                                             .tokens = "actor_rollout_ref.ref.log_prob_max_token_len_per_gpu",
-                                             .per_gpu = "actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu",
-                                             .all = "actor_rollout_ref.ref.log_prob_micro_batch_size"};
-constexpr VerlBatchKeys critic_train_keys{.dynamic = "critic.use_dynamic_bsz",
-                                          .tokens = "critic.ppo_max_token_len_per_gpu",
-                                          .per_gpu = "critic.ppo_micro_batch_size_per_gpu",
-                                          .all = "critic.ppo_micro_batch_size"};
-constexpr VerlBatchKeys critic_infer_keys{.dynamic = "critic.use_dynamic_bsz",
-                                          .tokens = "critic.forward_max_token_len_per_gpu",
-                                          .per_gpu = "critic.forward_micro_batch_size_per_gpu",
-                                          .all = "critic.ppo_micro_batch_size"};
-
-constexpr std::string_view reward_keys = "reward.reward_model";
 
 /// A run as far as it is read.
 struct VerlDraft {
@@ -126,7 +88,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   DOVETAIL_TRY(run.prompt_cap, count_at(tree, "data.max_prompt_length"));
   DOVETAIL_TRY(run.response_cap, count_at(tree, "data.max_response_length"));
   DOVETAIL_TRY(run.packing, flag_at(tree, draft.megatron() ? "actor_rollout_ref.actor.megatron.use_remove_padding"
-                                                           : actor_keys.unpadded));
+                                                           : verl_actor_keys.unpadded));
   if (mini_batch > run.prompts || run.prompts % mini_batch != 0)
     return setting_error(
         tree, mini_key,
@@ -214,7 +176,9 @@ base::Status read_verl_models(VerlDraft& draft) {
 /// first: the critic's, then the reference's, then the actor's.
 base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys& keys, const llm::Transformer& model) {
   if (!draft.megatron()) return fsdp_layout(draft.tree(), keys, draft.pool);
-  const VerlEngineKeys& first = draft.critic ? critic_keys : draft.run.reference ? reference_keys : actor_keys;
+  const VerlEngineKeys& first = draft.critic          ? verl_critic_keys
+                                : draft.run.reference ? verl_reference_keys
+                                                      : verl_actor_keys;
   DOVETAIL_TRY(llm::Layout layout, megatron_layout(draft.tree(), keys.megatron, draft.pool, model));
   DOVETAIL_TRY(const llm::Layout built, megatron_layout(draft.tree(), first.megatron, draft.pool, model));
   layout.data = built.data;
@@ -266,10 +230,10 @@ base::Status add_trained(VerlDraft& draft, const std::string& role, const VerlEn
 }
 
 base::Status add_reference(VerlDraft& draft) {
-  DOVETAIL_TRY(llm::Layout layout, layout_of(draft, reference_keys, draft.actor_model));
+  DOVETAIL_TRY(llm::Layout layout, layout_of(draft, verl_reference_keys, draft.actor_model));
   layout.recomputation = llm::Recomputation::none;
   plan::TaskPlan passed{.mesh = draft.trainer(), .layout = layout, .micro_batching = {}, .engine = {}, .offload = {}};
-  DOVETAIL_TRY(passed.micro_batching, verl_micro_batching(draft.tree(), reference_infer_keys, layout));
+  DOVETAIL_TRY(passed.micro_batching, verl_micro_batching(draft.tree(), verl_reference_infer_keys, layout));
   passed.offload.weights = true;
   if (draft.megatron()) {
     DOVETAIL_TRY(passed.offload.weights, flag_at(draft.tree(), "actor_rollout_ref.ref.megatron.param_offload"));
@@ -288,7 +252,7 @@ base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view
 }
 
 base::Status add_generation(VerlDraft& draft) {
-  const std::string_view keys = "actor_rollout_ref.rollout";
+  constexpr std::string_view keys = verl_rollout_keys;
   const SettingTree& tree = draft.tree();
   const auto key = [keys](std::string_view name) { return fmt::format("{}.{}", keys, name); };
   plan::TaskPlan generated{.mesh = draft.engines, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
@@ -328,11 +292,12 @@ base::Status add_reward(VerlDraft& draft) {
 
 base::Status check_start(const VerlDraft& draft) {
   const SettingTree& tree = draft.tree();
-  DOVETAIL_TRY(const bool train, flag_at(tree, actor_train_keys.dynamic));
-  DOVETAIL_TRY(const bool pass, flag_at(tree, actor_infer_keys.dynamic));
+  DOVETAIL_TRY(const bool train, flag_at(tree, verl_actor_train_keys.dynamic));
+  DOVETAIL_TRY(const bool pass, flag_at(tree, verl_actor_infer_keys.dynamic));
   if (train != pass)
-    return setting_error(tree, actor_infer_keys.dynamic,
-                         fmt::format("differs from {}, and verl stops; accepted: the same", actor_train_keys.dynamic));
+    return setting_error(
+        tree, verl_actor_infer_keys.dynamic,
+        fmt::format("differs from {}, and verl stops; accepted: the same", verl_actor_train_keys.dynamic));
   return {};
 }
 
@@ -349,15 +314,15 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
   DOVETAIL_CHECK(read_verl_models(draft));
   DOVETAIL_CHECK(add_generation(draft));
   DOVETAIL_CHECK(add_reward(draft));
-  DOVETAIL_CHECK(add_trained(draft, "actor", actor_keys, "actor_rollout_ref.actor.optim", actor_train_keys,
-                             actor_infer_keys, draft.actor_model));
+  DOVETAIL_CHECK(add_trained(draft, "actor", verl_actor_keys, "actor_rollout_ref.actor.optim", verl_actor_train_keys,
+                             verl_actor_infer_keys, draft.actor_model));
   if (draft.run.reference) DOVETAIL_CHECK(add_reference(draft));
   if (draft.critic) {
-    VerlBatchKeys infer = critic_infer_keys;
+    VerlBatchKeys infer = verl_critic_infer_keys;
     // Megatron's passes have no number of their own.
-    if (draft.megatron()) infer.per_gpu = critic_train_keys.per_gpu;
-    DOVETAIL_CHECK(
-        add_trained(draft, "critic", critic_keys, "critic.optim", critic_train_keys, infer, draft.critic_model));
+    if (draft.megatron()) infer.per_gpu = verl_critic_train_keys.per_gpu;
+    DOVETAIL_CHECK(add_trained(draft, "critic", verl_critic_keys, "critic.optim", verl_critic_train_keys, infer,
+                               draft.critic_model));
   }
   DOVETAIL_CHECK(add_watched(settings, draft.run));
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};

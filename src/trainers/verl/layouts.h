@@ -10,30 +10,14 @@
 #include "plan/task_plan.h"
 #include "trainers/syntax/tree.h"
 #include "trainers/verl/defaults.h"
+#include "trainers/verl/keys.h"
 
 namespace dovetail::trainers {
-
-/// The settings of one engine.
-struct VerlEngineKeys {
-  std::string_view fsdp;         ///< "critic.fsdp"
-  std::string_view old_ulysses;  ///< where Ulysses was before, which wins where it says more than 1
-  std::string_view megatron;     ///< "critic.megatron"
-  std::string_view recomputes;   ///< whether FSDP computes layers again
-  std::string_view unpadded;     ///< whether rows have no padding
-};
 
 /// On `devices` of them. An Error at the key that does not divide them.
 base::Result<llm::Layout> fsdp_layout(const SettingTree& tree, const VerlEngineKeys& keys, int devices);
 base::Result<llm::Layout> megatron_layout(const SettingTree& tree, std::string_view keys, int devices,
                                           const llm::Transformer& model);
-
-/// The settings that cut micro-batches.
-struct VerlBatchKeys {
-  std::string_view dynamic;  ///< by tokens
-  std::string_view tokens;   ///< of a device, at most
-  std::string_view per_gpu;  ///< sequences
-  std::string_view all;      ///< sequences of all ranks together, as older versions have it
-};
 
 /// In `layout`: a budget counts for each of the devices that share a sequence. An Error where there are both numbers of
 /// sequences, or neither.

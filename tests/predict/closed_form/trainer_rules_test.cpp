@@ -76,7 +76,7 @@ TEST(TrainerRules, TensorParallelismOfDeepSpeedIsForWhoAsks) {
   const test::Place place(asked);
   ASSERT_FALSE(planner::impossible_task(place.space));
   for (std::size_t task = 0; task < asked.workflow.tasks.size(); ++task) {
-    if (place.space.linked[task].empty()) continue;
+    if (place.space.links[task].empty()) continue;
     for (const auto& of_shape : place.space.choices[task])
       for (const planner::Choice& choice : of_shape) EXPECT_EQ(choice.planned.layout.tensor, 2);
   }

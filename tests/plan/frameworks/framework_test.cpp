@@ -1,4 +1,4 @@
-#include "plan/framework.h"
+#include "plan/frameworks/framework.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,9 +43,14 @@ std::string error_of(const Parts& parts) {
 }
 
 TEST(Framework, OfAJobIsFoundByItsName) {
-  EXPECT_THAT(framework_names(), testing::ElementsAre("dovetail"));
-  EXPECT_EQ(find_framework("dovetail")->name, "dovetail");
-  EXPECT_EQ(find_framework(""), nullptr);
+  EXPECT_THAT(framework_names(), testing::ElementsAre("dovetail", "openrlhf", "verl", "nemo-rl"));
+  const auto found = [](const std::string& name, const std::string& training = "") {
+    return find_framework(Software{.training = training, .efficiency = {}, .profile = {}, .framework = name});
+  };
+  EXPECT_EQ(found("dovetail")->name, "dovetail");
+  EXPECT_EQ(found(""), nullptr);
+  EXPECT_EQ(found("verl")->training, "verl-fsdp") << "the first backend";
+  EXPECT_EQ(found("verl", "megatron-policy")->training, "megatron-policy");
   EXPECT_EQ(sound_job().software.framework, "dovetail");
   EXPECT_THAT(error_of({.software = "{framework: dovetial}"}),
               StartsWith("job.yaml:3:23: there is no framework `dovetial`; did you mean 'dovetail'"));

@@ -1,0 +1,25 @@
+// The rows of the table of frameworks. One with several backends has a row for each, the first of which is taken where
+// a job does not say whose memory conventions are its own.
+#pragma once
+
+#include <vector>
+
+#include "plan/frameworks/framework.h"
+
+namespace dovetail::plan {
+
+/// What the runtime of this repository runs (src/runtime).
+Framework dovetail_framework();
+
+/// verl's trainer (verl-project/verl at 1dda039b9): its synchronous mode is searched, in which actor, reference, critic
+/// and engine have one pool of all GPUs and run strictly one after the other (verl/trainer/ppo/v1/trainer_sync.py).
+std::vector<Framework> verl_frameworks();
+
+/// OpenRLHF's (OpenRLHF/OpenRLHF at 3c3be623): its hybrid engine is searched, --train.colocate_all
+/// (openrlhf/trainer/ppo_trainer.py).
+Framework openrlhf_framework();
+
+/// NeMo-RL's (NVIDIA-NeMo/RL at 7ea279abf): colocated generation is searched (nemo_rl/algorithms/grpo.py, ppo.py).
+std::vector<Framework> nemo_rl_frameworks();
+
+}  // namespace dovetail::plan

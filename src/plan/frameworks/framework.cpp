@@ -1,0 +1,181 @@
+#include "plan/frameworks/framework.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "base/nearest.h"
+#include "plan/frameworks/all.h"
+
+namespace dovetail::plan {
+namespace {
+
+using base::Node;
+using base::quote;
+using base::Status;
+using workflow::TaskKind;
+
+const std::vector<Framework>& frameworks() {
+  static const std::vector<Framework> all = [] {
+    std::vector<Framework> rows{dovetail_framework(), openrlhf_framework()};
+    for (const auto& backends : {verl_frameworks(), nemo_rl_frameworks()})
+      rows.insert(rows.end(), backends.begin(), backends.end());
+    return rows;
+  }();
+  return all;
+}
+
+const Framework* framework_of(const Job& job) { return find_framework(job.software); }
+
+const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope) {
+  const Framework* const framework = framework_of(job);
+  if (framework == nullptr) return nullptr;
+  const TaskKind kind = job.workflow.tasks[task].kind;
+  for (const TaskRule& rule : framework->rules) {
+    const bool is_asked = scope == RuleScope::search || rule.scope == RuleScope::all;
+    const bool is_of_task = rule.of.value_or(kind) == kind && (rule.concerns == nullptr || rule.concerns(job, task));
+    if (is_asked && is_of_task && !rule.holds(job, planned)) return &rule;
+  }
+  return nullptr;
+}
+
+std::optional<std::string> refusal(const Job& job, bool Framework::* can, std::string_view what) {
+  const Framework* const framework = framework_of(job);
+  if (framework == nullptr || framework->*can) return std::nullopt;
+  return fmt::format("{} does not fuse {}; accepted: another framework, or no such fusion", framework->name, what);
+}
+
+/// The node at `key` of `map`, or else the map.
+Node at(const Node& map, std::string_view key) { return key.empty() ? map : map.find(key).value_or(map); }
+
+Status check_software(const Node& root, const Job& job, const Framework& framework) {
+  const Node software = at(root, "software");
+  if (!job.software.training.empty() && job.software.training != framework.training) {
+    std::vector<std::string_view> own;
+    for (const Framework& row : frameworks())
+      if (row.name == framework.name) own.push_back(row.training);
+    return at(software, "training")
+        .error(fmt::format("`training` is {}, and {} keeps to memory conventions of its own; accepted: {}, or no "
+                           "`training`",
+                           quote(job.software.training), framework.name, fmt::join(own, ", ")));
+  }
+  if (job.software.prefetch && !framework.prefetches)
+    return at(software, "prefetch")
+        .error(fmt::format("{} does not prefetch; accepted: `prefetch: false`", framework.name));
+  return {};
+}
+
+Status check_models(const Node& root, const Job& job, const Framework& framework) {
+  for (std::size_t role = 0; role < job.models.size(); ++role)
+    for (const ModelRule& rule : framework.not_computed)
+      if (rule.has(job.models[role]))
+        return at(at(root, "models"), job.workflow.roles[role].name)
+            .error(fmt::format("the model of {} has {}, which {} does not compute; accepted: dense models of the kinds "
+                               "llama, mistral, qwen2 and qwen3, without adapters",
+                               quote(job.workflow.roles[role].name), rule.what, framework.name));
+  return {};
+}
+
+}  // namespace
+
+std::vector<std::string_view> framework_names() {
+  std::vector<std::string_view> names;
+  for (const Framework& framework : frameworks())
+    if (names.empty() || names.back() != framework.name) names.push_back(framework.name);
+  return names;
+}
+
+const Framework* find_framework(const Software& software) {
+  const Framework* first = nullptr;
+  for (const Framework& framework : frameworks()) {
+    if (framework.name != software.framework) continue;
+    if (framework.training == software.training) return &framework;
+    if (first == nullptr) first = &framework;
+  }
+  return first;
+}
+
+bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope) {
+  return broken_rule(job, task, planned, scope) == nullptr;
+}
+
+void conform(const Job& job, std::size_t task, TaskPlan& planned) {
+  while (const TaskRule* const rule = broken_rule(job, task, planned, RuleScope::search)) rule->conform(job, planned);
+}
+
+bool concerns(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b) {
+  return a != b && agreement.concerns(job, a) && agreement.concerns(job, b) &&
+         (!agreement.same_role || job.workflow.role_of[a] == job.workflow.role_of[b]);
+}
+
+const std::vector<Agreement>& agreements_of(const Job& job) {
+  static const std::vector<Agreement> none;
+  const Framework* const framework = framework_of(job);
+  return framework == nullptr ? none : framework->agreements;
+}
+
+IterationOrder order_of(const Job& job) {
+  const Framework* const framework = framework_of(job);
+  return framework == nullptr || framework->order == nullptr ? IterationOrder{} : framework->order(job);
+}
+
+std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks) {
+  for (const Agreement& agreement : agreements_of(job))
+    for (std::size_t task = 0; task < tasks.size(); ++task)
+      for (std::size_t other = 0; other < task; ++other)
+        if (concerns(agreement, job, task, other) && !agreement.agree(tasks[task], tasks[other]))
+          return Disagreement{task, agreement.part,
+                              fmt::format("{}: {}; accepted: {} as {} has them", job.workflow.tasks[task].name,
+                                          agreement.because, agreement.what, job.workflow.tasks[other].name)};
+  return std::nullopt;
+}
+
+std::optional<std::string> find_training_refusal(const Job& job) {
+  if (auto refused = refusal(job, &Framework::intra_stage, "two trainings")) return refused;
+  const Framework* const framework = framework_of(job);
+  if (framework == nullptr || cluster::device_count(job.cluster) > 1) return std::nullopt;
+  return fmt::format(
+      "{} fuses two trainings on several devices, and the job has one; accepted: more devices, or no such fusion",
+      framework->name);
+}
+
+std::optional<std::string> find_generation_refusal(const Job& job) {
+  return refusal(job, &Framework::inter_stage, "generation with inference");
+}
+
+Status check_task(const Job& job, std::size_t task, const Node& node, const TaskPlan& planned) {
+  const TaskRule* const rule = broken_rule(job, task, planned, RuleScope::all);
+  if (rule == nullptr) return {};
+  const Node part = at(node, rule->part);
+  const Node value = at(part, rule->key);
+  const std::string_view key = rule->key.empty() ? rule->part : rule->key;
+  const bool said = rule->key.empty() ? node.find(rule->part).has_value() : part.find(rule->key).has_value();
+  return value.error(fmt::format("{}: {} is {}, which {} does not run; accepted: {}", job.workflow.tasks[task].name,
+                                 quote(key), said ? value.describe() : std::string("not given, and its default"),
+                                 framework_of(job)->name, rule->accepted));
+}
+
+Status check_framework(const Node& root, const Job& job) {
+  if (job.software.framework.empty()) return {};
+  const Framework* const framework = framework_of(job);
+  if (framework == nullptr) {
+    const std::vector<std::string_view> names = framework_names();
+    return at(at(root, "software"), "framework")
+        .error(fmt::format("there is no framework {}{}; accepted: {}, any, or no `framework`",
+                           quote(job.software.framework), base::did_you_mean(job.software.framework, names),
+                           fmt::join(names, ", ")));
+  }
+  DOVETAIL_CHECK(check_software(root, job, *framework));
+  DOVETAIL_CHECK(check_models(root, job, *framework));
+  const Node workload = at(root, "workload");
+  if (job.workload.steps_off_policy > framework->max_steps_off_policy)
+    return at(workload, "steps_off_policy")
+        .error(fmt::format("`steps_off_policy` is {}, which {} does not run; accepted: at most {}",
+                           job.workload.steps_off_policy, framework->name, framework->max_steps_off_policy));
+  if (!job.workload.packing && !framework->pads_rows)
+    return at(workload, "packing")
+        .error(fmt::format("{} packs sequences, and pads no rows; accepted: `packing: true`", framework->name));
+  return {};
+}
+
+}  // namespace dovetail::plan

@@ -1,0 +1,96 @@
+#include "plan/frameworks/all.h"
+#include "plan/frameworks/rules.h"
+
+namespace dovetail::plan {
+namespace {
+
+using llm::Layout, llm::Recomputation;
+using workflow::TaskKind;
+
+/// openrlhf/utils/deepspeed/deepspeed.py: `--ds.enable_sleep` moves gradients and all states of the optimizer; weights
+/// in bf16 stay. `--ds.adam_offload`: the optimizer is on the host for good.
+bool sleeps_whole(const Job&, const TaskPlan& planned) {
+  const Offload& offload = planned.offload;
+  return !offload.weights && (offload.optimizer_on_host ? !offload.optimizer : offload.gradients == offload.optimizer);
+}
+
+/// One `--ds.*` for all roles; what only infers is cut where training has ZeRO 3 (get_ds_eval_config).
+Agreement one_configuration() {
+  return {
+      .what = "tensor parallel, ring and ZeRO 3",
+      .part = "layout",
+      .because = "OpenRLHF has one --ds.* for all roles",
+      .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
+      .same_role = false,
+      .agree =
+          [](const TaskPlan& a, const TaskPlan& b) {
+            return a.layout.tensor == b.layout.tensor && a.layout.context == b.layout.context &&
+                   (a.layout.zero == 3) == (b.layout.zero == 3);
+          }};
+}
+
+Agreement one_training() {
+  return {.what = "ZeRO's stage, recomputation, micro-batches and offload",
+          .part = "layout",
+          .because = "OpenRLHF trains actor and critic with the same flags",
+          .concerns = is_training,
+          .same_role = false,
+          .agree = [](const TaskPlan& a, const TaskPlan& b) {
+            return a.layout.zero == b.layout.zero && a.layout.recomputation == b.layout.recomputation &&
+                   same_micro_batches(a, b) && a.offload == b.offload;
+          }};
+}
+
+Agreement one_pass() {
+  return {.what = "micro-batches",
+          .part = "micro_batch",
+          .because = "OpenRLHF has one budget for all passes",
+          .concerns = is_inference,
+          .same_role = false,
+          .agree = same_micro_batches};
+}
+
+Agreement one_way_of_cutting() {
+  return {
+      .what = "micro-batches by tokens, or by sequences",
+      .part = "micro_batch",
+      .because = "--train.dynamic_batch_enable is of training and passes",
+      .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
+      .same_role = false,
+      .agree = [](const TaskPlan& a,
+                  const TaskPlan& b) { return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0); }};
+}
+
+}  // namespace
+
+Framework openrlhf_framework() {
+  Framework framework;
+  framework.name = "openrlhf";
+  framework.training = "deepspeed-zero";
+  framework.max_steps_off_policy = workflow::max_steps_off_policy;
+  framework.pads_rows = true;
+  framework.rules = engine_rules();
+  for (const TaskRule& rule :
+       {searched(where(on_all_devices(), is_on_policy)), layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(),
+        layout<&Layout::expert_tensor, 1>(TaskKind::train), layout<&Layout::expert_tensor, 1>(TaskKind::infer),
+        layout<&Layout::virtual_stages, 1>(), layout<&Layout::sequence_parallel, false>(),
+        layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train),
+        // Both are vLLM's own: no flag hands them on (openrlhf/trainer/ray/vllm_engine.py).
+        engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
+        engine<&Engine::chunked_prefill, true>(), whole_shares()})
+    framework.rules.push_back(rule);
+  framework.rules.push_back(offloads(TaskKind::train, "gradients and optimizer together, or the optimizer on the host",
+                                     sleeps_whole, [](const Job&, TaskPlan& planned) {
+                                       planned.offload.weights = false;
+                                       if (planned.offload.optimizer_on_host)
+                                         planned.offload.optimizer = false;
+                                       else
+                                         planned.offload.gradients = planned.offload.optimizer;
+                                     }));
+  framework.rules.push_back(where(no_offload(TaskKind::infer), is_trained));
+  framework.agreements = {one_configuration(), one_training(), one_pass(), one_way_of_cutting()};
+  framework.order = in_stages;
+  return framework;
+}
+
+}  // namespace dovetail::plan

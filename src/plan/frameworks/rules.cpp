@@ -1,0 +1,118 @@
+#include "plan/frameworks/rules.h"
+
+#include <utility>
+
+#include "plan/iteration_graph.h"
+
+namespace dovetail::plan {
+namespace {
+
+using llm::Layout;
+using workflow::TaskKind;
+
+cluster::Mesh all_devices(const Job& job) { return {0, cluster::device_count(job.cluster)}; }
+
+bool role_is_trained(const Job& job, std::size_t task) {
+  const auto& role = job.workflow.role_of[task];
+  return role && job.workflow.trained_by[role->index()].has_value();
+}
+
+std::vector<std::size_t> tasks_of(const Job& job, TaskKind kind) {
+  std::vector<std::size_t> tasks;
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+    if (job.workflow.tasks[task].kind == kind) tasks.push_back(task);
+  return tasks;
+}
+
+}  // namespace
+
+TaskRule where(TaskRule rule, bool (*concerns)(const Job&, std::size_t)) {
+  rule.concerns = concerns;
+  return rule;
+}
+
+TaskRule searched(TaskRule rule) {
+  rule.scope = RuleScope::search;
+  return rule;
+}
+
+TaskRule on_all_devices() {
+  return {.of = std::nullopt,
+          .part = "devices",
+          .key = "",
+          .accepted = "all devices of the cluster",
+          .holds = [](const Job& job, const TaskPlan& planned) { return planned.mesh == all_devices(job); },
+          .conform = [](const Job& job, TaskPlan& planned) { planned.mesh = all_devices(job); }};
+}
+
+TaskRule offloads(std::optional<TaskKind> of, std::string accepted, bool (*holds)(const Job&, const TaskPlan&),
+                  void (*conform)(const Job&, TaskPlan&)) {
+  return {.of = of, .part = "offload", .key = "", .accepted = std::move(accepted), .holds = holds, .conform = conform};
+}
+
+TaskRule no_offload(std::optional<TaskKind> of) {
+  return offloads(
+      of, "nothing offloaded", [](const Job&, const TaskPlan& planned) { return planned.offload == Offload{}; },
+      [](const Job&, TaskPlan& planned) { planned.offload = Offload{}; });
+}
+
+std::vector<TaskRule> engine_rules() {
+  return {layout<&Layout::context, 1>(TaskKind::generate),
+          layout<&Layout::virtual_stages, 1>(TaskKind::generate),
+          layout<&Layout::expert_tensor, 1>(TaskKind::generate),
+          layout<&Layout::zero, 0>(TaskKind::generate),
+          layout<&Layout::sequence_parallel, false>(TaskKind::generate),
+          engine<&Engine::longest_first, false>(),
+          engine<&Engine::own_weights, true>()};
+}
+
+TaskRule whole_shares() {
+  return {.of = TaskKind::train,
+          .part = "layout",
+          .key = base::key_of(&Layout::data),
+          .accepted = "a degree that divides the samples of an optimizer step",
+          .holds =
+              [](const Job& job, const TaskPlan& planned) {
+                return job.workload.samples() / job.workload.mini_batches % planned.layout.data == 0;
+              },
+          // Another number of devices: a search leaves the layout out.
+          .conform = [](const Job&, TaskPlan& planned) { planned.layout.data = 1; }};
+}
+
+bool is_training(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::train; }
+
+bool is_inference(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::infer; }
+
+bool is_reward(const Job& job, std::size_t task) {
+  const auto& role = job.workflow.role_of[task];
+  return is_inference(job, task) && !role_is_trained(job, task) &&
+         job.workflow.roles[role->index()].head == workflow::Head::scalar;
+}
+
+bool is_of_trainer(const Job& job, std::size_t task) {
+  return is_training(job, task) || (is_inference(job, task) && !is_reward(job, task));
+}
+
+bool is_trained(const Job& job, std::size_t task) { return is_of_trainer(job, task) && role_is_trained(job, task); }
+
+bool is_frozen(const Job& job, std::size_t task) { return is_inference(job, task) && !role_is_trained(job, task); }
+
+bool is_on_policy(const Job& job, std::size_t) { return job.workload.steps_off_policy == 0; }
+
+bool same_degrees(const TaskPlan& a, const TaskPlan& b) {
+  bool same = true;
+  llm::for_each_degree([&](const auto& degree) { same = same && a.layout.*degree.member == b.layout.*degree.member; });
+  return same;
+}
+
+bool same_micro_batches(const TaskPlan& a, const TaskPlan& b) { return a.micro_batching == b.micro_batching; }
+
+IterationOrder in_stages(const Job& job) {
+  if (job.workload.steps_off_policy > 0) return {};
+  IterationOrder order;
+  for (const TaskKind kind : {TaskKind::generate, TaskKind::infer, TaskKind::train})
+    if (auto tasks = tasks_of(job, kind); !tasks.empty()) order.barriers.push_back(std::move(tasks));
+  return order;
+}
+
+}  // namespace dovetail::plan

@@ -1,0 +1,84 @@
+// Rules that several frameworks have.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/fields.h"
+#include "plan/frameworks/framework.h"
+
+namespace dovetail::plan {
+
+template <class Value>
+std::string value_text(Value value) {
+  if constexpr (std::is_enum_v<Value>)
+    return std::string(base::enum_name(value));
+  else
+    return fmt::format("{}", value);
+}
+
+/// Of a member of a part of plans these values are run; a search takes the first of them in place of others.
+template <auto part_member, auto member, auto first, auto... others>
+TaskRule only(std::string_view part, std::optional<workflow::TaskKind> of = std::nullopt) {
+  TaskRule rule{.of = of, .part = part, .key = base::key_of(member), .accepted = value_text(first)};
+  ((rule.accepted += ", " + value_text(others)), ...);
+  rule.holds = [](const Job&, const TaskPlan& planned) {
+    const auto& value = planned.*part_member.*member;
+    return value == first || (... || (value == others));
+  };
+  rule.conform = [](const Job&, TaskPlan& planned) {
+    auto& value = planned.*part_member.*member;
+    if (value != first && !(... || (value == others))) value = first;
+  };
+  return rule;
+}
+
+template <auto member, auto... values>
+TaskRule layout(std::optional<workflow::TaskKind> of = std::nullopt) {
+  return only<&TaskPlan::layout, member, values...>("layout", of);
+}
+
+template <auto member, auto... values>
+TaskRule engine() {
+  return only<&TaskPlan::engine, member, values...>("engine", workflow::TaskKind::generate);
+}
+
+/// The rule for tasks of which this is true.
+TaskRule where(TaskRule rule, bool (*concerns)(const Job&, std::size_t task));
+/// The rule for searches alone.
+TaskRule searched(TaskRule rule);
+
+TaskRule on_all_devices();
+
+/// What is offloaded of these tasks has to be so: `holds` of it, and `conform` makes it so.
+TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
+                  bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
+TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
+
+/// Engines as vLLM and its kin run them, with weights of their own.
+std::vector<TaskRule> engine_rules();
+
+/// Degrees of optimizer steps: each data parallel rank has as many samples of one.
+TaskRule whole_shares();
+
+// Which tasks.
+bool is_trained(const Job& job, std::size_t task);     ///< of a role that is trained, but generation
+bool is_frozen(const Job& job, std::size_t task);      ///< inference of a role that is not
+bool is_of_trainer(const Job& job, std::size_t task);  ///< inference and training, but of a reward model
+bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
+bool is_on_policy(const Job& job, std::size_t task);   ///< all, of a job that generates with the newest weights
+bool is_training(const Job& job, std::size_t task);
+bool is_inference(const Job& job, std::size_t task);
+
+// What tasks have alike.
+bool same_degrees(const TaskPlan& a, const TaskPlan& b);
+bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
+
+/// First generation, then inference, then training, all of each; then the next iteration.
+IterationOrder in_stages(const Job& job);
+
+}  // namespace dovetail::plan

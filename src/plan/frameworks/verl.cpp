@@ -1,0 +1,102 @@
+#include "plan/frameworks/all.h"
+#include "plan/frameworks/rules.h"
+
+namespace dovetail::plan {
+namespace {
+
+using llm::Layout, llm::Recomputation;
+using workflow::TaskKind;
+
+/// A pool of its own for a reward model is another mode, as is an engine beside training.
+bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task); }
+
+/// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
+TaskRule weights_go_with_gradients() {
+  return offloads(
+      TaskKind::train, "weights and gradients together, the optimizer by itself",
+      [](const Job&, const TaskPlan& planned) { return planned.offload.weights == planned.offload.gradients; },
+      [](const Job&, TaskPlan& planned) { planned.offload.weights = planned.offload.gradients; });
+}
+
+/// verl/workers/engine_workers.py: passes of a trained role are its training's engine in evaluation.
+Agreement one_engine() {
+  return {.what = "devices, layout and whether weights are offloaded",
+          .part = "layout",
+          .because = "verl trains and infers with one engine",
+          .concerns = is_trained,
+          .same_role = true,
+          .agree = [](const TaskPlan& a, const TaskPlan& b) {
+            return same_degrees(a, b) && (a.layout.zero == 3) == (b.layout.zero == 3) &&
+                   a.layout.stage_layers == b.layout.stage_layers && a.offload.weights == b.offload.weights;
+          }};
+}
+
+/// verl/workers/engine_workers.py, init_model: both are dynamic, or neither.
+Agreement one_way_of_cutting() {
+  return {.what = "micro-batches by tokens, or by sequences",
+          .part = "micro_batch",
+          .because = "verl stops where the actor's training and pass are cut in two ways",
+          .concerns = is_trained,
+          .same_role = true,
+          .agree = [](const TaskPlan& a, const TaskPlan& b) {
+            return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0);
+          }};
+}
+
+Framework verl() {
+  Framework framework;
+  framework.name = "verl";
+  framework.max_steps_off_policy = workflow::max_steps_off_policy;
+  framework.pads_rows = true;
+  framework.rules = engine_rules();
+  framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
+  framework.rules.push_back(whole_shares());
+  framework.rules.push_back(weights_go_with_gradients());
+  framework.agreements = {one_engine(), one_way_of_cutting()};
+  framework.order = in_stages;
+  return framework;
+}
+
+/// verl/workers/engine/fsdp/transformer_impl.py.
+Framework fsdp() {
+  Framework framework = verl();
+  framework.training = "verl-fsdp";
+  for (const TaskRule& rule :
+       {layout<&Layout::tensor, 1>(), layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(),
+        layout<&Layout::expert_tensor, 1>(), layout<&Layout::zero, 3>(), layout<&Layout::virtual_stages, 1>(),
+        layout<&Layout::sequence_parallel, false>()})
+    framework.rules.push_back(where(rule, is_of_trainer));
+  framework.rules.push_back(layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train));
+  // `forward_only`: weights come from the host layer by layer, whatever `param_offload` says.
+  framework.rules.push_back(
+      where(offloads(
+                TaskKind::infer, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
+                [](const Job&, TaskPlan& planned) { planned.offload.weights = true; }),
+            [](const Job& job, std::size_t task) { return is_frozen(job, task) && !is_reward(job, task); }));
+  framework.rules.push_back(offloads(
+      TaskKind::train, "an optimizer that is stepped on the devices",
+      [](const Job&, const TaskPlan& planned) { return !planned.offload.optimizer_on_host; },
+      [](const Job&, TaskPlan& planned) { planned.offload.optimizer_on_host = false; }));
+  return framework;
+}
+
+/// verl/workers/engine/megatron/transformer_impl.py: the groups of the engine that is built first are those of all.
+Framework megatron() {
+  Framework framework = verl();
+  framework.training = "megatron-policy";
+  framework.rules.push_back(layout<&Layout::zero, 1, 0>(TaskKind::train));
+  framework.rules.push_back(where(layout<&Layout::zero, 0, 1>(TaskKind::infer), is_of_trainer));
+  framework.agreements.push_back({.what = "the parallel degrees",
+                                  .part = "layout",
+                                  .because = "in verl's Megatron all roles are in the process groups of the first",
+                                  .concerns = is_of_trainer,
+                                  .same_role = false,
+                                  .agree = same_degrees});
+  return framework;
+}
+
+}  // namespace
+
+std::vector<Framework> verl_frameworks() { return {fsdp(), megatron()}; }
+
+}  // namespace dovetail::plan
