@@ -26,6 +26,7 @@ void add_report(CLI::App& program, Action& action);
 void add_problem(CLI::App& program, Action& action);
 void add_fuse_layouts(CLI::App& program, Action& action);
 void add_import(CLI::App& program, Action& action);
+void add_export(CLI::App& program, Action& action);
 void add_plan(CLI::App& program, Action& action);
 void add_fit(CLI::App& program, Action& action);
 void add_explain(CLI::App& program, Action& action);

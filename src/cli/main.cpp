@@ -95,6 +95,7 @@ void add_commands(CLI::App& program, Action& action) {
   add_problem(program, action);
   add_fuse_layouts(program, action);
   add_import(program, action);
+  add_export(program, action);
   add_plan(program, action);
   add_fit(program, action);
   add_explain(program, action);

@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "cluster/mesh.h"
 #include "pipeline/problem/fuse_layouts.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 namespace dovetail::plan {
 namespace {

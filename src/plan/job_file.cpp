@@ -12,7 +12,7 @@
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "cluster/cluster_file.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/job_file_fixed.h"
 #include "plan/job_folder.h"
 #include "plan/model_file.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/nearest.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/pin_fault.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"

@@ -13,7 +13,7 @@
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 

@@ -49,7 +49,7 @@ ROOMS = {
     "control": [".", "data", "algorithm", "run", "ranks"],
     "pipeline": ["problem", "schedule", "program", "formats"],
     "fuse": ["bounds", "solution", "constructions", "annealing", "exact", "pattern", "search"],
-    "trainers": ["syntax", "shell", "logs", "import", "verl", "openrlhf", "nemo_rl", "areal", "slime", "roll", "prime_rl", "dovetail"],
+    "trainers": ["syntax", "shell", "logs", "import", "export", "verl", "openrlhf", "nemo_rl", "areal", "slime", "roll", "prime_rl", "dovetail"],
     "predict": ["closed_form", "played"],
     "planner": ["space", "bound", "search", "rank", "advice"],
     "answer": ["words", "question", "schedules", "plans", "runs", "measured"],

@@ -6,7 +6,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/runs/played_plan.h"
 #include "cluster/cluster.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 namespace dovetail::answer {
 namespace {

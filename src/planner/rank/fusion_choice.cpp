@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "parallel/for_each_index.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 namespace dovetail::planner {
 

@@ -44,9 +44,10 @@ std::optional<MinNeed> min_need_on(const SearchSpace& space, std::size_t task, c
 struct TaskFault {
   std::size_t task = 0;
   cluster::Mesh mesh;
-  bool is_mesh = true;          ///< else no task can be there
-  bool has_layout = false;      ///< with the placement's degrees
-  std::optional<MinNeed> need;  ///< of these layouts; nothing where host memory is too small for all of them
+  bool is_mesh = true;             ///< else no task can be there
+  bool has_layout = false;         ///< with the placement's degrees
+  std::optional<MinNeed> need;     ///< of these layouts; nothing where host memory is too small for all of them
+  bool is_alone_possible = false;  ///< each task by itself can be there; they have nothing alike where they have to
 };
 
 /// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them
@@ -68,24 +69,27 @@ TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t
   return fault;
 }
 
-/// The first of a way to have the placement; there is one.
+/// The first of a way to have the placement; none where each task by itself can be so.
 TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const std::vector<cluster::Mesh>& meshes,
                           const std::optional<Degrees>& degrees) {
   for (std::size_t task = 0; task < meshes.size(); ++task) {
     if (space.is_rule(task)) continue;
     const auto mesh = std::find(space.meshes.begin(), space.meshes.end(), meshes[task]);
-    if (mesh == space.meshes.end()) return {task, meshes[task], false, false, {}};
+    if (mesh == space.meshes.end()) return {task, meshes[task], false, false, {}, false};
     const std::vector<Choice>& choices =
         space.choices[task][space.shapes[static_cast<std::size_t>(mesh - space.meshes.begin())]];
     const auto is_possible = [&](const Choice& choice) { return !degrees || degrees->are_of(choice.planned.layout); };
     if (std::none_of(choices.begin(), choices.end(), is_possible))
       return task_fault(space, option_set, task, meshes[task], degrees);
   }
-  return {};
+  TaskFault none;
+  none.is_alone_possible = true;
+  return none;
 }
 
 std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
   const cluster::Cluster& cluster = space.scenario->job.cluster;
+  if (fault.is_alone_possible) return "does not apply: there are no choices that tasks have alike where they have to";
   if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
     return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",

@@ -8,6 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "parallel/for_each_index.h"
+#include "plan/framework.h"
 #include "planner/bound/bound.h"
 #include "planner/rank/fused_placement.h"
 #include "planner/rank/fusion_choice.h"
@@ -91,6 +92,7 @@ void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, Ranke
     if (!scenario.job.fixed.empty() && scenario.job.fixed[task].offload) continue;
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
+    if (!plan::runs(scenario.job, task, plan.tasks[task], plan::RuleScope::search)) continue;
     // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
     std::optional<predict::Estimate> estimate = chooser.estimate_known(plan);
     if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds)

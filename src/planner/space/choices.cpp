@@ -7,7 +7,7 @@
 
 #include "cost/conventions.h"
 #include "cost/trainer_limits.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
 #include "plan/pin_fault.h"
@@ -289,10 +289,23 @@ bool fits_alone(const predict::Scenario& scenario, std::size_t task, const Choic
   return own_need(scenario, task, choice) <= predict::plan_memory(scenario, gpu) && fits_host(scenario, task, choice);
 }
 
+/// What the job's framework has a task and others have alike.
+std::vector<const plan::Agreement*> agreements_of(const plan::Job& job, std::size_t task) {
+  std::vector<const plan::Agreement*> found;
+  for (const plan::Agreement& agreement : plan::agreements_of(job))
+    for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
+      if (plan::concerns(agreement, job, task, other)) {
+        found.push_back(&agreement);
+        break;
+      }
+  return found;
+}
+
 /// Whether nobody who may take `a` would take `b`.
-bool dominates(const Choice& a, const Choice& b) {
-  return plan::share_weights(a.planned, b.planned) && a.duration <= b.duration && a.working <= b.working &&
-         a.kept <= b.kept && a.away <= b.away;
+bool dominates(const Choice& a, const Choice& b, const std::vector<const plan::Agreement*>& agreements) {
+  const auto agree = [&](const plan::Agreement* agreement) { return agreement->agree(a.planned, b.planned); };
+  return plan::share_weights(a.planned, b.planned) && std::all_of(agreements.begin(), agreements.end(), agree) &&
+         a.duration <= b.duration && a.working <= b.working && a.kept <= b.kept && a.away <= b.away;
 }
 
 }  // namespace
@@ -333,10 +346,12 @@ std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t ta
     all.push_back(std::move(choice));
   }
   std::stable_sort(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.duration < b.duration; });
+  const auto agreements = agreements_of(scenario.job, task);
   std::vector<Choice> front;
   for (const Choice& choice : all) {
     if (scenario.is_stopped()) return {};
-    if (std::none_of(front.begin(), front.end(), [&](const Choice& better) { return dominates(better, choice); }))
+    if (std::none_of(front.begin(), front.end(),
+                     [&](const Choice& better) { return dominates(better, choice, agreements); }))
       front.push_back(choice);
   }
   return front;

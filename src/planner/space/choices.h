@@ -47,9 +47,10 @@ struct ChoiceRules {
 };
 
 /// All that task `task` may do on `mesh`, the fastest first, without what another choice with the same layout of
-/// weights equals or beats in time, working memory and memory between tasks alike. Choices that do not fit on the
-/// devices by themselves are left out. What the job has pinned of the task is kept, but for its mesh. Empty for a mesh
-/// on which nothing fits, and where it is stopped. REQUIRES: the task is no rule.
+/// weights, and with what the job's framework has tasks have alike, equals or beats in time, working memory and memory
+/// between tasks alike. Choices that do not fit on the devices by themselves are left out. What the job has pinned of
+/// the task is kept, but for its mesh. Empty for a mesh on which nothing fits, and where it is stopped. REQUIRES: the
+/// task is no rule.
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
 

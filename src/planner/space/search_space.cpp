@@ -9,7 +9,7 @@
 #include "cost/generation.h"
 #include "cost/machine.h"
 #include "parallel/for_each_index.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "predict/closed_form/trainer_rules.h"
 

@@ -4,7 +4,7 @@
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
 #include "cost/profile_file.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::predict {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "predict/closed_form/prefetch.h"
 
 namespace dovetail::predict {

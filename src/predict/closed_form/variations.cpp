@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "cost/trainer_limits.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/pin.h"
 
 namespace dovetail::predict {

@@ -40,8 +40,9 @@ struct ImportedTask {
 
 /// A run. Counts are at least 1 unless said otherwise.
 struct ImportedRun {
-  std::string name;      ///< of the job
-  std::string training;  ///< memory conventions (cost/conventions.h)
+  std::string name;            ///< of the job
+  std::string framework = {};  ///< as jobs name it (plan/framework.h); empty: none has its rules yet
+  std::string training;        ///< memory conventions (cost/conventions.h)
 
   std::string algorithm;  ///< "ppo", "grpo", ... (workflow/algorithms.h)
   bool reference = false;

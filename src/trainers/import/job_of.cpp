@@ -80,6 +80,19 @@ const ImportedTask* imported_task(const ImportedRun& run, std::string_view name)
   return found == run.tasks.end() ? nullptr : &*found;
 }
 
+/// Pools of devices stay as they are: which there are is a mode of the trainer. Nothing where all tasks have all.
+std::string pools_text(const ImportedRun& run) {
+  const std::int64_t all = run.cluster.nodes * run.cluster.gpus_per_node;
+  const auto has_all = [all](const ImportedTask& task) { return task.planned.mesh.count == all; };
+  if (run.framework.empty() || std::all_of(run.tasks.begin(), run.tasks.end(), has_all)) return {};
+  std::string text = "fixed:\n";
+  for (const ImportedTask& task : run.tasks) {
+    const cluster::Mesh& mesh = task.planned.mesh;
+    text += fmt::format("  {}: {{devices: \"{}-{}\"}}\n", task.task, mesh.first, mesh.first + mesh.count - 1);
+  }
+  return text;
+}
+
 }  // namespace
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
@@ -92,7 +105,9 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   if (run.steps_off_policy > 0) text += fmt::format("  steps_off_policy: {}\n", run.steps_off_policy);
   if (!run.packing) text += "  packing: false\n";
   text += fmt::format("  prompt_length: {}\n  response_length: {}\n", prompts, responses);
-  return text + fmt::format("cluster: {}\nsoftware: {{training: {}}}\n", run.cluster.text, run.training);
+  const std::string framework = run.framework.empty() ? "" : fmt::format("framework: {}, ", run.framework);
+  text += fmt::format("cluster: {}\nsoftware: {{{}training: {}}}\n", run.cluster.text, framework, run.training);
+  return text + pools_text(run);
 }
 
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {

@@ -238,6 +238,7 @@ base::Status read_models(NemoRlDraft& draft) {
                  role_model(tree, draft.request, "reward", reward_environment + ".model_name", run));
   }
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
+  run.framework = "nemo-rl";
   run.training = megatron ? "nemo-rl-megatron" : "fsdp2";
   return {};
 }

@@ -17,7 +17,9 @@ class NemoRlChanges {
       : role_(std::move(role)), megatron_(megatron), all_(all) {}
 
   void set(std::string_view name, std::string value, std::vector<Setter> with = {}) {
-    all_.push_back({{fmt::format("{}.{}", role_, name), std::move(value)}, std::move(with)});
+    const std::string_view force = name.starts_with("++") ? "++" : "";
+    all_.push_back(
+        {{fmt::format("{}{}.{}", force, role_, name.substr(force.size())), std::move(value)}, std::move(with)});
   }
   void set(std::string_view name, bool value) { set(name, std::string(value ? "true" : "false")); }
   template <std::integral Number>
@@ -34,40 +36,40 @@ class NemoRlChanges {
       set(trains ? "sequence_packing.train_mb_tokens" : "sequence_packing.logprob_mb_tokens",
           fmt::format("{:.0f}", cut.tokens));
     else
-      set(trains ? "train_micro_batch_size" : "logprob_batch_size", fmt::format("{:.0f}", cut.sequences));
+      set(trains ? "train_micro_batch_size" : "++logprob_batch_size", fmt::format("{:.0f}", cut.sequences));
   }
 
   void add_offload(const plan::Offload& offload) {
     if (megatron_)
-      set("megatron_cfg.optimizer.optimizer_cpu_offload", offload.optimizer_on_host);
+      set("++megatron_cfg.optimizer.optimizer_cpu_offload", offload.optimizer_on_host);
     else
-      set("dtensor_cfg.cpu_offload", offload.optimizer_on_host);
+      set("++dtensor_cfg.cpu_offload", offload.optimizer_on_host);
   }
 
  private:
   void add_dtensor(const llm::Layout& layout) {
-    set("dtensor_cfg.tensor_parallel_size", layout.tensor);
-    set("dtensor_cfg.context_parallel_size", layout.context);
-    set("dtensor_cfg.sequence_parallel", layout.sequence_parallel);
-    set("dtensor_cfg.activation_checkpointing", layout.recomputation == Recomputation::full);
+    set("++dtensor_cfg.tensor_parallel_size", layout.tensor);
+    set("++dtensor_cfg.context_parallel_size", layout.context);
+    set("++dtensor_cfg.sequence_parallel", layout.sequence_parallel);
+    set("++dtensor_cfg.activation_checkpointing", layout.recomputation == Recomputation::full);
   }
 
   void add_megatron(const llm::Layout& layout) {
-    set("megatron_cfg.tensor_model_parallel_size", layout.tensor);
-    set("megatron_cfg.pipeline_model_parallel_size", layout.pipeline);
-    set("megatron_cfg.context_parallel_size", layout.context);
-    set("megatron_cfg.expert_model_parallel_size", layout.expert);
-    set("megatron_cfg.expert_tensor_parallel_size", layout.expert_tensor);
-    set("megatron_cfg.sequence_parallel", layout.sequence_parallel);
-    set("megatron_cfg.optimizer.use_distributed_optimizer", layout.zero > 0);
+    set("++megatron_cfg.tensor_model_parallel_size", layout.tensor);
+    set("++megatron_cfg.pipeline_model_parallel_size", layout.pipeline);
+    set("++megatron_cfg.context_parallel_size", layout.context);
+    set("++megatron_cfg.expert_model_parallel_size", layout.expert);
+    set("++megatron_cfg.expert_tensor_parallel_size", layout.expert_tensor);
+    set("++megatron_cfg.sequence_parallel", layout.sequence_parallel);
+    set("++megatron_cfg.optimizer.use_distributed_optimizer", layout.zero > 0);
     const bool uneven = layout.stage_layers.size() > 1;
-    set("megatron_cfg.num_layers_in_first_pipeline_stage",
+    set("++megatron_cfg.num_layers_in_first_pipeline_stage",
         uneven ? fmt::format("{}", layout.stage_layers.front()) : "null");
-    set("megatron_cfg.num_layers_in_last_pipeline_stage",
+    set("++megatron_cfg.num_layers_in_last_pipeline_stage",
         uneven ? fmt::format("{}", layout.stage_layers.back()) : "null");
-    set("megatron_cfg.activation_checkpointing", layout.recomputation != Recomputation::none);
+    set("++megatron_cfg.activation_checkpointing", layout.recomputation != Recomputation::none);
     if (layout.recomputation != Recomputation::none)
-      set("megatron_cfg.recompute_granularity", std::string(base::enum_name(layout.recomputation)));
+      set("++megatron_cfg.recompute_granularity", std::string(base::enum_name(layout.recomputation)));
   }
 
   std::string role_;
@@ -75,20 +77,37 @@ class NemoRlChanges {
   std::vector<Change>& all_;
 };
 
+/// The settings of each backend: those of others change nothing.
 void add_engine(const plan::TaskPlan& planned, std::vector<Change>& all) {
-  const auto set = [&all](std::string_view key, std::string value) {
-    all.push_back({{std::string(key), std::move(value)}, {}});
+  const llm::Layout& layout = planned.layout;
+  const plan::Engine& engine = planned.engine;
+  const auto set = [&all](std::string_view key, const auto& value) {
+    std::string text;
+    if constexpr (std::same_as<std::remove_cvref_t<decltype(value)>, bool>)
+      text = value ? "true" : "false";
+    else
+      text = fmt::format("{}", value);
+    all.push_back({{fmt::format("++policy.generation.{}", key), std::move(text)}, {}});
   };
-  const std::string keys = "policy.generation.vllm_cfg.";
-  const std::string more = "++policy.generation.vllm_kwargs.";
-  set(keys + "tensor_parallel_size", fmt::format("{}", planned.layout.tensor));
-  set(keys + "pipeline_parallel_size", fmt::format("{}", planned.layout.pipeline));
-  set(keys + "expert_parallel_size", fmt::format("{}", planned.layout.expert));
-  set(keys + "gpu_memory_utilization", fmt::format("{}", planned.engine.memory_utilization));
-  set(keys + "enforce_eager", planned.engine.cuda_graphs ? "false" : "true");
-  set(more + "max_num_seqs", fmt::format("{}", planned.engine.max_num_seqs));
-  set(more + "max_num_batched_tokens", fmt::format("{}", planned.engine.max_num_batched_tokens));
-  set(more + "enable_chunked_prefill", planned.engine.chunked_prefill ? "true" : "false");
+  set("vllm_cfg.tensor_parallel_size", layout.tensor);
+  set("vllm_cfg.pipeline_parallel_size", layout.pipeline);
+  set("vllm_cfg.expert_parallel_size", layout.expert);
+  set("vllm_cfg.gpu_memory_utilization", engine.memory_utilization);
+  set("vllm_cfg.enforce_eager", !engine.cuda_graphs);
+  set("vllm_kwargs.max_num_seqs", engine.max_num_seqs);
+  set("vllm_kwargs.max_num_batched_tokens", engine.max_num_batched_tokens);
+  set("vllm_kwargs.enable_chunked_prefill", engine.chunked_prefill);
+  set("sglang_cfg.tp_size", layout.tensor);
+  set("sglang_cfg.pp_size", layout.pipeline);
+  set("sglang_cfg.ep_size", layout.expert);
+  set("sglang_cfg.mem_fraction_static", engine.memory_utilization);
+  set("sglang_cfg.max_running_requests", engine.max_num_seqs);
+  set("sglang_cfg.disable_cuda_graph", !engine.cuda_graphs);
+  set("trtllm_cfg.tensor_parallel_size", layout.tensor);
+  set("trtllm_cfg.moe_expert_parallel_size", layout.expert);
+  set("trtllm_cfg.gpu_memory_utilization", engine.memory_utilization);
+  set("trtllm_cfg.max_batch_size", engine.max_num_seqs);
+  set("trtllm_cfg.max_num_tokens", engine.max_num_batched_tokens);
 }
 
 std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan) {
@@ -104,8 +123,16 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
     if (trained == nullptr) continue;
     changes.add_layout(trained->layout);
     changes.add_offload(trained->offload);
+    // The policy's packing is the job's; with DTensor values are never packed.
+    if (role == std::string_view("critic") && megatron)
+      changes.set("++sequence_packing.enabled", trained->micro_batching.tokens > 0);
     changes.add_micro_batches(*trained, true);
     if (passed != nullptr) changes.add_micro_batches(*passed, false);
+  }
+  if (const auto* const judged = find_planned(job, plan, "reward_infer")) {
+    for (const bool backend : {false, true}) NemoRlChanges("env.reward_model", backend, all).add_layout(judged->layout);
+    NemoRlChanges("env.reward_model", megatron, all)
+        .set("batch_size", fmt::format("{:.0f}", judged->micro_batching.sequences));
   }
   return all;
 }

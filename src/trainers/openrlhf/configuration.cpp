@@ -50,6 +50,7 @@ base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
   DOVETAIL_TRY(const bool reward, is_given(tree, "--reward.model_name_or_path"));
   DOVETAIL_TRY(const bool own_critic, is_given(tree, "--critic.model_name_or_path"));
   draft.critic = estimator == "gae";
+  run.framework = "openrlhf";
   run.training = "deepspeed-zero";
   run.reference = penalty > 0;
   run.reward_model = !remote && !agent;

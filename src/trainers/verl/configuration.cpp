@@ -50,6 +50,7 @@ base::Status check_backends(VerlDraft& draft) {
   constexpr std::string_view distillation_key = "distillation.enabled";
   DOVETAIL_TRY(const bool distills, flag_at(tree, distillation_key));
   if (distills) return setting_error(tree, distillation_key, "is true, and jobs have no teachers; accepted: false");
+  draft.run.framework = "verl";
   draft.run.training = draft.megatron() ? "megatron-policy" : "verl-fsdp";
   return {};
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 #include "plan/job_file.h"
 #include "planner/space/search_space.h"
 

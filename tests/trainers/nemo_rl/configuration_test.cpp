@@ -96,7 +96,7 @@ TEST(NemoRlConfiguration, OfGrpoOnMegatronIsAJobAndAPlan) {
             "  prompt_length: 512\n"
             "  response_length: 3584\n"
             "cluster: {nodes: 4, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: nemo-rl-megatron}\n");
+            "software: {framework: nemo-rl, training: nemo-rl-megatron}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 32}));
   EXPECT_EQ(llm::to_text(train.layout), "dp8 tp2 pp2 ep8 zero1 sp");
@@ -116,7 +116,7 @@ TEST(NemoRlConfiguration, OfDTensorShardsAllThatIsNotCutOtherwise) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp8 tp2 pp1 zero3 sp");
-  EXPECT_NE(read->text.find("software: {training: fsdp2}"), std::string::npos);
+  EXPECT_NE(read->text.find("software: {framework: nemo-rl, training: fsdp2}"), std::string::npos);
 }
 
 TEST(NemoRlConfiguration, OfPpoHasAValueModelThatChangesPlacesWithThePolicy) {
@@ -263,11 +263,11 @@ const NemoRlChange nemo_rl_changes[] = {
     {"+policy.generation.vllm_kwargs.max_num_batched_tokens=16384", Where::plan},
     {"+policy.generation.vllm_kwargs.enable_chunked_prefill=false", Where::plan},
     {"+policy.generation.vllm_kwargs.speculative_config.method=mtp", Where::not_modelled},
-    {"policy.generation.colocated.enabled=false", Where::plan, megatron_grpo,
+    {"policy.generation.colocated.enabled=false", Where::job, megatron_grpo,
      "policy.generation.colocated.resources.num_nodes=2 policy.generation.colocated.resources.gpus_per_node=8"},
-    {"policy.generation.colocated.resources.num_nodes=3", Where::plan, megatron_grpo,
+    {"policy.generation.colocated.resources.num_nodes=3", Where::job, megatron_grpo,
      std::string(beside) + " policy.megatron_cfg.expert_model_parallel_size=4"},
-    {"policy.generation.colocated.resources.gpus_per_node=6", Where::plan, dtensor_grpo,
+    {"policy.generation.colocated.resources.gpus_per_node=6", Where::job, dtensor_grpo,
      "cluster.num_nodes=1 policy.generation.colocated.enabled=false "
      "policy.generation.colocated.resources.gpus_per_node=4"},
     {"cluster.gpus_per_node=4", Where::job},

@@ -32,7 +32,8 @@ TEST(OpenrlhfConfiguration, OfPpoIsAJobAndAPlan) {
             "models:\n  actor: qwen3-8b\n  critic: qwen3-4b\n  reward: qwen3-4b\n"
             "workload:\n  prompts: 256\n  samples_per_prompt: 2\n  mini_batch: 128\n  epochs: 1\n"
             "  prompt_length: 1024\n  response_length: 1024\n"
-            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {training: deepspeed-zero}\n");
+            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {framework: openrlhf, training: "
+            "deepspeed-zero}\n");
 }
 
 TEST(OpenrlhfConfiguration, OldNamesAreThePresentOnes) {

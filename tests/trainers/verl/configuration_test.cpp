@@ -28,7 +28,7 @@ TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
             "  prompt_length: 1024\n"
             "  response_length: 2048\n"
             "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: verl-fsdp}\n");
+            "software: {framework: verl, training: verl-fsdp}\n");
   const plan::TaskPlan& train = planned(import, "actor_train");
   EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 16}));
   EXPECT_EQ(train.layout.data, 16);

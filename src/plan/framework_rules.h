@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "base/fields.h"
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 namespace dovetail::plan {
 
@@ -65,16 +65,26 @@ std::vector<TaskRule> engine_rules();
 /// Degrees of optimizer steps: each data parallel rank has as many samples of one.
 TaskRule whole_shares();
 
+/// Activations between tensor parallel regions are cut wherever there are some; a search has no other layouts.
+TaskRule sequence_parallel_with_tensor();
+
+/// Micro-batches of a number of sequences.
+TaskRule by_sequences();
+
 // Which tasks.
 bool is_trained(const Job& job, std::size_t task);     ///< of a role that is trained, but generation
 bool is_frozen(const Job& job, std::size_t task);      ///< inference of a role that is not
 bool is_of_trainer(const Job& job, std::size_t task);  ///< inference and training, but of a reward model
 bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
 bool is_on_policy(const Job& job, std::size_t task);   ///< all, of a job that generates with the newest weights
+bool has_pools(const Job& job);                        ///< it fixes the devices of some task
+bool is_scalar(const Job& job, std::size_t task);      ///< of a model that gives one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
 
 // What tasks have alike.
+/// Degrees, layers of stages, cut activations, and whether weights are cut.
+bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
 

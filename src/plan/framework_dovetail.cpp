@@ -1,5 +1,5 @@
-#include "plan/frameworks/all.h"
-#include "plan/frameworks/rules.h"
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 namespace dovetail::plan {
 

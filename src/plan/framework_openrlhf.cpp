@@ -1,11 +1,14 @@
-#include "plan/frameworks/all.h"
-#include "plan/frameworks/rules.h"
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
 
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
+
+/// Pools of their own are another mode.
+bool is_hybrid(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 /// openrlhf/utils/deepspeed/deepspeed.py: `--ds.enable_sleep` moves gradients and all states of the optimizer; weights
 /// in bf16 stay. `--ds.adam_offload`: the optimizer is on the host for good.
@@ -71,10 +74,11 @@ Framework openrlhf_framework() {
   framework.pads_rows = true;
   framework.rules = engine_rules();
   for (const TaskRule& rule :
-       {searched(where(on_all_devices(), is_on_policy)), layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(),
+       {searched(where(on_all_devices(), is_hybrid)), layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(),
         layout<&Layout::expert_tensor, 1>(TaskKind::train), layout<&Layout::expert_tensor, 1>(TaskKind::infer),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::sequence_parallel, false>(),
         layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train),
+        searched(layout<&Layout::zero, 3>(TaskKind::train)), searched(layout<&Layout::zero, 3>(TaskKind::infer)),
         // Both are vLLM's own: no flag hands them on (openrlhf/trainer/ray/vllm_engine.py).
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
         engine<&Engine::chunked_prefill, true>(), whole_shares()})

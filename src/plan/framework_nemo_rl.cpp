@@ -1,5 +1,5 @@
-#include "plan/frameworks/all.h"
-#include "plan/frameworks/rules.h"
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -7,12 +7,26 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A reward model is an environment with GPUs of its own; what is left of a cluster is another mode.
-bool is_colocated(const Job& job, std::size_t) {
-  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
-    if (is_reward(job, task)) return false;
-  return job.workload.steps_off_policy == 0;
+/// A reward model is an environment with GPUs of its own; what of those is left of a cluster is another mode.
+bool has_one_pool(const Job& job, std::size_t task) {
+  for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
+    if (is_reward(job, other)) return false;
+  return is_on_policy(job, task) && !has_pools(job);
 }
+
+/// Whether the engine has the GPUs of training, as far as the job says.
+bool is_colocated(const Job& job, std::size_t task) {
+  std::optional<cluster::Mesh> engine;
+  std::optional<cluster::Mesh> trainer;
+  for (std::size_t other = 0; other < job.fixed.size(); ++other) {
+    if (job.workflow.tasks[other].kind == TaskKind::generate) engine = job.fixed[other].mesh;
+    if (job.workflow.tasks[other].kind == TaskKind::train) trainer = job.fixed[other].mesh;
+  }
+  return is_on_policy(job, task) && engine == trainer;
+}
+
+/// lm_policy.py, use_reference_model: the reference's weights wait on the host.
+bool is_reference(const Job& job, std::size_t task) { return is_frozen(job, task) && !is_reward(job, task); }
 
 /// grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
 bool all_leaves(const Job&, const TaskPlan& planned) {
@@ -27,16 +41,11 @@ Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
           .because = "NeMo-RL's passes run in the workers of training",
           .concerns = concerns,
           .same_role = false,
-          .agree = [](const TaskPlan& a, const TaskPlan& b) {
-            return same_degrees(a, b) && (a.layout.zero == 3) == (b.layout.zero == 3);
-          }};
+          .agree = same_engine_layout};
 }
 
 /// The critic is the value model, with workers of its own.
-bool is_of_value(const Job& job, std::size_t task) {
-  return is_trained(job, task) &&
-         job.workflow.roles[job.workflow.role_of[task]->index()].head == workflow::Head::scalar;
-}
+bool is_of_value(const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); }
 bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, task) && !is_of_value(job, task); }
 
 /// Packed by tokens, or cut by sequences, training and passes alike: `sequence_packing` and `dynamic_batching` are of
@@ -68,8 +77,9 @@ Framework nemo_rl() {
   framework.max_steps_off_policy = workflow::max_steps_off_policy;
   framework.pads_rows = true;
   framework.rules = engine_rules();
-  framework.rules.push_back(searched(where(on_all_devices(), is_colocated)));
+  framework.rules.push_back(searched(where(on_all_devices(), has_one_pool)));
   framework.rules.push_back(whole_shares());
+  framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   framework.rules.push_back(searched(
       where(offloads(std::nullopt, "all that it has", all_leaves,
                      [](const Job&, TaskPlan& planned) {
@@ -77,11 +87,15 @@ Framework nemo_rl() {
                        planned.offload.optimizer = !planned.offload.optimizer_on_host;
                      }),
             [](const Job& job, std::size_t task) { return is_colocated(job, task) && is_training(job, task); })));
-  framework.rules.push_back(searched(
-      where(offloads(
-                std::nullopt, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
-                [](const Job&, TaskPlan& planned) { planned.offload.weights = true; }),
-            [](const Job& job, std::size_t task) { return is_colocated(job, task) && !is_training(job, task); })));
+  framework.rules.push_back(searched(where(
+      offloads(
+          std::nullopt, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
+          [](const Job&, TaskPlan& planned) { planned.offload.weights = true; }),
+      [](const Job& job, std::size_t task) {
+        return is_reference(job, task) || (is_colocated(job, task) && !is_training(job, task) && !is_reward(job, task));
+      })));
+  // env.reward_model.batch_size, and value.train_micro_batch_size where DTensor packs nothing.
+  framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_layout(is_of_policy), one_layout(is_of_value), one_way_of_cutting(), one_pass()};
   framework.order = in_stages;
   return framework;
@@ -98,6 +112,7 @@ Framework megatron() {
 Framework dtensor() {
   Framework framework = nemo_rl();
   framework.training = "fsdp2";
+  framework.rules.push_back(searched(where(by_sequences(), is_of_value)));
   for (const TaskRule& rule :
        {layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(), layout<&Layout::expert_tensor, 1>(),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::zero, 3>()})

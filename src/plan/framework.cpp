@@ -1,11 +1,11 @@
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
 #include "base/nearest.h"
-#include "plan/frameworks/all.h"
+#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {

@@ -1,5 +1,6 @@
-#include "plan/frameworks/rules.h"
+#include "plan/framework_rules.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "plan/iteration_graph.h"
@@ -79,14 +80,37 @@ TaskRule whole_shares() {
           .conform = [](const Job&, TaskPlan& planned) { planned.layout.data = 1; }};
 }
 
+TaskRule sequence_parallel_with_tensor() {
+  return searched(
+      {.of = std::nullopt,
+       .part = "layout",
+       .key = base::key_of(&Layout::sequence_parallel),
+       .accepted = "true with tensor parallelism",
+       .holds = [](const Job&,
+                   const TaskPlan& planned) { return planned.layout.sequence_parallel == (planned.layout.tensor > 1); },
+       .conform = [](const Job&, TaskPlan& planned) { planned.layout.sequence_parallel = planned.layout.tensor > 1; }});
+}
+
+TaskRule by_sequences() {
+  return {.of = std::nullopt,
+          .part = "micro_batch",
+          .key = base::key_of(&MicroBatching::sequences),
+          .accepted = "a number of sequences",
+          .holds = [](const Job&, const TaskPlan& planned) { return planned.micro_batching.sequences > 0; },
+          .conform = [](const Job&, TaskPlan& planned) { planned.micro_batching = {.sequences = 1}; }};
+}
+
 bool is_training(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::train; }
 
 bool is_inference(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::infer; }
 
-bool is_reward(const Job& job, std::size_t task) {
+bool is_scalar(const Job& job, std::size_t task) {
   const auto& role = job.workflow.role_of[task];
-  return is_inference(job, task) && !role_is_trained(job, task) &&
-         job.workflow.roles[role->index()].head == workflow::Head::scalar;
+  return role && job.workflow.roles[role->index()].head == workflow::Head::scalar;
+}
+
+bool is_reward(const Job& job, std::size_t task) {
+  return is_inference(job, task) && !role_is_trained(job, task) && is_scalar(job, task);
 }
 
 bool is_of_trainer(const Job& job, std::size_t task) {
@@ -97,12 +121,21 @@ bool is_trained(const Job& job, std::size_t task) { return is_of_trainer(job, ta
 
 bool is_frozen(const Job& job, std::size_t task) { return is_inference(job, task) && !role_is_trained(job, task); }
 
+bool has_pools(const Job& job) {
+  return std::any_of(job.fixed.begin(), job.fixed.end(), [](const TaskPin& pin) { return pin.mesh.has_value(); });
+}
+
 bool is_on_policy(const Job& job, std::size_t) { return job.workload.steps_off_policy == 0; }
 
 bool same_degrees(const TaskPlan& a, const TaskPlan& b) {
   bool same = true;
   llm::for_each_degree([&](const auto& degree) { same = same && a.layout.*degree.member == b.layout.*degree.member; });
   return same;
+}
+
+bool same_engine_layout(const TaskPlan& a, const TaskPlan& b) {
+  return same_degrees(a, b) && (a.layout.zero == 3) == (b.layout.zero == 3) &&
+         a.layout.stage_layers == b.layout.stage_layers && a.layout.sequence_parallel == b.layout.sequence_parallel;
 }
 
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b) { return a.micro_batching == b.micro_batching; }

@@ -1,4 +1,4 @@
-#include "plan/frameworks/framework.h"
+#include "plan/framework.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

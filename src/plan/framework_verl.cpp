@@ -1,5 +1,5 @@
-#include "plan/frameworks/all.h"
-#include "plan/frameworks/rules.h"
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -8,7 +8,7 @@ using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
 /// A pool of its own for a reward model is another mode, as is an engine beside training.
-bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task); }
+bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
 TaskRule weights_go_with_gradients() {
@@ -26,8 +26,7 @@ Agreement one_engine() {
           .concerns = is_trained,
           .same_role = true,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
-            return same_degrees(a, b) && (a.layout.zero == 3) == (b.layout.zero == 3) &&
-                   a.layout.stage_layers == b.layout.stage_layers && a.offload.weights == b.offload.weights;
+            return same_engine_layout(a, b) && a.offload.weights == b.offload.weights;
           }};
 }
 
@@ -84,8 +83,18 @@ Framework fsdp() {
 Framework megatron() {
   Framework framework = verl();
   framework.training = "megatron-policy";
+  framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   framework.rules.push_back(layout<&Layout::zero, 1, 0>(TaskKind::train));
   framework.rules.push_back(where(layout<&Layout::zero, 0, 1>(TaskKind::infer), is_of_trainer));
+  // critic.forward_micro_batch_size_per_gpu is FSDP's alone.
+  framework.agreements.push_back(
+      {.what = "micro-batches by the same number of sequences",
+       .part = "micro_batch",
+       .because = "the critic's passes have no number of their own in verl's Megatron",
+       .concerns = [](const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); },
+       .same_role = true,
+       .agree = [](const TaskPlan& a,
+                   const TaskPlan& b) { return a.micro_batching.sequences == b.micro_batching.sequences; }});
   framework.agreements.push_back({.what = "the parallel degrees",
                                   .part = "layout",
                                   .because = "in verl's Megatron all roles are in the process groups of the first",

@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "answer/plans/exporting.h"
+#include "answer/words/amounts.h"
+#include "base/document.h"
+
+namespace dovetail::answer {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_launch_script(const std::string& file) { return !file.ends_with(".yaml") && !file.ends_with(".yml"); }
+
+/// The base's path from the folder of `target`.
+std::string path_from(const std::string& target, const std::string& base) {
+  std::error_code fault;
+  const fs::path folder = fs::absolute(fs::path(target == "-" ? "." : target), fault).parent_path();
+  const fs::path here = target == "-" ? fs::current_path(fault) : folder;
+  const fs::path lead =
+      fs::absolute(fs::path(base), fault).lexically_normal().lexically_relative(here.lexically_normal());
+  return fault || lead.empty() ? base : lead.string();
+}
+
+std::string head_words(const ExportAnswer& answer) {
+  return fmt::format(
+      "# The plan {} of {}, laid over {} by dovetail export.\n# Predicted for an iteration: {}; as the base is: {}.\n",
+      answer.plan_name, answer.base.job.name, answer.base.file, seconds_text(answer.seconds),
+      seconds_text(answer.base_seconds));
+}
+
+/// A word of a shell, quoted where it is not plain.
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-+=./,:").find(c) != std::string_view::npos;
+  };
+  if (std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string script_text(const ExportAnswer& answer, const std::string& target) {
+  std::string text = "#!/usr/bin/env bash\n" + head_words(answer) + "changes=(\n";
+  for (const ReasonedChange& change : answer.changes) {
+    text += fmt::format("  # {}\n", change.reason);
+    for (const std::string& word : trainers::words_of(change.change)) text += "  " + shell_word(word) + "\n";
+  }
+  return text + fmt::format(")\nexec bash \"$(dirname \"$0\")\"/{} \"${{changes[@]}}\" \"$@\"\n",
+                            shell_word(path_from(target, answer.base.file)));
+}
+
+/// Settings of a map, by their names; one with members has no value.
+struct Branch {
+  std::string value;
+  std::string reason;
+  std::map<std::string, Branch> members;
+};
+
+void print_members(const Branch& branch, std::size_t depth, std::string& text) {
+  const std::string indent(2 * depth, ' ');
+  for (const auto& [name, member] : branch.members) {
+    if (!member.reason.empty()) text += fmt::format("{}# {}\n", indent, member.reason);
+    text += fmt::format("{}{}:{}\n", indent, name, member.members.empty() ? " " + member.value : "");
+    print_members(member, depth + 1, text);
+  }
+}
+
+std::string yaml_text(const ExportAnswer& answer, const std::string& target) {
+  Branch root;
+  const auto put = [&root](const trainers::Setter& set, const std::string& reason) {
+    Branch* branch = &root;
+    std::string_view key = set.key;
+    key.remove_prefix(std::min(key.find_first_not_of('+'), key.size()));
+    for (std::size_t begin = 0; begin <= key.size();) {
+      const std::size_t end = std::min(key.find('.', begin), key.size());
+      branch = &branch->members[std::string(key.substr(begin, end - begin))];
+      begin = end + 1;
+    }
+    branch->value = set.value;
+    branch->reason = reason;
+  };
+  for (const ReasonedChange& change : answer.changes) {
+    put(change.change.set, change.reason);
+    for (const trainers::Setter& more : change.change.with) put(more, {});
+  }
+  std::string text = head_words(answer) + fmt::format("defaults: {}\n", path_from(target, answer.base.file));
+  print_members(root, 0, text);
+  return text;
+}
+
+}  // namespace
+
+std::string exported_file(const ExportAnswer& answer, const std::string& target) {
+  if (answer.format == ExportFormat::args) {
+    std::string lines;
+    for (const ReasonedChange& change : answer.changes)
+      for (const std::string& word : trainers::words_of(change.change)) lines += word + "\n";
+    return lines;
+  }
+  return is_launch_script(answer.base.file) ? script_text(answer, target) : yaml_text(answer, target);
+}
+
+}  // namespace dovetail::answer

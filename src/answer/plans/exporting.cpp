@@ -1,0 +1,87 @@
+#include "answer/plans/exporting.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+#include "answer/plans/job_input.h"
+#include "answer/words/amounts.h"
+#include "plan/plan_file.h"
+#include "predict/closed_form/estimate.h"
+
+namespace dovetail::answer {
+namespace {
+
+/// Bytes that are missing on the fullest device; below 0: that are left.
+std::int64_t missing_bytes(const predict::Estimate& estimate) {
+  std::int64_t most = std::numeric_limits<std::int64_t>::min();
+  for (const predict::TaskMemory& task : estimate.memory) most = std::max(most, -task.room());
+  return most;
+}
+
+/// What a run without the change is, beside the plan.
+std::string reason_of(const predict::Scenario& scenario, const trainers::KeptChange& kept,
+                      const predict::Estimate& whole, std::string_view trainer) {
+  if (!kept.without)
+    return fmt::format("without it {} stops: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
+  const predict::Estimate without = predict::estimate(scenario, *kept.without);
+  const std::int64_t missing = missing_bytes(without);
+  if (missing > 0 && missing_bytes(whole) <= 0)
+    return fmt::format("without it {} are missing on the fullest device", gibibytes(missing));
+  const double seconds = without.iteration_seconds - whole.iteration_seconds;
+  const std::int64_t bytes = missing - missing_bytes(whole);
+  const auto more_or_less = [](bool more) { return more ? "more" : "less"; };
+  if (seconds >= 0.005 || (seconds <= -0.005 && bytes == 0))
+    return fmt::format("without it {} {}", seconds_text(std::abs(seconds)), more_or_less(seconds > 0));
+  if (bytes != 0)
+    return fmt::format("without it {} {} on the fullest device", gibibytes(std::abs(bytes)), more_or_less(bytes > 0));
+  return "as the plan has it: neither seconds nor bytes change";
+}
+
+}  // namespace
+
+base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
+  DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
+  DOVETAIL_TRY(const std::string content, read_input({trainers::file_of(request.base.path), request.base.text}));
+  DOVETAIL_TRY(const trainers::Import base, trainers::import_run(request.base.path, content, request.base.import));
+  DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(base.job, request.base));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_TRY(trainers::Export made,
+               trainers::export_run({request.base.path, content, request.base.import}, plan, request.trainer));
+  const predict::Estimate whole = predict::estimate(scenario, plan);
+  ExportAnswer answer{.base = std::move(made.base),
+                      .plan_name = plan.placement,
+                      .changes = {},
+                      .seconds = whole.iteration_seconds,
+                      .base_seconds = predict::estimate(scenario, base.plan).iteration_seconds,
+                      .format = request.format};
+  for (trainers::KeptChange& kept : made.changes) {
+    std::string reason = reason_of(scenario, kept, whole, request.trainer);
+    answer.changes.push_back({std::move(kept.change), std::move(reason)});
+  }
+  return answer;
+}
+
+Sections sections(const ExportAnswer& answer) {
+  Sections all = trainers::reading_words(answer.base) + "\n";
+  all += fmt::format("iteration: {} as it is, {} with the plan\n\n", seconds_text(answer.base_seconds),
+                     seconds_text(answer.seconds));
+  if (answer.changes.empty()) {
+    all += std::string("nothing changes: it runs the plan already\n");
+    return all;
+  }
+  Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"why", Align::left}}, .rows = {}};
+  for (const ReasonedChange& change : answer.changes) {
+    table.rows.push_back({change.change.set.key, change.change.set.value, change.reason});
+    for (const trainers::Setter& more : change.change.with)
+      table.rows.push_back({more.key, more.value, "goes with it"});
+  }
+  all += std::move(table);
+  return all;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,69 @@
+// A plan as what has to change in the configuration that a trainer is given.
+#pragma once
+
+#include <concepts>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "answer/question/input.h"
+#include "answer/question/option.h"
+#include "answer/question/section.h"
+#include "answer/question/watch.h"
+#include "base/enum_names.h"
+#include "trainers/export_run.h"
+
+namespace dovetail::answer {
+
+enum class ExportFormat {
+  file,  ///< a file that lays the changes over the base
+  args   ///< a line for each setting
+};
+constexpr auto names_of(ExportFormat) {
+  return std::array{base::EnumName{"file", ExportFormat::file}, base::EnumName{"args", ExportFormat::args}};
+}
+
+struct ExportRequest {
+  Input plan;
+  JobInput base;
+  std::string trainer;
+  ExportFormat format = ExportFormat::file;
+};
+template <std::same_as<ExportRequest> T>
+auto options_of(const T*) {
+  return options<T>(option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
+                    required("base", &T::base, JobFile{}, "the launch script or configuration that is changed"),
+                    required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl"),
+                    option("format", &T::format, Choice{},
+                           "a file that lays the changes over the base, or a line a setting (default {})"));
+}
+
+/// A change with what a run without it would be.
+struct ReasonedChange {
+  trainers::Change change;
+  std::string reason;  ///< "without it 3.10 s more", "without it 4.20 GiB too much on the fullest device"
+};
+
+struct ExportAnswer {
+  trainers::Import base;
+  std::string plan_name;  ///< its placement
+  std::vector<ReasonedChange> changes;
+  double seconds = 0;       ///< an iteration of the plan, as predicted
+  double base_seconds = 0;  ///< of the base as it is
+  ExportFormat format = ExportFormat::file;
+  Outcome outcome = Outcome::done;
+};
+
+/// Errors of what is read, and those of trainers::export_run.
+base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
+
+/// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
+/// configuration one that begins from it; lines with ExportFormat::args. Its path leads from the folder of `target`.
+std::string exported_file(const ExportAnswer& answer, const std::string& target);
+
+/// What changes, each with its reason, and the iteration before and after.
+Sections sections(const ExportAnswer& answer);
+/// A dovetail/export@1 object.
+std::string to_json(const ExportAnswer& answer);
+
+}  // namespace dovetail::answer

@@ -1,0 +1,46 @@
+// Plans as what has to change in the configuration that a trainer is given.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "trainers/export/change.h"
+#include "trainers/import_run.h"
+
+namespace dovetail::trainers {
+
+/// The configuration that is changed.
+struct ExportBase {
+  std::string path;  ///< as the user gave it
+  std::string content;
+  ImportOptions options;
+};
+
+/// A change without which the run is not the plan.
+struct KeptChange {
+  Change change;
+  std::optional<plan::Plan> without;  ///< what the others alone come to; nothing where the trainer stops then
+  std::string stops;                  ///< why it does
+};
+
+struct Export {
+  Import base;                      ///< as it is
+  std::vector<KeptChange> changes;  ///< none: it is the plan already
+};
+
+/// Whose configurations can be changed: "verl", ...
+std::vector<std::string_view> export_names();
+
+/// The smallest set of settings with which `base`, imported, is the plan: leave out any one and it is another plan, or
+/// the trainer stops. Settings that the base has already are not in it, and its job stays as it is. `plan` is of the
+/// base's job. An Error where the base is no configuration of `trainer`, does not heed settings that are laid over it,
+/// or the trainer cannot be told to run the plan: it names the tasks, what they would have and what they get.
+base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer);
+
+/// The settings of changes as words: "key=value".
+std::vector<std::string> words_of(const Change& change);
+
+}  // namespace dovetail::trainers

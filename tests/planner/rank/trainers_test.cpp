@@ -1,0 +1,107 @@
+// Plans that are found for a job of a trainer are ones that it runs.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
+#include "plan/framework.h"
+#include "plan/plan_file.h"
+#include "planner/rank/rank.h"
+#include "predict/closed_form/estimate.h"
+#include "support/jobs.h"
+
+namespace dovetail::planner {
+namespace {
+
+using workflow::TaskKind;
+
+std::string random_job(const std::string& software) {
+  const std::string models = *rc::gen::element<std::string>("{actor: qwen3-1.7b, critic: qwen3-4b, reward: qwen3-0.6b}",
+                                                            "{actor: qwen3-8b, critic: qwen3-1.7b, reward: qwen3-4b}");
+  const bool ppo = *rc::gen::arbitrary<bool>();
+  const std::string reward = *rc::gen::element<std::string>("rule", "model");
+  const std::string nodes = *rc::gen::element<std::string>("1", "2");
+  const std::string lengths = *rc::gen::element<std::string>("1024", "{mean: 900, p90: 2000, cap: 4096}");
+  std::string roles = ppo ? models : models.substr(0, models.find(", critic")) + models.substr(models.find(", reward"));
+  if (reward == "rule") roles = roles.substr(0, roles.find(", reward")) + "}";
+  return "format: dovetail/job@1\nalgorithm: {name: " + std::string(ppo ? "ppo" : "grpo") + ", reward: " + reward +
+         "}\nsoftware: " + software + "\nmodels: " + roles +
+         "\nworkload: {prompts: 128, samples_per_prompt: " + (ppo ? "1" : "4") +
+         ", mini_batches: 2, prompt_length: 512, response_length: " + lengths + "}\ncluster: {nodes: " + nodes +
+         ", gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n";
+}
+
+RC_GTEST_PROP(TrainersProperty, PlansKeepToTheirFramework, ()) {
+  const std::string software = *rc::gen::element<std::string>(
+      "{framework: verl}", "{framework: verl, training: megatron-policy}", "{framework: openrlhf}",
+      "{framework: nemo-rl}", "{framework: nemo-rl, training: fsdp2}");
+  const std::string text = random_job(software);
+  RC_LOG() << text;
+  const plan::Job job = plan::parse_job(text, "job.yaml").value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.simulated = 0;
+  const auto ranking = rank_plans(scenario, options);
+  RC_ASSERT(ranking.ok());
+  RC_ASSERT(!ranking->plans.empty());
+  for (const RankedPlan& ranked : ranking->plans) {
+    const auto found = plan::find_disagreement(job, ranked.plan.tasks);
+    RC_ASSERT(!found.has_value());
+    double sum = 0;
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task) {
+      if (job.workflow.tasks[task].kind == TaskKind::rule) continue;
+      RC_ASSERT(plan::runs(job, task, ranked.plan.tasks[task], plan::RuleScope::search));
+      sum += ranked.estimate.activities[task].seconds;
+    }
+    // It is read as it is written.
+    const auto again = plan::parse_plan(plan::plan_to_json(ranked.plan, job), "plan.json", job);
+    RC_ASSERT(again.ok());
+    // On one pool nothing runs beside anything else.
+    if (software.find("nemo") == std::string::npos) RC_ASSERT(ranked.estimate.iteration_seconds > 0.999 * sum);
+  }
+}
+
+/// OpenRLHF with pools of their own: what it starts together runs together, and nothing of the next iteration before
+/// both trainings have ended.
+TEST(Trainers, OpenrlhfWaitsForAllOfAStage) {
+  const std::string tail =
+      "models: {actor: qwen3-8b, critic: qwen3-8b}\n"
+      "workload: {prompts: 64, mini_batches: 2, prompt_length: 512, response_length: 1024}\n"
+      "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n";
+  const auto seconds_of = [&](const std::string& software, std::vector<double>& activities) {
+    const plan::Job job =
+        plan::parse_job(
+            "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\nsoftware: " + software + "\n" + tail,
+            "job.yaml")
+            .value();
+    const plan::Plan plan =
+        plan::parse_plan(
+            "format: dovetail/plan@1\ntasks:\n"
+            "  - {task: actor_generate, devices: 6-7, layout: {tp: 2}}\n"
+            "  - {task: actor_train, devices: 0-3, layout: {dp: 4, zero: 3}, micro_batch: {tokens: 4096}}\n"
+            "  - {task: critic_infer, devices: 4-5, layout: {dp: 2, zero: 3}, micro_batch: {tokens: 4096}}\n"
+            "  - {task: critic_train, devices: 4-5, layout: {dp: 2, zero: 3}, micro_batch: {tokens: 4096}}\n"
+            "  - {task: reference_infer, devices: 0-3, layout: {dp: 4, zero: 3}, micro_batch: {tokens: "
+            "4096}}\n",
+            "plan.yaml", job)
+            .value();
+    const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+    const predict::Estimate estimate = predict::estimate(scenario, plan);
+    const auto longest = [&](TaskKind kind) {
+      double most = 0;
+      for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+        if (job.workflow.tasks[task].kind == kind) most = std::max(most, estimate.activities[task].seconds);
+      return most;
+    };
+    activities = {longest(TaskKind::generate), longest(TaskKind::infer), longest(TaskKind::train)};
+    return estimate.iteration_seconds;
+  };
+  std::vector<double> stages;
+  const double waited = seconds_of("{framework: openrlhf}", stages);
+  const double ideal = seconds_of("{training: deepspeed-zero}", stages);
+  EXPECT_GE(waited, 0.999 * (stages[0] + stages[1] + stages[2]));
+  EXPECT_LT(ideal, 0.98 * waited);
+}
+
+}  // namespace
+}  // namespace dovetail::planner
