@@ -251,7 +251,7 @@ base::Status read_roll_models(RollDraft& draft) {
     DOVETAIL_TRY(draft.reward_model, role_model(tree, draft.request, "reward", model_key(draft.judge), run));
   }
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, train_role, RollUse::trains));
-  run.training = backend == RollBackend::megatron ? "megatron-policy"
+  run.training = backend == RollBackend::megatron ? "roll-megatron"
                  : backend == RollBackend::fsdp2  ? "fsdp2"
                                                   : "deepspeed-zero";
   return {};

@@ -202,7 +202,8 @@ base::Status watch_megatron(const SettingTree& tree, const std::string& role, bo
     if (granularity != "selective")
       add_ignored(tree, modules_key, "without recompute_granularity selective it has no effect", run);
     else if (value_words(*modules) != "core_attn" && value_words(*modules) != "null")
-      add_not_modelled(tree, modules_key, value_words(*modules) + ": counted as attention alone", run);
+      add_not_modelled(tree, modules_key,
+                       value_words(*modules) + ": counted as attention alone, the real run holds less", run);
   }
   DOVETAIL_TRY(const bool overlaps, roll_flag(tree, keys + ".overlap_grad_reduce"));
   if (!overlaps)
@@ -312,6 +313,10 @@ base::Status watch_roll_role(const SettingTree& tree, const std::string& role, R
   if (backend == RollBackend::deepspeed)
     add_not_modelled(tree, role + ".strategy_args.strategy_name",
                      "no strategy of ROLL's since 2026: counted as versions had it that did", run);
+  DOVETAIL_TRY(const RollBackend actors, roll_backend(tree, "actor_train", RollUse::trains));
+  if (backend != actors)
+    add_not_modelled(tree, role + ".strategy_args.strategy_name",
+                     "another one than the actor's: memory is counted as the actor's strategy keeps it", run);
   DOVETAIL_CHECK(watch_roll_cut(tree, role, use, false, run));
   if (trains) DOVETAIL_CHECK(watch_roll_cut(tree, role, use, true, run));
   if (use != RollUse::generates && backend != RollBackend::hugging_face) {
@@ -417,9 +422,10 @@ base::Status add_roll_facts(const SettingTree& tree, bool critic, bool adapted, 
         tree, "actor_train.model_args.lora_target",
         "the reference is the actor without its adapters: counted as weights of its own that come from the host", run);
   DOVETAIL_TRY(const auto entropy, optional_number(tree, "entropy_loss_coef"));
-  if (entropy.value_or(0) <= 0 && run.training == "megatron-policy")
-    add_not_modelled(tree, "entropy_loss_coef",
-                     "0: a loss without entropy: its logits are counted with one, the real run holds less", run);
+  if (entropy.value_or(0) > 0 && run.training == "roll-megatron")
+    add_not_modelled(
+        tree, "entropy_loss_coef",
+        fmt::format("{}: a loss with entropy: its logits are counted without, the real run holds more", *entropy), run);
   if (!critic) return {};
   add_not_modelled(tree, "critic.device_mapping",
                    "critic and actor are trained at the same time: counted one behind the other where they share GPUs",

@@ -220,7 +220,7 @@ TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
             "  prompt_length: 2048\n"
             "  response_length: 4096\n"
             "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: megatron-policy}\n");
+            "software: {training: roll-megatron}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 16}));
   EXPECT_EQ(llm::to_text(train.layout), "dp4 tp2 pp2 zero1 recompute");
