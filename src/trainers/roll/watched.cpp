@@ -246,7 +246,7 @@ base::Status watch_fsdp2(const SettingTree& tree, const std::string& role, bool 
         run);
   const std::string attention_key = role + ".model_args.attn_implementation";
   DOVETAIL_TRY(const auto attention, optional_text(tree, attention_key));
-  if (!attention || !is_one_of(*attention, "fa2|flash_attention_2|auto"))
+  if (!attention || !is_one_of(*attention, "fa2|flash_attention_2"))
     add_not_modelled(
         tree, attention_key,
         attention.value_or("not given") + ": counted as flash attention, the real run is slower and holds more", run);
