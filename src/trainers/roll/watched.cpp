@@ -455,6 +455,11 @@ base::Status add_roll_watched(const SettingTree& tree, const std::string& judge,
   DOVETAIL_CHECK(watch_roll_generation(tree, run));
   DOVETAIL_CHECK(watch_roll_judge(tree, judge, run));
   DOVETAIL_CHECK(watch_roll_rewards(tree, run));
+  if (!run.reference || adapted)
+    add_ignored(tree, "reference.device_mapping",
+                adapted ? "with adapters the actor without them is the reference" : "nothing asks for a reference",
+                run);
+  if (!critic) add_ignored(tree, "critic.device_mapping", "without gae there is no critic", run);
   for (const std::string_view role : {"actor_train", "actor_infer", "reference", "critic"})
     add_ignored(tree, fmt::format("{}.world_size", role), "as many as the GPUs make", run);
   for (const char* const key : {"is_offload_states", "is_offload_optimizer_states_in_train_step"})
