@@ -28,10 +28,17 @@ std::vector<int> block_sizes(int devices) {
   return sizes;
 }
 
-bool is_whole_nodes(const Cluster& cluster, const Mesh& mesh) {
+bool begins_a_node(const Cluster& cluster, const Mesh& mesh) {
+  return first_device(cluster, node_of(cluster, first_of(mesh))) == first_of(mesh);
+}
+
+bool ends_a_node(const Cluster& cluster, const Mesh& mesh) {
   const NodeId last = node_of(cluster, last_of(mesh));
-  const int end = first_device(cluster, last).value + devices_of(cluster, last);
-  return first_device(cluster, node_of(cluster, first_of(mesh))) == first_of(mesh) && end == end_of(mesh);
+  return first_device(cluster, last).value + devices_of(cluster, last) == end_of(mesh);
+}
+
+bool is_whole_nodes(const Cluster& cluster, const Mesh& mesh) {
+  return begins_a_node(cluster, mesh) && ends_a_node(cluster, mesh);
 }
 
 /// The first group that differs from group `index` in its number of nodes only.
@@ -78,6 +85,11 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices,
 
 bool is_sound(const Cluster& cluster, const Mesh& mesh) {
   return is_in(cluster, mesh) && (nodes_of(cluster, mesh) == 1 || is_whole_nodes(cluster, mesh));
+}
+
+bool is_usable(const Cluster& cluster, const Mesh& mesh) {
+  return is_in(cluster, mesh) &&
+         (nodes_of(cluster, mesh) == 1 || begins_a_node(cluster, mesh) || ends_a_node(cluster, mesh));
 }
 
 bool overlap(const Mesh& a, const Mesh& b) { return a.first < end_of(b) && b.first < end_of(a); }

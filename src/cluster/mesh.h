@@ -33,6 +33,11 @@ std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
 /// nodes.
 bool is_sound(const Cluster& cluster, const Mesh& mesh);
 
+/// Whether a plan that is not searched may have the mesh: it is sound, or it has whole nodes and beside them the first
+/// devices of the node behind them or the last of the node before. Costs count it as if each node had as few devices
+/// of it as the one with the fewest.
+bool is_usable(const Cluster& cluster, const Mesh& mesh);
+
 /// Whether the two share a device.
 bool overlap(const Mesh& a, const Mesh& b);
 /// The least run of devices that holds both.

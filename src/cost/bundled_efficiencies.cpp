@@ -70,7 +70,7 @@ std::vector<Efficiency> all() { return {Efficiency{}, a100_realhf(), h100_megatr
 const std::vector<FittedTo>& all_fitted() {
   static const std::vector<FittedTo> all{
       {"cpu/dovetail", "CPU", {"dovetail"}, true},
-      {"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron"}}};
+      {"h100/megatron-vllm", "H100-80", {"megatron", "megatron-policy", "nemo-rl-megatron", "roll-megatron"}}};
   return all;
 }
 

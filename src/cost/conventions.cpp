@@ -71,6 +71,19 @@ Conventions nemo_rl_megatron() {
   return made;
 }
 
+Conventions roll_megatron() {
+  Conventions made = megatron_policy();
+  made.name = "roll-megatron";
+  made.description =
+      "megatron-policy as ROLL runs it: log-probabilities from one copy of the logits in fp32, in place, and a loss "
+      "without entropy";
+  // The bf16 logits, and a copy in fp32 that becomes exponentials and then the gradient, which is cast to bf16.
+  made.logit_bytes = 2 + 4 + 2;
+  // The entropy comes behind, in bf16.
+  made.inference_logit_bytes = 2 + 4;
+  return made;
+}
+
 Conventions nanotron() {
   Conventions made;
   made.name = "nanotron";
@@ -230,6 +243,7 @@ constexpr Named bundled[] = {{"megatron", megatron},
                              {"megatron-bridge", megatron_bridge},
                              {"megatron-policy", megatron_policy},
                              {"nemo-rl-megatron", nemo_rl_megatron},
+                             {"roll-megatron", roll_megatron},
                              {"nanotron", nanotron},
                              {"fsdp1", fsdp1},
                              {"verl-fsdp", verl_fsdp},

@@ -22,6 +22,7 @@ const TrainerLimits& trainer_limits(std::string_view conventions) {
       {"megatron-bridge", {}},
       {"megatron-policy", {}},
       {"nemo-rl-megatron", {}},
+      {"roll-megatron", {}},
       {"nanotron", {}},
       // Hugging Face models wrapped in FullyShardedDataParallel.
       {"fsdp1", {absent, absent, {3}, 3, true}},

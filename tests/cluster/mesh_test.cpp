@@ -63,6 +63,14 @@ TEST(Mesh, IsSoundInsideANodeOrOfWholeNodes) {
   }
 }
 
+TEST(Mesh, IsUsableWithAPartOfTheNodeBeforeOrBehind) {
+  const Cluster cluster = test::cluster_of({8, 4, 8});
+  for (const Mesh mesh : {Mesh{0, 8}, Mesh{1, 2}, Mesh{0, 10}, Mesh{0, 13}, Mesh{4, 8}, Mesh{7, 13}, Mesh{8, 5}})
+    EXPECT_TRUE(is_usable(cluster, mesh)) << mesh.first << " " << mesh.count;
+  for (const Mesh mesh : {Mesh{0, 0}, Mesh{-1, 2}, Mesh{7, 2}, Mesh{4, 12}, Mesh{0, 21}, Mesh{20, 1}})
+    EXPECT_FALSE(is_usable(cluster, mesh)) << mesh.first << " " << mesh.count;
+}
+
 TEST(Mesh, OverlapsWhereItSharesADevice) {
   EXPECT_TRUE(overlap({0, 4}, {3, 2}));
   EXPECT_TRUE(overlap({0, 8}, {2, 2}));

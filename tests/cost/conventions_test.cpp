@@ -18,6 +18,16 @@ TEST(Conventions, AreFoundByTheirNames) {
   }
 }
 
+TEST(Conventions, OfRollHoldLogitsInPlace) {
+  const Conventions roll = find_conventions("roll-megatron").value();
+  const Conventions policy = find_conventions("megatron-policy").value();
+  // bf16 logits, an fp32 copy that becomes the gradient, and that gradient in bf16; without it in a pass.
+  EXPECT_EQ(roll.logit_bytes, 8);
+  EXPECT_EQ(roll.inference_logit_bytes, 6);
+  EXPECT_EQ(roll.gradient_bytes, policy.gradient_bytes);
+  EXPECT_EQ(roll.moment_bytes, policy.moment_bytes);
+}
+
 TEST(Conventions, AnUnknownNameIsAnsweredWithTheNearest) {
   const auto found = find_conventions("megatorn");
   ASSERT_FALSE(found.ok());
