@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <system_error>
@@ -13,6 +14,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "plan/job_file.h"
+#include "trainers/areal/configuration.h"
 #include "trainers/import/job_of.h"
 #include "trainers/nemo_rl/configuration.h"
 #include "trainers/openrlhf/configuration.h"
@@ -26,7 +28,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whose configurations are read. A file is the first one's that it looks like.
-const std::array<const TrainerReader*, 4> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader, &roll_reader};
+const std::array<const TrainerReader*, 5> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader, &roll_reader,
+                                                  &areal_reader};
 
 /// The trainer that a path names: "verl:run.sh". Null where it names none.
 const TrainerReader* named_reader(std::string_view path) {
@@ -90,6 +93,22 @@ struct Reading {
   ReadRun run;
 };
 
+/// Whose program something is.
+struct EntryReader {
+  const TrainerReader* reader = nullptr;  ///< null: nobody's
+  bool sure = false;
+};
+
+EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
+  for (const bool sure : {true, false})
+    for (const TrainerReader* const reader : readers) {
+      const auto is_its = sure ? reader->is_entry : reader->may_be_entry;
+      if ((named == nullptr || reader == named) && is_its != nullptr && is_its(entry))
+        return {.reader = reader, .sure = sure};
+    }
+  return {};
+}
+
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
   const ScriptRequest script{.path = file.name,
@@ -99,16 +118,13 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
                              .arguments = request.options.arguments,
                              .read = request.read};
   DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(script));
-  const auto reader_of = [named](const EntryPoint& entry) {
-    const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
-      return (named == nullptr || reader == named) && reader->is_entry(entry);
-    });
-    return found == readers.end() ? nullptr : *found;
-  };
-  const auto is_trainer = [&](const EntryPoint& entry) { return reader_of(entry) != nullptr; };
-  DOVETAIL_TRY(const std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
+  const auto is_trainer = [named](const EntryPoint& entry) { return reader_of(entry, named).reader != nullptr; };
+  DOVETAIL_TRY(std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
+  const auto is_sure = [named](const Launch& launch) { return reader_of(launch.entry, named).sure; };
+  // Beside a program that is a trainer's, one that may be is what scripts prepare and evaluate by.
+  if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   DOVETAIL_TRY(const Launch launch, only_launch(outcome, launches));
-  const TrainerReader* const reader = reader_of(launch.entry);
+  const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   DOVETAIL_TRY(ReadRun run, reader->of_launch(launch, outcome.sources, request));
   return Reading{.reader = reader,
                  .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),

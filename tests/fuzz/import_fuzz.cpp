@@ -8,7 +8,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(dovetail::fuzz::as_text(data, size));
   trainers::ImportOptions options;
   options.root = "/no/such/folder";
-  for (const char* path : {"run.sh", "config.yaml", "verl:config.yaml", "nemo-rl:config.yaml", "roll:config.yaml"}) {
+  for (const char* path :
+       {"run.sh", "config.yaml", "verl:config.yaml", "nemo-rl:config.yaml", "roll:config.yaml", "areal:config.yaml"}) {
     const auto import = trainers::import_run(path, text, options);
     if (!import.ok()) {
       DOVETAIL_ASSERT(!import.error().message.empty());

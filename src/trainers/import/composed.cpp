@@ -31,7 +31,24 @@ FileReader with_bundled(FileReader read, const ConfigurationFile& given, const B
   };
 }
 
-/// Nobody wrote what stands in a bundled file: line 0.
+/// Nobody wrote it: line 0.
+void forget_places(Setting& setting) {
+  setting.place = {};
+  for (Setting& item : setting.items) forget_places(item);
+  for (auto& [name, value] : setting.members) forget_places(value);
+}
+
+/// Lays the tree over what holds where it says nothing, which nobody wrote.
+base::Status lay_over_defaults(const BaseFiles& bases, Setting& root) {
+  if (bases.defaults == nullptr) return {};
+  DOVETAIL_TRY(Setting under, bases.defaults(root));
+  forget_places(under);
+  merge_setting(under, std::move(root));
+  root = std::move(under);
+  return {};
+}
+
+/// Nobody wrote what stands in a bundled file.
 void forget_places(Setting& setting, const std::vector<int>& sources) {
   if (std::find(sources.begin(), sources.end(), setting.place.source) != sources.end()) setting.place = {};
   for (Setting& item : setting.items) forget_places(item, sources);
@@ -103,6 +120,7 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
   forget_places(settings.tree.root, own);
   settings.tree.root = without_wrapping(std::move(settings.tree.root));
   DOVETAIL_CHECK(lay_words_over(bases, std::move(words), settings));
+  DOVETAIL_CHECK(lay_over_defaults(bases, settings.tree.root));
   DOVETAIL_CHECK(resolve(settings.tree, settings.environment));
   return settings;
 }

@@ -30,6 +30,8 @@ struct BaseFiles {
   std::optional<std::string> (*bundled)(const std::string& path) = nullptr;
   /// Whether a setting changes neither time nor memory, so that it may be one that a bundled file lacks.
   bool (*has_no_effect)(std::string_view key) = nullptr;
+  /// What holds where neither file nor command line says otherwise, for a tree that both have made. Null: nothing.
+  base::Result<Setting> (*defaults)(const Setting& root) = nullptr;
 };
 
 /// Composes `file`, whose content is taken from it, lays the words over it and resolves interpolations. Places count

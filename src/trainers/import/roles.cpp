@@ -66,6 +66,22 @@ base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::i
   return {};
 }
 
+DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node) {
+  std::vector<std::size_t> order(counts.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
+  DealtPools dealt{.meshes = std::vector<cluster::Mesh>(counts.size())};
+  std::int64_t end = 0;
+  for (const std::size_t pool : order) {
+    const std::int64_t count = counts[pool];
+    if (count > per_node - end % per_node && end % per_node != 0) end += per_node - end % per_node;
+    dealt.meshes[pool] = {.first = static_cast<int>(end), .count = static_cast<int>(count)};
+    end += count;
+  }
+  dealt.nodes = (end + per_node - 1) / per_node;
+  return dealt;
+}
+
 base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& options,
                                                       const std::vector<std::int64_t>& counts, std::int64_t per_node,
                                                       ImportedRun& run) {
@@ -77,18 +93,7 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
     asked += count;
   }
   const std::int64_t node = chosen ? chosen->gpus_per_node : std::max(per_node, std::min(asked, usual_node));
-  std::vector<std::size_t> order(counts.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return counts[a] > counts[b]; });
-  std::vector<cluster::Mesh> meshes(counts.size());
-  std::int64_t end = 0;
-  for (const std::size_t pool : order) {
-    const std::int64_t count = counts[pool];
-    if (count > node - end % node && end % node != 0) end += node - end % node;
-    meshes[pool] = {.first = static_cast<int>(end), .count = static_cast<int>(count)};
-    end += count;
-  }
-  const std::int64_t nodes = (end + node - 1) / node;
+  auto [meshes, nodes] = deal_pools(counts, node);
   if (!chosen) {
     DOVETAIL_CHECK(choose_gpu(options, nodes, node, run));
     return meshes;

@@ -43,6 +43,16 @@ base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& ke
 /// does.
 base::Status choose_gpu(const ImportOptions& options, std::int64_t nodes, std::int64_t gpus_per_node, ImportedRun& run);
 
+/// Pools dealt out over nodes.
+struct DealtPools {
+  std::vector<cluster::Mesh> meshes;  ///< [pool]
+  std::int64_t nodes = 0;             ///< that they take
+};
+
+/// Devices of their own for pools of `counts` GPUs on nodes of `per_node`: the largest first, none over the border of a
+/// node unless it begins at one. REQUIRES counts of at least 1 that max_devices hold together.
+DealtPools deal_pools(const std::vector<std::int64_t>& counts, std::int64_t per_node);
+
 /// Devices of their own for pools of `counts` GPUs, of which a pool has at most `per_node` on one node: the largest
 /// first, none over the border of a node unless it has whole nodes. Makes the run's cluster what the user says, else as
 /// many nodes of 8, or of what is asked for, as that takes. An Error of the option where that has too few.

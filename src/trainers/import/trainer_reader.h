@@ -38,6 +38,9 @@ struct TrainerReader {
   bool (*is_configuration)(std::string_view content) = nullptr;
   std::string_view told_by = {};  ///< by what that is told: "actor_rollout_ref"
   base::Result<ReadRun> (*of_configuration)(const ConfigurationFile& file, const RunRequest& request) = nullptr;
+  /// Whether it may be one of its programs where no trainer's is_entry says whose it is: users write programs of their
+  /// own. Null: none is.
+  bool (*may_be_entry)(const EntryPoint& entry) = nullptr;
 };
 
 /// Whether a line of the content begins with `key:`, as members of the whole do in YAML.

@@ -17,6 +17,8 @@ namespace {
 constexpr int max_depth_of_scripts = 8;
 /// How many scripts all of them may start.
 constexpr int max_scripts = 32;
+/// The flag behind which trainers have their configuration.
+constexpr std::string_view configuration_flag = "--config";
 
 /// Commands that start the command among their words.
 constexpr std::array<std::string_view, 36> starters{
@@ -62,13 +64,30 @@ struct LaunchSearch {
   std::vector<Launch>& launches;
   int depth = 0;
   int scripts = 0;
+  std::size_t flag_end = 0;  ///< of the command that is searched: behind its last --config
 };
 
 base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands);
 
+/// Behind the last --config, also where what follows it is unknown; 0: there is none.
+std::size_t end_of_flag(const std::vector<Word>& words) {
+  for (std::size_t end = words.size(); end > 0; --end) {
+    const std::string text = describe(words[end - 1].text);
+    if (text == configuration_flag || text.starts_with(std::string(configuration_flag) + "=")) return end;
+  }
+  return 0;
+}
+
+/// What the word at `at` names, with what its arguments say of it.
+EntryPoint entry_at(const LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
+  return {.name = std::string(sure(command.words, at)),
+          .is_module = is_module,
+          .has_configuration = search.flag_end > at + 1};
+}
+
 void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
   Launch launch;
-  launch.entry = {.name = std::string(sure(command.words, at)), .is_module = is_module};
+  launch.entry = entry_at(search, command, at, is_module);
   launch.arguments.assign(command.words.begin() + static_cast<std::ptrdiff_t>(at) + 1, command.words.end());
   launch.environment = command.environment;
   launch.directory = command.directory;
@@ -189,7 +208,7 @@ bool search_python(LaunchSearch& search, const ReachedCommand& command, std::siz
     if (!is_module && word.starts_with("-")) continue;
     if (is_module) ++at;
     const std::string name(sure(command.words, at));
-    if (search.is_trainer({.name = name, .is_module = is_module})) {
+    if (search.is_trainer(entry_at(search, command, at, is_module))) {
       add_launch(search, command, at, is_module);
       return true;
     }
@@ -201,6 +220,7 @@ bool search_python(LaunchSearch& search, const ReachedCommand& command, std::siz
 
 base::Status search_command(LaunchSearch& search, const ReachedCommand& command) {
   bool starts = true;
+  search.flag_end = end_of_flag(command.words);
   for (std::size_t at = 0; at < command.words.size(); ++at) {
     const std::string_view word = sure(command.words, at);
     if (starts && is_shell(word)) return search_shell(search, command, at);
@@ -209,13 +229,13 @@ base::Status search_command(LaunchSearch& search, const ReachedCommand& command)
       continue;
     }
     if (at == 0 && !is_starter(word) && is_known(command.words[0].text)) {
-      if (search.is_trainer({.name = std::string(word), .is_module = false})) add_launch(search, command, at, false);
+      if (search.is_trainer(entry_at(search, command, at, false))) add_launch(search, command, at, false);
       return {};
     }
     const bool is_module = (word == "-m" || word == "--module") && at + 1 < command.words.size();
-    const std::string name(is_module ? sure(command.words, at + 1) : word);
-    if (name.empty() || !search.is_trainer({.name = name, .is_module = is_module})) continue;
-    add_launch(search, command, is_module ? at + 1 : at, is_module);
+    const std::size_t named = is_module ? at + 1 : at;
+    if (sure(command.words, named).empty() || !search.is_trainer(entry_at(search, command, named, is_module))) continue;
+    add_launch(search, command, named, is_module);
     return {};
   }
   return {};
@@ -245,8 +265,7 @@ base::Error at_place(const ScriptOutcome& outcome, const Place& place, std::stri
 base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
                                                 const TrainerTest& is_trainer) {
   std::vector<Launch> launches;
-  LaunchSearch search{
-      .outcome = outcome, .request = request, .is_trainer = is_trainer, .launches = launches, .depth = 0, .scripts = 0};
+  LaunchSearch search{.outcome = outcome, .request = request, .is_trainer = is_trainer, .launches = launches};
   DOVETAIL_CHECK(search_commands(search, outcome.commands));
   return launches;
 }

@@ -13,8 +13,9 @@ namespace dovetail::trainers {
 
 /// What Python is asked to run.
 struct EntryPoint {
-  std::string name;        ///< "verl.trainer.main_ppo", or the path of a script
-  bool is_module = false;  ///< behind `-m`; else the path of a script
+  std::string name;                ///< "verl.trainer.main_ppo", or the path of a script
+  bool is_module = false;          ///< behind `-m`; else the path of a script
+  bool has_configuration = false;  ///< `--config` is among its arguments
 };
 
 /// Whether an entry point is a trainer's.

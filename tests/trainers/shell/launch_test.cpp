@@ -104,6 +104,22 @@ TEST(Launch, UnknownPiecesOfATextStayWhatTheyAre) {
   EXPECT_EQ(first_unknown(result.launches[0].arguments[1].text).variable, "A");
 }
 
+TEST(Launch, KnowsWhetherItsProgramIsGivenAConfiguration) {
+  for (const char* script : {"python train.py --config a.yaml b=1", "python train.py b=1 --config=$X",
+                             "uv run --config x train.py --config a.yaml", "torchrun train.py --config $X",
+                             "srun bash -c \"python train.py --config a\""}) {
+    const Found result = found(script);
+    ASSERT_EQ(result.launches.size(), 1U) << script;
+    EXPECT_TRUE(result.launches[0].entry.has_configuration) << script;
+  }
+  for (const char* script : {"python train.py a=1", "uv run --config x train.py a=1", "python train.py --config_file x",
+                             "python train.py a --configs=b", "python train.py $CONFIG"}) {
+    const Found result = found(script);
+    ASSERT_EQ(result.launches.size(), 1U) << script;
+    EXPECT_FALSE(result.launches[0].entry.has_configuration) << script;
+  }
+}
+
 TEST(Launch, ScriptsThatStartThemselvesEnd) {
   ScriptRequest request;
   request.path = "run.sh";

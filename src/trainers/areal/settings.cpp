@@ -1,0 +1,80 @@
+#include "trainers/areal/settings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "base/document.h"
+#include "trainers/areal/defaults_files.h"
+#include "trainers/syntax/files.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// Parts that a critic has as the actor has them.
+constexpr std::array<std::string_view, 5> shared_parts{"mb_spec", "fsdp", "archon", "megatron", "scheduling_strategy"};
+
+bool is_map(const Setting& root, std::string_view name) {
+  const Setting* const found = find_member(root, name);
+  return found != nullptr && found->kind == Setting::Kind::map;
+}
+
+/// The defaults without those of roles that a tree does not have.
+base::Result<Setting> defaults_of(const Setting& root) {
+  DOVETAIL_TRY(Setting defaults, areal_defaults());
+  const Setting actor = *find_member(defaults, "actor");
+  if (is_map(root, "ref")) put_setting(defaults, "ref", actor);
+  if (!is_map(root, "critic")) remove_setting(defaults, "critic");
+  return defaults;
+}
+
+/// What AReaL saves of a run has its tuples by a tag of Python's: as lists, with all else where it was.
+std::string without_tuple_tags(std::string content) {
+  constexpr std::string_view tag = "!!python/tuple";
+  for (std::size_t at = content.find(tag); at != std::string::npos; at = content.find(tag, at))
+    content.replace(at, tag.size(), tag.size(), ' ');
+  return content;
+}
+
+const BaseFiles areal_files{
+    .version = areal_version, .bundled = nullptr, .has_no_effect = nullptr, .defaults = defaults_of};
+
+}  // namespace
+
+base::Result<Setting> areal_defaults() {
+  const std::string_view content = areal_ppo_defaults();
+  DOVETAIL_TRY(const base::Document document,
+               base::parse_yaml_or_json(std::string(content), std::string(areal_version)));
+  DOVETAIL_TRY(Setting defaults, setting_of(document, content, 0));
+  const Setting actor = *find_member(defaults, "actor");
+  for (const std::string_view part : shared_parts)
+    put_setting(defaults, fmt::format("critic.{}", part), *find_member(actor, part));
+  return defaults;
+}
+
+bool is_areal_entry(const EntryPoint& entry) {
+  return entry.is_module &&
+         (entry.name.starts_with("areal.infra.launcher.") || entry.name.starts_with("areal.launcher."));
+}
+
+bool may_be_areal_entry(const EntryPoint& entry) {
+  return !entry.is_module && entry.has_configuration && entry.name.ends_with(".py");
+}
+
+base::Result<ComposedSettings> areal_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+                                                        const RunRequest& request) {
+  DOVETAIL_TRY(const LaunchFile named, launch_file(launch, sources, "--config"));
+  if (named.path.empty())
+    return place_error(sources, launch.place,
+                       fmt::format("{} needs a file; accepted: --config FILE", launch.entry.name));
+  return composed_of_launch(areal_files, launch, named, sources, request);
+}
+
+base::Result<ComposedSettings> areal_settings_of_file(const ConfigurationFile& file, const RunRequest& request) {
+  ConfigurationFile read = file;
+  read.content = without_tuple_tags(std::move(read.content));
+  return composed_of_file(areal_files, read, request);
+}
+
+}  // namespace dovetail::trainers

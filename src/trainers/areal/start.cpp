@@ -1,0 +1,121 @@
+#include "trainers/areal/start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/document.h"
+#include "trainers/areal/layouts.h"
+#include "trainers/import/settings.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// "WHAT; accepted: ..." as what stops AReaL.
+base::Error stops(const SettingTree& tree, const std::string& key, std::string what) {
+  what.insert(what.find("; accepted: "), ", and AReaL stops");
+  return setting_error(tree, key, what);
+}
+
+base::Status check_offload(const SettingTree& tree, const std::vector<ArealEngine>& engines) {
+  const std::string mode_key = "actor.weight_update_mode";
+  const bool colocated = areal_is_colocated(engines);
+  DOVETAIL_TRY(const bool enabled, flag_at(tree, "enable_offload"));
+  DOVETAIL_TRY(const std::string mode, text_at(tree, mode_key));
+  if (mode != "xccl" && mode != "disk")
+    return stops(tree, mode_key, fmt::format("is {}; accepted: xccl, disk", base::quote(mode)));
+  for (const ArealEngine& engine : engines) {
+    if (engine.role == "rollout" || enabled) continue;
+    DOVETAIL_TRY(const bool leaves, flag_at(tree, engine.role + ".offload"));
+    if (leaves) return stops(tree, engine.role + ".offload", "is true without enable_offload; accepted: both");
+  }
+  if (colocated && !enabled)
+    return stops(tree, "enable_offload", "is false and the rollout shares the actor's GPUs; accepted: true");
+  if (colocated && mode != "disk")
+    return stops(tree, mode_key, "is xccl and the rollout shares the actor's GPUs; accepted: disk");
+  return {};
+}
+
+/// The rollout begins at most (staleness + 1) x consumer_batch_size groups before the first training, and as many
+/// again with each: where that is less than a batch, one is never whole.
+base::Status check_queues(const SettingTree& tree, const ImportedRun& run) {
+  const std::string consumed_key = "rollout.consumer_batch_size";
+  const std::string queue_key = "rollout.queue_size";
+  DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, consumed_key));
+  DOVETAIL_TRY(const auto queue, optional_whole(tree, queue_key));
+  if (consumed < run.prompts)
+    return setting_error(tree, consumed_key,
+                         fmt::format("is {}, and AReaL waits for ever for a batch of {} prompts; accepted: "
+                                     "train_dataset.batch_size",
+                                     consumed, run.prompts));
+  if (queue && *queue > 0 && *queue < run.prompts)
+    return stops(tree, queue_key,
+                 fmt::format("is {} for batches of {} prompts; accepted: at least as many", *queue, run.prompts));
+  return {};
+}
+
+base::Status check_features(const SettingTree& tree, const std::vector<ArealEngine>& engines) {
+  const std::string& generates = areal_engine_of(engines, "rollout").allocation.backend;
+  const std::string& trains = areal_engine_of(engines, "actor").allocation.backend;
+  DOVETAIL_TRY(const bool routed, flag_at(tree, "rollout.return_routed_experts"));
+  DOVETAIL_TRY(const bool adapters, flag_at(tree, "actor.use_lora"));
+  DOVETAIL_TRY(const bool sapo, flag_at(tree, "actor.use_sapo_loss"));
+  DOVETAIL_TRY(const bool decoupled, flag_at(tree, "actor.use_decoupled_loss"));
+  if (routed && generates == "vllm")
+    return stops(tree, "rollout.return_routed_experts", "is true with vllm; accepted: false, or sglang");
+  if (adapters && trains == "megatron" && generates == "sglang")
+    return stops(tree, "actor.use_lora", "is true with megatron and sglang; accepted: false, or vllm");
+  if (sapo && decoupled)
+    return stops(tree, "actor.use_sapo_loss", "is true with actor.use_decoupled_loss; accepted: one of them");
+  return {};
+}
+
+/// What a role that trains needs.
+base::Status check_trained(const SettingTree& tree, const ArealEngine& engine, const ImportedRun& run) {
+  const std::string optimizer_key = engine.role + ".optimizer";
+  const Setting* const optimizer = find_setting(tree.root, optimizer_key);
+  if (optimizer == nullptr || optimizer->kind != Setting::Kind::map)
+    return stops(tree, optimizer_key, "is not given to an engine that trains; accepted: a map, as {type: adam}");
+  DOVETAIL_TRY(const auto type, optional_text(tree, optimizer_key + ".type"));
+  const std::string named = type.value_or("adam");
+  if (named != "adam" && named != "adam_bf16" && named != "sgd")
+    return stops(tree, optimizer_key + ".type",
+                 fmt::format("is {}; accepted: adam, adam_bf16, sgd", base::quote(named)));
+  DOVETAIL_TRY(const bool by_layer, flag_at(tree, engine.role + ".fsdp.per_layer_optim_step"));
+  if (by_layer && engine.allocation.backend == "fsdp" && named != "adam")
+    return stops(tree, engine.role + ".fsdp.per_layer_optim_step",
+                 fmt::format("is true with {}; accepted: false, or adam", named));
+  DOVETAIL_TRY(const bool by_tree, flag_at(tree, engine.role + ".enable_tree_training"));
+  if (by_tree && engine.allocation.context > 1)
+    return stops(tree, engine.role + ".enable_tree_training",
+                 "is true with context parallelism; accepted: false, or no `c`");
+  const std::string parts_key = engine.role + ".ppo_n_minibatches";
+  DOVETAIL_TRY(const std::int64_t parts, count_at(tree, parts_key));
+  DOVETAIL_TRY(const auto min_count, optional_whole(tree, engine.role + ".mb_spec.n_mbs"));
+  const ArealAllocation& said = engine.allocation;
+  const std::int64_t filled = said.backend == "megatron" && said.pipeline > 1 ? 2 * said.pipeline : 1;
+  const std::int64_t micro_batches = std::max(filled, min_count.value_or(1));
+  const std::int64_t sequences = run.prompts * run.samples_per_prompt / said.data;
+  if (sequences / parts < micro_batches)
+    return stops(tree, parts_key,
+                 fmt::format("is {}: {} sequences of a rank make no {} micro-batches in each; accepted: fewer", parts,
+                             sequences, micro_batches));
+  return {};
+}
+
+}  // namespace
+
+base::Status check_areal_start(const SettingTree& tree, const std::vector<ArealEngine>& engines,
+                               const ImportedRun& run) {
+  DOVETAIL_CHECK(check_offload(tree, engines));
+  DOVETAIL_CHECK(check_queues(tree, run));
+  DOVETAIL_CHECK(check_features(tree, engines));
+  for (const ArealEngine& engine : engines)
+    if (engine.role == "actor" || engine.role == "critic") DOVETAIL_CHECK(check_trained(tree, engine, run));
+  return {};
+}
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,17 @@
+// What stops AReaL at start, or leaves it without a batch for ever.
+#pragma once
+
+#include <vector>
+
+#include "base/result.h"
+#include "trainers/areal/engines.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/syntax/tree.h"
+
+namespace dovetail::trainers {
+
+/// An Error at the key of the first such setting, but for those of engines and units. `run` has the workload.
+base::Status check_areal_start(const SettingTree& tree, const std::vector<ArealEngine>& engines,
+                               const ImportedRun& run);
+
+}  // namespace dovetail::trainers
