@@ -17,6 +17,7 @@
 #include "trainers/nemo_rl/configuration.h"
 #include "trainers/openrlhf/configuration.h"
 #include "trainers/shell/launch.h"
+#include "trainers/slime/configuration.h"
 #include "trainers/verl/configuration.h"
 
 namespace dovetail::trainers {
@@ -25,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whose configurations are read. A file is the first one's that it looks like.
-const std::array<const TrainerReader*, 3> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader};
+const std::array<const TrainerReader*, 4> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader, &slime_reader};
 
 /// The trainer that a path names: "verl:run.sh". Null where it names none.
 const TrainerReader* named_reader(std::string_view path) {

@@ -62,8 +62,8 @@ struct Unlisted {};
 
 /// What a JobFile is.
 inline constexpr const char* job_file_help =
-    "job file, or a launch script or configuration of verl or NeMo-RL ('verl:FILE', 'nemo-rl:FILE': whose); '-' for "
-    "standard input";
+    "job file, or a launch script of verl, NeMo-RL, OpenRLHF or slime, or a configuration of verl or NeMo-RL "
+    "('verl:FILE', 'nemo-rl:FILE', ...: whose); '-' for standard input";
 
 /// An option that sets a member of `Request`. One whose name is in capitals has no flag: it is told by its position.
 template <class Request, class Value, class Kind>

@@ -36,6 +36,13 @@ base::Status check_said_models(const ImportOptions& options);
 base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                           const std::string& key, ImportedRun& run);
 
+/// The same of a role whose shape flags say, unless the user says another model. The run has it by the name of a
+/// bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key` where a
+/// job cannot say such a shape.
+base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
+                                            const std::string& key, const base::Result<llm::Transformer>& shape,
+                                            const std::string& shape_key, ImportedRun& run);
+
 /// A rank of adapters as it is written at `key`: 0 where there is none.
 base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key);
 
