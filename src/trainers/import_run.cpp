@@ -84,6 +84,47 @@ FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::ve
   };
 }
 
+/// A file that a script names where it is not, and the one that was read for it.
+struct MovedFile {
+  std::string named;
+  std::string read;
+
+  bool operator==(const MovedFile&) const = default;
+};
+
+/// Reads for scripts, which name folders of the machines that they were written for: a file that is not there is looked
+/// for by the end of its path, a folder and a name at least, and `moved` has it.
+FileReader moving_reader(const FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
+  return [read, moved](const std::string& path) -> base::Result<std::string> {
+    auto content = read(path);
+    if (content.ok()) return content;
+    std::vector<fs::path> names;
+    for (const fs::path& name : fs::path(path).lexically_normal()) names.push_back(name);
+    constexpr std::size_t max_names = 8;
+    for (std::size_t first = names.size() > max_names ? names.size() - max_names : 1; first + 1 < names.size();
+         ++first) {
+      fs::path end;
+      for (std::size_t i = first; i < names.size(); ++i) end /= names[i];
+      auto found = read(end.string());
+      if (!found.ok()) continue;
+      const MovedFile file{.named = path, .read = end.string()};
+      if (std::find(moved->begin(), moved->end(), file) == moved->end()) moved->push_back(file);
+      return found;
+    }
+    return content;
+  };
+}
+
+/// What went wrong with a launch, and what may be missing there since a file was not read.
+base::Error with_unread(base::Error error, const ScriptOutcome& outcome) {
+  if (outcome.unread.empty()) return error;
+  const UnreadFile& unread = outcome.unread.front();
+  error.message +=
+      fmt::format("; {}, which line {} of {} includes, was not read: {}", describe(unread.name), unread.place.line,
+                  outcome.sources[static_cast<std::size_t>(unread.place.source)], unread.reason);
+  return error;
+}
+
 struct Reading {
   const TrainerReader* reader = nullptr;
   std::string why;
@@ -92,12 +133,13 @@ struct Reading {
 
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
+  const auto moved = std::make_shared<std::vector<MovedFile>>();
   const ScriptRequest script{.path = file.name,
                              .content = file.content,
                              .directory = root,
                              .environment = request.environment,
                              .arguments = request.options.arguments,
-                             .read = request.read};
+                             .read = moving_reader(request.read, moved)};
   DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(script));
   const auto reader_of = [named](const EntryPoint& entry) {
     const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
@@ -109,10 +151,12 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   DOVETAIL_TRY(const std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
   DOVETAIL_TRY(const Launch launch, only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry);
-  DOVETAIL_TRY(ReadRun run, reader->of_launch(launch, outcome.sources, request));
+  auto run = reader->of_launch(launch, outcome.sources, request);
+  if (!run.ok()) return with_unread(std::move(run).error(), outcome);
+  for (const MovedFile& each : *moved) run->run.assumed.push_back({"", fmt::format("{} is {}", each.named, each.read)});
   return Reading{.reader = reader,
                  .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),
-                 .run = std::move(run)};
+                 .run = *std::move(run)};
 }
 
 base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,

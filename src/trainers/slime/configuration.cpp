@@ -243,7 +243,13 @@ base::Status add_slime_training(SlimeDraft& draft) {
            place_of(draft.tree, "--ref-load")});
   }
   DOVETAIL_TRY(run.trainer_log_probabilities, has_actor_pass(draft));
-  if (run.trainer_log_probabilities) run.tasks.push_back({"actor_infer", passed});
+  if (run.trainer_log_probabilities) {
+    run.tasks.push_back({"actor_infer", passed});
+  } else {
+    run.assumed.push_back({"",
+                           "no pass of the actor: the engines or the only step's own forward give the "
+                           "log-probabilities that training starts from"});
+  }
   run.tasks.push_back({"actor_train", trained});
   if (!draft.critic) return {};
   run.tasks.push_back({"critic_infer", passed});

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include <filesystem>
+#include <ostream>
 #include <string>
-#include <vector>
 
 #include "llm/bundled_models.h"
+#include "support/temporary_folder.h"
 #include "trainers/verl/imported.h"
 
 namespace dovetail::trainers {
@@ -162,6 +163,8 @@ struct Change {
   Where where;
 };
 
+void PrintTo(const Change& change, std::ostream* out) { *out << change.flags; }
+
 class SlimeFlag : public testing::TestWithParam<Change> {};
 
 TEST_P(SlimeFlag, ChangesWhatItIsFor) {
@@ -173,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
     Placement, SlimeFlag,
     testing::Values(
         Change{grpo, "--actor-num-nodes 2", Where::job}, Change{grpo, "--actor-num-gpus-per-node 4", Where::job},
-        Change{ppo, "--rollout-num-gpus 4", Where::job}, Change{ppo, "--rollout-num-gpus 16", Where::job},
+        Change{ppo, "--rollout-num-gpus 4", Where::plan}, Change{ppo, "--rollout-num-gpus 16", Where::job},
         Change{grpo, "--rollout-num-gpus-per-engine 4", Where::plan},
         Change{grpo, "--num-gpus-per-node 16", Where::job}, Change{grpo, "--num-gpus-per-node 4", Where::not_modelled},
         Change{ppo, "--colocate", Where::job}, Change{ppo, "--offload", Where::not_modelled},
@@ -184,7 +187,6 @@ INSTANTIATE_TEST_SUITE_P(Batches, SlimeFlag,
                          testing::Values(Change{grpo, "--rollout-batch-size 64", Where::job},
                                          Change{grpo, "--n-samples-per-prompt 16", Where::job},
                                          Change{grpo, "--global-batch-size 128", Where::job},
-                                         Change{grpo, "--num-steps-per-rollout 4", Where::ignored},
                                          Change{grpo, "--rollout-max-prompt-len 1024", Where::job},
                                          Change{grpo, "--rollout-max-response-len 4096", Where::job},
                                          Change{grpo, "--rollout-max-context-len 4096", Where::job},
@@ -351,6 +353,26 @@ INSTANTIATE_TEST_SUITE_P(Kinds, SlimeRefusal,
                                          "--advantage-estimator x", "--num-query-groups 5", "--num-attention-heads 0",
                                          "--rollout-batch-size 99999999", "--actor-num-nodes 99999999",
                                          "--rollout-num-gpus 99999999", "--rollout-max-response-len 0"));
+
+TEST(SlimeConfiguration, AFileOfAnotherMachineIsFoundByTheEndOfItsPath) {
+  const test::TemporaryFolder root;
+  std::filesystem::create_directories(root.file("scripts/models"));
+  root.write("scripts/models/eight.sh", "MODEL_ARGS=(" + dense_shape + ")\n");
+  ImportOptions options;
+  options.root = root.path();
+  const std::string rest = script(rollouts + layouts + "--colocate ") + "${MODEL_ARGS[@]}\n";
+  const std::string from = rest.substr(std::string("#!/bin/bash\n").size());
+  const auto read = import_run("run.sh", "#!/bin/bash\nsource /root/slime/scripts/models/eight.sh\n" + from, options);
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_NE(read->text.find("actor: qwen3-8b\n"), std::string::npos) << read->text;
+  EXPECT_NE(told(*read, read->run.assumed).find("/root/slime/scripts/models/eight.sh is scripts/models/eight.sh"),
+            std::string::npos);
+  const auto lost = import_run("run.sh", "#!/bin/bash\nsource /root/slime/scripts/models/nine.sh\n" + from, options);
+  ASSERT_FALSE(lost.ok());
+  EXPECT_NE(lost.error().message.find("/root/slime/scripts/models/nine.sh, which line 2 of run.sh includes"),
+            std::string::npos)
+      << lost.error().message;
+}
 
 TEST(SlimeConfiguration, SaysWhatIsMissing) {
   for (const std::string flag :
