@@ -16,9 +16,6 @@
 namespace dovetail::trainers {
 namespace {
 
-/// GPUs of a node where nobody asks for more.
-constexpr std::int64_t usual_node = 8;
-
 /// The model that the user says for a role.
 std::optional<std::string> said_model(const ImportOptions& options, const std::string& role) {
   const std::string prefix = role + "=";

@@ -20,6 +20,9 @@ namespace dovetail::trainers {
 /// The most GPUs that a run may have.
 inline constexpr std::int64_t max_devices = 65536;
 
+/// GPUs of a node where nobody asks for more.
+inline constexpr std::int64_t usual_node = 8;
+
 /// What every reader of a configuration is given.
 struct RunRequest {
   ImportOptions options;

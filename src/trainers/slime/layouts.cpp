@@ -37,7 +37,7 @@ base::Status read_virtual_stages(const SettingTree& tree, std::int64_t layers, l
   const std::int64_t of_stage = layers / layout.pipeline;
   if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
     return setting_error(tree, key,
-                         "Megatron-LM stops beside other flags of stages; accepted: one of them, or "
+                         "is given, and Megatron-LM stops beside other flags of stages; accepted: one of them, or "
                          "--num-virtual-stages-per-pipeline-rank");
   if (*said < 1 || layers % layout.pipeline != 0 || of_stage % *said != 0)
     return setting_error(tree, key,
@@ -50,11 +50,12 @@ base::Status check_stages(const SettingTree& tree, const llm::Layout& layout) {
   if (layout.pipeline > 1) return {};
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
     DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-    if (said) return setting_error(tree, key, "slime stops without a pipeline; accepted: none, or a pipeline");
+    if (said)
+      return setting_error(tree, key, "is given, and slime stops without a pipeline; accepted: none, or a pipeline");
   }
   if (layout.virtual_stages > 1)
     return setting_error(tree, megatron_keys().virtual_stages,
-                         "Megatron-LM stops without a pipeline; accepted: none, or a pipeline");
+                         "is given, and Megatron-LM stops without a pipeline; accepted: none, or a pipeline");
   return {};
 }
 
@@ -94,7 +95,7 @@ base::Result<llm::Recomputation> read_recomputation(const SettingTree& tree) {
   if (attention) recomputation = llm::Recomputation::selective;
   if (recomputation == llm::Recomputation::selective && (method || layers))
     return setting_error(tree, method ? method_key : layers_key,
-                         "Megatron-LM stops with selective recomputation; accepted: none, or full");
+                         "is given, and Megatron-LM stops with selective recomputation; accepted: none, or full");
   if (recomputation == llm::Recomputation::full && (!method || !layers))
     return setting_error(tree, "--recompute-granularity",
                          "is full, and Megatron-LM stops without --recompute-method and --recompute-num-layers; "

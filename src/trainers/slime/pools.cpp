@@ -12,9 +12,6 @@
 namespace dovetail::trainers {
 namespace {
 
-/// GPUs of a node where nobody says another number.
-constexpr std::int64_t usual_node = 8;
-
 struct Asked {
   std::int64_t nodes = 0;  ///< of the trainer
   std::int64_t per_node = 0;

@@ -23,7 +23,7 @@ struct OtherLayers {
 };
 
 constexpr std::array other_layers{
-    OtherLayers{"--spec", "layers of an architecture of its own"},
+    OtherLayers{"--spec", "layers of its own"},
     OtherLayers{"--custom-model-provider-path", "a model that a function makes"},
     OtherLayers{"--post-self-attn-layernorm", "norms behind attention"},
     OtherLayers{"--post-mlp-layernorm", "norms behind the feed-forward network"},
@@ -39,7 +39,7 @@ base::Status check_layers(const SettingTree& tree) {
     const Setting* const setting = find_setting(tree.root, other.key);
     if (setting == nullptr || setting->kind == Setting::Kind::null || setting->text == "false") continue;
     return setting_error(tree, other.key,
-                         fmt::format("is {}: {}, which is no architecture that is known; accepted: without it, or "
+                         fmt::format("is {}: {}, which no architecture that is known has; accepted: without it, or "
                                      "--model actor=NAME, or actor=FOLDER with its config.json",
                                      value_words(*setting), other.what));
   }
@@ -143,13 +143,6 @@ base::Result<std::int64_t> dense_layers(const SettingTree& tree, std::int64_t la
   if (!std::is_sorted(kinds->begin(), kinds->end()))
     return setting_error(tree, key, "has dense layers behind those with experts; accepted: only before them");
   return std::count(kinds->begin(), kinds->end(), 0);
-}
-
-/// A whole number of at least 1, or `otherwise`.
-base::Result<std::int64_t> count_or(const SettingTree& tree, std::string_view key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return otherwise;
-  return count_at(tree, key);
 }
 
 base::Status read_attention(const SettingTree& tree, llm::Transformer& model) {

@@ -54,13 +54,15 @@ base::Status check_pairs(const SettingTree& tree) {
     DOVETAIL_TRY(const bool given, is_given(tree, need.key));
     DOVETAIL_TRY(const bool other, is_given(tree, need.other));
     if (given && !other)
-      return setting_error(tree, need.key, fmt::format("slime stops without {}; accepted: both", need.other));
+      return setting_error(tree, need.key,
+                           fmt::format("is given, and slime stops without {}; accepted: both", need.other));
   }
   for (const Need& pair : opposites) {
     DOVETAIL_TRY(const bool given, is_given(tree, pair.key));
     DOVETAIL_TRY(const bool other, is_given(tree, pair.other));
     if (given && other)
-      return setting_error(tree, pair.key, fmt::format("slime stops with {}; accepted: one of them", pair.other));
+      return setting_error(tree, pair.key,
+                           fmt::format("is given, and slime stops with {}; accepted: one of them", pair.other));
   }
   return {};
 }
@@ -69,7 +71,8 @@ base::Status check_whole_run(const SettingTree& tree) {
   for (const Need& half : half_runs) {
     DOVETAIL_TRY(const bool given, is_given(tree, half.key));
     if (given)
-      return setting_error(tree, half.key, fmt::format("{}, and is not read; accepted: without it", half.other));
+      return setting_error(tree, half.key,
+                           fmt::format("is given: {}, and is not read; accepted: without it", half.other));
   }
   constexpr std::string_view loss_key = "--loss-type";
   DOVETAIL_TRY(const std::string loss, text_at(tree, loss_key));
@@ -91,11 +94,12 @@ base::Status check_learning(const SettingTree& tree) {
   DOVETAIL_TRY(const bool reference, is_given(tree, "--ref-load"));
   DOVETAIL_TRY(const auto teacher, optional_text(tree, "--opd-type"));
   DOVETAIL_TRY(const bool teacher_weights, is_given(tree, "--opd-teacher-load"));
-  if (temperature <= 0) return setting_error(tree, "--rollout-temperature", "slime stops; accepted: more than 0");
+  if (temperature <= 0)
+    return setting_error(tree, "--rollout-temperature", "is not more than 0, and slime stops; accepted: more than 0");
   if (penalty != 0 && !reference)
-    return setting_error(tree, "--kl-coef", "slime stops without --ref-load; accepted: both, or 0");
+    return setting_error(tree, "--kl-coef", "is given, and slime stops without --ref-load; accepted: both, or 0");
   if (penalty != 0 && loss != 0)
-    return setting_error(tree, "--kl-coef", "slime stops with --kl-loss-coef; accepted: one of them");
+    return setting_error(tree, "--kl-coef", "is given, and slime stops with --kl-loss-coef; accepted: one of them");
   if (estimator.starts_with("reinforce_plus_plus") && !normalizes)
     return setting_error(
         tree, "--advantage-estimator",
@@ -118,7 +122,8 @@ base::Status check_rollouts(const SettingTree& tree) {
   DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
   DOVETAIL_TRY(const auto prompt, optional_whole(tree, "--rollout-max-prompt-len"));
   if (evaluates && !data && !config)
-    return setting_error(tree, "--eval-interval", "slime stops without --eval-prompt-data; accepted: both");
+    return setting_error(tree, "--eval-interval",
+                         "is given, and slime stops without --eval-prompt-data; accepted: both");
   if (!epochs && !rollouts)
     return setting_error(tree, "--num-rollout", "is not given, and slime stops; accepted: it, or --num-epoch");
   if (started && *started < prompts)
@@ -146,7 +151,7 @@ base::Status check_weights(const SettingTree& tree) {
                          "is disk, and slime stops without --update-weight-disk-dir; accepted: both");
   if (releases && (mode != "full" || transport != "disk" || estimator == "ppo"))
     return setting_error(tree, "--release-train",
-                         "slime stops with a critic, or without full weights by disk; accepted: neither");
+                         "is given, and slime stops with a critic, or without full weights by disk; accepted: neither");
   if (mode == "delta" && (transport != "disk" || colocate || !local))
     return setting_error(tree, "--update-weight-mode",
                          "is delta, and slime stops; accepted: with --update-weight-transport disk, with "
@@ -173,7 +178,7 @@ base::Status check_slime_start(const SettingTree& tree, bool async) {
   DOVETAIL_CHECK(check_weights(tree));
   DOVETAIL_TRY(const bool colocate, flag_at(tree, "--colocate"));
   if (async && colocate)
-    return setting_error(tree, "--colocate", "train_async.py stops; accepted: without it, or train.py");
+    return setting_error(tree, "--colocate", "is given, and train_async.py stops; accepted: without it, or train.py");
   return {};
 }
 
