@@ -42,7 +42,9 @@ std::vector<Member> members_of(const Transformer& shape) {
   add("attention_bias", shape.query_key_value_bias);
   add("enable_bias", shape.query_key_value_bias);
   add("mlp_bias", shape.feed_forward_bias);
+  add("attention_out_bias", shape.attention_output_bias);
   add("use_qk_norm", shape.query_key_norm);
+  add("qk_norm", shape.query_key_norm);
   if (shape.latent) {
     add("q_lora_rank", shape.latent->query_rank);
     add("kv_lora_rank", shape.latent->key_value_rank);
@@ -56,7 +58,10 @@ std::vector<Member> members_of(const Transformer& shape) {
   add("num_experts_per_tok", experts.active);
   add("moe_intermediate_size", experts.width);
   add("shared_expert_intermediate_size", experts.shared_width);
-  if (experts.width > 0) add("n_shared_experts", experts.shared_width / experts.width);
+  for (const std::string_view key : {"n_shared_experts", "num_shared_experts"})
+    if (experts.width > 0) add(key, experts.shared_width / experts.width);
+  for (const std::string_view key : {"use_routing_bias", "moe_router_enable_expert_bias"})
+    add(key, experts.router_bias);
   add("first_k_dense_replace", experts.dense_layers);
   return members;
 }

@@ -10,7 +10,6 @@
 
 #include "base/document.h"
 #include "llm/shape_text.h"
-#include "trainers/import/models.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
@@ -57,23 +56,29 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   return std::move(found->shape);
 }
 
+std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key) {
+  const auto path = optional_text(tree, key);
+  if (!path.ok() || !*path) return std::nullopt;
+  base::Result<FoundModel> found = find_model(**path, request.read);
+  if (!found.ok()) return std::nullopt;
+  return *std::move(found);
+}
+
 base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                             const std::string& key, const base::Result<llm::Transformer>& shape,
                                             const std::string& shape_key, ImportedRun& run) {
   if (said_model(request.options, role)) return role_model(tree, request, role, key, run);
   if (!shape.ok()) return shape.error();
-  std::string named;
-  const auto path = optional_text(tree, key);
-  const auto found = path.ok() && *path ? find_model(**path, request.read) : base::bad_input("nothing names it");
-  if (found.ok()) {
-    named = found->model;
-    llm::Transformer seen = found->shape;
-    seen.name = shape->name;
-    if (seen != *shape)
-      run.assumed.push_back({key, fmt::format("{}: the shape is that of the flags, which {} has not", **path, named),
-                             place_of(tree, key)});
+  const std::optional<FoundModel> seen = seen_model(tree, request, key);
+  if (seen) {
+    llm::Transformer other = seen->shape;
+    other.name = shape->name;
+    if (other != *shape)
+      run.assumed.push_back(
+          {key, fmt::format("the shape is that of the flags, which {} has not", seen->model), place_of(tree, key)});
   }
-  ImportedModel model{.role = role, .model = llm::bundled_model_of(*shape, named).value_or(""), .lora = 0};
+  ImportedModel model{
+      .role = role, .model = llm::bundled_model_of(*shape, seen ? seen->model : "").value_or(""), .lora = 0};
   if (model.model.empty()) {
     base::Result<std::string> line = llm::config_line(*shape);
     if (!line.ok())

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cluster/mesh.h"
 #include "llm/transformer.h"
 #include "trainers/import/imported_run.h"
+#include "trainers/import/models.h"
 #include "trainers/import/options.h"
 #include "trainers/syntax/files.h"
 #include "trainers/syntax/tree.h"
@@ -39,9 +41,12 @@ base::Status check_said_models(const ImportOptions& options);
 base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                           const std::string& key, ImportedRun& run);
 
-/// The same of a role whose shape flags say, unless the user says another model. The run has it by the name of a
-/// bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key` where a
-/// job cannot say such a shape.
+/// The model that `key` seems to name; nothing where none is known.
+std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key);
+
+/// The same as role_model of a role whose shape flags say, unless the user says another model. The run has it by the
+/// name of a bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key`
+/// where a job cannot say such a shape.
 base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                             const std::string& key, const base::Result<llm::Transformer>& shape,
                                             const std::string& shape_key, ImportedRun& run);

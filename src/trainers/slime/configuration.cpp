@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "trainers/import/models.h"
 #include "trainers/import/settings.h"
 #include "trainers/slime/flags.h"
 #include "trainers/slime/layouts.h"
@@ -79,10 +78,8 @@ base::Status read_slime_offload(SlimeDraft& draft) {
 base::Status read_slime_models(SlimeDraft& draft) {
   const SettingTree& tree = draft.tree;
   DOVETAIL_CHECK(check_said_models(draft.request.options));
-  std::int64_t vocabulary = 0;
-  if (const auto path = optional_text(tree, checkpoint_key); path.ok() && *path)
-    if (const auto found = find_model(**path, draft.request.read); found.ok()) vocabulary = found->shape.vocabulary;
-  const base::Result<llm::Transformer> shape = slime_shape(tree, vocabulary);
+  const std::optional<FoundModel> seen = seen_model(tree, draft.request, checkpoint_key);
+  const base::Result<llm::Transformer> shape = slime_shape(tree, seen ? seen->shape.vocabulary : 0);
   const auto add = [&](const std::string& role) {
     return shaped_model(tree, draft.request, role, checkpoint_key, shape, slime_shape_key, draft.run);
   };

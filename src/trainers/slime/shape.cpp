@@ -16,6 +16,29 @@
 namespace dovetail::trainers {
 namespace {
 
+/// Modules of slime's own layers, by what they have beside those of a transformer.
+struct OwnLayers {
+  std::string_view module;
+  std::string_view what;
+  bool is_counted = false;  ///< but for what changes next to nothing
+};
+
+constexpr std::array own_layers{
+    OwnLayers{"slime_plugins.models.glm4", "norms behind attention and the network", true},
+    OwnLayers{"slime_plugins.models.minimax_m2", "norms over all heads together", true},
+    OwnLayers{"slime_plugins.models.glm5.glm5", "sparse attention", false},
+    OwnLayers{"slime_plugins.models.qwen3_next", "linear and gated attention", false},
+    OwnLayers{"slime_plugins.models.qwen3_5", "linear and gated attention", false},
+    OwnLayers{"slime_plugins.models.qwen3_5_vl", "linear and gated attention", false},
+};
+
+const OwnLayers* find_layers(const Setting& spec) {
+  const auto* const found = std::find_if(own_layers.begin(), own_layers.end(), [&](const OwnLayers& each) {
+    return !spec.items.empty() && spec.items.front().text == each.module;
+  });
+  return found == own_layers.end() ? nullptr : found;
+}
+
 /// A flag that makes other layers than those that are known.
 struct OtherLayers {
   std::string_view key;
@@ -23,10 +46,7 @@ struct OtherLayers {
 };
 
 constexpr std::array other_layers{
-    OtherLayers{"--spec", "layers of its own"},
     OtherLayers{"--custom-model-provider-path", "a model that a function makes"},
-    OtherLayers{"--post-self-attn-layernorm", "norms behind attention"},
-    OtherLayers{"--post-mlp-layernorm", "norms behind the feed-forward network"},
     OtherLayers{"--use-gated-attention", "gated attention"},
     OtherLayers{"--attention-output-gate", "gated attention"},
     OtherLayers{"--experimental-attention-variant", "attention of another kind"},
@@ -34,15 +54,26 @@ constexpr std::array other_layers{
     OtherLayers{"--moe-latent-size", "experts on compressed tokens"},
 };
 
+base::Error layers_error(const SettingTree& tree, std::string_view key, std::string_view what) {
+  const Setting* const setting = find_setting(tree.root, key);
+  return setting_error(tree, key,
+                       fmt::format("is {}: {}, and no architecture that is known has that; accepted: without it, or "
+                                   "--model actor=NAME, or actor=FOLDER with its config.json",
+                                   setting == nullptr ? "" : value_words(*setting), what));
+}
+
 base::Status check_layers(const SettingTree& tree) {
-  for (const OtherLayers& other : other_layers) {
-    const Setting* const setting = find_setting(tree.root, other.key);
-    if (setting == nullptr || setting->kind == Setting::Kind::null || setting->text == "false") continue;
-    return setting_error(tree, other.key,
-                         fmt::format("is {}: {}, which no architecture that is known has; accepted: without it, or "
-                                     "--model actor=NAME, or actor=FOLDER with its config.json",
-                                     value_words(*setting), other.what));
+  const auto is_there = [&tree](std::string_view key) {
+    const Setting* const setting = find_setting(tree.root, key);
+    return setting != nullptr && setting->kind != Setting::Kind::null && setting->text != "false";
+  };
+  if (is_there("--spec")) {
+    const OwnLayers* const layers = find_layers(*find_setting(tree.root, "--spec"));
+    if (layers == nullptr || !layers->is_counted)
+      return layers_error(tree, "--spec", layers == nullptr ? "layers of its own" : layers->what);
   }
+  for (const OtherLayers& other : other_layers)
+    if (is_there(other.key)) return layers_error(tree, other.key, other.what);
   return {};
 }
 
@@ -202,6 +233,12 @@ base::Status read_positions(const SettingTree& tree, llm::Transformer& model) {
 }
 
 }  // namespace
+
+std::optional<std::string_view> slime_uncounted(const Setting& spec) {
+  const OwnLayers* const layers = find_layers(spec);
+  if (layers == nullptr || !layers->is_counted) return std::nullopt;
+  return layers->what;
+}
 
 base::Result<llm::Transformer> slime_shape(const SettingTree& tree, std::int64_t vocabulary) {
   DOVETAIL_CHECK(check_layers(tree));

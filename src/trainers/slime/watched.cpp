@@ -10,6 +10,7 @@
 
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
+#include "trainers/slime/shape.h"
 #include "trainers/slime/start.h"
 
 namespace dovetail::trainers {
@@ -61,6 +62,8 @@ constexpr std::array watched_training{
     Watched{"--no-rope-fusion", "false", "rotations in kernels of their own: not counted"},
     Watched{"--mtp-num-layers", "null", "layers that predict further tokens: not counted, the real run holds more"},
     Watched{"--enable-mtp-training", "false", "layers that predict further tokens are trained: not counted"},
+    Watched{"--post-self-attn-layernorm", "false", "norms behind attention: not counted, the real run holds more"},
+    Watched{"--post-mlp-layernorm", "false", "norms behind the network: not counted, the real run holds more"},
     Watched{"--window-size", "null", "attention within a window: counted as over all"},
     Watched{"--freeze-indexer", "false", "weights that are not trained: counted as trained"},
     Watched{"--moe-token-dispatcher-type", "alltoall|allgather", "experts' tokens sent another way: not counted"},
@@ -158,6 +161,14 @@ void watch_checkpoint(const SettingTree& tree, ImportedRun& run) {
                    run.not_modelled);
 }
 
+/// Layers of slime's own that are counted as a transformer's.
+void watch_layers(const SettingTree& tree, ImportedRun& run) {
+  const Setting* const spec = find_setting(tree.root, "--spec");
+  if (spec == nullptr) return;
+  if (const auto what = slime_uncounted(*spec))
+    leave(tree, "--spec", fmt::format("{}: {}: not counted", value_words(*spec), *what), run.not_modelled);
+}
+
 base::Status add_experts(const SettingTree& tree, const llm::Transformer& model, ImportedRun& run) {
   DOVETAIL_TRY(const std::int64_t expert, count_at(tree, "--sglang-ep-size"));
   DOVETAIL_TRY(const std::int64_t data, count_at(tree, "--sglang-dp-size"));
@@ -234,6 +245,7 @@ base::Status add_slime_watched(const SettingTree& tree, bool async, const llm::T
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
   DOVETAIL_CHECK(watch_given(tree, run));
   watch_checkpoint(tree, run);
+  watch_layers(tree, run);
   DOVETAIL_CHECK(add_experts(tree, model, run));
   DOVETAIL_CHECK(add_placement(tree, async, run));
   return add_ignored(tree, run);

@@ -218,6 +218,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--hf-checkpoint /models/Qwen3-8B-FP8", Where::not_modelled},
                     Change{grpo, "--hidden-size 2048", Where::job},
                     Change{grpo, "--mtp-num-layers 1", Where::not_modelled},
+                    Change{grpo, "--post-mlp-layernorm", Where::not_modelled},
+                    Change{grpo, "--spec slime_plugins.models.glm4 f", Where::not_modelled},
                     Change{grpo, "--rm-url http://a/b", Where::not_modelled},
                     Change{grpo, "--custom-generate-function-path a.b", Where::not_modelled},
                     Change{grpo, "--freeze-params-name-list embedding", Where::not_modelled}));
@@ -345,7 +347,7 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(Kinds, SlimeRefusal,
                          testing::Values("--debug-train-only", "--debug-rollout-only", "--load-debug-rollout-data a",
                                          "--loss-type sft_loss", "--rollout-external-engine-addrs a:1", "--spec a b",
-                                         "--post-mlp-layernorm", "--attention-output-gate",
+                                         "--spec slime_plugins.models.qwen3_next f", "--attention-output-gate",
                                          "--custom-model-provider-path a.b", "--position-embedding-type relative",
                                          "--normalization LayerNorm", "--tensor-model-parallel-size 3",
                                          "--expert-model-parallel-size 3", "--sglang-ep-size 3", "--sglang-pp-size 3",
