@@ -83,7 +83,7 @@ base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRe
     base::Result<std::string> line = llm::config_line(*shape);
     if (!line.ok())
       return setting_error(tree, shape_key,
-                           fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its "
+                           fmt::format("and the flags beside it: {}; accepted: --model {}=NAME, or {}=FOLDER with its "
                                        "config.json",
                                        line.error().message, role, role));
     model.config = *std::move(line);
