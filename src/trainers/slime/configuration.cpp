@@ -116,7 +116,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
                        run.prompt_cap)});
   }
   run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
-  // What was said of unlimited prompts is said.
+  // Prompts without a limit have their line already.
   ImportOptions left = options;
   if (!prompt) left.prompt_length = "";
   assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
