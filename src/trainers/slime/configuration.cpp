@@ -223,22 +223,12 @@ base::Status add_slime_training(SlimeDraft& draft) {
                          .offload = {}};
   plan::TaskPlan passed = trained;
   passed.layout.recomputation = llm::Recomputation::none;
-  passed.offload.weights = draft.trainer_leaves;
+  // The reference's weights come from the host in place of the actor's, which come back from there, too.
+  passed.offload.weights = trained.offload.weights = draft.trainer_leaves || run.reference;
   DOVETAIL_TRY(trained.offload.optimizer_on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
-  trained.offload.weights = trained.offload.gradients = draft.trainer_leaves;
+  trained.offload.gradients = draft.trainer_leaves;
   trained.offload.optimizer = draft.trainer_leaves && !trained.offload.optimizer_on_host;
-  if (run.reference) {
-    // Its weights come from the host, in place of the actor's.
-    plan::TaskPlan reference = passed;
-    reference.offload.weights = true;
-    run.tasks.push_back({"reference_infer", reference});
-    if (!draft.trainer_leaves)
-      run.not_modelled.push_back(
-          {"--ref-load",
-           "the reference's weights take the place of the actor's: counted beside them, the real "
-           "run holds less",
-           place_of(draft.tree, "--ref-load")});
-  }
+  if (run.reference) run.tasks.push_back({"reference_infer", passed});
   DOVETAIL_TRY(run.trainer_log_probabilities, has_actor_pass(draft));
   if (run.trainer_log_probabilities) {
     run.tasks.push_back({"actor_infer", passed});

@@ -58,6 +58,17 @@ const std::string ppo = script(latent_shape + rollouts +
                                "--advantage-estimator ppo --rollout-num-gpus 8 --micro-batch-size 2 "
                                "--expert-model-parallel-size 4 --rollout-num-gpus-per-engine 4 --sglang-ep-size 4");
 
+/// Of several layers that are recomputed.
+const std::string recomputed =
+    grpo + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 ";
+
+/// A script without one of its flags.
+std::string without(std::string from, const std::string& flag) {
+  const std::size_t at = from.find(flag);
+  EXPECT_NE(at, std::string::npos) << flag;
+  return at == std::string::npos ? from : from.erase(at, flag.size());
+}
+
 TEST(SlimeConfiguration, OfGrpoIsAJobAndAPlan) {
   const auto read = imported(grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
@@ -236,7 +247,8 @@ INSTANTIATE_TEST_SUITE_P(
         Change{ppo, "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2", Where::plan},
         Change{grpo, "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Where::plan},
         Change{grpo, "--recompute-granularity selective", Where::plan},
-        Change{grpo, "--recompute-granularity full --recompute-method block --recompute-num-layers 1", Where::plan},
+        Change{recomputed, "--recompute-method block", Where::not_modelled},
+        Change{recomputed, "--recompute-num-layers 2", Where::not_modelled},
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer", Where::plan},
         Change{grpo, "--use-precision-aware-optimizer", Where::not_modelled},
         Change{grpo, "--overlap-cpu-optimizer-d2h-h2d", Where::not_modelled},
@@ -263,6 +275,26 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--sglang-speculative-algorithm EAGLE", Where::not_modelled},
                     Change{grpo, "--sglang-kv-cache-dtype fp8_e4m3", Where::not_modelled},
                     Change{grpo, "--sglang-config \"$(mktemp)\"", Where::not_modelled}));
+
+TEST(SlimeConfiguration, AFlagThatIsTakenAwayShows) {
+  expect_changed(told(grpo), told(without(grpo, "--sequence-parallel ")), Where::plan);
+  expect_changed(told(grpo), told(without(grpo, "--balance-data ")), Where::not_modelled);
+  expect_changed(told(grpo), told(without(grpo, "--use-kl-loss ")), Where::job);
+  expect_changed(told(grpo), told(without(grpo, "--attention-dropout 0.0 ")), Where::not_modelled);
+  const std::string apart = script(dense_shape + rollouts + layouts + "--rollout-num-gpus 4 ");
+  expect_changed(told(apart), told(apart + "--offload-train"), Where::plan);
+}
+
+TEST(SlimeConfiguration, AReferenceStandsInTheActorsPlace) {
+  const std::string apart = script(dense_shape + rollouts + layouts + "--rollout-num-gpus 4 ");
+  for (const bool has_reference : {false, true}) {
+    const auto read = imported(apart + (has_reference ? "--use-kl-loss" : ""));
+    ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+    const plan::Offload& offload = planned(*read, "actor_train").offload;
+    EXPECT_EQ(offload.weights, has_reference);
+    EXPECT_FALSE(offload.gradients || offload.optimizer);
+  }
+}
 
 TEST(SlimeConfiguration, StepsAreSaidAsOneOrTheOther) {
   std::string steps = grpo;
@@ -380,9 +412,7 @@ TEST(SlimeConfiguration, SaysWhatIsMissing) {
   for (const std::string flag :
        {"--num-layers 36", "--vocab-size 151936", "--rollout-batch-size 32", "--num-rollout 100",
         "--rollout-max-response-len 8192", "--ref-load /models/Qwen3-8B_torch_dist"}) {
-    std::string without = grpo;
-    without.erase(without.find(flag), flag.size());
-    const auto read = imported(without);
+    const auto read = imported(without(grpo, flag));
     // A checkpoint whose name is known has the vocabulary.
     EXPECT_EQ(read.ok(), flag.starts_with("--vocab-size")) << flag;
   }
