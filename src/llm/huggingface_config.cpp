@@ -86,13 +86,10 @@ class ConfigReader {
 
 Result<Family> read_family(const Node& config) {
   DOVETAIL_TRY(const Node type, base::require(config, "a model's configuration", "model_type", "model_type: llama"));
-  std::vector<std::string> known;
-  for (const FamilyName& family : families) {
+  for (const FamilyName& family : families)
     if (type.is_string() && family.type == type.text()) return family.family;
-    known.emplace_back(family.type);
-  }
-  return type.error(
-      fmt::format("the model type is {}, which is not known; accepted: {}", type.describe(), fmt::join(known, ", ")));
+  return type.error(fmt::format("the model type is {}, which is not known; accepted: {}", type.describe(),
+                                fmt::join(config_families(), ", ")));
 }
 
 void read_dense(ConfigReader& reader, Transformer& model) {
@@ -178,6 +175,12 @@ Result<Transformer> parse_config(const Node& config, const std::string& name) {
   if (reader.error()) return std::move(*reader.error());
   if (const auto fault = find_fault(model)) return config.error(fmt::format("{}: {}", name, *fault));
   return model;
+}
+
+std::vector<std::string_view> config_families() {
+  std::vector<std::string_view> types;
+  for (const FamilyName& family : families) types.push_back(family.type);
+  return types;
 }
 
 }  // namespace dovetail::llm

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/document.h"
 #include "base/result.h"
@@ -14,5 +16,8 @@ namespace dovetail::llm {
 /// over, as the format is not ours. What a family's configuration leaves out has the default that the transformers
 /// library gives it. Errors name the key, its place, and what is accepted. `name` becomes the model's.
 base::Result<Transformer> parse_config(const base::Node& config, const std::string& name);
+
+/// The families that parse_config knows, by their `model_type`.
+std::vector<std::string_view> config_families();
 
 }  // namespace dovetail::llm

@@ -20,6 +20,7 @@
 #include "trainers/openrlhf/configuration.h"
 #include "trainers/roll/configuration.h"
 #include "trainers/shell/launch.h"
+#include "trainers/slime/configuration.h"
 #include "trainers/verl/configuration.h"
 
 namespace dovetail::trainers {
@@ -28,8 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Whose configurations are read. A file is the first one's that it looks like.
-const std::array<const TrainerReader*, 5> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader, &roll_reader,
-                                                  &areal_reader};
+const std::array<const TrainerReader*, 6> readers{&verl_reader, &nemo_rl_reader, &openrlhf_reader,
+                                                  &roll_reader, &areal_reader,   &slime_reader};
 
 /// The trainer that a path names: "verl:run.sh". Null where it names none.
 const TrainerReader* named_reader(std::string_view path) {
@@ -87,6 +88,47 @@ FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::ve
   };
 }
 
+/// A file that a script names where it is not, and the one that was read for it.
+struct MovedFile {
+  std::string named;
+  std::string read;
+
+  bool operator==(const MovedFile&) const = default;
+};
+
+/// Reads for scripts, which name folders of the machines that they were written for: a file that is not there is looked
+/// for by the end of its path, a folder and a name at least, and `moved` has it.
+FileReader moving_reader(const FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
+  return [read, moved](const std::string& path) -> base::Result<std::string> {
+    auto content = read(path);
+    if (content.ok()) return content;
+    std::vector<fs::path> names;
+    for (const fs::path& name : fs::path(path).lexically_normal()) names.push_back(name);
+    constexpr std::size_t max_names = 8;
+    for (std::size_t first = names.size() > max_names ? names.size() - max_names : 1; first + 1 < names.size();
+         ++first) {
+      fs::path end;
+      for (std::size_t i = first; i < names.size(); ++i) end /= names[i];
+      auto found = read(end.string());
+      if (!found.ok()) continue;
+      const MovedFile file{.named = path, .read = end.string()};
+      if (std::find(moved->begin(), moved->end(), file) == moved->end()) moved->push_back(file);
+      return found;
+    }
+    return content;
+  };
+}
+
+/// What went wrong with a launch, and what may be missing there since a file was not read.
+base::Error with_unread(base::Error error, const ScriptOutcome& outcome) {
+  if (outcome.unread.empty()) return error;
+  const UnreadFile& unread = outcome.unread.front();
+  error.message +=
+      fmt::format("; {}, which line {} of {} includes, was not read: {}", describe(unread.name), unread.place.line,
+                  outcome.sources[static_cast<std::size_t>(unread.place.source)], unread.reason);
+  return error;
+}
+
 struct Reading {
   const TrainerReader* reader = nullptr;
   std::string why;
@@ -111,12 +153,13 @@ EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
 
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
+  const auto moved = std::make_shared<std::vector<MovedFile>>();
   const ScriptRequest script{.path = file.name,
                              .content = file.content,
                              .directory = root,
                              .environment = request.environment,
                              .arguments = request.options.arguments,
-                             .read = request.read};
+                             .read = moving_reader(request.read, moved)};
   DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(script));
   const auto is_trainer = [named](const EntryPoint& entry) { return reader_of(entry, named).reader != nullptr; };
   DOVETAIL_TRY(std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
@@ -125,10 +168,12 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
   DOVETAIL_TRY(const Launch launch, only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
-  DOVETAIL_TRY(ReadRun run, reader->of_launch(launch, outcome.sources, request));
+  auto run = reader->of_launch(launch, outcome.sources, request);
+  if (!run.ok()) return with_unread(std::move(run).error(), outcome);
+  for (const MovedFile& each : *moved) run->run.assumed.push_back({"", fmt::format("{} is {}", each.named, each.read)});
   return Reading{.reader = reader,
                  .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),
-                 .run = std::move(run)};
+                 .run = *std::move(run)};
 }
 
 base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,

@@ -24,8 +24,9 @@ struct Finding {
 /// A model of a role.
 struct ImportedModel {
   std::string role;
-  std::string model;  ///< a bundled name, or the path of a config.json
-  int lora = 0;       ///< rank of adapters; 0: the model itself is trained
+  std::string model;        ///< a bundled name, or the path of a config.json
+  int lora = 0;             ///< rank of adapters; 0: the model itself is trained
+  std::string config = {};  ///< in place of `model` and without adapters: what a config.json has, in one line
 
   bool operator==(const ImportedModel&) const = default;
 };

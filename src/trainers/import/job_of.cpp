@@ -67,6 +67,10 @@ std::string algorithm_text(const ImportedRun& run) {
 std::string models_text(const ImportedRun& run) {
   std::string text;
   for (const ImportedModel& model : run.models) {
+    if (!model.config.empty()) {
+      text += fmt::format("  {}: {}\n", model.role, model.config);
+      continue;
+    }
     const std::string named = yaml_scalar(model.model);
     text += model.lora == 0 ? fmt::format("  {}: {}\n", model.role, named)
                             : fmt::format("  {}: {{model: {}, lora: {}}}\n", model.role, named, model.lora);

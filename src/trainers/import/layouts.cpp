@@ -13,17 +13,15 @@ namespace dovetail::trainers {
 namespace {
 
 /// Layers of each stage where the first or the last one has a number of its own; else none.
-base::Result<std::vector<int>> stage_layers(const SettingTree& tree, std::string_view keys, int stages,
+base::Result<std::vector<int>> stage_layers(const SettingTree& tree, const MegatronKeys& keys, int stages,
                                             std::int64_t layers) {
-  const std::string first_key = key_below(keys, "num_layers_in_first_pipeline_stage");
-  const std::string last_key = key_below(keys, "num_layers_in_last_pipeline_stage");
-  DOVETAIL_TRY(const auto first, optional_whole(tree, first_key));
-  DOVETAIL_TRY(const auto last, optional_whole(tree, last_key));
+  DOVETAIL_TRY(const auto first, optional_whole(tree, keys.first_stage));
+  DOVETAIL_TRY(const auto last, optional_whole(tree, keys.last_stage));
   if (stages == 1 || (!first && !last)) return std::vector<int>();
   const int others = stages - (first ? 1 : 0) - (last ? 1 : 0);
   const std::int64_t left = layers - first.value_or(0) - last.value_or(0);
   if (left < 0 || (others == 0 ? left != 0 : left % others != 0))
-    return setting_error(tree, first ? first_key : last_key,
+    return setting_error(tree, first ? keys.first_stage : keys.last_stage,
                          fmt::format("leaves {} of {} layers to {} stages; accepted: the same number for each of these",
                                      left, layers, others));
   std::vector<int> all(static_cast<std::size_t>(stages), others > 0 ? static_cast<int>(left / others) : 0);
@@ -55,32 +53,46 @@ base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const
   return setting_error(tree, key, fmt::format("is {}; accepted: full, selective, null", *said));
 }
 
-base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
-                                           int devices, const llm::Transformer& model) {
+base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, const MegatronKeys& keys, int devices,
+                                           const llm::Transformer& model) {
   llm::Layout layout{.stage_layers = {}};
-  DOVETAIL_TRY(layout.tensor, degree_at(tree, key_below(keys, "tensor_model_parallel_size")));
-  DOVETAIL_TRY(layout.pipeline, degree_at(tree, key_below(keys, "pipeline_model_parallel_size")));
-  DOVETAIL_TRY(layout.context, degree_at(tree, key_below(keys, "context_parallel_size")));
-  DOVETAIL_TRY(layout.virtual_stages, degree_at(tree, key_below(keys, "virtual_pipeline_model_parallel_size")));
+  DOVETAIL_TRY(layout.tensor, degree_at(tree, keys.tensor));
+  DOVETAIL_TRY(layout.pipeline, degree_at(tree, keys.pipeline));
+  DOVETAIL_TRY(layout.context, degree_at(tree, keys.context));
+  DOVETAIL_TRY(layout.virtual_stages, degree_at(tree, keys.virtual_stages));
   const std::int64_t copy = std::int64_t{layout.tensor} * layout.pipeline * layout.context;
   if (copy > devices || devices % copy != 0)
     return setting_error(
-        tree, key_below(keys, "tensor_model_parallel_size"),
+        tree, keys.tensor,
         fmt::format("{} x pipeline {} x context {} does not divide the {} GPUs; accepted: degrees that do",
                     layout.tensor, layout.pipeline, layout.context, devices));
   layout.data = static_cast<int>(devices / copy);
   if (model.experts) {
-    DOVETAIL_TRY(layout.expert, degree_at(tree, key_below(keys, "expert_model_parallel_size")));
-    const std::string key = key_below(keys, "expert_tensor_parallel_size");
-    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-    DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, key));
+    DOVETAIL_TRY(layout.expert, degree_at(tree, keys.expert));
+    DOVETAIL_TRY(const auto said, optional_whole(tree, keys.expert_tensor));
+    DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, keys.expert_tensor));
     // Megatron cuts experts as it cuts all else where nobody says otherwise.
     if (!said) layout.expert_tensor = layout.tensor;
   }
-  DOVETAIL_TRY(const auto sequences, optional_flag(tree, key_below(keys, "sequence_parallel")));
+  DOVETAIL_TRY(const auto sequences, optional_flag(tree, keys.sequence_parallel));
   layout.sequence_parallel = sequences.value_or(false) && layout.tensor > 1;
-  DOVETAIL_TRY(layout.stage_layers, stage_layers(tree, stages, layout.pipeline, model.layers));
+  DOVETAIL_TRY(layout.stage_layers, stage_layers(tree, keys, layout.pipeline, model.layers));
   return layout;
+}
+
+base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
+                                           int devices, const llm::Transformer& model) {
+  return megatron_degrees(tree,
+                          {.tensor = key_below(keys, "tensor_model_parallel_size"),
+                           .pipeline = key_below(keys, "pipeline_model_parallel_size"),
+                           .context = key_below(keys, "context_parallel_size"),
+                           .virtual_stages = key_below(keys, "virtual_pipeline_model_parallel_size"),
+                           .expert = key_below(keys, "expert_model_parallel_size"),
+                           .expert_tensor = key_below(keys, "expert_tensor_parallel_size"),
+                           .sequence_parallel = key_below(keys, "sequence_parallel"),
+                           .first_stage = key_below(stages, "num_layers_in_first_pipeline_stage"),
+                           .last_stage = key_below(stages, "num_layers_in_last_pipeline_stage")},
+                          devices, model);
 }
 
 base::Result<llm::Layout> engine_degrees(const SettingTree& tree, const EngineSizes& keys, int devices) {

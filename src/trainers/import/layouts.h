@@ -15,9 +15,26 @@ namespace dovetail::trainers {
 /// A parallel degree: 1 where nothing is said.
 base::Result<int> degree_at(const SettingTree& tree, const std::string& key);
 
-/// The degrees of Megatron-LM below `keys` (`tensor_model_parallel_size`, ...) on `devices` of them, with the layers of
-/// the first and last stage below `stages`. Experts have the tensor parallelism of all else where nobody says another.
+/// The settings of Megatron-LM's degrees, and of the layers of its first and last stage.
+struct MegatronKeys {
+  std::string tensor;
+  std::string pipeline;
+  std::string context;
+  std::string virtual_stages;
+  std::string expert;
+  std::string expert_tensor;
+  std::string sequence_parallel;
+  std::string first_stage;
+  std::string last_stage;
+};
+
+/// Those degrees on `devices` of them. Experts have the tensor parallelism of all else where nobody says another.
 /// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices.
+base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, const MegatronKeys& keys, int devices,
+                                           const llm::Transformer& model);
+
+/// The same of the degrees below `keys` (`tensor_model_parallel_size`, ...), with the layers of the first and last
+/// stage below `stages`.
 base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
                                            int devices, const llm::Transformer& model);
 

@@ -4,18 +4,25 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "base/document.h"
-#include "trainers/import/models.h"
+#include "llm/shape_text.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// GPUs of a node where nobody asks for more.
-constexpr std::int64_t usual_node = 8;
+/// The model that the user says for a role.
+std::optional<std::string> said_model(const ImportOptions& options, const std::string& role) {
+  const std::string prefix = role + "=";
+  const auto named = std::find_if(options.models.rbegin(), options.models.rend(),
+                                  [&](const std::string& each) { return each.starts_with(prefix); });
+  if (named == options.models.rend()) return std::nullopt;
+  return named->substr(prefix.size());
+}
 
 }  // namespace
 
@@ -29,13 +36,10 @@ base::Status check_said_models(const ImportOptions& options) {
 
 base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                           const std::string& key, ImportedRun& run) {
-  const std::vector<std::string>& said = request.options.models;
-  const std::string prefix = role + "=";
-  const auto named =
-      std::find_if(said.rbegin(), said.rend(), [&](const std::string& each) { return each.starts_with(prefix); });
+  const std::optional<std::string> said = said_model(request.options, role);
   std::string path;
-  if (named != said.rend()) {
-    path = named->substr(prefix.size());
+  if (said) {
+    path = *said;
   } else {
     DOVETAIL_TRY(path, text_at(tree, key));
   }
@@ -43,13 +47,49 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   if (!found.ok()) {
     const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
                                          found.error().message, role, role);
-    if (named != said.rend()) return base::bad_input(fmt::format("--model {}: {}", *named, what));
+    if (said) return base::bad_input(fmt::format("--model {}={}: {}", role, path, what));
     return setting_error(tree, key, fmt::format("is {}: {}", base::quote(path), what));
   }
-  if (named == said.rend() && !found->why.empty())
+  if (!said && !found->why.empty())
     run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(tree, key)});
   run.models.push_back({.role = role, .model = found->model, .lora = 0});
   return std::move(found->shape);
+}
+
+std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key) {
+  const auto path = optional_text(tree, key);
+  if (!path.ok() || !*path) return std::nullopt;
+  base::Result<FoundModel> found = find_model(**path, request.read);
+  if (!found.ok()) return std::nullopt;
+  return *std::move(found);
+}
+
+base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
+                                            const std::string& key, const base::Result<llm::Transformer>& shape,
+                                            const std::string& shape_key, ImportedRun& run) {
+  if (said_model(request.options, role)) return role_model(tree, request, role, key, run);
+  if (!shape.ok()) return shape.error();
+  const std::optional<FoundModel> seen = seen_model(tree, request, key);
+  if (seen) {
+    llm::Transformer other = seen->shape;
+    other.name = shape->name;
+    if (other != *shape)
+      run.assumed.push_back(
+          {key, fmt::format("the shape is that of the flags, which {} has not", seen->model), place_of(tree, key)});
+  }
+  ImportedModel model{
+      .role = role, .model = llm::bundled_model_of(*shape, seen ? seen->model : "").value_or(""), .lora = 0};
+  if (model.model.empty()) {
+    base::Result<std::string> line = llm::config_line(*shape);
+    if (!line.ok())
+      return setting_error(tree, shape_key,
+                           fmt::format("and the flags beside it: {}; accepted: --model {}=NAME, or {}=FOLDER with its "
+                                       "config.json",
+                                       line.error().message, role, role));
+    model.config = *std::move(line);
+  }
+  run.models.push_back(std::move(model));
+  return shape;
 }
 
 base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "cluster/mesh.h"
 #include "llm/transformer.h"
 #include "trainers/import/imported_run.h"
+#include "trainers/import/models.h"
 #include "trainers/import/options.h"
 #include "trainers/syntax/files.h"
 #include "trainers/syntax/tree.h"
@@ -19,6 +21,9 @@ namespace dovetail::trainers {
 
 /// The most GPUs that a run may have.
 inline constexpr std::int64_t max_devices = 65536;
+
+/// GPUs of a node where nobody asks for more.
+inline constexpr std::int64_t usual_node = 8;
 
 /// What every reader of a configuration is given.
 struct RunRequest {
@@ -35,6 +40,16 @@ base::Status check_said_models(const ImportOptions& options);
 /// An Error at the key, or of the option, where the shape is not known.
 base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                           const std::string& key, ImportedRun& run);
+
+/// The model that `key` seems to name; nothing where none is known.
+std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key);
+
+/// The same as role_model of a role whose shape flags say, unless the user says another model. The run has it by the
+/// name of a bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key`
+/// where a job cannot say such a shape.
+base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
+                                            const std::string& key, const base::Result<llm::Transformer>& shape,
+                                            const std::string& shape_key, ImportedRun& run);
 
 /// A rank of adapters as it is written at `key`: 0 where there is none.
 base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key);

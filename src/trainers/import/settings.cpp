@@ -122,6 +122,12 @@ base::Result<std::int64_t> count_at(const SettingTree& tree, std::string_view ke
   return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", count));
 }
 
+base::Result<std::int64_t> count_or(const SettingTree& tree, std::string_view key, std::int64_t otherwise) {
+  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+  if (!said) return otherwise;
+  return count_at(tree, key);
+}
+
 base::Result<double> decimal_at(const SettingTree& tree, std::string_view key) {
   return required_value(tree, key, optional_number(tree, key));
 }

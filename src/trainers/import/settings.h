@@ -24,6 +24,8 @@ base::Result<bool> flag_at(const SettingTree& tree, std::string_view key);
 base::Result<std::int64_t> whole_at(const SettingTree& tree, std::string_view key);
 /// A whole number of at least 1.
 base::Result<std::int64_t> count_at(const SettingTree& tree, std::string_view key);
+/// The same, but `otherwise` where it is null or not there.
+base::Result<std::int64_t> count_or(const SettingTree& tree, std::string_view key, std::int64_t otherwise);
 base::Result<double> decimal_at(const SettingTree& tree, std::string_view key);
 base::Result<std::string> text_at(const SettingTree& tree, std::string_view key);
 

@@ -46,12 +46,6 @@ base::Result<llm::Layout> megatron_layout_of(const SettingTree& tree, const std:
   return layout;
 }
 
-base::Result<std::int64_t> count_or(const SettingTree& tree, const std::string& key, std::int64_t otherwise) {
-  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
-  if (!said) return otherwise;
-  return count_at(tree, key);
-}
-
 base::Status read_vllm(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
   const std::string keys = "policy.generation.vllm_cfg";
   const std::string more = "policy.generation.vllm_kwargs";

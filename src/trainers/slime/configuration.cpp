@@ -1,0 +1,290 @@
+#include "trainers/slime/configuration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "trainers/import/settings.h"
+#include "trainers/slime/flags.h"
+#include "trainers/slime/layouts.h"
+#include "trainers/slime/pools.h"
+#include "trainers/slime/shape.h"
+#include "trainers/slime/start.h"
+#include "trainers/slime/watched.h"
+#include "trainers/syntax/arguments.h"
+
+namespace dovetail::trainers {
+namespace {
+
+constexpr std::string_view estimator_key = "--advantage-estimator";
+constexpr std::string_view batch_key = "--global-batch-size";
+constexpr std::string_view prompt_key = "--rollout-max-prompt-len";
+constexpr std::string_view response_key = "--rollout-max-response-len";
+constexpr const char* checkpoint_key = "--hf-checkpoint";
+
+/// Tokens of a prompt where nothing limits them.
+constexpr std::int64_t usual_prompt = 1024;
+
+/// A run as far as it is read.
+struct SlimeDraft {
+  const SettingTree& tree;
+  const RunRequest& request;
+  bool async = false;  ///< of train_async.py
+  ImportedRun run = {};
+  bool critic = false;
+  bool colocated = false;
+  bool trainer_leaves = false;
+  bool engines_leave = false;
+  llm::Transformer model = {};
+  SlimePools pools = {};
+  llm::Layout layout = {};
+  plan::MicroBatching micro_batching = {};
+};
+
+base::Status read_slime_algorithm(SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
+  DOVETAIL_TRY(const bool in_loss, flag_at(tree, "--use-kl-loss"));
+  DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
+  draft.critic = estimator == "ppo";
+  run.training = "megatron-policy";
+  run.reference = (penalty != 0 || in_loss) && !no_advantages;
+  run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce_plus") ? "reinforce++" : "grpo";
+  if (run.algorithm == "grpo" && estimator != "grpo")
+    run.assumed.push_back({std::string(estimator_key), fmt::format("{}: has the tasks of grpo", estimator),
+                           place_of(tree, estimator_key)});
+  run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
+  if (draft.async) run.steps_off_policy = 1;
+  return {};
+}
+
+/// What leaves the GPUs between the phases that need it.
+base::Status read_slime_offload(SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  DOVETAIL_TRY(draft.colocated, flag_at(tree, "--colocate"));
+  DOVETAIL_TRY(const bool both, flag_at(tree, "--offload"));
+  DOVETAIL_TRY(const auto trainer, optional_flag(tree, "--offload-train"));
+  DOVETAIL_TRY(const auto engines, optional_flag(tree, "--offload-rollout"));
+  draft.trainer_leaves = both || draft.critic || trainer.value_or(draft.colocated);
+  draft.engines_leave = draft.colocated && (both || engines.value_or(true));
+  return {};
+}
+
+base::Status read_slime_models(SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  DOVETAIL_CHECK(check_said_models(draft.request.options));
+  const std::optional<FoundModel> seen = seen_model(tree, draft.request, checkpoint_key);
+  const base::Result<llm::Transformer> shape = slime_shape(tree, seen ? seen->shape.vocabulary : 0);
+  const auto add = [&](const std::string& role) {
+    return shaped_model(tree, draft.request, role, checkpoint_key, shape, slime_shape_key, draft.run);
+  };
+  DOVETAIL_TRY(draft.model, add("actor"));
+  if (draft.critic) {
+    DOVETAIL_TRY(const llm::Transformer critic, add("critic"));
+  }
+  return {};
+}
+
+/// The caps of prompts and responses.
+base::Status read_slime_lengths(SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  const ImportOptions& options = draft.request.options;
+  DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
+  DOVETAIL_TRY(const auto prompt, optional_whole(tree, prompt_key));
+  DOVETAIL_TRY(const auto response, optional_whole(tree, response_key));
+  if (!response && !context) return setting_error(tree, response_key, "is not given; accepted: a number of tokens");
+  if (context && *context < 2)
+    return setting_error(tree, "--rollout-max-context-len", fmt::format("is {}; accepted: at least 2", *context));
+  for (const auto& [key, said] : {std::pair{prompt_key, prompt}, std::pair{response_key, response}})
+    if (said && *said < 1) return setting_error(tree, key, fmt::format("is {}; accepted: at least 1", *said));
+  const std::int64_t room = context.value_or(plan::max_count);
+  if (prompt) {
+    run.prompt_cap = *prompt;
+  } else {
+    run.prompt_cap = context && response && *response < room ? room - *response : std::min(usual_prompt, room - 1);
+    if (!options.prompt_length)
+      run.assumed.push_back(
+          {std::string(prompt_key),
+           fmt::format("is not given: prompts are counted as {} tokens; --prompt-length says how long "
+                       "they are",
+                       run.prompt_cap)});
+  }
+  run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
+  // Prompts without a limit have their line already.
+  ImportOptions left = options;
+  if (!prompt) left.prompt_length = "";
+  assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
+  return {};
+}
+
+/// The samples of an optimizer step.
+base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samples) {
+  const SettingTree& tree = draft.tree;
+  constexpr std::string_view steps_key = "--num-steps-per-rollout";
+  DOVETAIL_TRY(const auto steps, optional_whole(tree, steps_key));
+  DOVETAIL_TRY(const auto batch, optional_whole(tree, batch_key));
+  std::int64_t mini_batch = 0;
+  if (steps) {
+    if (*steps < 1 || *steps > samples)
+      return setting_error(tree, steps_key, fmt::format("is {}; accepted: 1 to the {} samples", *steps, samples));
+    mini_batch = samples / *steps;
+    if (batch && *batch != mini_batch)
+      return setting_error(
+          tree, batch_key,
+          fmt::format("is {}, and slime stops with {} steps; accepted: {}", *batch, *steps, mini_batch));
+  } else if (batch) {
+    DOVETAIL_TRY(mini_batch, count_at(tree, batch_key));
+  } else {
+    DOVETAIL_TRY(const std::int64_t sequences, count_at(tree, "--micro-batch-size"));
+    mini_batch = std::min(sequences, samples) * draft.layout.data;
+    draft.run.assumed.push_back(
+        {std::string(batch_key),
+         fmt::format("is not given: a micro-batch of each data parallel rank, {} samples, makes "
+                     "a step",
+                     mini_batch)});
+  }
+  if (mini_batch <= samples && samples % mini_batch == 0) return mini_batch;
+  return setting_error(
+      tree, steps ? steps_key : batch_key,
+      fmt::format("makes steps of {} samples; accepted: one that divides the {} of an iteration", mini_batch, samples));
+}
+
+base::Status read_slime_workload(SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  ImportedRun& run = draft.run;
+  DOVETAIL_TRY(run.prompts, count_at(tree, "--rollout-batch-size"));
+  DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "--n-samples-per-prompt"));
+  if (run.prompts > plan::max_count / run.samples_per_prompt)
+    return setting_error(tree, "--rollout-batch-size",
+                         fmt::format("is too large; accepted: at most {} samples", plan::max_count));
+  DOVETAIL_TRY(run.mini_batch, slime_mini_batch(draft, run.prompts * run.samples_per_prompt));
+  DOVETAIL_TRY(draft.micro_batching, slime_micro_batching(tree, draft.layout, run.mini_batch));
+  // Rows are always packed.
+  run.packing = true;
+  return read_slime_lengths(draft);
+}
+
+/// Whether a pass of the actor gives the log-probabilities that training starts from: none does where the engines' are
+/// taken, and none where there is one step, whose own forward gives them.
+base::Result<bool> has_actor_pass(const SlimeDraft& draft) {
+  const SettingTree& tree = draft.tree;
+  DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
+  DOVETAIL_TRY(const bool of_engines, flag_at(tree, "--use-rollout-logprobs"));
+  DOVETAIL_TRY(const bool compares, flag_at(tree, "--get-mismatch-metrics"));
+  if (no_advantages || (of_engines && !compares)) return false;
+  DOVETAIL_TRY(const std::string loss, text_at(tree, "--loss-type"));
+  DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
+  DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
+  DOVETAIL_TRY(const bool old, flag_at(tree, "--keep-old-actor"));
+  DOVETAIL_TRY(const bool distills, flag_at(tree, "--use-opd"));
+  DOVETAIL_TRY(const bool replays, flag_at(tree, "--use-routing-replay"));
+  DOVETAIL_TRY(const bool replays_rollout, flag_at(tree, "--use-rollout-routing-replay"));
+  const bool one_step = draft.run.mini_batch == draft.run.prompts * draft.run.samples_per_prompt;
+  const bool reused = one_step && loss == "policy_loss" && penalty == 0 && !of_engines && !compares && !draft.critic &&
+                      !old && !distills && (!replays || replays_rollout) && estimator != "gspo";
+  return !reused;
+}
+
+base::Status add_slime_generation(SlimeDraft& draft) {
+  DOVETAIL_TRY(SlimeEngines engines, slime_engines(draft.tree, draft.pools.engines.count, draft.model));
+  plan::TaskPlan generated{.mesh = draft.pools.engines,
+                           .layout = std::move(engines.layout),
+                           .micro_batching = {},
+                           .engine = engines.engine,
+                           .offload = {}};
+  generated.offload.weights = draft.engines_leave;
+  DOVETAIL_TRY(const bool fraction, is_given(draft.tree, "--sglang-mem-fraction-static"));
+  if (!fraction)
+    draft.run.assumed.push_back(
+        {"--sglang-mem-fraction-static", fmt::format("is not given: counted as {}, SGLang decides by its buffers",
+                                                     generated.engine.memory_utilization)});
+  draft.run.assumed.push_back(
+      {"",
+       fmt::format("engines are counted as vLLM schedules and keeps memory, with at most {} sequences and {} tokens "
+                   "in a step",
+                   generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
+  draft.run.tasks.push_back({"actor_generate", std::move(generated)});
+  return {};
+}
+
+/// The tasks of the actor, the reference and the critic, which all have one layout.
+base::Status add_slime_training(SlimeDraft& draft) {
+  ImportedRun& run = draft.run;
+  plan::TaskPlan trained{.mesh = draft.pools.trainer,
+                         .layout = draft.layout,
+                         .micro_batching = draft.micro_batching,
+                         .engine = {},
+                         .offload = {}};
+  plan::TaskPlan passed = trained;
+  passed.layout.recomputation = llm::Recomputation::none;
+  // The reference's weights come from the host in place of the actor's, which come back from there, too.
+  passed.offload.weights = trained.offload.weights = draft.trainer_leaves || run.reference;
+  DOVETAIL_TRY(trained.offload.optimizer_on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
+  trained.offload.gradients = draft.trainer_leaves;
+  trained.offload.optimizer = draft.trainer_leaves && !trained.offload.optimizer_on_host;
+  if (run.reference) run.tasks.push_back({"reference_infer", passed});
+  DOVETAIL_TRY(run.trainer_log_probabilities, has_actor_pass(draft));
+  if (run.trainer_log_probabilities) {
+    run.tasks.push_back({"actor_infer", passed});
+  } else {
+    run.assumed.push_back({"",
+                           "no pass of the actor: the engines or the only step's own forward give the "
+                           "log-probabilities that training starts from"});
+  }
+  run.tasks.push_back({"actor_train", trained});
+  if (!draft.critic) return {};
+  run.tasks.push_back({"critic_infer", passed});
+  run.tasks.push_back({"critic_train", trained});
+  return {};
+}
+
+bool is_slime_entry(const EntryPoint& entry) {
+  if (entry.is_module) return false;
+  const std::string name = name_of(entry.name, "");
+  return name == "train.py" || name == "train_async.py";
+}
+
+/// Flags that the table does not have: Megatron-LM's parser passes over what it does not know.
+void add_stray(const Arguments& arguments, ImportedRun& run) {
+  for (const StrayWord& word : arguments.doubtful)
+    run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
+  for (const StrayWord& word : arguments.unknown) {
+    if (word.text.starts_with("--"))
+      run.not_modelled.push_back(
+          {word.text, "handed on to Megatron-LM and SGLang, which may know it: not counted", word.place});
+    else
+      run.ignored.push_back({word.text, "slime takes no words beside flags", word.place});
+  }
+}
+
+base::Result<ReadRun> slime_run(const Launch& launch, const std::vector<std::string>& sources,
+                                const RunRequest& request) {
+  DOVETAIL_TRY(const Arguments arguments, parse_arguments(slime_flags(), launch.arguments, sources));
+  SlimeDraft draft{.tree = arguments.tree, .request = request};
+  draft.async = name_of(launch.entry.name, "") == "train_async.py";
+  draft.run.name = request.name;
+  add_stray(arguments, draft.run);
+  DOVETAIL_CHECK(check_slime_start(draft.tree, draft.async));
+  DOVETAIL_CHECK(read_slime_algorithm(draft));
+  DOVETAIL_CHECK(read_slime_offload(draft));
+  DOVETAIL_CHECK(read_slime_models(draft));
+  DOVETAIL_TRY(draft.pools, slime_pools(draft.tree, request.options, draft.run));
+  DOVETAIL_TRY(draft.layout, slime_layout(draft.tree, draft.pools.trainer.count, draft.model));
+  DOVETAIL_CHECK(read_slime_workload(draft));
+  DOVETAIL_CHECK(add_slime_generation(draft));
+  DOVETAIL_CHECK(add_slime_training(draft));
+  DOVETAIL_CHECK(add_slime_watched(draft.tree, draft.async, draft.model, draft.run));
+  return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources};
+}
+
+}  // namespace
+
+const TrainerReader slime_reader{.name = "slime", .is_entry = is_slime_entry, .of_launch = slime_run};
+
+}  // namespace dovetail::trainers

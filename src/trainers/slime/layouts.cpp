@@ -1,0 +1,197 @@
+#include "trainers/slime/layouts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "trainers/import/layouts.h"
+#include "trainers/import/roles.h"
+#include "trainers/import/settings.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// What SGLang takes of the memory where nobody says it; it counts what its buffers need.
+constexpr double usual_memory_fraction = 0.85;
+
+const MegatronKeys& megatron_keys() {
+  static const MegatronKeys keys{.tensor = "--tensor-model-parallel-size",
+                                 .pipeline = "--pipeline-model-parallel-size",
+                                 .context = "--context-parallel-size",
+                                 .virtual_stages = "--num-virtual-stages-per-pipeline-rank",
+                                 .expert = "--expert-model-parallel-size",
+                                 .expert_tensor = "--expert-tensor-parallel-size",
+                                 .sequence_parallel = "--sequence-parallel",
+                                 .first_stage = "--decoder-first-pipeline-num-layers",
+                                 .last_stage = "--decoder-last-pipeline-num-layers"};
+  return keys;
+}
+
+/// Chunks of a stage where flags say how many layers each has.
+base::Status read_virtual_stages(const SettingTree& tree, std::int64_t layers, llm::Layout& layout) {
+  constexpr std::string_view key = "--num-layers-per-virtual-pipeline-stage";
+  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+  if (!said) return {};
+  const std::int64_t of_stage = layers / layout.pipeline;
+  if (place_of(tree, megatron_keys().virtual_stages).line > 0 || !layout.stage_layers.empty())
+    return setting_error(tree, key,
+                         "is given, and Megatron-LM stops beside other flags of stages; accepted: one of them, or "
+                         "--num-virtual-stages-per-pipeline-rank");
+  if (*said < 1 || layers % layout.pipeline != 0 || of_stage % *said != 0)
+    return setting_error(tree, key,
+                         fmt::format("is {}; accepted: a divisor of the {} layers of a stage", *said, of_stage));
+  layout.virtual_stages = static_cast<int>(of_stage / *said);
+  return {};
+}
+
+base::Status check_stages(const SettingTree& tree, const llm::Layout& layout) {
+  if (layout.pipeline > 1) return {};
+  for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
+    DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+    if (said)
+      return setting_error(tree, key, "is given, and slime stops without a pipeline; accepted: none, or a pipeline");
+  }
+  if (layout.virtual_stages > 1)
+    return setting_error(tree, megatron_keys().virtual_stages,
+                         "is given, and Megatron-LM stops without a pipeline; accepted: none, or a pipeline");
+  return {};
+}
+
+base::Status check_experts(const SettingTree& tree, const llm::Layout& layout, const llm::Transformer& model) {
+  const std::string& key = megatron_keys().expert;
+  if (!model.experts) {
+    DOVETAIL_TRY(const int expert, degree_at(tree, key));
+    if (expert > 1)
+      return setting_error(tree, key, fmt::format("is {}, and the model has no experts; accepted: 1", expert));
+    return {};
+  }
+  const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
+  const std::int64_t asked = std::int64_t{layout.expert} * layout.expert_tensor;
+  if (model.experts->count % layout.expert != 0)
+    return setting_error(
+        tree, key, fmt::format("is {}; accepted: a divisor of the {} experts", layout.expert, model.experts->count));
+  if (ranks % asked != 0)
+    return setting_error(
+        tree, key,
+        fmt::format("{} x expert tensor {} does not divide the {} GPUs of a stage; accepted: sizes that do",
+                    layout.expert, layout.expert_tensor, ranks));
+  if (layout.tensor > 1 && !layout.sequence_parallel)
+    return setting_error(tree, megatron_keys().tensor,
+                         fmt::format("is {}, and Megatron-LM trains experts so with sequence parallelism alone; "
+                                     "accepted: --sequence-parallel, or 1",
+                                     layout.tensor));
+  return {};
+}
+
+base::Result<llm::Recomputation> read_recomputation(const SettingTree& tree) {
+  constexpr const char* method_key = "--recompute-method";
+  constexpr const char* layers_key = "--recompute-num-layers";
+  DOVETAIL_TRY(llm::Recomputation recomputation, recomputation_at(tree, "--recompute-granularity"));
+  DOVETAIL_TRY(const bool attention, flag_at(tree, "--recompute-activations"));
+  DOVETAIL_TRY(const auto method, optional_text(tree, method_key));
+  DOVETAIL_TRY(const auto layers, optional_whole(tree, layers_key));
+  if (attention) recomputation = llm::Recomputation::selective;
+  if (recomputation == llm::Recomputation::selective && (method || layers))
+    return setting_error(tree, method ? method_key : layers_key,
+                         "is given, and Megatron-LM stops with selective recomputation; accepted: none, or full");
+  if (recomputation == llm::Recomputation::full && (!method || !layers))
+    return setting_error(tree, "--recompute-granularity",
+                         "is full, and Megatron-LM stops without --recompute-method and --recompute-num-layers; "
+                         "accepted: all three");
+  return recomputation;
+}
+
+/// Sizes of an engine that divide each other.
+base::Status check_engine(const SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t whole,
+                          std::string_view of_what) {
+  if (size >= 1 && whole % size == 0) return {};
+  return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {}, {}", size, of_what, whole));
+}
+
+base::Status read_engine_limits(const SettingTree& tree, std::int64_t ranks, plan::Engine& engine) {
+  DOVETAIL_TRY(const auto fraction, optional_number(tree, "--sglang-mem-fraction-static"));
+  DOVETAIL_TRY(const std::int64_t concurrency, count_at(tree, "--sglang-server-concurrency"));
+  DOVETAIL_TRY(const auto running, optional_whole(tree, "--sglang-max-running-requests"));
+  DOVETAIL_TRY(const auto chunk, optional_whole(tree, "--sglang-chunked-prefill-size"));
+  DOVETAIL_TRY(const bool eager, flag_at(tree, "--sglang-disable-cuda-graph"));
+  const std::int64_t requests = running && *running >= 1 ? std::min(*running, concurrency) : concurrency;
+  engine.memory_utilization = fraction.value_or(usual_memory_fraction);
+  engine.max_num_seqs = std::clamp<std::int64_t>(requests / ranks, 1, plan::max_count);
+  engine.chunked_prefill = !chunk || *chunk > 0;
+  if (chunk && *chunk > 0) engine.max_num_batched_tokens = std::min(*chunk, plan::max_count);
+  engine.max_num_batched_tokens = std::max(engine.max_num_batched_tokens, engine.max_num_seqs);
+  engine.cuda_graphs = !eager;
+  return {};
+}
+
+}  // namespace
+
+base::Result<llm::Layout> slime_layout(const SettingTree& tree, int devices, const llm::Transformer& model) {
+  DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, megatron_keys(), devices, model));
+  DOVETAIL_CHECK(read_virtual_stages(tree, model.layers, layout));
+  DOVETAIL_CHECK(check_stages(tree, layout));
+  DOVETAIL_CHECK(check_experts(tree, layout, model));
+  DOVETAIL_TRY(layout.recomputation, read_recomputation(tree));
+  // slime sets Megatron-LM's distributed optimizer.
+  layout.zero = 1;
+  return layout;
+}
+
+base::Result<plan::MicroBatching> slime_micro_batching(const SettingTree& tree, const llm::Layout& layout,
+                                                       std::int64_t samples) {
+  DOVETAIL_TRY(const bool dynamic, flag_at(tree, "--use-dynamic-batch-size"));
+  if (samples < layout.data)
+    return setting_error(
+        tree, "--global-batch-size",
+        fmt::format("makes steps of {} samples, and slime stops; accepted: at least one for each of {} "
+                    "data parallel ranks",
+                    samples, layout.data));
+  if (dynamic) {
+    DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, "--max-tokens-per-gpu"));
+    return tokens_at_most(static_cast<double>(tokens) * layout.context);
+  }
+  constexpr std::string_view key = "--micro-batch-size";
+  DOVETAIL_TRY(const std::int64_t sequences, count_at(tree, key));
+  const std::int64_t batches = (samples + sequences - 1) / sequences;
+  const std::int64_t group = std::int64_t{layout.data} * (layout.virtual_stages > 1 ? layout.pipeline : 1);
+  if (batches % group != 0)
+    return setting_error(
+        tree, key,
+        fmt::format("makes {} micro-batches of {} samples, and slime stops; accepted: one that makes a "
+                    "multiple of {}",
+                    batches, samples, group));
+  return sequences_at_most(static_cast<double>(sequences));
+}
+
+base::Result<SlimeEngines> slime_engines(const SettingTree& tree, int devices, const llm::Transformer& model) {
+  constexpr std::string_view size_key = "--rollout-num-gpus-per-engine";
+  DOVETAIL_TRY(const std::int64_t size, count_at(tree, size_key));
+  DOVETAIL_TRY(const std::int64_t stages, count_at(tree, "--sglang-pp-size"));
+  DOVETAIL_TRY(const std::int64_t data, count_at(tree, "--sglang-dp-size"));
+  DOVETAIL_TRY(const std::int64_t expert, count_at(tree, "--sglang-ep-size"));
+  DOVETAIL_TRY(const bool attention, flag_at(tree, "--sglang-enable-dp-attention"));
+  DOVETAIL_CHECK(check_engine(tree, size_key, size, devices, "the GPUs of generation"));
+  DOVETAIL_CHECK(check_engine(tree, "--sglang-pp-size", stages, size, size_key));
+  const std::int64_t tensor = size / stages;
+  if (data > 1 && !attention)
+    return setting_error(
+        tree, "--sglang-dp-size",
+        fmt::format("is {}, and slime stops without --sglang-enable-dp-attention; accepted: both", data));
+  DOVETAIL_CHECK(check_engine(tree, "--sglang-dp-size", data, tensor, "the GPUs of a stage of an engine"));
+  SlimeEngines engines{.layout = {.stage_layers = {}}, .engine = {}};
+  llm::Layout& layout = engines.layout;
+  layout.pipeline = static_cast<int>(stages);
+  layout.tensor = static_cast<int>(model.experts ? tensor / data : tensor);
+  layout.data = devices / (layout.tensor * layout.pipeline);
+  if (model.experts) {
+    DOVETAIL_CHECK(check_engine(tree, "--sglang-ep-size", expert, tensor, "the GPUs of a stage of an engine"));
+    layout.expert = static_cast<int>(expert);
+    layout.expert_tensor = static_cast<int>(tensor / expert);
+  }
+  DOVETAIL_CHECK(read_engine_limits(tree, model.experts ? data : 1, engines.engine));
+  return engines;
+}
+
+}  // namespace dovetail::trainers
