@@ -6,11 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "answer/plans/exporting.h"
 #include "answer/plans/prediction.h"
 #include "answer/plans/ranking.h"
 #include "cli/asking.h"
 #include "cli/best_file.h"
 #include "cli/options.h"
+#include "cli/output_file.h"
 #include "cli/processes.h"
 #include "plan/plan_file.h"
 #include "report/text/sections.h"
@@ -22,7 +24,8 @@ struct PlanArguments {
   answer::RankingRequest request;
   std::optional<answer::Input> plan;
   std::optional<std::string> output;
-  int pick = 1;  ///< number of a plan
+  std::optional<std::string> exported;  ///< the changed configuration
+  int pick = 1;                         ///< number of a plan
   bool json = false;
   MpiArguments mpi;
 };
@@ -31,8 +34,12 @@ struct PlanArguments {
 base::Status check_plan(const PlanArguments& arguments) {
   if (arguments.plan && arguments.output)
     return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
-  if (arguments.pick > 1 && !arguments.output)
-    return base::bad_input("--pick says which plan -o writes; name a file with -o");
+  if (arguments.pick > 1 && !arguments.output && !arguments.exported)
+    return base::bad_input("--pick says which plan -o or --export writes; name a file with one of them");
+  if (arguments.plan && arguments.exported)
+    return base::bad_input("--export is for a plan that is found; with --plan: dovetail export PLAN --base JOB");
+  if (arguments.exported && arguments.request.job.path == "-")
+    return base::bad_input("--export begins from the configuration, which must be a file; name one");
   if (arguments.plan && arguments.mpi.asked)
     return base::bad_input("--mpi shares out a search; with --plan none is searched");
   if (arguments.mpi.asked && arguments.request.job.path == "-")
@@ -63,7 +70,7 @@ void keep_best(BestFile& file, const std::string& output, answer::RankingRequest
 /// The ranking; the output of one of several processes is checked within, so that all end alike.
 base::Result<answer::RankingAnswer> rank(const PlanArguments& arguments) {
   answer::RankingRequest request = arguments.request;
-  Asking asking("plan", {arguments.output}, PlainLines::none);
+  Asking asking("plan", {arguments.output, arguments.exported}, PlainLines::none);
   answer::Watch watch = asking.watch();
   BestFile file;
   if (const auto& output = arguments.output) {
@@ -96,9 +103,24 @@ base::Status deliver_ranking(const answer::RankingAnswer& answer, const PlanArgu
                  {arguments.output, [picked, &job] { return plan::plan_to_json(picked->plan, job); }});
 }
 
+/// Writes the plan that is picked as changes of the configuration that it was found for, and says them.
+base::Status deliver_export(const answer::RankingAnswer& answer, const PlanArguments& arguments) {
+  if (!arguments.exported || answer.ranking.plans.empty()) return {};
+  DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
+  DOVETAIL_TRY(const answer::ExportAnswer made,
+               answer::export_found(arguments.request.job, answer.scenario, picked->plan));
+  const std::string& target = *arguments.exported;
+  DOVETAIL_TRY(const std::string written, write_output(target, exported_file(made, target)));
+  const bool beside = arguments.json || is_standard_output(target);
+  print_beside(beside ? std::optional<std::string>("-") : std::nullopt,
+               fmt::format("\n{}written: {}\n", report::text_of(sections(made)), written));
+  return {};
+}
+
 base::Result<int> run_ranking(const PlanArguments& arguments) {
   DOVETAIL_TRY(const answer::RankingAnswer answer, rank(arguments));
   DOVETAIL_CHECK(deliver_ranking(answer, arguments));
+  DOVETAIL_CHECK(deliver_export(answer, arguments));
   if (const base::Error* const lost = answer.lost_process()) return *lost;
   return exit_code_of(answer.outcome);
 }
@@ -110,7 +132,10 @@ base::Result<int> run_plan(const PlanArguments& given) {
   if (!exchange) return run_ranking(given);
   PlanArguments arguments = given;
   arguments.request.exchange = &*exchange;
-  if (exchange->rank > 0) arguments.output.reset();
+  if (exchange->rank > 0) {
+    arguments.output.reset();
+    arguments.exported.reset();
+  }
   auto code = run_ranking(arguments);
   if (!code.ok() && code.error().failure == base::Failure::lost) wait_for_the_first(*exchange);
   return code;
@@ -123,6 +148,7 @@ void add_plan(CLI::App& program, Action& action) {
   CLI::App* command =
       add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
                   "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
+                  "  dovetail plan run.sh --gpu H100 --response-length mean=900,p90=2000 --export tuned.sh\n"
                   "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
                   "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
                   "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"
@@ -131,8 +157,10 @@ void add_plan(CLI::App& program, Action& action) {
              [&plan = arguments->plan](answer::Input input) { plan = std::move(input); });
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
                   "write the first plan there, as dovetail/plan@1 ('-': standard output)");
+  add_text_option(*command, "--export", arguments->exported, "FILE",
+                  "of a trainer's configuration: write the first plan there as changes of it ('-': standard output)");
   add_count_option(*command, "--pick", arguments->pick, 1, 1000,
-                   "with -o: write plan N of the table in place of the first");
+                   "with -o or --export: write plan N of the table in place of the first");
   add_request(*command, arguments->request);
   add_json_flag(*command, arguments->json);
   add_mpi_options(*command, arguments->mpi);

@@ -78,6 +78,8 @@ Framework nemo_rl() {
   framework.pads_rows = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), has_one_pool)));
+  // vllm_cfg.pipeline_parallel_size needs async_engine, which is of asynchronous generation.
+  framework.rules.push_back(searched(layout<&Layout::pipeline, 1>(TaskKind::generate)));
   framework.rules.push_back(whole_shares());
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   framework.rules.push_back(searched(

@@ -41,29 +41,73 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::KeptCha
   return "as the plan has it: neither seconds nor bytes change";
 }
 
+/// What a change has to gain to be made, as a share of the iteration.
+constexpr double min_gain = 0.002;
+
+ExportAnswer answer_of(const predict::Scenario& scenario, trainers::Export made, const plan::Plan& plan) {
+  const predict::Estimate whole = predict::estimate(scenario, plan);
+  const double base_seconds = predict::estimate(scenario, made.base.plan).iteration_seconds;
+  const std::string trainer = made.base.trainer;
+  ExportAnswer answer{.base = std::move(made.base),
+                      .plan_name = plan.placement,
+                      .changes = {},
+                      .plan = plan,
+                      .seconds = whole.iteration_seconds,
+                      .base_seconds = base_seconds};
+  for (trainers::KeptChange& kept : made.changes) {
+    std::string reason = reason_of(scenario, kept, whole, trainer);
+    answer.changes.push_back({std::move(kept.change), std::move(reason)});
+  }
+  return answer;
+}
+
+/// The plan without the change of which the least comes; nothing where each is worth it.
+std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, const trainers::Export& made,
+                                            const plan::Plan& plan) {
+  double most = predict::estimate(scenario, plan).iteration_seconds * (1 + min_gain);
+  std::optional<plan::Plan> best;
+  for (const trainers::KeptChange& kept : made.changes) {
+    if (!kept.without) continue;
+    const predict::Estimate without = predict::estimate(scenario, *kept.without);
+    if (!without.keeps_margin() || without.iteration_seconds > most) continue;
+    most = without.iteration_seconds;
+    best = kept.without;
+  }
+  return best;
+}
+
+base::Result<std::string> content_of(const JobInput& base) {
+  return read_input({trainers::file_of(base.path), base.text});
+}
+
 }  // namespace
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
-  DOVETAIL_TRY(const std::string content, read_input({trainers::file_of(request.base.path), request.base.text}));
+  DOVETAIL_TRY(const std::string content, content_of(request.base));
   DOVETAIL_TRY(const trainers::Import base, trainers::import_run(request.base.path, content, request.base.import));
   DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(base.job, request.base));
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(trainers::Export made,
                trainers::export_run({request.base.path, content, request.base.import}, plan, request.trainer));
-  const predict::Estimate whole = predict::estimate(scenario, plan);
-  ExportAnswer answer{.base = std::move(made.base),
-                      .plan_name = plan.placement,
-                      .changes = {},
-                      .seconds = whole.iteration_seconds,
-                      .base_seconds = predict::estimate(scenario, base.plan).iteration_seconds,
-                      .format = request.format};
-  for (trainers::KeptChange& kept : made.changes) {
-    std::string reason = reason_of(scenario, kept, whole, request.trainer);
-    answer.changes.push_back({std::move(kept.change), std::move(reason)});
-  }
+  ExportAnswer answer = answer_of(scenario, std::move(made), plan);
+  answer.format = request.format;
   return answer;
+}
+
+base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan) {
+  DOVETAIL_TRY(const std::string content, content_of(base));
+  const trainers::ExportBase changed{base.path, content, base.import};
+  DOVETAIL_TRY(const trainers::Import import, trainers::import_run(base.path, content, base.import));
+  const std::string placement = plan.placement;
+  while (true) {
+    DOVETAIL_TRY(trainers::Export made, trainers::export_run(changed, plan, import.trainer));
+    std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
+    if (!nearer) return answer_of(scenario, std::move(made), plan);
+    plan = *std::move(nearer);
+    plan.placement = placement;
+  }
 }
 
 Sections sections(const ExportAnswer& answer) {

@@ -11,6 +11,7 @@
 #include "answer/question/section.h"
 #include "answer/question/watch.h"
 #include "base/enum_names.h"
+#include "predict/closed_form/scenario.h"
 #include "trainers/export_run.h"
 
 namespace dovetail::answer {
@@ -48,7 +49,8 @@ struct ExportAnswer {
   trainers::Import base;
   std::string plan_name;  ///< its placement
   std::vector<ReasonedChange> changes;
-  double seconds = 0;       ///< an iteration of the plan, as predicted
+  plan::Plan plan;          ///< that the changed configuration runs
+  double seconds = 0;       ///< an iteration of it, as predicted
   double base_seconds = 0;  ///< of the base as it is
   ExportFormat format = ExportFormat::file;
   Outcome outcome = Outcome::done;
@@ -56,6 +58,11 @@ struct ExportAnswer {
 
 /// Errors of what is read, and those of trainers::export_run.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
+
+/// A plan that was found for the configuration `base`, whose job is the scenario's, without the changes that gain less
+/// than two thousandths of the iteration each: the rest of the configuration stays as its users have it. Errors as
+/// above.
+base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan);
 
 /// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
 /// configuration one that begins from it; lines with ExportFormat::args. Its path leads from the folder of `target`.

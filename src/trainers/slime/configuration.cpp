@@ -245,7 +245,8 @@ base::Status add_slime_training(SlimeDraft& draft) {
 }
 
 bool is_slime_entry(const EntryPoint& entry) {
-  if (entry.is_module) return false;
+  // slime is configured by flags alone: a train.py of somebody's own that has a file is another trainer's.
+  if (entry.is_module || entry.has_configuration) return false;
   const std::string name = name_of(entry.name, "");
   return name == "train.py" || name == "train_async.py";
 }

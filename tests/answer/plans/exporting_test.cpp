@@ -1,0 +1,208 @@
+#include "answer/plans/exporting.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "plan/plan_file.h"
+#include "planner/rank/rank.h"
+#include "support/jobs.h"
+#include "support/temporary_folder.h"
+
+namespace dovetail::answer {
+namespace {
+
+using testing::HasSubstr;
+
+/// A configuration that plans are laid over.
+struct Base {
+  std::string trainer;
+  std::string file;
+  std::string content;
+};
+
+std::string verl_script(const std::string& words) {
+  return "#!/bin/bash\npython3 -m verl.trainer.main_ppo data.train_batch_size=128 data.max_prompt_length=512 "
+         "data.max_response_length=2048 actor_rollout_ref.actor.ppo_mini_batch_size=64 "
+         "actor_rollout_ref.model.use_remove_padding=True actor_rollout_ref.rollout.name=vllm "
+         "actor_rollout_ref.rollout.gpu_memory_utilization=0.6 trainer.n_gpus_per_node=8 " +
+         words + " \"$@\"\n";
+}
+
+const std::string dynamic =
+    "actor_rollout_ref.actor.use_dynamic_bsz=True actor_rollout_ref.rollout.log_prob_use_dynamic_bsz=True "
+    "actor_rollout_ref.ref.log_prob_use_dynamic_bsz=True ";
+const std::string grpo =
+    "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 actor_rollout_ref.actor.use_kl_loss=True "
+    "actor_rollout_ref.model.path=Qwen/Qwen3-4B ";
+const std::string ppo =
+    "algorithm.adv_estimator=gae actor_rollout_ref.model.path=Qwen/Qwen3-4B critic.model.path=Qwen/Qwen3-1.7B "
+    "algorithm.use_kl_in_reward=True critic.use_dynamic_bsz=True ";
+
+const std::vector<Base>& bases() {
+  const std::string nemo_rl =
+      "defaults: grpo_math_1B.yaml\ngrpo: {num_prompts_per_step: 64, num_generations_per_prompt: 8}\npolicy:\n"
+      "  model_name: Qwen/Qwen3-4B\n  max_total_sequence_length: 2048\n";
+  static const std::vector<Base> all{
+      {"verl", "run.sh", verl_script(dynamic + grpo)},
+      {"verl", "run.sh", verl_script(dynamic + ppo + "trainer.nnodes=2")},
+      {"verl", "run.sh", verl_script(dynamic + grpo + "model_engine=megatron trainer.nnodes=2")},
+      {"verl", "run.sh",
+       verl_script(dynamic + ppo + "model_engine=megatron actor_rollout_ref.actor.megatron.param_offload=True")},
+      {"nemo-rl", "grpo.yaml",
+       nemo_rl + "  dtensor_cfg: {tensor_parallel_size: 2}\ncluster: {gpus_per_node: 8, num_nodes: 1}\n"},
+      {"nemo-rl", "grpo.yaml",
+       nemo_rl + "  dtensor_cfg: {enabled: false}\n  megatron_cfg: {enabled: true, pipeline_model_parallel_size: 2}\n"
+                 "cluster: {gpus_per_node: 8, num_nodes: 2}\n"}};
+  return all;
+}
+
+trainers::ImportOptions options_of(const std::string& gpu, const std::string& length) {
+  trainers::ImportOptions options;
+  options.gpu = gpu;
+  options.response_length = length;
+  options.root = "/no/such/folder";
+  return options;
+}
+
+base::Result<trainers::Import> with(const trainers::ExportBase& base,
+                                    const std::vector<const trainers::Change*>& changes) {
+  trainers::ImportOptions options = base.options;
+  for (const trainers::Change* change : changes)
+    for (const std::string& word : trainers::words_of(*change)) options.arguments.push_back(word);
+  return trainers::import_run(base.path, base.content, options);
+}
+
+/// What of a plan a trainer is told, as the plan's file says it.
+std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
+  std::vector<std::string> lines;
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    plan::TaskPlan& planned = plan.tasks[task];
+    // What only infers has no optimizer, and one device shards nothing.
+    if (job.workflow.tasks[task].kind == workflow::TaskKind::infer && planned.layout.zero < 3) planned.layout.zero = 0;
+    if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
+  }
+  plan.placement = "custom";
+  return {plan::plan_to_json(plan, job)};
+}
+
+RC_GTEST_PROP(ExportingProperty, TheChangedBaseIsThePlanAndNoChangeIsInVain, ()) {
+  const Base& chosen = *rc::gen::elementOf(bases());
+  const std::string gpu = *rc::gen::element<std::string>("H100", "A100-80", "H200");
+  const std::string length = *rc::gen::element<std::string>("300", "mean=700,p90=1300");
+  const trainers::ExportBase base{chosen.file, chosen.content, options_of(gpu, length)};
+  const auto import = trainers::import_run(base.path, base.content, base.options);
+  RC_ASSERT(import.ok());
+  const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
+  planner::RankOptions quick = test::quick_options();
+  quick.search.seed = *rc::gen::inRange<std::uint64_t>(1, 1000);
+  const auto ranking = planner::rank_plans(scenario, quick);
+  RC_ASSERT(ranking.ok());
+  RC_PRE(!ranking->plans.empty());
+  const plan::Plan& plan = (*rc::gen::elementOf(ranking->plans)).plan;
+  RC_LOG() << chosen.content << plan::plan_to_json(plan, import->job);
+  const auto made = trainers::export_run(base, plan, chosen.trainer);
+  if (!made.ok()) RC_LOG() << base::to_text(made.error());
+  RC_ASSERT(made.ok());
+  std::vector<const trainers::Change*> all;
+  for (const trainers::KeptChange& kept : made->changes) all.push_back(&kept.change);
+  const auto changed = with(base, all);
+  RC_ASSERT(changed.ok());
+  RC_ASSERT(changed->text == import->text);
+  RC_ASSERT(told(import->job, changed->plan) == told(import->job, plan));
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    std::vector<const trainers::Change*> fewer = all;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
+    const auto without = with(base, fewer);
+    RC_ASSERT(!without.ok() || told(import->job, without->plan) != told(import->job, plan));
+    RC_ASSERT(without.ok() == made->changes[index].without.has_value());
+  }
+}
+
+/// A plan that was found for a base in a folder, and the request to export it.
+class Exporting : public testing::Test {
+ protected:
+  ExportRequest request_for(const Base& base) {
+    const std::string file = folder_.write(base.file, base.content);
+    ExportRequest request;
+    request.base = JobInput(file);
+    request.base.import = options_of("H100", "700");
+    request.base.import.root.reset();
+    request.trainer = base.trainer;
+    const auto import = trainers::import_run(file, base.content, request.base.import);
+    EXPECT_TRUE(import.ok());
+    const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
+    const auto ranking = planner::rank_plans(scenario, test::quick_options());
+    request.plan = Input{"plan.json", plan::plan_to_json(ranking->plans.front().plan, import->job)};
+    return request;
+  }
+
+  test::TemporaryFolder folder_;
+};
+
+TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
+  for (const Base& base : {bases()[0], bases()[3], bases()[5]}) {
+    const ExportRequest request = request_for(base);
+    const auto answer = ask(request, Watch{});
+    ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+    ASSERT_FALSE(answer->changes.empty());
+    EXPECT_LT(answer->seconds, answer->base_seconds);
+    std::filesystem::create_directory(folder_.file("below"));
+    const std::string target = folder_.file("below/tuned" + std::string(base.trainer == "verl" ? ".sh" : ".yaml"));
+    const std::string text = exported_file(*answer, target);
+    ASSERT_TRUE(base::write_file(target, text).ok());
+    trainers::ImportOptions options = request.base.import;
+    options.root = folder_.path();
+    const auto again = trainers::import_run(target, text, options);
+    ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
+    EXPECT_EQ(told(again->job, again->plan), told(again->job, answer->plan)) << text;
+  }
+}
+
+TEST_F(Exporting, EachChangeHasAReason) {
+  const auto answer = ask(request_for(bases()[1]), Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  bool in_seconds = false;
+  for (const ReasonedChange& change : answer->changes) {
+    EXPECT_FALSE(change.reason.empty());
+    in_seconds = in_seconds || change.reason.ends_with("s more");
+  }
+  EXPECT_TRUE(in_seconds);
+}
+
+TEST_F(Exporting, NothingChangesWhereTheBaseIsThePlan) {
+  ExportRequest request = request_for(bases()[0]);
+  const auto import = trainers::import_run(request.base.path, bases()[0].content, request.base.import);
+  request.plan.text = plan::plan_to_json(import->plan, import->job);
+  const auto answer = ask(request, Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  EXPECT_TRUE(answer->changes.empty());
+  EXPECT_DOUBLE_EQ(answer->seconds, answer->base_seconds);
+}
+
+std::string error_of(const ExportRequest& request) {
+  const auto answer = ask(request, Watch{});
+  return answer.ok() ? "no error" : base::to_text(answer.error());
+}
+
+TEST_F(Exporting, WhatCannotBeDoneIsSaid) {
+  ExportRequest request = request_for(bases()[0]);
+  request.trainer = "verk";
+  EXPECT_THAT(error_of(request), HasSubstr("--to `verk`: no such trainer; did you mean 'verl'"));
+  request.trainer = "nemo-rl";
+  EXPECT_THAT(error_of(request), HasSubstr("is a configuration of verl; accepted with --to nemo-rl: one of nemo-rl"));
+  request.trainer = "verl";
+  std::string content = bases()[0].content;
+  content.resize(content.find("\"$@\""));
+  ASSERT_TRUE(base::write_file(request.base.path, content + "\n").ok());
+  EXPECT_THAT(error_of(request), HasSubstr("does not hand on its arguments"));
+}
+
+}  // namespace
+}  // namespace dovetail::answer
