@@ -29,6 +29,7 @@ inline constexpr std::string_view only_language_part =
     "only the language part is counted: the real run takes longer and holds more";
 /// What uncounted_parts says of models with a norm behind the attention and one behind the feed-forward network.
 inline constexpr std::string_view no_output_norms =
-    "the norms of what attention and feed-forward networks give are not counted: the real run is a little slower";
+    "the norms of what attention and feed-forward networks give are not counted: the real run is a little slower and "
+    "holds a little more";
 
 }  // namespace dovetail::llm

@@ -57,7 +57,7 @@ std::string hub_cache_folder(const std::vector<std::string>& said) {
   else if (const std::string user = variable(said, "HOME"); !user.empty())
     folder = fs::path(user) / ".cache" / "huggingface" / "hub";
   std::error_code fault;
-  return folder.empty() ? std::string() : fs::absolute(folder, fault).string();
+  return folder.empty() ? std::string() : fs::absolute(folder, fault).lexically_normal().string();
 }
 
 std::optional<std::string> hub_config_path(const std::string& cache, std::string_view model) {

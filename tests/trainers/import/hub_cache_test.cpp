@@ -78,6 +78,7 @@ TEST_F(HubCache, IsWhereTheEnvironmentSays) {
   EXPECT_EQ(hub_cache_folder({"HF_HOME=/home/of/models", "OTHER=1"}), "/home/of/models/hub");
   EXPECT_EQ(hub_cache_folder({"HF_HOME=/one", "HF_HUB_CACHE=/two"}), "/two");
   EXPECT_EQ(hub_cache_folder({"HF_HOME=/one", "HF_HOME=/three"}), "/three/hub");
+  EXPECT_EQ(hub_cache_folder({"HF_HOME=models"}), (fs::current_path() / "models" / "hub").string());
 }
 
 constexpr const char* grpo =
