@@ -46,6 +46,7 @@ constexpr KnownName known_names[] = {
     {"minicpm-o-2-6", "minicpm-o-2.6", true},
     {"minimax-m2.5", "minimax-m2"},
     {"minimax-m2.7", "minimax-m2"},
+    {"qwen2-vl-2b", "qwen2-1.5b", true},
     {"qwen2.5-omni-7b", "qwen2.5-7b", true},
     {"qwen3-omni-30b-a3b", "qwen3-omni-30b-a3b", true},
     {"qwen3-vl-2b", "qwen3-1.7b", true},

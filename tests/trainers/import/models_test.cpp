@@ -61,6 +61,7 @@ TEST(Models, AreGuessedFromTheLastNameOfAPath) {
 
 TEST(Models, ThatSeeOrHearHaveTheShapeOfTheirLanguagePart) {
   constexpr Named all[] = {
+      {"Qwen/Qwen2-VL-2B-Instruct", "qwen2-1.5b"},   {"Qwen/Qwen2-VL-7B-Instruct", "qwen2-7b"},
       {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-7b"}, {"Qwen/Qwen3-VL-8B-Instruct", "qwen3-8b"},
       {"Qwen/Qwen3-VL-2B-Instruct", "qwen3-1.7b"},   {"Qwen/Qwen3-VL-235B-A22B-Instruct", "qwen3-235b-a22b"},
       {"Qwen/Qwen2.5-Omni-7B", "qwen2.5-7b"},        {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "qwen3-omni-30b-a3b"},
@@ -77,8 +78,8 @@ TEST(Models, ThatSeeOrHearHaveTheShapeOfTheirLanguagePart) {
 }
 
 TEST(Models, WhoseShapeHasNoSourceAreNotKnown) {
-  for (const char* path : {"Qwen/Qwen2.5-Omni-3B", "Qwen/Qwen2-VL-2B-Instruct", "nvidia/Mistral-NeMo-Minitron-8B-Base",
-                           "meta-llama/Llama-3.2-11B-Vision", "", "/"})
+  for (const char* path :
+       {"Qwen/Qwen2.5-Omni-3B", "nvidia/Mistral-NeMo-Minitron-8B-Base", "meta-llama/Llama-3.2-11B-Vision", "", "/"})
     EXPECT_THAT(find_model(path, {}).error().message, HasSubstr("is not known, and there is no")) << path;
 }
 
