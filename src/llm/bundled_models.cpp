@@ -47,10 +47,31 @@ Transformer with_experts(Transformer model, const Experts& experts) {
   return model;
 }
 
-Transformer deepseek(Transformer model, const Experts& experts) {
-  model.latent = LatentAttention{1536, 512, 128, 64, 128};
-  model.head_size = model.latent->plain_size + model.latent->rotary_size;
+Transformer with_heads_of(std::int64_t size, Transformer model) {
+  model.head_size = size;
+  return model;
+}
+
+Transformer with_latent(Transformer model, const LatentAttention& latent, const Experts& experts) {
+  model.latent = latent;
+  model.head_size = latent.plain_size + latent.rotary_size;
   model.experts = experts;
+  return model;
+}
+
+Transformer deepseek(Transformer model, const Experts& experts) {
+  return with_latent(std::move(model), {1536, 512, 128, 64, 128}, experts);
+}
+
+/// Of the size of DeepSeek-V2-Lite, with queries as they are.
+Transformer small_deepseek(Transformer model, const Experts& experts) {
+  return with_latent(std::move(model), {0, 512, 128, 64, 128}, experts);
+}
+
+/// GLM-4: biases of queries, keys and values.
+Transformer glm(Transformer model) {
+  model.head_size = 128;
+  model.query_key_value_bias = true;
   return model;
 }
 
@@ -113,7 +134,36 @@ void add_qwen(std::vector<Transformer>& models) {
                     qwen3(shape("qwen3-32b", 64, 5120, 64, 8, 25600, 151936)),
                     with_experts(qwen3(shape("qwen3-30b-a3b", 48, 2048, 32, 4, 6144, 151936)), {128, 8, 768}),
                     with_experts(qwen3(shape("qwen3-235b-a22b", 94, 4096, 64, 4, 12288, 151936)), {128, 8, 1536}),
+                    with_experts(qwen3(shape("qwen3-omni-30b-a3b", 48, 2048, 32, 4, 6144, 152064)), {128, 8, 768}),
                 });
+}
+
+void add_glm(std::vector<Transformer>& models) {
+  models.push_back(glm(shape("glm-4-9b", 40, 4096, 32, 2, 13696, 151552)));
+  models.push_back(
+      with_experts(glm(shape("glm-4.5-air", 46, 4096, 96, 8, 10944, 151552)), {128, 8, 1408, 1408, false, 1, true}));
+  Transformer large = glm(shape("glm-4.5", 92, 5120, 96, 8, 12288, 151552));
+  large.query_key_norm = true;
+  models.push_back(with_experts(std::move(large), {160, 8, 1536, 1536, false, 3, true}));
+  models.push_back(with_latent(shape("glm-4.7-flash", 47, 2048, 20, 20, 10240, 154880), {768, 512, 192, 64, 256},
+                               {64, 4, 1536, 1536, false, 1, true}));
+}
+
+void add_deepseek(std::vector<Transformer>& models) {
+  models.insert(
+      models.end(),
+      {
+          shape("deepseek-llm-7b", 30, 4096, 32, 32, 11008, 102400),
+          shape("deepseek-coder-6.7b", 32, 4096, 32, 32, 11008, 32256),
+          qwen2(shape("deepseek-r1-distill-qwen-1.5b", 28, 1536, 12, 2, 8960, 151936)),
+          small_deepseek(shape("deepseek-v2-lite", 27, 2048, 16, 16, 10944, 102400),
+                         {64, 6, 1408, 2816, false, 1, false}),
+          deepseek(shape("deepseek-v2", 60, 5120, 128, 128, 12288, 102400), {160, 6, 1536, 3072, false, 1, false}),
+          deepseek(shape("deepseek-v3", 61, 7168, 128, 128, 18432, 129280), {256, 8, 2048, 2048, false, 3, true}),
+          small_deepseek(shape("moonlight-16b-a3b", 27, 2048, 16, 16, 11264, 163840),
+                         {64, 6, 1408, 2816, false, 1, true}),
+          deepseek(shape("kimi-k2", 61, 7168, 64, 64, 18432, 163840), {384, 8, 2048, 2048, false, 1, true}),
+      });
 }
 
 void add_others(std::vector<Transformer>& models) {
@@ -123,8 +173,14 @@ void add_others(std::vector<Transformer>& models) {
           shape("mistral-7b", 32, 4096, 32, 8, 14336, 32000),
           with_experts(shape("mixtral-8x7b", 32, 4096, 32, 8, 14336, 32000), {8, 2, 14336}),
           with_experts(shape("mixtral-8x22b", 56, 6144, 48, 8, 16384, 32000), {8, 2, 16384}),
-          deepseek(shape("deepseek-v2", 60, 5120, 128, 128, 12288, 102400), {160, 6, 1536, 3072, false, 1, false}),
-          deepseek(shape("deepseek-v3", 61, 7168, 128, 128, 18432, 129280), {256, 8, 2048, 2048, false, 3, true}),
+          shape("mistral-7b-v0.3", 32, 4096, 32, 8, 14336, 32768),
+          with_heads_of(128, shape("mistral-nemo-12b", 40, 5120, 32, 8, 14336, 131072)),
+          with_heads_of(256, tied(shape("gemma-2b", 18, 2048, 8, 1, 16384, 256000))),
+          with_heads_of(256, tied(shape("gemma-7b", 28, 3072, 16, 16, 24576, 256000))),
+          with_heads_of(128, qwen2(shape("seed-oss-36b", 64, 5120, 80, 8, 27648, 155136))),
+          qwen2(shape("minicpm-o-2.6", 28, 3584, 28, 4, 18944, 151700)),
+          with_experts(qwen3(shape("minimax-m2", 62, 3072, 48, 8, 1536, 200064)), {256, 8, 1536, 0, false, 0, true}),
+          with_experts(qwen3(shape("hy3", 80, 4096, 64, 8, 13312, 120832)), {192, 8, 1536, 1536, false, 1, true}),
           opt(shape("opt-1.3b", 24, 2048, 32, 32, 8192, 50272)),
           opt(shape("opt-6.7b", 32, 4096, 32, 32, 16384, 50272)),
           opt(shape("opt-13b", 40, 5120, 40, 40, 20480, 50272)),
@@ -136,6 +192,8 @@ std::vector<Transformer> all_models() {
   std::vector<Transformer> models;
   add_llama(models);
   add_qwen(models);
+  add_deepseek(models);
+  add_glm(models);
   add_others(models);
   return models;
 }

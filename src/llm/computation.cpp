@@ -12,6 +12,7 @@
 
 #include "base/enum_names.h"
 #include "base/fields.h"
+#include "llm/architecture.h"
 
 namespace dovetail::llm {
 namespace {
@@ -150,7 +151,7 @@ Status check_family(const Node& config, const Transformer& shape) {
   DOVETAIL_TRY(const Node type, base::require(config, "a model's configuration", "model_type", "model_type: llama"));
   bool known = false;
   for (const std::string_view family : families) known = known || type.text() == family;
-  if (!known || shape.experts || shape.latent || shape.positions > 0 ||
+  if (!known || has_language_part(config) || shape.experts || shape.latent || shape.positions > 0 ||
       shape.normalization != Normalization::root_mean_square || shape.feed_forward != FeedForward::gated)
     return type.error(fmt::format("models of the type {} are not computed; accepted: {}", type.describe(),
                                   fmt::join(families, ", ")));

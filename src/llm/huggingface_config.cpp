@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/fields.h"
-#include "base/nearest.h"
+#include "llm/architecture.h"
 
 namespace dovetail::llm {
 namespace {
@@ -18,18 +18,64 @@ using base::Result;
 
 constexpr std::int64_t most = std::int64_t{1} << 30;
 
-enum class Family { llama, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe, deepseek, opt };
+enum class Family {
+  llama,
+  qwen2,
+  qwen3,
+  mixtral,
+  qwen2_moe,
+  qwen3_moe,
+  deepseek_v2,
+  deepseek_v3,
+  gemma,
+  seed_oss,
+  glm,
+  glm_moe,
+  minimax_m2,
+  hy_v3,
+  opt
+};
 
 struct FamilyName {
   std::string_view type;
   Family family;
 };
 
-constexpr FamilyName families[] = {{"llama", Family::llama},          {"mistral", Family::llama},
-                                   {"qwen2", Family::qwen2},          {"qwen3", Family::qwen3},
-                                   {"mixtral", Family::mixtral},      {"qwen2_moe", Family::qwen2_moe},
-                                   {"qwen3_moe", Family::qwen3_moe},  {"deepseek_v2", Family::deepseek},
-                                   {"deepseek_v3", Family::deepseek}, {"opt", Family::opt}};
+/// The families of a user's own models come first: messages list them.
+constexpr FamilyName families[] = {
+    {"llama", Family::llama},
+    {"mistral", Family::llama},
+    {"ministral3", Family::llama},
+    {"qwen2", Family::qwen2},
+    {"qwen3", Family::qwen3},
+    {"mixtral", Family::mixtral},
+    {"qwen2_moe", Family::qwen2_moe},
+    {"qwen3_moe", Family::qwen3_moe},
+    {"deepseek_v2", Family::deepseek_v2},
+    {"deepseek_v3", Family::deepseek_v3},
+    {"kimi_k2", Family::deepseek_v3},
+    {"gemma", Family::gemma},
+    {"seed_oss", Family::seed_oss},
+    {"glm", Family::glm},
+    {"glm4", Family::glm},
+    {"glm4_moe", Family::glm_moe},
+    {"glm4_moe_lite", Family::deepseek_v3},
+    {"mimo", Family::qwen2},
+    {"minimax_m2", Family::minimax_m2},
+    {"hy_v3", Family::hy_v3},
+    {"opt", Family::opt},
+    // Language parts, and models that see whose configurations are flat.
+    {"qwen2_vl", Family::qwen2},
+    {"qwen2_vl_text", Family::qwen2},
+    {"qwen2_5_vl", Family::qwen2},
+    {"qwen2_5_vl_text", Family::qwen2},
+    {"qwen2_5_omni_text", Family::qwen2},
+    {"minicpmo", Family::qwen2},
+    {"qwen3_vl_text", Family::qwen3},
+    {"qwen3_vl_moe_text", Family::qwen3_moe},
+    {"qwen3_omni_moe_text", Family::qwen3_moe},
+    {"glm4v_text", Family::glm},
+};
 
 /// Reads whole numbers and switches of one config, and keeps the first Error.
 class ConfigReader {
@@ -88,18 +134,26 @@ Result<Family> read_family(const Node& config) {
   DOVETAIL_TRY(const Node type, base::require(config, "a model's configuration", "model_type", "model_type: llama"));
   for (const FamilyName& family : families)
     if (type.is_string() && family.type == type.text()) return family.family;
-  return type.error(fmt::format("the model type is {}, which is not known; accepted: {}", type.describe(),
+  const auto beyond = type.is_string() ? beyond_transformer(type.text()) : std::nullopt;
+  return type.error(fmt::format("the model type is {}, {}; accepted: {}", type.describe(),
+                                beyond ? fmt::format("and {}, which is not modelled", *beyond) : "which is not known",
                                 fmt::join(config_families(), ", ")));
 }
 
-void read_dense(ConfigReader& reader, Transformer& model) {
+/// The size of a head where a configuration says none.
+std::int64_t usual_head_size(Family family, const Transformer& model) {
+  if (family == Family::gemma) return 256;
+  if (family == Family::qwen3 || family == Family::seed_oss || family == Family::glm) return 128;
+  return model.heads > 0 ? model.hidden / model.heads : 0;
+}
+
+void read_dense(ConfigReader& reader, Family family, Transformer& model) {
   model.layers = reader.whole("num_hidden_layers");
   model.hidden = reader.whole("hidden_size");
   model.heads = reader.whole("num_attention_heads");
   model.key_value_heads = reader.whole("num_key_value_heads", model.heads);
-  model.head_size = reader.whole("head_dim", model.heads > 0 ? model.hidden / model.heads : 0);
+  model.head_size = reader.whole("head_dim", usual_head_size(family, model));
   model.vocabulary = reader.whole("vocab_size");
-  model.tied_embeddings = reader.flag("tie_word_embeddings", false);
 }
 
 void read_opt(ConfigReader& reader, Transformer& model) {
@@ -108,29 +162,58 @@ void read_opt(ConfigReader& reader, Transformer& model) {
   model.positions = reader.whole("max_position_embeddings") + 2;
   model.feed_forward = FeedForward::plain;
   model.normalization = Normalization::layer;
-  model.tied_embeddings = reader.flag("tie_word_embeddings", true);
   model.query_key_value_bias = model.attention_output_bias = model.feed_forward_bias = reader.flag("enable_bias", true);
 }
 
-Experts read_experts(ConfigReader& reader, Family family) {
+/// Experts in all layers, of which each is as wide as a dense network of the configuration.
+Experts read_plain_experts(ConfigReader& reader, Family family) {
   Experts experts;
   experts.active = reader.whole("num_experts_per_tok");
-  if (family == Family::mixtral) {
-    experts.count = reader.whole("num_local_experts");
-    experts.width = reader.whole("intermediate_size");
-    return experts;
-  }
+  experts.count = reader.whole("num_local_experts");
+  experts.width = reader.whole("intermediate_size");
+  experts.router_bias = family == Family::minimax_m2 && reader.flag("use_routing_bias", true);
+  return experts;
+}
+
+/// Experts behind first layers without, with shared ones that are as wide as those routed to.
+Experts read_later_experts(ConfigReader& reader, Family family) {
+  const bool hunyuan = family == Family::hy_v3;
+  Experts experts;
+  experts.active = reader.whole("num_experts_per_tok");
+  experts.count = reader.whole(hunyuan ? "num_experts" : "n_routed_experts");
   experts.width = reader.whole("moe_intermediate_size");
-  if (family == Family::deepseek) {
-    experts.count = reader.whole("n_routed_experts");
-    experts.shared_width = reader.whole("n_shared_experts", 0) * experts.width;
-    experts.dense_layers = reader.whole("first_k_dense_replace", 0);
-    return experts;
-  }
+  experts.shared_width = reader.whole(hunyuan ? "num_shared_experts" : "n_shared_experts", 0) * experts.width;
+  experts.dense_layers = reader.whole("first_k_dense_replace", 0);
+  experts.router_bias = hunyuan ? reader.flag("moe_router_enable_expert_bias", true) : family != Family::deepseek_v2;
+  return experts;
+}
+
+Experts read_qwen_experts(ConfigReader& reader) {
+  Experts experts;
+  experts.active = reader.whole("num_experts_per_tok");
   experts.count = reader.whole("num_experts");
+  experts.width = reader.whole("moe_intermediate_size");
   experts.shared_width = reader.whole("shared_expert_intermediate_size", 0);
   experts.shared_gate = experts.shared_width > 0;
   return experts;
+}
+
+std::optional<Experts> read_experts(ConfigReader& reader, Family family) {
+  switch (family) {
+    case Family::mixtral:
+    case Family::minimax_m2:
+      return read_plain_experts(reader, family);
+    case Family::deepseek_v2:
+    case Family::deepseek_v3:
+    case Family::glm_moe:
+    case Family::hy_v3:
+      return read_later_experts(reader, family);
+    case Family::qwen2_moe:
+    case Family::qwen3_moe:
+      return read_qwen_experts(reader);
+    default:
+      return std::nullopt;
+  }
 }
 
 void read_latent(ConfigReader& reader, Transformer& model) {
@@ -144,20 +227,51 @@ void read_latent(ConfigReader& reader, Transformer& model) {
   model.latent = latent;
 }
 
+void read_biases(ConfigReader& reader, Family family, Transformer& model) {
+  const bool usual = family == Family::seed_oss || family == Family::glm;
+  const bool bias = reader.flag("attention_bias", usual);
+  const bool is_qwen2 = family == Family::qwen2 || family == Family::qwen2_moe;
+  model.query_key_value_bias = bias || is_qwen2;
+  model.attention_output_bias = bias && !is_qwen2 && family != Family::glm && family != Family::glm_moe;
+  if (family == Family::seed_oss) model.attention_output_bias = reader.flag("attention_out_bias", false);
+  model.feed_forward_bias = reader.flag("mlp_bias", false);
+}
+
+bool read_query_key_norm(ConfigReader& reader, Family family) {
+  if (family == Family::glm_moe) return reader.flag("use_qk_norm", false);
+  if (family == Family::minimax_m2) return reader.flag("use_qk_norm", true);
+  if (family == Family::hy_v3) return reader.flag("qk_norm", true);
+  return family == Family::qwen3 || family == Family::qwen3_moe;
+}
+
 /// What a family has beyond the dense LLaMA shape.
-void read_family_parts(ConfigReader& reader, Family family, bool third_version, Transformer& model) {
+void read_family_parts(ConfigReader& reader, Family family, Transformer& model) {
   if (family == Family::opt) return read_opt(reader, model);
   model.width = reader.whole("intermediate_size");
-  const bool bias = reader.flag("attention_bias", false);
-  model.query_key_value_bias = bias || family == Family::qwen2 || family == Family::qwen2_moe;
-  model.attention_output_bias = bias && family != Family::qwen2 && family != Family::qwen2_moe;
-  model.feed_forward_bias = reader.flag("mlp_bias", false);
-  model.query_key_norm = family == Family::qwen3 || family == Family::qwen3_moe;
-  if (family == Family::deepseek) read_latent(reader, model);
-  const bool routed = family == Family::mixtral || family == Family::qwen2_moe || family == Family::qwen3_moe ||
-                      family == Family::deepseek;
-  if (routed) model.experts = read_experts(reader, family);
-  if (model.experts) model.experts->router_bias = third_version;
+  read_biases(reader, family, model);
+  model.query_key_norm = read_query_key_norm(reader, family);
+  if (family == Family::deepseek_v2 || family == Family::deepseek_v3) read_latent(reader, model);
+  model.experts = read_experts(reader, family);
+}
+
+/// Experts of Qwen's models may be in some of the layers only.
+base::Status check_alike(const Node& config) {
+  const auto step = config.find("decoder_sparse_step");
+  if (step && step->is_number() && step->text() != "1")
+    return step->error(
+        fmt::format("`decoder_sparse_step` is {}: experts in some of the layers are not modelled; "
+                    "accepted: 1",
+                    step->describe()));
+  const auto dense = config.find("mlp_only_layers");
+  if (dense && dense->is_list() && dense->size() > 0)
+    return dense->error("`mlp_only_layers` names layers: experts in some of them are not modelled; accepted: []");
+  return {};
+}
+
+/// Whether the head is the embedding: as the language part says, else what it is part of.
+bool read_tied(ConfigReader& whole, ConfigReader& language, Family family) {
+  return language.flag("tie_word_embeddings",
+                       whole.flag("tie_word_embeddings", family == Family::opt || family == Family::gemma));
 }
 
 }  // namespace
@@ -166,14 +280,19 @@ Result<Transformer> parse_config(const Node& config, const std::string& name) {
   if (!config.is_map())
     return config.error(
         fmt::format("a model's configuration is {}; accepted: a map, as in config.json", config.describe()));
-  DOVETAIL_TRY(const Family family, read_family(config));
-  ConfigReader reader(config);
+  const Node language = language_part(config);
+  DOVETAIL_TRY(const Family family, read_family(language));
+  DOVETAIL_CHECK(check_alike(language));
+  ConfigReader whole(config);
+  ConfigReader reader(language);
   Transformer model;
   model.name = name;
-  read_dense(reader, model);
-  read_family_parts(reader, family, config.find("model_type")->text() == "deepseek_v3", model);
+  read_dense(reader, family, model);
+  model.tied_embeddings = read_tied(whole, reader, family);
+  read_family_parts(reader, family, model);
+  if (whole.error()) return std::move(*whole.error());
   if (reader.error()) return std::move(*reader.error());
-  if (const auto fault = find_fault(model)) return config.error(fmt::format("{}: {}", name, *fault));
+  if (const auto fault = find_fault(model)) return language.error(fmt::format("{}: {}", name, *fault));
   return model;
 }
 

@@ -38,6 +38,19 @@ Result<base::Document> read_config(const Node& node, const std::string& path) {
   return base::parse_json(*content, path);
 }
 
+/// The name of the model that a config.json is of: its folder's, or in Hugging Face's cache the model's
+/// (`models--OWNER--NAME/snapshots/REVISION/config.json`).
+std::string name_of_config(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.parent_path();
+  std::string name = folder.filename().string();
+  if (folder.parent_path().filename() == "snapshots") {
+    const std::string cached = folder.parent_path().parent_path().filename().string();
+    if (const std::size_t last = cached.rfind("--"); last != std::string::npos && last + 2 < cached.size())
+      name = cached.substr(last + 2);
+  }
+  return name.empty() ? file.stem().string() : name;
+}
+
 /// A bundled model, or that of a config.json. `node` is where the job names it.
 Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
   auto bundled = llm::find_bundled_model(node.text());
@@ -45,9 +58,7 @@ Result<llm::Transformer> find_model(const Node& node, const std::filesystem::pat
   const auto path = config_path(node.text(), folder);
   if (!path) return node.error(bundled.error().message);
   DOVETAIL_TRY(const base::Document document, read_config(node, *path));
-  const std::filesystem::path file(*path);
-  const std::string folder_name = file.parent_path().filename().string();
-  return llm::parse_config(document.root(), base::visible(folder_name.empty() ? file.stem().string() : folder_name));
+  return llm::parse_config(document.root(), base::visible(name_of_config(*path)));
 }
 
 Node name_of(const Node& node) { return node.is_map() ? node.find("model").value_or(node) : node; }

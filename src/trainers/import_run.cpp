@@ -225,13 +225,18 @@ std::string file_of(const std::string& path) {
   return named == nullptr ? path : path.substr(named->name.size() + 1);
 }
 
-base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options) {
+base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
+                                const std::string& hub_cache) {
   const std::string file = file_of(path);
   const std::string root = root_of(file, options);
   const auto files = std::make_shared<std::vector<std::string>>();
   DOVETAIL_TRY(const auto environment, environment_of(options));
-  const RunRequest request{
-      .options = options, .read = keeping_reader(root, files), .name = job_name(file), .environment = environment};
+  const RunRequest request{.options = options,
+                           .read = keeping_reader(root, files),
+                           .hub_cache = hub_cache,
+                           .read_cached = hub_cache.empty() ? FileReader() : keeping_reader(hub_cache, files),
+                           .name = job_name(file),
+                           .environment = environment};
   const ConfigurationFile read{.name = base::display_path(file), .path = path_from(root, file), .content = content};
   DOVETAIL_TRY(Reading reading, is_script(file, content) ? read_script(read, root, named_reader(path), request)
                                                          : read_configuration(read, named_reader(path), request));

@@ -33,9 +33,11 @@ bool is_foreign(const std::string& path, std::string_view content);
 std::string file_of(const std::string& path);
 
 /// Reads a launch script, which is evaluated and never run, or a configuration. Only files below the options' `root`
-/// are read; where it is not given, below the folder of the repository that the file is in, or its own folder. Every
-/// mistake is an Error, with its place where it has one.
-base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options);
+/// are read; where it is not given, below the folder of the repository that the file is in, or its own folder. A model
+/// that is none of these may be one below `hub_cache`, where Hugging Face's libraries keep what they fetched
+/// (import/hub_cache.h; empty: none is looked for). Every mistake is an Error, with its place where it has one.
+base::Result<Import> import_run(const std::string& path, const std::string& content, const ImportOptions& options,
+                                const std::string& hub_cache = {});
 
 /// "run.sh is read as verl's launch script: it starts verl.trainer.main_ppo".
 std::string reading_words(const Import& import);

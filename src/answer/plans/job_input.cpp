@@ -9,6 +9,7 @@
 #include "plan/plan_file.h"
 #include "predict/closed_form/software.h"
 #include "predict/closed_form/trainer_rules.h"
+#include "trainers/import/hub_cache.h"
 
 namespace dovetail::answer {
 namespace {
@@ -25,6 +26,10 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
   error.line = place.line;
   error.column = place.column;
   return error;
+}
+
+base::Result<trainers::Import> imported(const JobInput& input, const std::string& text) {
+  return trainers::import_run(input.path, text, input.import, trainers::hub_cache_folder(input.import.environment));
 }
 
 /// A job, and the plan that it comes with.
@@ -44,7 +49,7 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
     return ReadJob{std::move(job), std::nullopt};
   }
-  DOVETAIL_TRY(trainers::Import import, trainers::import_run(input.path, text, input.import));
+  DOVETAIL_TRY(trainers::Import import, imported(input, text));
   tell_findings(import, watch);
   import.job.origin = trainers::reading_words(import);
   return ReadJob{std::move(import.job), std::move(import.plan)};
@@ -60,7 +65,7 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
 
 base::Result<trainers::Import> read_import(const JobInput& input) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
-  return trainers::import_run(input.path, text, input.import);
+  return imported(input, text);
 }
 
 void tell_findings(const trainers::Import& import, const Watch& watch) {

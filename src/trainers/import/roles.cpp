@@ -43,7 +43,8 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   } else {
     DOVETAIL_TRY(path, text_at(tree, key));
   }
-  base::Result<FoundModel> found = find_model(path, request.read);
+  base::Result<FoundModel> found =
+      find_model(path, {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached});
   if (!found.ok()) {
     const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
                                          found.error().message, role, role);
@@ -52,6 +53,9 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   }
   if (!said && !found->why.empty())
     run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(tree, key)});
+  for (const std::string& what : found->uncounted)
+    run.not_modelled.push_back({named == said.rend() ? key : "", fmt::format("{}: {}", path, what),
+                                named == said.rend() ? place_of(tree, key) : Place{}});
   run.models.push_back({.role = role, .model = found->model, .lora = 0});
   return std::move(found->shape);
 }

@@ -29,6 +29,8 @@ inline constexpr std::int64_t usual_node = 8;
 struct RunRequest {
   ImportOptions options;
   FileReader read;                                 ///< for files that it names, and the config.json of models
+  std::string hub_cache;                           ///< of models from Hugging Face's hub (hub_cache.h); empty: none
+  FileReader read_cached;                          ///< for files there
   std::string name;                                ///< of the job
   std::map<std::string, std::string> environment;  ///< what the options say of it
 };
@@ -36,8 +38,8 @@ struct RunRequest {
 /// An Error where the options name a model of a role that runs do not have.
 base::Status check_said_models(const ImportOptions& options);
 
-/// The shape of a role's model, which is added to the run: what the user says, else what `key` says; a guess is listed.
-/// An Error at the key, or of the option, where the shape is not known.
+/// The shape of a role's model, which is added to the run: what the user says, else what `key` says. A guess is listed,
+/// and what of the model is not counted. An Error at the key, or of the option, where the shape is not known.
 base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
                                           const std::string& key, ImportedRun& run);
 

@@ -40,6 +40,8 @@ constexpr std::array watched_actor{
     Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels: the real run needs less memory"},
     Watched{"actor_rollout_ref.model.enable_activation_offload", "false",
             "activations leave for the host: the real run holds less and moves more"},
+    Watched{"actor_rollout_ref.model.mtp.enable", "false",
+            "layers that predict further tokens: not counted, the real run holds more"},
     Watched{"actor_rollout_ref.model.tiled_mlp.enabled", "false", "the real run needs less for activations"},
     Watched{"trainer.balance_batch", "true", "ranks are counted as balanced: the real run waits for the longest"},
     Watched{"algorithm.filter_groups.enable", "false", "groups are thrown away and generated again: not counted"},

@@ -1,0 +1,114 @@
+// Models that configurations name.
+#include "trainers/import/models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "llm/architecture.h"
+#include "llm/bundled_models.h"
+
+namespace dovetail::trainers {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Named {
+  const char* path;
+  const char* model;
+};
+
+TEST(Models, AreGuessedFromTheLastNameOfAPath) {
+  constexpr Named all[] = {
+      {"Qwen/Qwen3-8B", "qwen3-8b"},
+      {"/models/Qwen2.5-Math-7B-Instruct", "qwen2.5-7b"},
+      {"Qwen/QwQ-32B", "qwen2.5-32b"},
+      {"meta-llama/Llama-3.3-70B-Instruct", "llama-3.1-70b"},
+      {"mistralai/Mistral-7B-Instruct-v0.2", "mistral-7b"},
+      {"mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"},
+      {"mistralai/Mistral-Nemo-Instruct-2407", "mistral-nemo-12b"},
+      {"google/gemma-2b-it", "gemma-2b"},
+      {"ByteDance-Seed/Seed-OSS-36B-Base", "seed-oss-36b"},
+      {"moonshotai/Moonlight-16B-A3B-Instruct", "moonlight-16b-a3b"},
+      {"moonshotai/Kimi-K2-Thinking", "kimi-k2"},
+      {"deepseek-ai/deepseek-llm-7b-chat", "deepseek-llm-7b"},
+      {"deepseek-ai/deepseek-coder-6.7b-instruct", "deepseek-coder-6.7b"},
+      {"deepseek-ai/DeepSeek-R1", "deepseek-v3"},
+      {"deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "deepseek-r1-distill-qwen-1.5b"},
+      {"deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", "qwen2.5-7b"},
+      {"deepseek-ai/DeepSeek-R1-Distill-Llama-8B", "llama-3.1-8b"},
+      {"deepseek-ai/DeepSeek-R1-0528-Qwen3-8B", "qwen3-8b"},
+      {"deepseek-ai/DeepSeek-V2-Lite-Chat", "deepseek-v2-lite"},
+      {"zai-org/GLM-4.5-Air", "glm-4.5-air"},
+      {"zai-org/GLM-4.7-Flash", "glm-4.7-flash"},
+      {"zai-org/GLM-4.7", "glm-4.5"},
+      {"MiniMaxAI/MiniMax-M2.7", "minimax-m2"},
+      {"tencent/Hy3", "hy3"},
+  };
+  for (const Named& named : all) {
+    const auto found = find_model(named.path, {});
+    ASSERT_TRUE(found.ok()) << named.path << ": " << found.error().message;
+    EXPECT_EQ(found->model, named.model);
+    EXPECT_EQ(found->shape, llm::find_bundled_model(named.model).value());
+    EXPECT_EQ(found->why, std::string("the shape of ") + named.model + " is guessed from the name");
+    EXPECT_THAT(found->uncounted, IsEmpty()) << named.path;
+  }
+}
+
+TEST(Models, ThatSeeOrHearHaveTheShapeOfTheirLanguagePart) {
+  constexpr Named all[] = {
+      {"Qwen/Qwen2-VL-2B-Instruct", "qwen2-1.5b"},   {"Qwen/Qwen2-VL-7B-Instruct", "qwen2-7b"},
+      {"Qwen/Qwen2.5-VL-7B-Instruct", "qwen2.5-7b"}, {"Qwen/Qwen3-VL-8B-Instruct", "qwen3-8b"},
+      {"Qwen/Qwen3-VL-2B-Instruct", "qwen3-1.7b"},   {"Qwen/Qwen3-VL-235B-A22B-Instruct", "qwen3-235b-a22b"},
+      {"Qwen/Qwen2.5-Omni-7B", "qwen2.5-7b"},        {"Qwen/Qwen3-Omni-30B-A3B-Instruct", "qwen3-omni-30b-a3b"},
+      {"openbmb/MiniCPM-o-2_6", "minicpm-o-2.6"},    {"moonshotai/Kimi-K2.6", "kimi-k2"},
+  };
+  for (const Named& named : all) {
+    const auto found = find_model(named.path, {});
+    ASSERT_TRUE(found.ok()) << named.path << ": " << found.error().message;
+    EXPECT_EQ(found->model, named.model);
+    EXPECT_THAT(found->uncounted, ElementsAre(std::string(llm::only_language_part))) << named.path;
+  }
+  EXPECT_THAT(find_model("zai-org/GLM-4.1V-9B-Thinking", {}).value().uncounted,
+              ElementsAre(std::string(llm::only_language_part), std::string(llm::no_output_norms)));
+}
+
+TEST(Models, WhoseShapeHasNoSourceAreNotKnown) {
+  for (const char* path :
+       {"Qwen/Qwen2.5-Omni-3B", "nvidia/Mistral-NeMo-Minitron-8B-Base", "meta-llama/Llama-3.2-11B-Vision", "", "/"})
+    EXPECT_THAT(find_model(path, {}).error().message, HasSubstr("is not known, and there is no")) << path;
+}
+
+TEST(Models, ThatNoShapeSaysAreRefusedByWhatTheyHave) {
+  const std::map<std::string, std::string> all = {
+      {"Qwen/Qwen3-Next-80B-A3B-Instruct", "is of the type qwen3_next: most of its layers have linear attention"},
+      {"/models/Qwen3.5-27B", "is of the type qwen3_5: most of its layers have linear attention"},
+      {"google/gemma-3-1b-it", "is of the type gemma3: many of its layers attend to a window alone"},
+      {"openai/gpt-oss-20b", "is of the type gpt_oss: every other layer attends to a window alone"},
+      {"nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "is of the type nemotron_h: many of its layers are state-space"},
+      {"nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "is of the type nemotron-nas: its layers are not alike"},
+      {"deepseek-ai/DeepSeek-V4-Flash", "is of the type deepseek_v4: its attention is sparse"},
+  };
+  for (const auto& [path, what] : all) EXPECT_THAT(find_model(path, {}).error().message, HasSubstr(what)) << path;
+}
+
+TEST(Models, AreReadFromTheirFolderWhereItIsThere) {
+  const std::string config = R"({"model_type": "qwen2_5_vl", "hidden_size": 64, "intermediate_size": 128,
+    "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})";
+  const FileReader read = [&](const std::string& path) -> base::Result<std::string> {
+    return path == "/models/Qwen3-8B/config.json" ? base::Result<std::string>(config) : base::bad_input("none");
+  };
+  const auto found = find_model("/models/Qwen3-8B", {.read = read, .hub_cache = {}, .read_cached = {}});
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->model, "/models/Qwen3-8B/config.json");
+  EXPECT_EQ(found->shape.layers, 2);
+  EXPECT_EQ(found->why, "");
+  EXPECT_THAT(found->uncounted, ElementsAre(std::string(llm::only_language_part)));
+}
+
+}  // namespace
+}  // namespace dovetail::trainers
