@@ -43,6 +43,7 @@ struct Agreement {
   std::string_view because;                                   ///< "all roles are in one process group"
   bool (*concerns)(const Job&, std::size_t task) = nullptr;   ///< which tasks, each with each
   bool same_role = false;                                     ///< only those of one role
+  bool same_mesh = true;                                      ///< they have their devices alike, too, in a search
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< an equivalence, which looks at no mesh
 };
 

@@ -38,6 +38,7 @@ Agreement one_training() {
           .because = "OpenRLHF trains actor and critic with the same flags",
           .concerns = is_training,
           .same_role = false,
+          .same_mesh = false,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
             return a.layout.zero == b.layout.zero && a.layout.recomputation == b.layout.recomputation &&
                    same_micro_batches(a, b) && a.offload == b.offload;
@@ -50,6 +51,7 @@ Agreement one_pass() {
           .because = "OpenRLHF has one budget for all passes",
           .concerns = is_inference,
           .same_role = false,
+          .same_mesh = false,
           .agree = same_micro_batches};
 }
 

@@ -11,7 +11,9 @@
 #include "base/document.h"
 #include "base/nearest.h"
 #include "plan/plan_file.h"
+#include "trainers/export/flag_edit.h"
 #include "trainers/nemo_rl/writing.h"
+#include "trainers/openrlhf/writing.h"
 #include "trainers/verl/writing.h"
 
 namespace dovetail::trainers {
@@ -21,13 +23,25 @@ using plan::Plan;
 using plan::TaskPlan;
 using workflow::TaskKind;
 
-const std::array<const TrainerWriter*, 2> writers{&verl_writer, &nemo_rl_writer};
+const std::array<const TrainerWriter*, 3> writers{&verl_writer, &nemo_rl_writer, &openrlhf_writer};
 
-base::Result<Import> import_changed(const ExportBase& base, const std::vector<Change>& changes) {
-  ImportOptions options = base.options;
-  for (const Change& change : changes)
-    for (std::string& word : words_of(change)) options.arguments.push_back(std::move(word));
-  return import_run(base.path, base.content, options);
+/// Lays changes over a base: as words behind its own, or where its flags stand. `made` has the base as it is.
+base::Result<ExportBase> changed_base(const ExportBase& base, const Export& made, const TrainerWriter& writer,
+                                      const std::vector<Change>& changes) {
+  ExportBase changed = base;
+  if (writer.flags == nullptr) {
+    for (const Change& change : changes)
+      for (std::string& word : words_of(change)) changed.options.arguments.push_back(std::move(word));
+    return changed;
+  }
+  DOVETAIL_TRY(changed.content, edit_flags(base.content, *made.base.launch, writer.flags(), changes, made.base.files));
+  return changed;
+}
+
+base::Result<Import> import_changed(const ExportBase& base, const Export& made, const TrainerWriter& writer,
+                                    const std::vector<Change>& changes) {
+  DOVETAIL_TRY(const ExportBase changed, changed_base(base, made, writer, changes));
+  return import_run(changed.path, changed.content, changed.options, changed.hub_cache);
 }
 
 /// What two plans that run alike have alike.
@@ -95,11 +109,12 @@ bool is_made(const Export& made, const base::Result<Import>& changed, const Plan
 }
 
 /// Leaves out what changes nothing, one after the other.
-std::vector<Change> needed(const ExportBase& base, const Export& made, std::vector<Change> changes, const Plan& plan) {
+std::vector<Change> needed(const ExportBase& base, const Export& made, const TrainerWriter& writer,
+                           std::vector<Change> changes, const Plan& plan) {
   for (std::size_t index = changes.size(); index-- > 0;) {
     std::vector<Change> fewer = changes;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
-    if (is_made(made, import_changed(base, fewer), plan)) changes = std::move(fewer);
+    if (is_made(made, import_changed(base, made, writer, fewer), plan)) changes = std::move(fewer);
   }
   return changes;
 }
@@ -113,44 +128,50 @@ std::vector<std::string_view> export_names() {
 }
 
 std::vector<std::string> words_of(const Change& change) {
-  std::vector<std::string> words{fmt::format("{}={}", change.set.key, change.set.value)};
-  for (const Setter& more : change.with) words.push_back(fmt::format("{}={}", more.key, more.value));
+  const auto word = [](const Setter& set) {
+    if (!set.key.starts_with("--")) return fmt::format("{}={}", set.key, set.value);
+    return set.value.empty() ? set.key : fmt::format("{} {}", set.key, set.value);
+  };
+  std::vector<std::string> words{(change.removes ? "without " : "") + word(change.set)};
+  for (const Setter& more : change.with) words.push_back(word(more));
   return words;
 }
 
 base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::string_view trainer) {
   DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(trainer));
-  DOVETAIL_TRY(Import as_it_is, import_run(base.path, base.content, base.options));
+  DOVETAIL_TRY(Import as_it_is, import_run(base.path, base.content, base.options, base.hub_cache));
   if (as_it_is.trainer != trainer)
     return base::bad_input(fmt::format("{} is a configuration of {}; accepted with --to {}: one of {}",
                                        as_it_is.files.front(), as_it_is.trainer, trainer, trainer));
   if (plan.fusion.threshold || plan.fusion.training)
     return base::bad_input(
         fmt::format("the plan fuses tasks, which {} does not run; accepted: one without fusion", trainer));
-  Export made{.base = std::move(as_it_is), .changes = {}};
+  Export made{.base = std::move(as_it_is), .changes = {}, .content = base.content};
   if (run_alike(made.base.job, made.base.plan, plan)) return made;
   std::vector<Change> changes = writer->changes_of(made.base.job, plan);
-  const base::Result<Import> changed = import_changed(base, changes);
+  const base::Result<Import> changed = import_changed(base, made, *writer, changes);
   if (!changed.ok()) return changed.error();
   if (changed->text != made.base.text)
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
-  if (run_alike(made.base.job, changed->plan, made.base.plan))
+  if (writer->flags == nullptr && run_alike(made.base.job, changed->plan, made.base.plan))
     return base::bad_input(
         fmt::format("{} does not hand on its arguments, so that nothing can be laid over it; accepted: a script that "
                     "ends its command with \"$@\"",
                     made.base.files.front()));
   if (!is_made(made, changed, plan)) return cannot_be_said(trainer, made.base.job, plan, changed->plan);
-  changes = needed(base, made, std::move(changes), plan);
+  changes = needed(base, made, *writer, std::move(changes), plan);
   for (std::size_t index = 0; index < changes.size(); ++index) {
     std::vector<Change> fewer = changes;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
-    const base::Result<Import> without = import_changed(base, fewer);
+    const base::Result<Import> without = import_changed(base, made, *writer, fewer);
     KeptChange& kept = made.changes.emplace_back(KeptChange{changes[index], std::nullopt, {}});
     if (without.ok())
       kept.without = without->plan;
     else
       kept.stops = without.error().message;
   }
+  DOVETAIL_TRY(ExportBase edited, changed_base(base, made, *writer, changes));
+  made.content = std::move(edited.content);
   return made;
 }
 

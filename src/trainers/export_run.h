@@ -17,6 +17,7 @@ struct ExportBase {
   std::string path;  ///< as the user gave it
   std::string content;
   ImportOptions options;
+  std::string hub_cache = {};  ///< as import_run has it
 };
 
 /// A change without which the run is not the plan.
@@ -29,6 +30,7 @@ struct KeptChange {
 struct Export {
   Import base;                      ///< as it is
   std::vector<KeptChange> changes;  ///< none: it is the plan already
+  std::string content;              ///< of the base, with the changes where flags are changed in place
 };
 
 /// Whose configurations can be changed: "verl", ...
@@ -40,7 +42,7 @@ std::vector<std::string_view> export_names();
 /// or the trainer cannot be told to run the plan: it names the tasks, what they would have and what they get.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer);
 
-/// The settings of changes as words: "key=value".
+/// The settings of a change as words: "key=value", "--flag value", "without --flag".
 std::vector<std::string> words_of(const Change& change);
 
 }  // namespace dovetail::trainers

@@ -133,6 +133,7 @@ struct Reading {
   const TrainerReader* reader = nullptr;
   std::string why;
   ReadRun run;
+  std::optional<Launch> launch = std::nullopt;  ///< of a script
 };
 
 /// Whose program something is.
@@ -166,14 +167,15 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
   const auto is_sure = [named](const Launch& launch) { return reader_of(launch.entry, named).sure; };
   // Beside a program that is a trainer's, one that may be is what scripts prepare and evaluate by.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
-  DOVETAIL_TRY(const Launch launch, only_launch(outcome, launches));
+  DOVETAIL_TRY(Launch launch, only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   auto run = reader->of_launch(launch, outcome.sources, request);
   if (!run.ok()) return with_unread(std::move(run).error(), outcome);
   for (const MovedFile& each : *moved) run->run.assumed.push_back({"", fmt::format("{} is {}", each.named, each.read)});
   return Reading{.reader = reader,
                  .why = fmt::format("it starts {} in line {}", launch.entry.name, launch.place.line),
-                 .run = *std::move(run)};
+                 .run = *std::move(run),
+                 .launch = std::move(launch)};
 }
 
 base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,
@@ -260,7 +262,8 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
                 .run = std::move(run),
                 .text = std::move(text),
                 .job = *std::move(job),
-                .plan = *std::move(plan)};
+                .plan = *std::move(plan),
+                .launch = std::move(reading.launch)};
   for (const std::string& each : *files)
     if (std::find(import.files.begin(), import.files.end(), each) == import.files.end()) import.files.push_back(each);
   return import;

@@ -10,6 +10,7 @@
 #include "plan/plan.h"
 #include "trainers/import/imported_run.h"
 #include "trainers/import/options.h"
+#include "trainers/shell/launch.h"
 
 namespace dovetail::trainers {
 
@@ -23,6 +24,7 @@ struct Import {
   std::string text;  ///< the job, as dovetail/job@1
   plan::Job job;
   plan::Plan plan;
+  std::optional<Launch> launch = std::nullopt;  ///< of a launch script, whose places count `files`
 };
 
 /// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh", "nemo-rl:grpo.yaml"), or it is a

@@ -104,6 +104,7 @@ std::string exported_file(const ExportAnswer& answer, const std::string& target)
       for (const std::string& word : trainers::words_of(change.change)) lines += word + "\n";
     return lines;
   }
+  if (answer.content != answer.base_content) return answer.content;
   return is_launch_script(answer.base.file) ? script_text(answer, target) : yaml_text(answer, target);
 }
 

@@ -11,6 +11,7 @@
 #include "answer/words/amounts.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
+#include "trainers/import/hub_cache.h"
 
 namespace dovetail::answer {
 namespace {
@@ -41,14 +42,50 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::KeptCha
   return "as the plan has it: neither seconds nor bytes change";
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// The lines that one text has and the other does not, those of the first with "-", of the second with "+": by the
+/// longest common subsequence.
+std::string difference_of(std::string_view before, std::string_view after) {
+  const std::vector<std::string_view> a = lines_of(before);
+  const std::vector<std::string_view> b = lines_of(after);
+  std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
+  for (std::size_t i = a.size(); i-- > 0;)
+    for (std::size_t j = b.size(); j-- > 0;)
+      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
+  std::string text;
+  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
+    if (i < a.size() && j < b.size() && a[i] == b[j]) {
+      ++i;
+      ++j;
+    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
+      text += fmt::format("- {}\n", a[i++]);
+    } else {
+      text += fmt::format("+ {}\n", b[j++]);
+    }
+  }
+  return text;
+}
+
 /// What a change has to gain to be made, as a share of the iteration.
 constexpr double min_gain = 0.002;
 
-ExportAnswer answer_of(const predict::Scenario& scenario, trainers::Export made, const plan::Plan& plan) {
+ExportAnswer answer_of(const predict::Scenario& scenario, trainers::Export made, const plan::Plan& plan,
+                       const std::string& base_content) {
   const predict::Estimate whole = predict::estimate(scenario, plan);
   const double base_seconds = predict::estimate(scenario, made.base.plan).iteration_seconds;
   const std::string trainer = made.base.trainer;
   ExportAnswer answer{.base = std::move(made.base),
+                      .base_content = base_content,
+                      .content = std::move(made.content),
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
@@ -76,6 +113,10 @@ std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, c
   return best;
 }
 
+trainers::ExportBase base_of(const JobInput& base, const std::string& content) {
+  return {base.path, content, base.import, trainers::hub_cache_folder(base.import.environment)};
+}
+
 base::Result<std::string> content_of(const JobInput& base) {
   return read_input({trainers::file_of(base.path), base.text});
 }
@@ -85,26 +126,25 @@ base::Result<std::string> content_of(const JobInput& base) {
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
   DOVETAIL_TRY(const std::string content, content_of(request.base));
-  DOVETAIL_TRY(const trainers::Import base, trainers::import_run(request.base.path, content, request.base.import));
+  DOVETAIL_TRY(const trainers::Import base, read_import(request.base));
   DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(base.job, request.base));
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
   DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(trainers::Export made,
-               trainers::export_run({request.base.path, content, request.base.import}, plan, request.trainer));
-  ExportAnswer answer = answer_of(scenario, std::move(made), plan);
+  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base_of(request.base, content), plan, request.trainer));
+  ExportAnswer answer = answer_of(scenario, std::move(made), plan, content);
   answer.format = request.format;
   return answer;
 }
 
 base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan) {
   DOVETAIL_TRY(const std::string content, content_of(base));
-  const trainers::ExportBase changed{base.path, content, base.import};
-  DOVETAIL_TRY(const trainers::Import import, trainers::import_run(base.path, content, base.import));
+  const trainers::ExportBase changed = base_of(base, content);
+  DOVETAIL_TRY(const trainers::Import import, read_import(base));
   const std::string placement = plan.placement;
   while (true) {
     DOVETAIL_TRY(trainers::Export made, trainers::export_run(changed, plan, import.trainer));
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
-    if (!nearer) return answer_of(scenario, std::move(made), plan);
+    if (!nearer) return answer_of(scenario, std::move(made), plan, content);
     plan = *std::move(nearer);
     plan.placement = placement;
   }
@@ -120,11 +160,13 @@ Sections sections(const ExportAnswer& answer) {
   }
   Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"why", Align::left}}, .rows = {}};
   for (const ReasonedChange& change : answer.changes) {
-    table.rows.push_back({change.change.set.key, change.change.set.value, change.reason});
+    const std::string value = change.change.removes ? "(goes)" : change.change.set.value;
+    table.rows.push_back({change.change.set.key, value, change.reason});
     for (const trainers::Setter& more : change.change.with)
       table.rows.push_back({more.key, more.value, "goes with it"});
   }
   all += std::move(table);
+  if (answer.content != answer.base_content) all += "\n" + difference_of(answer.base_content, answer.content);
   return all;
 }
 

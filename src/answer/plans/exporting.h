@@ -34,7 +34,7 @@ template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
   return options<T>(option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
                     required("base", &T::base, JobFile{}, "the launch script or configuration that is changed"),
-                    required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl"),
+                    required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf"),
                     option("format", &T::format, Choice{},
                            "a file that lays the changes over the base, or a line a setting (default {})"));
 }
@@ -47,7 +47,9 @@ struct ReasonedChange {
 
 struct ExportAnswer {
   trainers::Import base;
-  std::string plan_name;  ///< its placement
+  std::string base_content;  ///< as it is
+  std::string content;       ///< with the changes, where flags are changed in place
+  std::string plan_name;     ///< its placement
   std::vector<ReasonedChange> changes;
   plan::Plan plan;          ///< that the changed configuration runs
   double seconds = 0;       ///< an iteration of it, as predicted
@@ -64,8 +66,9 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
 /// above.
 base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan);
 
-/// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
-/// configuration one that begins from it; lines with ExportFormat::args. Its path leads from the folder of `target`.
+/// What is written to `target`: of a launch script one that starts it, with the settings in an array, or a copy, where
+/// flags are changed in place; of a configuration one that begins from it; lines with ExportFormat::args. Paths lead
+/// from the folder of `target`.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
 /// What changes, each with its reason, and the iteration before and after.

@@ -7,6 +7,7 @@ std::string to_json(const ExportAnswer& answer) {
   Json changes = Json::array();
   for (const ReasonedChange& change : answer.changes) {
     Json object{{"key", change.change.set.key}, {"value", change.change.set.value}, {"why", change.reason}};
+    if (change.change.removes) object["removed"] = true;
     for (const trainers::Setter& more : change.change.with)
       object["with"].push_back({{"key", more.key}, {"value", more.value}});
     changes.push_back(std::move(object));

@@ -84,10 +84,13 @@ std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
   std::vector<std::vector<Link>> links(job.workflow.tasks.size());
   for (std::size_t task = 0; task < links.size(); ++task)
     for (std::size_t other = 0; other < links.size(); ++other) {
-      Link link{.task = other, .weights = false, .agreements = {}};
-      link.weights = std::find(linked[task].begin(), linked[task].end(), other) != linked[task].end();
-      for (std::size_t agreement = 0; agreement < agreements.size(); ++agreement)
-        if (plan::concerns(agreements[agreement], job, task, other)) link.agreements.push_back(agreement);
+      Link link{.task = other, .mesh = false, .weights = false, .agreements = {}};
+      link.mesh = link.weights = std::find(linked[task].begin(), linked[task].end(), other) != linked[task].end();
+      for (std::size_t agreement = 0; agreement < agreements.size(); ++agreement) {
+        if (!plan::concerns(agreements[agreement], job, task, other)) continue;
+        link.agreements.push_back(agreement);
+        link.mesh = link.mesh || agreements[agreement].same_mesh;
+      }
       if (link.weights || !link.agreements.empty()) links[task].push_back(std::move(link));
     }
   return links;
@@ -96,19 +99,23 @@ std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
 /// Whether a choice of `task` has alike with the selected one of a link's task what it has to.
 bool agrees(const SearchSpace& space, std::size_t task, SelectedChoice choice, const Link& link,
             SelectedChoice selected) {
-  if (choice.mesh != selected.mesh) return false;
+  if (link.mesh && choice.mesh != selected.mesh) return false;
   if (link.weights && space.weight_form(task, choice) != space.weight_form(link.task, selected)) return false;
-  const std::size_t shape = space.shapes[static_cast<std::size_t>(choice.mesh)];
+  const auto form = [&](std::size_t agreement, std::size_t of, SelectedChoice chosen) {
+    const std::size_t shape = space.shapes[static_cast<std::size_t>(chosen.mesh)];
+    return space.agreement_forms[agreement][of][shape][static_cast<std::size_t>(chosen.choice)];
+  };
   return std::all_of(link.agreements.begin(), link.agreements.end(), [&](std::size_t agreement) {
-    const auto& forms = space.agreement_forms[agreement];
-    return forms[task][shape][static_cast<std::size_t>(choice.choice)] ==
-           forms[link.task][shape][static_cast<std::size_t>(selected.choice)];
+    return form(agreement, task, choice) == form(agreement, link.task, selected);
   });
 }
 
 /// Gives `task` the first choice that agrees with all of `settled`, unless its own does; false where it has none.
 bool follow(const SearchSpace& space, Selection& selection, std::size_t task, const std::vector<std::size_t>& settled) {
-  const std::int32_t mesh = selection[settled.front()].mesh;
+  std::int32_t mesh = selection[task].mesh;
+  for (const Link& link : space.links[task])
+    if (link.mesh && std::find(settled.begin(), settled.end(), link.task) != settled.end())
+      mesh = selection[link.task].mesh;
   if (!space.is_open(task, mesh)) return false;
   const auto agrees_with_all = [&](SelectedChoice choice) {
     return std::all_of(space.links[task].begin(), space.links[task].end(), [&](const Link& link) {
@@ -171,7 +178,7 @@ bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
   const auto may = [&](std::size_t one) {
     return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
   };
-  const auto may_follow = [&](const Link& link) { return may(link.task); };
+  const auto may_follow = [&](const Link& link) { return !link.mesh || may(link.task); };
   return may(task) && std::all_of(links[task].begin(), links[task].end(), may_follow);
 }
 

@@ -27,9 +27,10 @@ struct WeightSyncTicks {
   base::Ticks apart;  ///< from others
 };
 
-/// What two tasks have alike in every plan, beside their mesh.
+/// What two tasks have alike in every plan.
 struct Link {
   std::size_t task = 0;                 ///< the other one
+  bool mesh = false;                    ///< the devices
   bool weights = false;                 ///< the form of weights (predict::linked_tasks)
   std::vector<std::size_t> agreements;  ///< of the job's framework (plan::agreements_of), by number
 };
@@ -84,9 +85,9 @@ plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, Selected
 /// shape's.
 void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
 
-/// Selects a choice for a task, and for the tasks linked to it, and those linked to these, the same mesh and what they
-/// have alike: where one has something else, its fastest choice that agrees with all before it. False, with a selection
-/// of no use, where one has none.
+/// Selects a choice for a task, and for the tasks linked to it, and those linked to these, what they have alike: where
+/// one has something else, its fastest choice that agrees with all before it. False, with a selection of no use, where
+/// one has none.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
 /// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where

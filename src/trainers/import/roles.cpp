@@ -24,6 +24,11 @@ std::optional<std::string> said_model(const ImportOptions& options, const std::s
   return named->substr(prefix.size());
 }
 
+/// Where the shapes of models are looked for.
+ModelSources sources_of(const RunRequest& request) {
+  return {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached};
+}
+
 }  // namespace
 
 base::Status check_said_models(const ImportOptions& options) {
@@ -43,8 +48,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   } else {
     DOVETAIL_TRY(path, text_at(tree, key));
   }
-  base::Result<FoundModel> found =
-      find_model(path, {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached});
+  base::Result<FoundModel> found = find_model(path, sources_of(request));
   if (!found.ok()) {
     const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
                                          found.error().message, role, role);
@@ -54,8 +58,8 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   if (!said && !found->why.empty())
     run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(tree, key)});
   for (const std::string& what : found->uncounted)
-    run.not_modelled.push_back({named == said.rend() ? key : "", fmt::format("{}: {}", path, what),
-                                named == said.rend() ? place_of(tree, key) : Place{}});
+    run.not_modelled.push_back(
+        {said ? "" : key, fmt::format("{}: {}", path, what), said ? Place{} : place_of(tree, key)});
   run.models.push_back({.role = role, .model = found->model, .lora = 0});
   return std::move(found->shape);
 }
@@ -63,7 +67,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
 std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key) {
   const auto path = optional_text(tree, key);
   if (!path.ok() || !*path) return std::nullopt;
-  base::Result<FoundModel> found = find_model(**path, request.read);
+  base::Result<FoundModel> found = find_model(**path, sources_of(request));
   if (!found.ok()) return std::nullopt;
   return *std::move(found);
 }

@@ -131,6 +131,12 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan) {
     if (megatron) changes.set(key_below(verl_reference_keys.megatron, "param_offload"), passed->offload.weights);
     changes.add_micro_batches(verl_reference_infer_keys, *passed);
   }
+  if (const auto* const judged = planned("reward_infer")) {
+    const std::string keys = "reward.reward_model.rollout";
+    changes.set(key_below(keys, "tensor_model_parallel_size"), judged->layout.tensor);
+    changes.set(key_below(keys, "pipeline_model_parallel_size"), judged->layout.pipeline);
+    changes.set(key_below(keys, "max_num_batched_tokens"), fmt::format("{:.0f}", judged->micro_batching.tokens));
+  }
   return std::move(changes).take();
 }
 
