@@ -165,10 +165,12 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(index));
     const base::Result<Import> without = import_changed(base, made, *writer, fewer);
     KeptChange& kept = made.changes.emplace_back(KeptChange{changes[index], std::nullopt, {}});
-    if (without.ok())
-      kept.without = without->plan;
-    else
+    if (!without.ok())
       kept.stops = without.error().message;
+    else if (without->text != made.base.text)
+      kept.stops = "the job would have other devices";
+    else
+      kept.without = without->plan;
   }
   DOVETAIL_TRY(ExportBase edited, changed_base(base, made, *writer, changes));
   made.content = std::move(edited.content);

@@ -23,8 +23,8 @@ struct ExportBase {
 /// A change without which the run is not the plan.
 struct KeptChange {
   Change change;
-  std::optional<plan::Plan> without;  ///< what the others alone come to; nothing where the trainer stops then
-  std::string stops;                  ///< why it does
+  std::optional<plan::Plan> without;  ///< what the others alone come to; nothing where that is no run of the job
+  std::string stops;                  ///< why it is none
 };
 
 struct Export {

@@ -27,7 +27,7 @@ std::int64_t missing_bytes(const predict::Estimate& estimate) {
 std::string reason_of(const predict::Scenario& scenario, const trainers::KeptChange& kept,
                       const predict::Estimate& whole, std::string_view trainer) {
   if (!kept.without)
-    return fmt::format("without it {} stops: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
+    return fmt::format("without it {} does not run the job: {}", trainer, kept.stops.substr(0, kept.stops.find('\n')));
   const predict::Estimate without = predict::estimate(scenario, *kept.without);
   const std::int64_t missing = missing_bytes(without);
   if (missing > 0 && missing_bytes(whole) <= 0)

@@ -24,9 +24,16 @@ std::optional<std::string> said_model(const ImportOptions& options, const std::s
   return named->substr(prefix.size());
 }
 
-/// Where the shapes of models are looked for.
-ModelSources sources_of(const RunRequest& request) {
-  return {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached};
+base::Result<FoundModel> find_requested(std::string_view path, const RunRequest& request) {
+  return find_model(path, {.read = request.read, .hub_cache = request.hub_cache, .read_cached = request.read_cached});
+}
+
+/// Lists what of a model is not counted: at `key`, or nowhere where that is empty, as the user says the model.
+void list_uncounted(const SettingTree& tree, const FoundModel& found, std::string_view path, std::string_view key,
+                    ImportedRun& run) {
+  for (const std::string& what : found.uncounted)
+    run.not_modelled.push_back(
+        {std::string(key), fmt::format("{}: {}", path, what), key.empty() ? Place{} : place_of(tree, key)});
 }
 
 }  // namespace
@@ -48,7 +55,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   } else {
     DOVETAIL_TRY(path, text_at(tree, key));
   }
-  base::Result<FoundModel> found = find_model(path, sources_of(request));
+  base::Result<FoundModel> found = find_requested(path, request);
   if (!found.ok()) {
     const std::string what = fmt::format("{}; accepted: --model {}=NAME, or {}=FOLDER with its config.json",
                                          found.error().message, role, role);
@@ -57,9 +64,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   }
   if (!said && !found->why.empty())
     run.assumed.push_back({key, fmt::format("{}: {}", path, found->why), place_of(tree, key)});
-  for (const std::string& what : found->uncounted)
-    run.not_modelled.push_back(
-        {said ? "" : key, fmt::format("{}: {}", path, what), said ? Place{} : place_of(tree, key)});
+  list_uncounted(tree, *found, path, said ? std::string_view() : std::string_view(key), run);
   run.models.push_back({.role = role, .model = found->model, .lora = 0});
   return std::move(found->shape);
 }
@@ -67,7 +72,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
 std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key) {
   const auto path = optional_text(tree, key);
   if (!path.ok() || !*path) return std::nullopt;
-  base::Result<FoundModel> found = find_model(**path, sources_of(request));
+  base::Result<FoundModel> found = find_requested(**path, request);
   if (!found.ok()) return std::nullopt;
   return *std::move(found);
 }
@@ -84,6 +89,7 @@ base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRe
     if (other != *shape)
       run.assumed.push_back(
           {key, fmt::format("the shape is that of the flags, which {} has not", seen->model), place_of(tree, key)});
+    list_uncounted(tree, *seen, seen->model, key, run);
   }
   ImportedModel model{
       .role = role, .model = llm::bundled_model_of(*shape, seen ? seen->model : "").value_or(""), .lora = 0};
