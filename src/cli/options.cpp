@@ -58,8 +58,8 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind,
     value.text = std::move(input.text);
   });
   trainers::ImportOptions& import = value.import;
-  const auto text = [&command](const char* name, const char* kind, const char* help, std::optional<std::string>& to) {
-    add_option(command, {name, help}, answer::Words{kind}, [&to](std::string said) { to = std::move(said); });
+  const auto text = [&command](const char* name, const char* what, const char* help, std::optional<std::string>& to) {
+    add_option(command, {name, help}, answer::Words{what}, [&to](std::string said) { to = std::move(said); });
   };
   if (kind.takes_arguments)
     add_option(command, {"ARGUMENT", "of a launch script, behind '--': its \"$@\", as trainer.nnodes=2"},

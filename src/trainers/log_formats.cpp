@@ -74,6 +74,16 @@ const LogKeys& log_keys(LogFormat format) {
   return dovetail_log_keys();
 }
 
+base::Result<StepLog> read_lines_so_far(const LogFile& file) {
+  StepLogBuilder builder;
+  const std::string_view whole(file.content.data(), file.content.rfind('\n') + 1);
+  const LogFile lines{std::string(whole), file.path, file.key};
+  DOVETAIL_CHECK(begins_as_json(base::without_byte_order_mark(whole))
+                     ? add_json_log(lines, builder)
+                     : add_console_log(lines, line_readers(), builder));
+  return builder.take();
+}
+
 base::Result<StepLog> read_step_log(const std::vector<LogFile>& files) {
   StepLogBuilder builder;
   for (const LogFile& file : files) DOVETAIL_CHECK(add_file(file, builder));
