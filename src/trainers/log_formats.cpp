@@ -41,6 +41,11 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   const std::size_t before = log.size();
   DOVETAIL_CHECK(add_console_log(file, line_readers(), log));
   if (log.size() > before) return {};
+  if (find_ray_prefix(text) != std::string_view::npos || text.find('\x1B') != std::string_view::npos)
+    return base::Error{
+        base::Failure::bad_input, file.path, 0, 0,
+        "a program printed it, and no line says what a step took; accepted: what a trainer prints of its "
+        "steps"};
   const std::size_t begin = first_of(text, 0);
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{
