@@ -153,6 +153,17 @@ Setting setting_of(const ConsoleLine& text, const PrintedValue& value) {
   return setting;
 }
 
+/// An object on many lines is all that its last one says, and what goes on as an object does is a part of it: where it
+/// does not, a bracket or a line within it is lost.
+base::Status check_end(const ConsoleLine& object, std::size_t end) {
+  const std::size_t next = object.text.find_first_not_of(" \t\n", end);
+  if (next == std::string::npos) return {};
+  const bool has_lines = object.text.find('\n') < end;
+  if (!has_lines && std::string_view(",:]})'\"").find(object.text[next]) == std::string_view::npos) return {};
+  return object.error(next, fmt::format("{} stands behind the end of the object; accepted: nothing",
+                                        base::quote(std::string_view(object.text).substr(next, 20))));
+}
+
 }  // namespace
 
 bool has_printed_configuration(std::string_view content, std::string_view key) {
@@ -173,6 +184,7 @@ base::Result<Setting> read_printed_configuration(std::string_view content, const
                                    "prints at its start",
                                    base::quote(key))};
   DOVETAIL_TRY(const PrintedValue map, read_printed_map(*object, 0));
+  DOVETAIL_CHECK(check_end(*object, map.end));
   return setting_of(*object, map);
 }
 
