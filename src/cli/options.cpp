@@ -52,17 +52,18 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::File kind, st
   });
 }
 
-void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile /*kind*/, answer::JobInput& value) {
-  add_option(command, flagged, answer::File{}, [&value](answer::Input input) {
+void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile kind, answer::JobInput& value) {
+  add_option(command, flagged, answer::File{"JOB"}, [&value](answer::Input input) {
     value.path = std::move(input.path);
     value.text = std::move(input.text);
   });
   trainers::ImportOptions& import = value.import;
-  const auto text = [&command](const char* name, const char* kind, const char* help, std::optional<std::string>& to) {
-    add_option(command, {name, help}, answer::Words{kind}, [&to](std::string said) { to = std::move(said); });
+  const auto text = [&command](const char* name, const char* what, const char* help, std::optional<std::string>& to) {
+    add_option(command, {name, help}, answer::Words{what}, [&to](std::string said) { to = std::move(said); });
   };
-  add_option(command, {"ARGUMENT", "of a launch script, behind '--': its \"$@\", as trainer.nnodes=2"},
-             answer::Words{"ARGUMENT"}, import.arguments);
+  if (kind.takes_arguments)
+    add_option(command, {"ARGUMENT", "of a launch script, behind '--': its \"$@\", as trainer.nnodes=2"},
+               answer::Words{"ARGUMENT"}, import.arguments);
   text("--gpu", "GPU", "of a trainer's configuration: the GPUs of its nodes (default H100-80)", import.gpu);
   text("--cluster", "CLUSTER", "in place of what it says: [NODESx]GPUSxGPU, or a file with a `cluster`",
        import.cluster);
@@ -72,9 +73,12 @@ void add_option(CLI::App& command, const Flagged& flagged, answer::JobFile /*kin
              answer::Words{"NAME=VALUE"}, import.environment);
   text("--root", "FOLDER", "nothing above it is read (default: that of the repository which the file is in)",
        import.root);
-  text("--prompt-length", "LENGTHS", "tokens, or figures as mean=120,p90=400 (default: all at the cap)",
-       import.prompt_length);
+  text("--prompt-length", "LENGTHS",
+       "tokens, figures as mean=120,p90=400, or file=lengths.csv (default: all at the cap)", import.prompt_length);
   text("--response-length", "LENGTHS", "likewise of responses: mean=900,p90=2000", import.response_length);
+  if (!kind.takes_lengths) return;
+  text("--lengths", "FILE", "take them of the log of a run, or of a CSV or JSONL file of lengths of responses",
+       value.lengths);
 }
 
 void add_option(CLI::App& command, const Flagged& flagged, answer::Words kind, std::function<void(std::string)> take) {

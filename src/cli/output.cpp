@@ -22,6 +22,7 @@ std::string shown(std::string_view text) { return base::visible(text, "\n\t"); }
 void print_nothing() { silent = true; }
 void print_json(std::string_view text) { write(fmt::format("{}\n", text), stdout); }
 void print(std::string_view text) { write(shown(text), stdout); }
+void flush_output() { std::fflush(stdout); }
 void print_drawn(std::string_view chart) { write(chart, stdout); }
 void print_error(std::string_view text) { write(shown(text), stderr); }
 void rewrite_line(std::string_view text) { write(fmt::format("\r{}\033[K", base::visible(text)), stderr); }

@@ -12,6 +12,8 @@ void print_json(std::string_view text);
 /// Prints `text` on stdout. Whatever a terminal would obey (base::has_controls), but tabs and line ends, is made
 /// visible: names, paths and arguments are of others.
 void print(std::string_view text);
+/// Lets who reads stdout see now what was printed there.
+void flush_output();
 /// Prints a chart on stdout as it is, with its colours. REQUIRES: the texts of others in it are made visible, or clean.
 void print_drawn(std::string_view chart);
 /// As print() on standard error. Where that is closed or full there is nobody to tell, so failures are passed over.

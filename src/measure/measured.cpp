@@ -201,7 +201,6 @@ Status check_lengths(const MeasuredRun& run, const LoggedSeries& series, LengthF
 }
 
 Status measure_lengths(const StepLog& log, MeasuredRun& run) {
-  std::optional<double> prompt;
   std::optional<double> sequence;
   for (const LoggedSeries& series : log.series) {
     const auto figure = trainers::length_figure(trainers::log_keys(run.format), series.key);
@@ -210,12 +209,17 @@ Status measure_lengths(const StepLog& log, MeasuredRun& run) {
     DOVETAIL_CHECK(check_lengths(run, series, *figure));
     const TimeSpread spread = spread_of(std::move(values));
     if (*figure == LengthFigure::mean_response) run.mean_response = spread.by(run.statistic);
-    if (*figure == LengthFigure::max_response) run.max_response = spread.most;
+    if (*figure == LengthFigure::max_response) {
+      run.max_response = spread.most;
+      run.usual_max_response = spread.by(run.statistic);
+    }
     if (*figure == LengthFigure::at_cap) run.at_cap = spread.by(run.statistic);
-    if (*figure == LengthFigure::mean_prompt) prompt = spread.by(run.statistic);
+    if (*figure == LengthFigure::mean_prompt) run.mean_prompt = spread.by(run.statistic);
+    if (*figure == LengthFigure::max_prompt) run.usual_max_prompt = spread.by(run.statistic);
     if (*figure == LengthFigure::mean_sequence) sequence = spread.by(run.statistic);
   }
-  if (!run.mean_response && prompt && sequence && *sequence > *prompt) run.mean_response = *sequence - *prompt;
+  if (!run.mean_response && run.mean_prompt && sequence && *sequence > *run.mean_prompt)
+    run.mean_response = *sequence - *run.mean_prompt;
   return {};
 }
 
@@ -258,6 +262,20 @@ TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times) {
   std::vector<double> values;
   for (const auto& [step, seconds] : sum) values.push_back(seconds);
   return spread_of(std::move(values));
+}
+
+MeasuredRun at_step(const MeasuredRun& run, std::int64_t step) {
+  MeasuredRun one = run;
+  one.steps = {step};
+  one.times.clear();
+  for (const MeasuredTime& time : run.times)
+    for (const LoggedValue& value : time.values)
+      if (value.step == step) {
+        one.times.push_back(time);
+        one.times.back().values = {value};
+        one.times.back().spread = spread_of({value.value});
+      }
+  return one;
 }
 
 Result<MeasuredRun> measured_run(const StepLog& log, const MeasuredOptions& options) {

@@ -74,9 +74,12 @@ struct MeasuredRun {
   std::size_t cut = 0;                    ///< likewise
   /// The iteration of the first step left out as warm-up, to that of those that count.
   std::optional<double> warm_up_ratio;
-  std::optional<double> mean_response;  ///< tokens, by the statistic
-  std::optional<double> max_response;   ///< tokens, of all steps that count
-  std::optional<double> at_cap;         ///< fraction of the responses, by the statistic
+  std::optional<double> mean_response;       ///< tokens, by the statistic
+  std::optional<double> max_response;        ///< tokens, of all steps that count
+  std::optional<double> usual_max_response;  ///< tokens, the longest of a step by the statistic
+  std::optional<double> at_cap;              ///< fraction of the responses, by the statistic
+  std::optional<double> mean_prompt;         ///< tokens, by the statistic
+  std::optional<double> usual_max_prompt;    ///< tokens, the longest of a step by the statistic
 };
 
 /// The iteration's time, where the log has it.
@@ -84,6 +87,9 @@ const MeasuredTime* iteration_of(const MeasuredRun& run);
 
 /// The seconds of several times together: those of each step are added up, steps that have none of them are left out.
 TimeSpread spread_of_sum(const std::vector<const MeasuredTime*>& times);
+
+/// What of a run is that of one step, which counts alone. REQUIRES: it is one of its `steps`.
+MeasuredRun at_step(const MeasuredRun& run, std::int64_t step);
 
 /// Works out what `log` says. A validation or checkpoint counts from a hundredth of its step on. Errors have the place
 /// of a time that is negative or beyond 10^7 s; of all else they have the log's first path: no times of the format,

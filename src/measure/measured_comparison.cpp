@@ -14,8 +14,6 @@ namespace {
 using workflow::Task;
 using workflow::TaskKind;
 
-constexpr double noticed_part = 0.02;
-
 /// A time of the log with the tasks of the job that it is of.
 struct TimedTasks {
   const MeasuredTime* time;

@@ -46,6 +46,7 @@ struct MeasuredComparison {
 
 /// A phase differs where it is off by more than this fraction of itself, and by more than a fiftieth of the iteration.
 inline constexpr double noticed_difference = 0.1;
+inline constexpr double noticed_part = 0.02;
 
 /// Tasks are compared one by one where the log times each by itself, else all of their kind together. Of keys whose
 /// tasks the job does not have the seconds stand among those that are only measured. REQUIRES: `estimate` is of this

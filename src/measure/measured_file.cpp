@@ -75,8 +75,8 @@ base::Result<Members> members_of(const MeasurementNames& names, const MeasuredRu
         "the log does not time the iteration, which a measurement must have; accepted: a log with `{}{}`",
         trainers::log_keys(run.format).prefixes.front(), trainers::log_keys(run.format).times.front().name));
   Members members{{"name", json_string(names.row)},
-                  {"job", json_string(names.job)},
-                  {"plan", json_string(names.plan)},
+                  {"job", names.job_text.empty() ? json_string(names.job) : names.job_text},
+                  {"plan", names.plan_text.empty() ? json_string(names.plan) : names.plan_text},
                   {"seconds", seconds_text(comparison.iteration->seconds)}};
   if (!names.fused.empty()) members.emplace_back("fused", fused_text(names.fused));
   if (std::string phases = phases_text(comparison); !phases.empty()) members.emplace_back("phases", std::move(phases));

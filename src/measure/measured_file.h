@@ -18,6 +18,8 @@ struct MeasurementNames {
   std::string plan;
   std::string start = {};  ///< what the fit starts from: a set's name, or a path from that folder; empty: `assumed`
   std::vector<std::vector<std::string>> fused = {};  ///< tasks that ran as one phase
+  std::string job_text = {};   ///< in place of the path of the job: what such a file has, in one line of JSON
+  std::string plan_text = {};  ///< likewise
 };
 
 /// One row: the iteration, and the phases that are measured as plans have them and take a millisecond or more. The mean

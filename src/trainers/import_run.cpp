@@ -16,6 +16,8 @@
 #include "plan/job_file.h"
 #include "trainers/areal/configuration.h"
 #include "trainers/import/job_of.h"
+#include "trainers/logs/logged_command.h"
+#include "trainers/logs/printed_configuration.h"
 #include "trainers/nemo_rl/configuration.h"
 #include "trainers/openrlhf/configuration.h"
 #include "trainers/roll/configuration.h"
@@ -46,8 +48,33 @@ std::string names_of_configurations() {
   return names;
 }
 
+bool prints_its_own(const TrainerReader* reader, std::string_view content) {
+  return !reader->printed_by.empty() && has_printed_configuration(content, reader->printed_by);
+}
+
 bool looks_like(const TrainerReader* reader, std::string_view content) {
   return reader->is_configuration != nullptr && reader->is_configuration(content);
+}
+
+/// Whose program something is.
+struct EntryReader {
+  const TrainerReader* reader = nullptr;  ///< null: nobody's
+  bool sure = false;
+};
+
+EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
+  for (const bool sure : {true, false})
+    for (const TrainerReader* const reader : readers) {
+      const auto is_its = sure ? reader->is_entry : reader->may_be_entry;
+      if ((named == nullptr || reader == named) && is_its != nullptr && is_its(entry))
+        return {.reader = reader, .sure = sure};
+    }
+  return {};
+}
+
+/// Whether a program is a trainer's for sure.
+TrainerTest trainer_test(const TrainerReader* named) {
+  return [named](const EntryPoint& entry) { return reader_of(entry, named).sure; };
 }
 
 bool is_script(const std::string& path, std::string_view content) {
@@ -136,22 +163,6 @@ struct Reading {
   std::optional<Launch> launch = std::nullopt;  ///< of a script
 };
 
-/// Whose program something is.
-struct EntryReader {
-  const TrainerReader* reader = nullptr;  ///< null: nobody's
-  bool sure = false;
-};
-
-EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
-  for (const bool sure : {true, false})
-    for (const TrainerReader* const reader : readers) {
-      const auto is_its = sure ? reader->is_entry : reader->may_be_entry;
-      if ((named == nullptr || reader == named) && is_its != nullptr && is_its(entry))
-        return {.reader = reader, .sure = sure};
-    }
-  return {};
-}
-
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
   const auto moved = std::make_shared<std::vector<MovedFile>>();
@@ -178,16 +189,44 @@ base::Result<Reading> read_script(const ConfigurationFile& file, const std::stri
                  .launch = std::move(launch)};
 }
 
-base::Result<Reading> read_configuration(const ConfigurationFile& file, const TrainerReader* named,
-                                         const RunRequest& request) {
+/// What stands at the head of a log.
+base::Result<Reading> read_printed(ConfigurationFile file, const TrainerReader* reader, const RunRequest& request) {
+  DOVETAIL_TRY(file.printed, read_printed_configuration(file.content, file.name, reader->printed_by));
+  const int line = file.printed->place.line;
+  DOVETAIL_TRY(ReadRun run, reader->of_configuration(file, request));
+  return Reading{.reader = reader,
+                 .why = fmt::format("its configuration stands at its head, from line {} on", line),
+                 .run = std::move(run)};
+}
+
+/// The command of a log.
+base::Result<Reading> read_command(const ConfigurationFile& file, const LoggedCommand& command, const std::string& root,
+                                   const TrainerReader* named, const RunRequest& request) {
+  DOVETAIL_TRY(Reading reading,
+               read_script({.name = file.name, .path = file.path, .content = command.script}, root, named, request));
+  reading.why = "the command that started it stands at its head: " + reading.why;
+  if (!command.is_traced)
+    reading.run.run.assumed.push_back(
+        {"", "of what stands before the command only the variables that it sets are read", {0, command.line, 1}});
+  return reading;
+}
+
+base::Result<Reading> read_configuration(const ConfigurationFile& file, const std::string& root,
+                                         const TrainerReader* named, const RunRequest& request) {
+  for (const TrainerReader* const reader : readers)
+    if ((named == nullptr || reader == named) && prints_its_own(reader, file.content))
+      return read_printed(file, reader, request);
   const auto found = std::find_if(readers.begin(), readers.end(), [&](const TrainerReader* reader) {
     return named == nullptr ? looks_like(reader, file.content) : reader == named;
   });
-  if (found == readers.end())
+  if (found == readers.end()) {
+    if (const auto command = find_logged_command(file.content, trainer_test(named)))
+      return read_command(file, *command, root, named, request);
     return base::Error{
         base::Failure::bad_input, file.name, 0, 0,
         fmt::format("it is a configuration of no trainer that is read; accepted: those of {}, and launch scripts",
                     names_of_configurations())};
+  }
   if ((*found)->of_configuration == nullptr)
     return base::Error{base::Failure::bad_input, file.name, 0, 0,
                        fmt::format("{} is configured by flags; accepted: a launch script that ends with .sh or begins "
@@ -217,9 +256,12 @@ std::string job_name(const std::string& file) {
 
 bool is_foreign(const std::string& path, std::string_view content) {
   if (named_reader(path) != nullptr || is_script(path, content)) return true;
-  return content.find("dovetail/job@1") == std::string_view::npos &&
-         std::any_of(readers.begin(), readers.end(),
-                     [content](const TrainerReader* reader) { return looks_like(reader, content); });
+  if (content.find("dovetail/job@1") != std::string_view::npos) return false;
+  return std::any_of(readers.begin(), readers.end(),
+                     [content](const TrainerReader* reader) {
+                       return looks_like(reader, content) || prints_its_own(reader, content);
+                     }) ||
+         find_logged_command(content, trainer_test(nullptr)).has_value();
 }
 
 std::string file_of(const std::string& path) {
@@ -241,7 +283,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
                            .environment = environment};
   const ConfigurationFile read{.name = base::display_path(file), .path = path_from(root, file), .content = content};
   DOVETAIL_TRY(Reading reading, is_script(file, content) ? read_script(read, root, named_reader(path), request)
-                                                         : read_configuration(read, named_reader(path), request));
+                                                         : read_configuration(read, root, named_reader(path), request));
   ImportedRun& run = reading.run.run;
   DOVETAIL_TRY(std::string text, job_text(run, options));
   auto job = plan::parse_job(text, file);

@@ -41,6 +41,11 @@ base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   const std::size_t before = log.size();
   DOVETAIL_CHECK(add_console_log(file, line_readers(), log));
   if (log.size() > before) return {};
+  if (find_ray_prefix(text) != std::string_view::npos || text.find('\x1B') != std::string_view::npos)
+    return base::Error{
+        base::Failure::bad_input, file.path, 0, 0,
+        "a program printed it, and no line says what a step took; accepted: what a trainer prints of its "
+        "steps"};
   const std::size_t begin = first_of(text, 0);
   if (begin != std::string_view::npos && text[begin] == '[')
     return base::Error{
@@ -72,6 +77,16 @@ const LogKeys& log_keys(LogFormat format) {
   }
   DOVETAIL_ASSERT(false);
   return dovetail_log_keys();
+}
+
+base::Result<StepLog> read_lines_so_far(const LogFile& file) {
+  StepLogBuilder builder;
+  const std::string_view whole(file.content.data(), file.content.rfind('\n') + 1);
+  const LogFile lines{std::string(whole), file.path, file.key};
+  DOVETAIL_CHECK(begins_as_json(base::without_byte_order_mark(whole))
+                     ? add_json_log(lines, builder)
+                     : add_console_log(lines, line_readers(), builder));
+  return builder.take();
 }
 
 base::Result<StepLog> read_step_log(const std::vector<LogFile>& files) {

@@ -22,6 +22,10 @@ constexpr auto names_of(LogFormat) {
 
 const LogKeys& log_keys(LogFormat format);
 
+/// What the lines of a log say so far: those of a console, or JSON lines. None may be there, and the last one may not
+/// have come to its end. Errors are those of a line.
+base::Result<StepLog> read_lines_so_far(const LogFile& file);
+
 /// Puts the files of one run together. A file is what a trainer prints (console.h), or a table of a tracker
 /// (table_log.h), told apart by what is in it. Every mistake is an Error at its line and column: text of no kind, a
 /// number or a step that is none, nothing at all.

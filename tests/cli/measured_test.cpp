@@ -91,7 +91,7 @@ TEST(Measured, MistakesAreTold) {
   const std::string log = folder.write("run.jsonl", verl_log(50));
   const ProgramResult alone = run_program({"measured", log, "--job", folder.write("job.yaml", small_job)});
   EXPECT_EQ(alone.exit_code, 2);
-  EXPECT_THAT(alone.err, HasSubstr("only one of --job and --plan is there"));
+  EXPECT_THAT(alone.err, HasSubstr("a job file says nothing of the plan that it ran by; accepted: --plan beside it"));
   EXPECT_THAT(run_program({"measured", "timing_s/gen=-", "--job", "a.yaml", "--plan", "-"}).err,
               HasSubstr("standard input is asked for more than once"));
   const ProgramResult output = run_program({"measured", log, "-o", folder.file("out.yaml")});

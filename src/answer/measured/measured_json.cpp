@@ -75,6 +75,7 @@ std::string to_json(const MeasuredAnswer& answer) {
   if (run.mean_response) object["mean_response"] = json_ratio(*run.mean_response);
   if (run.max_response) object["longest_response"] = json_ratio(*run.max_response);
   if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
+  if (run.mean_prompt) object["mean_prompt"] = json_ratio(*run.mean_prompt);
   if (!answer.predicted) return json_text(object);
   const measure::MeasuredComparison& comparison = answer.predicted->comparison;
   Json compared{{"efficiency", answer.predicted->efficiency}, {"phases", Json::array()}};

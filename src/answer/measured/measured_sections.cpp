@@ -9,6 +9,7 @@
 #include "answer/measured/measured.h"
 #include "answer/words/amounts.h"
 #include "answer/words/figures.h"
+#include "answer/words/plan_words.h"
 #include "answer/words/text.h"
 
 namespace dovetail::answer {
@@ -132,6 +133,18 @@ Sections comparison_text(const MeasuredPrediction& predicted) {
   return text;
 }
 
+/// What was noticed of a run as its steps came.
+std::string noticed_text(const MeasuredAnswer& answer) {
+  if (!answer.followed || !answer.predicted) return "";
+  const std::string steps = counted(static_cast<std::int64_t>(*answer.followed), "step");
+  if (answer.noticed.empty())
+    return fmt::format("\nof {} that were followed no phase took {:g} times what is predicted\n", steps, noticed_times);
+  std::vector<std::string> phases;
+  for (const NoticedPhase& phase : answer.noticed) phases.push_back(fmt::format("{} in {}", phase.phase, phase.steps));
+  return fmt::format("\nof {} that were followed, at least {:g} times as long as predicted: {}\n", steps, noticed_times,
+                     fmt::join(phases, ", "));
+}
+
 /// What was read and is in no table.
 std::string rest_text(const measure::MeasuredRun& run) {
   std::string text;
@@ -156,7 +169,9 @@ std::string rest_text(const measure::MeasuredRun& run) {
 }  // namespace
 
 Sections sections(const MeasuredAnswer& answer) {
-  return head_text(answer.run) + (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) +
+  const std::string origin = answer.predicted ? origin_line(answer.predicted->job) : "";
+  return origin + head_text(answer.run) +
+         (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + noticed_text(answer) +
          rest_text(answer.run);
 }
 

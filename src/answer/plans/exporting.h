@@ -32,11 +32,12 @@ struct ExportRequest {
 };
 template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
-  return options<T>(option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
-                    required("base", &T::base, JobFile{}, "the launch script or configuration that is changed"),
-                    required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf"),
-                    option("format", &T::format, Choice{},
-                           "a file that lays the changes over the base, or a line a setting (default {})"));
+  return options<T>(
+      option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
+      required("base", &T::base, JobFile{.takes_lengths = false}, "the launch script or configuration that is changed"),
+      required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf"),
+      option("format", &T::format, Choice{},
+             "a file that lays the changes over the base, or a line a setting (default {})"));
 }
 
 /// A change with what a run without it would be.

@@ -26,7 +26,7 @@ std::string findings_text(const trainers::Import& import, std::string_view kind,
 }  // namespace
 
 base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(trainers::Import import, read_import(request.job));
+  DOVETAIL_TRY(trainers::Import import, read_import(request.job, watch));
   import.job.origin = trainers::reading_words(import);
   DOVETAIL_CHECK(tell_read(watch));
   return ImportAnswer{std::move(import)};

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "answer/plans/log_lengths.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/software.h"
@@ -28,31 +29,42 @@ base::Result<predict::Software> software_of(const plan::Job& job, const Input& i
   return error;
 }
 
-base::Result<trainers::Import> imported(const JobInput& input, const std::string& text) {
-  return trainers::import_run(input.path, text, input.import, trainers::hub_cache_folder(input.import.environment));
+base::Result<trainers::Import> imported(const std::string& path, const std::string& text,
+                                        const trainers::ImportOptions& options) {
+  return trainers::import_run(path, text, options, trainers::hub_cache_folder(options.environment));
 }
 
-/// A job, and the plan that it comes with.
+/// A job, and what it comes with.
 struct ReadJob {
   plan::Job job;
   std::optional<plan::Plan> plan;
+  std::optional<ImportedJob> imported;
 };
+
+/// What is said beside a trainer's configuration, with lengths of a log or a file.
+base::Result<trainers::ImportOptions> options_of(const JobInput& input, const std::string& text, const Watch& watch) {
+  if (!input.lengths && !input.logged) return input.import;
+  DOVETAIL_TRY(const trainers::Import without, imported(input.path, text, input.import));
+  return options_with_lengths(input, without, watch);
+}
 
 base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
   if (!trainers::is_foreign(input.path, text)) {
-    if (input.import != trainers::ImportOptions{})
+    if (has_import_options(input))
       return base::bad_input(
           fmt::format("{} is a job file, which says all; accepted beside it: no options of a trainer's configuration, "
-                      "as --gpu and --env",
+                      "as --gpu, --env and --lengths",
                       name_of(input)));
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
-    return ReadJob{std::move(job), std::nullopt};
+    return ReadJob{std::move(job), std::nullopt, std::nullopt};
   }
-  DOVETAIL_TRY(trainers::Import import, imported(input, text));
+  DOVETAIL_TRY(const trainers::ImportOptions options, options_of(input, text, watch));
+  DOVETAIL_TRY(trainers::Import import, imported(input.path, text, options));
   tell_findings(import, watch);
   import.job.origin = trainers::reading_words(import);
-  return ReadJob{std::move(import.job), std::move(import.plan)};
+  return ReadJob{std::move(import.job), std::move(import.plan),
+                 ImportedJob{std::move(import.text), import.file, options.response_length.has_value()}};
 }
 
 }  // namespace
@@ -63,9 +75,10 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
   return predict::scenario_of(job, software, cancellation);
 }
 
-base::Result<trainers::Import> read_import(const JobInput& input) {
+base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
-  return imported(input, text);
+  DOVETAIL_TRY(const trainers::ImportOptions options, options_of(input, text, watch));
+  return imported(input.path, text, options);
 }
 
 void tell_findings(const trainers::Import& import, const Watch& watch) {
@@ -100,7 +113,7 @@ base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input
   DOVETAIL_TRY(predict::Scenario scenario, scenario_for(read.job, job, cancellation));
   tell_label(watch, scenario.job.name);
   const bool own = !plan && read.plan;
-  AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own};
+  AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own, std::move(read.imported)};
   if (plan) {
     DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch));
   }

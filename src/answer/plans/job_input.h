@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "answer/question/input.h"
 #include "answer/question/watch.h"
@@ -12,8 +13,8 @@
 
 namespace dovetail::answer {
 
-/// Reads the configuration of a trainer. An Error where it is none.
-base::Result<trainers::Import> read_import(const JobInput& input);
+/// Reads the configuration of a trainer, with the lengths that are said beside it. An Error where it is none.
+base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch);
 
 /// Tells what was assumed, what the trainer ignores and what is not modelled.
 void tell_findings(const trainers::Import& import, const Watch& watch);
@@ -30,11 +31,21 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
 /// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
 base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch);
 
+/// A job that a trainer's configuration was read as.
+struct ImportedJob {
+  std::string text;             ///< as dovetail/job@1
+  std::string file;             ///< of the configuration: relative paths lead from its folder
+  bool says_responses = false;  ///< how long they are, beside it; else the job has all of them at their cap
+};
+
 /// A job, and the plan of it that a question is about where one is given.
 struct AskedJob {
   predict::Scenario scenario;
   std::optional<plan::Plan> plan;
   bool own_plan = false;  ///< it is that of the configuration which the job was read from
+  std::optional<ImportedJob> imported = std::nullopt;
+
+  bool has_open_lengths() const { return imported && !imported->says_responses; }
 };
 
 /// Reads both, and tells `watch` the job's name. `cancellation` may stop the work on the job, and must outlive it.

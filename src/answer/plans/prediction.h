@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "answer/plans/job_input.h"
+#include "answer/plans/open_lengths.h"
 #include "answer/question/input.h"
 #include "answer/question/option.h"
 #include "answer/question/section.h"
@@ -31,16 +33,21 @@ struct PredictionAnswer {
   predict::Estimate estimate;
   bool parted = false;  ///< the plan that was read fuses stages, and `plan` does not
   Outcome outcome = Outcome::done;
+  std::optional<ImportedJob> imported = std::nullopt;      ///< a trainer's configuration was the job
+  std::optional<OpenLengths> open_lengths = std::nullopt;  ///< where that says no lengths: the plan at others
 };
 
 /// Seconds from the beginning of an iteration until an activity begins, with what each iteration takes beside its
 /// activities.
 double begin_of_activity(const predict::Estimate& estimate, std::size_t activity);
 
-/// Reads both and predicts; without `fused` as if the plan fused nothing.
-base::Result<PredictionAnswer> predict_plan(const JobInput& job, const Input& plan, bool fused, const Watch& watch);
+/// Reads both and predicts; without `fused` as if the plan fused nothing. Where no plan is given it is that of the
+/// trainer's configuration which the job is read from; an Error where the job is none.
+base::Result<PredictionAnswer> predict_plan(const JobInput& job, const std::optional<Input>& plan, bool fused,
+                                            const Watch& watch);
 
-/// Errors of what is read. A plan that does not fit is predicted all the same.
+/// Errors of what is read. A plan that does not fit is predicted all the same; a trainer's configuration without
+/// lengths is answered at answered_part.
 base::Result<PredictionAnswer> ask(const PredictionRequest& request, const Watch& watch);
 
 /// A table of the steps, and what an iteration takes and costs.

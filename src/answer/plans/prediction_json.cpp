@@ -52,6 +52,7 @@ std::string to_json(const PredictionAnswer& answer) {
   add_profile(answer.scenario, answer.plan, object);
   for (std::size_t index = 0; index < estimate.graph.activities.size(); ++index)
     object["steps"].push_back(activity_json(answer, index));
+  if (answer.open_lengths) object["open_lengths"] = open_lengths_json(*answer.open_lengths);
   return json_text(object);
 }
 

@@ -87,8 +87,9 @@ std::string fit_text(const PredictionAnswer& answer) {
 }  // namespace
 
 Sections sections(const PredictionAnswer& answer) {
-  return heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) +
-         costs_text(answer.estimate) + profile_text(answer.scenario, answer.plan) + fit_text(answer);
+  Sections all = heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) +
+                 costs_text(answer.estimate) + profile_text(answer.scenario, answer.plan) + fit_text(answer);
+  return answer.open_lengths ? all + open_lengths_sections(*answer.open_lengths) : all;
 }
 
 }  // namespace dovetail::answer

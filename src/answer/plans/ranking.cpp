@@ -1,5 +1,7 @@
 #include "answer/plans/ranking.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "answer/plans/job_input.h"
@@ -14,18 +16,19 @@ namespace {
 struct Search {
   predict::Scenario scenario;
   planner::RankOptions options;
+  bool has_open_lengths = false;
 };
 
 base::Result<Search> read(const RankingRequest& request, const Watch& watch) {
-  DOVETAIL_TRY(predict::Scenario scenario, read_scenario(request.job, watch));
-  tell_label(watch, scenario.job.name);
+  DOVETAIL_TRY(AskedJob asked, read_asked(request.job, std::nullopt, watch));
+  predict::Scenario& scenario = asked.scenario;
   DOVETAIL_CHECK(tell_read(watch));
   const std::vector<std::string>& placements =
       request.placements.empty() ? scenario.job.placements : request.placements;
   DOVETAIL_TRY(planner::RankOptions options, rank_options(request.search, placements, watch));
   options.shown = static_cast<std::size_t>(request.shown);
   options.simulated = static_cast<std::size_t>(request.simulated);
-  return Search{std::move(scenario), std::move(options)};
+  return Search{std::move(scenario), std::move(options), asked.has_open_lengths()};
 }
 
 /// The same for one of several processes; all end alike.
@@ -48,15 +51,54 @@ Outcome outcome_of(const planner::Ranking& ranking, const Watch& watch) {
   return unless_interrupted(watch, Outcome::done);
 }
 
+std::string label_at(const predict::Scenario& scenario, double part) {
+  return fmt::format("{}, responses of {:.0f}% of their cap on average", scenario.job.name, 100 * part);
+}
+
+/// Searches for the same job at other lengths of its responses, and says how the first plan does there. It needs a
+/// plan.
+void look_at_other_lengths(const predict::Scenario& scenario, const planner::RankOptions& options,
+                           RankingAnswer& answer, const Watch& watch) {
+  const plan::Plan& first = answer.ranking.plans.front().plan;
+  OpenLengths lengths = plan_at_parts(scenario, first);
+  std::size_t left = lengths.parts.size() - 1;
+  for (PlanAtPart& at : lengths.parts) {
+    const planner::RankedPlan* found = &answer.ranking.plans.front();
+    planner::Ranking ranking;
+    if (at.part != answered_part) {
+      tell_label(watch, label_at(scenario, at.part));
+      const predict::Scenario other = at_part_of_cap(scenario, at.part);
+      auto ranked = planner::rank_plans(other, planner::with_share_of_time(options, scenario, left--));
+      // Stopped before any plan was looked at: what is known stands.
+      if (!ranked.ok()) continue;
+      ranking = *std::move(ranked);
+      if (ranking.plans.empty()) continue;
+      found = &ranking.plans.front();
+    }
+    // No search is sure to find what another one found.
+    if (at.fits && at.seconds <= found->estimate.iteration_seconds) found = &answer.ranking.plans.front();
+    at.placement = name_of(found->placement);
+    at.first_seconds = found == &answer.ranking.plans.front() ? at.seconds : found->estimate.iteration_seconds;
+  }
+  answer.open_lengths = std::move(lengths);
+}
+
 }  // namespace
 
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
   DOVETAIL_TRY(Search search,
                request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
+  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
+  search.scenario.cancellation = &stop;
+  const predict::Scenario said = search.scenario;
+  const planner::RankOptions whole = search.options;
+  if (search.has_open_lengths) {
+    tell_label(watch, label_at(said, answered_part));
+    search.scenario = at_part_of_cap(said, answered_part);
+    search.options = planner::with_share_of_time(whole, said, open_parts.size());
+  }
   RankingAnswer answer{std::move(search.scenario), {}, {}};
   const plan::Job& job = answer.scenario.job;
-  const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
-  answer.scenario.cancellation = &stop;
   if (request.on_better) search.options.on_better = [&](const plan::Plan& plan) { request.on_better(plan, job); };
   auto ranking = planner::rank_plans(answer.scenario, search.options);
   if (!ranking.ok()) return at_input(std::move(ranking).error(), request.job);
@@ -64,6 +106,7 @@ base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watc
   answer.too_many_samples = search.options.simulated > 0 && planner::playable(job, search.options.simulated) == 0;
   answer.flips = planner::find_flips(answer.scenario, answer.ranking, search.options.search.threads);
   answer.all_inputs_tried = !answer.scenario.is_stopped();
+  if (search.has_open_lengths && !answer.ranking.plans.empty()) look_at_other_lengths(said, whole, answer, watch);
   answer.outcome = outcome_of(answer.ranking, watch);
   answer.scenario.cancellation = nullptr;
   return answer;

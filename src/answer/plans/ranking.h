@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/plans/open_lengths.h"
 #include "answer/plans/search_options.h"
 #include "answer/question/section.h"
 #include "parallel/exchange.h"
@@ -46,6 +47,9 @@ struct RankingAnswer {
   bool all_inputs_tried = false;  ///< for the flips, before the time was over
   bool too_many_samples = false;  ///< to play any of the plans, as was asked for
   Outcome outcome = Outcome::done;
+  /// Where nobody says how long responses are: the first plan at other lengths than the scenario's, and what was found
+  /// there.
+  std::optional<OpenLengths> open_lengths = std::nullopt;
 
   /// The process that was lost: with it there might have been a better answer. Null where none was.
   const base::Error* lost_process() const {
@@ -54,7 +58,8 @@ struct RankingAnswer {
 };
 
 /// Errors of what is read, those of planner::rank_plans, and that another process has read another job. That no plan
-/// fits is none.
+/// fits is none. A trainer's configuration without lengths is searched for at each of open_parts, and answered at
+/// answered_part.
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch);
 
 /// The table of plans, the best one's tasks, and what decides.

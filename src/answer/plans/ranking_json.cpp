@@ -86,6 +86,7 @@ std::string to_json(const RankingAnswer& answer) {
                             {"evaluations_per_second", json_ratio(search->evaluations_per_second)}};
   }
   add_stopped_by(ranking, object);
+  if (answer.open_lengths) object["open_lengths"] = open_lengths_json(*answer.open_lengths);
   if (ranking.nearest) object["nearest"] = nearest_json(answer.scenario.job, *ranking.nearest);
   return json_text(object);
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "measure/measured_lengths.h"
 #include "trainers/import/options.h"
 
 namespace dovetail::answer {
@@ -20,6 +21,15 @@ struct Input {
   bool operator==(const Input&) const = default;
 };
 
+/// Lengths that a log says.
+struct LengthsLogged {
+  std::string name;  ///< of the log
+  std::optional<measure::LoggedLengths> prompts;
+  std::optional<measure::LoggedLengths> responses;
+
+  bool operator==(const LengthsLogged&) const = default;
+};
+
 /// A document that a job is read from: a job file, or the configuration of a trainer with what is said beside it.
 struct JobInput : Input {
   JobInput() = default;
@@ -27,10 +37,20 @@ struct JobInput : Input {
   JobInput(std::string path_of, std::optional<std::string> held = std::nullopt)
       : Input{std::move(path_of), std::move(held)} {}
 
-  trainers::ImportOptions import;  ///< of a trainer's configuration
+  trainers::ImportOptions import;      ///< of a trainer's configuration
+  std::optional<std::string> lengths;  ///< likewise: a log, or a file of lengths, of which they are taken
+  /// What a log says of lengths, and its name: they are taken where nothing else is said of a trainer's configuration.
+  std::optional<LengthsLogged> logged;
 
   bool operator==(const JobInput&) const = default;
 };
+
+/// Whether a request names a job at all.
+inline bool is_given(const JobInput& job) { return !job.path.empty() || job.text.has_value(); }
+/// Whether anything is said that only a trainer's configuration takes.
+inline bool has_import_options(const JobInput& job) {
+  return job.import != trainers::ImportOptions{} || job.lengths.has_value();
+}
 
 /// What it holds; an Error where the file cannot be read.
 base::Result<std::string> read_input(const Input& input);

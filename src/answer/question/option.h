@@ -36,7 +36,10 @@ struct File {
   std::string_view kind = "FILE";
 };
 /// A file to read a job from (JobInput), with the options of who has a trainer's configuration in its place.
-struct JobFile {};
+struct JobFile {
+  bool takes_arguments = true;  ///< of a launch script, behind all else
+  bool takes_lengths = true;    ///< `--lengths`, where the question has no option of that name
+};
 /// A text (std::string); a vector of them: the option may be given several times.
 struct Words {
   std::string_view kind;

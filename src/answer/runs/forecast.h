@@ -31,7 +31,7 @@ struct ForecastRequest {
 template <std::same_as<ForecastRequest> T>
 auto options_of(const T*) {
   return options<T>(
-      option("JOB", &T::job, JobFile{}, job_file_help),
+      option("JOB", &T::job, JobFile{.takes_lengths = false}, job_file_help),
       option("plan", &T::plan, File{}, "begin with this plan, a dovetail/plan@1 file"),
       required("steps", &T::steps, Count{1, study::max_step_number}, "how many steps (iterations)"),
       option("lengths", &T::lengths, Words{"GROWTH"},

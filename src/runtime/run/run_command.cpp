@@ -133,7 +133,7 @@ Status export_trained(const RunArguments& arguments, const control::RunJob& run,
 
 /// What the plan needs on its fullest device; nothing where that cannot be said.
 std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, const control::RunJob& run) {
-  const auto predicted = answer::predict_plan({run.path, run.text}, {arguments.plan}, true, {});
+  const auto predicted = answer::predict_plan({run.path, run.text}, answer::Input{arguments.plan}, true, {});
   if (!predicted.ok()) return std::nullopt;
   std::int64_t bytes = 0;
   for (const predict::TaskMemory& memory : predicted->estimate.memory) bytes = std::max(bytes, memory.needed());

@@ -104,10 +104,14 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
                                                 const std::vector<std::string>& sources, std::vector<Word> words,
                                                 ComposedSettings settings, const FileReader& read) {
   const auto bundled = std::make_shared<std::vector<std::string>>();
-  DOVETAIL_TRY(
-      settings.tree,
-      compose_configuration(
-          {.path = file.path, .read = with_bundled(read, file, bases, bundled), .words = {}, .sources = sources}));
+  if (file.printed) {
+    settings.tree = {.sources = {file.name}, .root = *file.printed};
+  } else {
+    DOVETAIL_TRY(
+        settings.tree,
+        compose_configuration(
+            {.path = file.path, .read = with_bundled(read, file, bases, bundled), .words = {}, .sources = sources}));
+  }
   std::vector<int> own;
   for (std::size_t i = sources.size(); i < settings.tree.sources.size(); ++i) {
     std::string& source = settings.tree.sources[i];

@@ -29,12 +29,13 @@ std::string yaml_scalar(std::string_view text) {
   return quoted + "\"";
 }
 
-/// "mean=900,p90=2000" as a map with the cap, "900" as it is.
+/// "mean=900,p90=2000" as a map with the cap, "file=lengths.csv" as one, "900" as it is.
 base::Result<std::string> lengths_text(std::string_view option, const std::optional<std::string>& said,
                                        std::int64_t cap) {
   if (!said) return fmt::format("{}", cap);
   const std::string& text = *said;
   if (text.find('=') == std::string::npos) return text;
+  if (text.starts_with("file=") && text.size() > 5) return fmt::format("{{file: {}}}", yaml_scalar(text.substr(5)));
   std::string map;
   std::size_t begin = 0;
   while (begin <= text.size()) {
@@ -48,8 +49,8 @@ base::Result<std::string> lengths_text(std::string_view option, const std::optio
         !std::all_of(part.begin(), part.begin() + static_cast<std::ptrdiff_t>(equals), is_plain) ||
         !std::all_of(part.begin() + static_cast<std::ptrdiff_t>(equals) + 1, part.end(), is_plain))
       return base::bad_input(
-          fmt::format("--{} {}: {} is no KEY=NUMBER; accepted: a number of tokens, or figures as "
-                      "mean=900,p90=2000",
+          fmt::format("--{} {}: {} is no KEY=NUMBER; accepted: a number of tokens, figures as "
+                      "mean=900,p90=2000, or file=lengths.csv",
                       option, base::quote(text), base::quote(part)));
     map += fmt::format("{}: {}, ", part.substr(0, equals), part.substr(equals + 1));
     begin = end + 1;

@@ -169,6 +169,18 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
                     .shape = std::move(shape)};
 }
 
+/// What a path calls a model: its last name, or that in the cache of Hugging Face's hub, whose folders are
+/// `models--OWNER--NAME/snapshots/HASH`.
+std::string model_name(std::string_view path) {
+  constexpr std::string_view cached = "models--";
+  const std::size_t at = path.rfind(cached);
+  if (at == std::string_view::npos || (at > 0 && path[at - 1] != '/')) return name_of(path, "");
+  std::string_view folder = path.substr(at + cached.size());
+  folder = folder.substr(0, folder.find('/'));
+  const std::size_t owner = folder.find("--");
+  return std::string(owner == std::string_view::npos ? folder : folder.substr(owner + 2));
+}
+
 }  // namespace
 
 base::Result<FoundModel> find_model(std::string_view path, const ModelSources& sources) {
@@ -178,7 +190,7 @@ base::Result<FoundModel> find_model(std::string_view path, const ModelSources& s
   if (sources.read_cached)
     if (const auto cached = hub_config_path(sources.hub_cache, path))
       if (const auto content = sources.read_cached(*cached); content.ok()) return read_model(*cached, *content);
-  return guess_model(name_of(path, ""), config);
+  return guess_model(model_name(path), config);
 }
 
 }  // namespace dovetail::trainers

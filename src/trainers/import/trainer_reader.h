@@ -1,6 +1,7 @@
 // What a trainer's folder gives to read its configurations; trainers/import_run.h lists them all.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,8 @@ struct ConfigurationFile {
   std::string name;     ///< as the user wrote its path: for messages
   std::string path;     ///< as the request's reader has it: what it names is found from there
   std::string content;  ///< of the file
+  /// What it says, where it was read already: out of a log, at whose places it stands.
+  std::optional<Setting> printed = {};
 };
 
 /// A run with the files that its places count.
@@ -41,6 +44,9 @@ struct TrainerReader {
   /// Whether it may be one of its programs where no trainer's is_entry says whose it is: users write programs of their
   /// own. Null: none is.
   bool (*may_be_entry)(const EntryPoint& entry) = nullptr;
+  /// The member by which the configuration is told that the trainer prints at the head of its log; empty: it prints
+  /// none.
+  std::string_view printed_by = {};
 };
 
 /// Whether a line of the content begins with `key:`, as members of the whole do in YAML.

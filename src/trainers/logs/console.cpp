@@ -61,14 +61,17 @@ base::Status read_last(const ConsoleLine& line, const std::vector<LineReader>& r
 
 }  // namespace
 
+int ConsoleLine::line_at(std::size_t at) const { return lines.empty() ? line : lines[std::min(at, text.size())]; }
+
+int ConsoleLine::column_at(std::size_t at) const { return columns[std::min(at, text.size())]; }
+
 base::Error ConsoleLine::error(std::size_t at, std::string message) const {
-  return {base::Failure::bad_input, *path, line, columns[std::min(at, text.size())], std::move(message)};
+  return {base::Failure::bad_input, *path, line_at(at), column_at(at), std::move(message)};
 }
 
-base::Status add_console_log(const LogFile& file, const std::vector<LineReader>& readers, StepLogBuilder& log) {
-  DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, file.content.size(), file.path));
-  const std::size_t before = log.size();
-  std::string_view rest = base::without_byte_order_mark(file.content);
+base::Status for_each_console_line(std::string_view content, const std::string& path, const TakeLine& take) {
+  DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), path));
+  std::string_view rest = base::without_byte_order_mark(content);
   for (int number = 1; !rest.empty(); ++number) {
     const std::size_t end = rest.find('\n');
     const std::string_view line = rest.substr(0, end);
@@ -76,13 +79,19 @@ base::Status add_console_log(const LogFile& file, const std::vector<LineReader>&
     rest.remove_prefix(last ? rest.size() : end + 1);
     for (std::size_t begin = 0; begin < line.size();) {
       const std::size_t stop = std::min(line.find('\r', begin), line.size());
-      const ConsoleLine piece = shown(line.substr(begin, stop - begin), file.path, number, begin + 1);
-      DOVETAIL_CHECK(last && stop == line.size() ? read_last(piece, readers, log.size() == before, log)
-                                                 : read_line(piece, readers, log));
+      DOVETAIL_CHECK(
+          take(shown(line.substr(begin, stop - begin), path, number, begin + 1), last && stop == line.size()));
       begin = stop + 1;
     }
   }
   return {};
+}
+
+base::Status add_console_log(const LogFile& file, const std::vector<LineReader>& readers, StepLogBuilder& log) {
+  const std::size_t before = log.size();
+  return for_each_console_line(file.content, file.path, [&](const ConsoleLine& line, bool is_open) {
+    return is_open ? read_last(line, readers, log.size() == before, log) : read_line(line, readers, log);
+  });
 }
 
 std::size_t find_ray_prefix(std::string_view text, std::size_t from) {
@@ -97,6 +106,12 @@ std::size_t find_ray_prefix(std::string_view text, std::size_t from) {
       return at;
   }
   return std::string_view::npos;
+}
+
+std::string_view ray_prefix(std::string_view text) {
+  if (!text.starts_with('(') || find_ray_prefix(text) != 0) return {};
+  const std::size_t end = text.find(')');
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
 std::size_t digits_at(std::string_view text) {

@@ -20,10 +20,22 @@ struct ConsoleLine {
   const std::string* path = nullptr;
   int line = 0;
   std::vector<int> columns;  ///< [character of text] its column in the file; one more, of the end
+  /// [character of text] its line, likewise, where several lines stand in `text` with a line feed between them; empty:
+  /// all are in `line`.
+  std::vector<int> lines = {};
 
+  int line_at(std::size_t at) const;
+  int column_at(std::size_t at) const;
   /// A bad_input Error at a character of `text`, or at its end.
   base::Error error(std::size_t at, std::string message) const;
 };
+
+/// Takes a line of a file as it is shown. `is_open`: it is the last one, and has no end.
+using TakeLine = std::function<base::Status(const ConsoleLine& line, bool is_open)>;
+
+/// Gives each line of a content to `take`, as it is shown; its first Error ends that. An Error, too, where the content
+/// is larger than any log that is read.
+base::Status for_each_console_line(std::string_view content, const std::string& path, const TakeLine& take);
 
 /// Adds what a line says; lines that are none of the trainer's are passed over. It may keep what lines before said. A
 /// number that is none, and an object that does not end, are Errors at their place.
@@ -36,6 +48,9 @@ base::Status add_console_log(const LogFile& file, const std::vector<LineReader>&
 /// Where the prefix that Ray gives a line of a process begins, "(TaskRunner pid=123, ip=10.0.0.1) ", at or behind
 /// `from`; npos: there is none.
 std::size_t find_ray_prefix(std::string_view text, std::size_t from = 0);
+
+/// The prefix that Ray gives a line, "(TaskRunner pid=123)", where the line begins with one; else nothing.
+std::string_view ray_prefix(std::string_view text);
 
 /// How many characters a number takes at the start of `text`, all that may be part of one.
 std::size_t digits_at(std::string_view text);

@@ -57,6 +57,7 @@ enum class LengthFigure {
   max_response,
   at_cap,  ///< fraction of the responses that ended at the cap
   mean_prompt,
+  max_prompt,
   mean_sequence,  ///< prompt and response
 };
 

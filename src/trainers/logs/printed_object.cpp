@@ -2,146 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "base/document.h"
+#include "trainers/logs/printed_value.h"
 
 namespace dovetail::trainers {
 namespace {
 
-constexpr int max_depth = 64;
-
-/// Reads one object by recursive descent.
-class ObjectReader {
- public:
-  ObjectReader(const ConsoleLine& line, std::size_t at) : line_(line), text_(line.text), at_(at) {}
-
-  base::Result<std::vector<PrintedLeaf>> read() {
-    const std::size_t begin = at_;
-    if (!is_at('{')) return line_.error(at_, "there is no object here; accepted: {...}");
-    if (base::Status read = read_map("", 0); !read.ok()) {
-      if (at_ >= text_.size()) return line_.error(begin, "the object does not end in its line; accepted: {...}");
-      return std::move(read).error();
-    }
-    return std::move(leaves_);
+/// The scalars below a value, each with its path.
+void add_leaves(const ConsoleLine& line, const std::string& path, const PrintedValue& value,
+                std::vector<PrintedLeaf>& leaves) {
+  if (value.kind == PrintedValue::Kind::map) {
+    for (std::size_t i = 0; i < value.items.size(); ++i)
+      add_leaves(line, path.empty() ? value.keys[i] : path + "/" + value.keys[i], value.items[i], leaves);
+    return;
   }
-
- private:
-  bool is_at(char c) const { return at_ < text_.size() && text_[at_] == c; }
-  void skip_blanks() {
-    while (is_at(' ') || is_at('\t')) ++at_;
-  }
-  base::Error error(std::string_view accepted) const {
-    return line_.error(
-        at_, fmt::format("{} stands here in an object; accepted: {}", base::quote(text_.substr(at_, 20)), accepted));
-  }
-
-  base::Status read_map(const std::string& prefix, int depth) {
-    if (depth > max_depth) return error(fmt::format("at most {} objects in each other", max_depth));
-    ++at_;
-    for (skip_blanks(); !is_at('}'); skip_blanks()) {
-      DOVETAIL_TRY(const std::string key, read_key());
-      skip_blanks();
-      if (!is_at(':')) return error("`:` behind a key");
-      ++at_;
-      skip_blanks();
-      DOVETAIL_CHECK(read_value(prefix + key, depth));
-      skip_blanks();
-      if (is_at(',')) {
-        ++at_;
-      } else if (!is_at('}')) {
-        return error("`,` or `}` behind a value");
-      }
-    }
-    ++at_;
-    return {};
-  }
-
-  base::Result<std::string> read_key() {
-    if (is_at('\'') || is_at('"')) return read_text();
-    const std::size_t begin = at_;
-    at_ += digits_at(text_.substr(at_));
-    if (at_ == begin) return error("a key in quotes");
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  base::Result<std::string> read_text() {
-    const char quote = text_[at_++];
-    std::string text;
-    while (!is_at(quote)) {
-      if (at_ >= text_.size()) return error("a text that ends");
-      if (is_at('\\') && at_ + 1 < text_.size()) ++at_;
-      text += text_[at_++];
-    }
-    ++at_;
-    return text;
-  }
-
-  base::Status read_value(const std::string& key, int depth) {
-    const std::size_t begin = at_;
-    if (is_at('{')) return read_map(key + "/", depth + 1);
-    PrintedNumber number{true, std::nullopt};
-    if (is_at('\'') || is_at('"')) {
-      DOVETAIL_CHECK(read_text());
-    } else if (is_at('[') || is_at('(')) {
-      DOVETAIL_CHECK(skip_list(depth));
-    } else {
-      const std::string_view word = read_word();
-      // What begins with a letter and has more than a word is some object's own text: `<Enum.x: 1>`, `array([1])`.
-      number = printed_number(word);
-      const bool other =
-          word.find_first_of("<(") != std::string_view::npos && word.find_first_of(">)") != std::string_view::npos;
-      if (!number.well_formed && !other) {
-        at_ = begin;
-        return line_.error(begin, fmt::format("{} is {}; accepted: a number", base::quote(key), base::quote(word)));
-      }
-    }
-    leaves_.push_back({key, std::string(text_.substr(begin, at_ - begin)), number, begin});
-    return {};
-  }
-
-  /// A list or a tuple of anything.
-  base::Status skip_list(int depth) {
-    if (depth > max_depth) return error(fmt::format("at most {} lists in each other", max_depth));
-    const char end = is_at('[') ? ']' : ')';
-    ++at_;
-    for (skip_blanks(); !is_at(end); skip_blanks()) {
-      if (at_ >= text_.size()) return error("a list that ends");
-      if (is_at('\'') || is_at('"')) {
-        DOVETAIL_CHECK(read_text());
-      } else if (is_at('[') || is_at('(')) {
-        DOVETAIL_CHECK(skip_list(depth + 1));
-      } else if (is_at(']') || is_at(')')) {
-        return error(end == ']' ? "`]`" : "`)`");
-      } else {
-        ++at_;
-      }
-    }
-    ++at_;
-    return {};
-  }
-
-  /// Up to what ends a value; what stands in brackets belongs to it.
-  std::string_view read_word() {
-    const std::size_t begin = at_;
-    int open = 0;
-    for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
-      if (open == 0 && (c == ',' || c == '}')) break;
-      if (c == '(' || c == '[') ++open;
-      if (c == ')' || c == ']') --open;
-      if (open < 0) break;
-    }
-    std::string_view word = text_.substr(begin, at_ - begin);
-    while (word.ends_with(' ')) word.remove_suffix(1);
-    return word;
-  }
-
-  const ConsoleLine& line_;
-  const std::string_view text_;
-  std::size_t at_;
-  std::vector<PrintedLeaf> leaves_;
-};
+  const bool is_word = value.kind == PrintedValue::Kind::word;
+  leaves.push_back({path, line.text.substr(value.begin, value.end - value.begin),
+                    is_word ? value.number : PrintedNumber{true, std::nullopt}, value.begin});
+}
 
 bool begins_word(std::string_view text, std::size_t at) {
   if (at == 0) return true;
@@ -152,7 +30,10 @@ bool begins_word(std::string_view text, std::size_t at) {
 }  // namespace
 
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at) {
-  return ObjectReader(line, at).read();
+  DOVETAIL_TRY(const PrintedValue map, read_printed_map(line, at));
+  std::vector<PrintedLeaf> leaves;
+  add_leaves(line, "", map, leaves);
+  return leaves;
 }
 
 StepObject find_step_object(std::string_view text, std::string_view words) {

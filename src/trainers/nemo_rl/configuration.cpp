@@ -358,6 +358,7 @@ const TrainerReader nemo_rl_reader{.name = "nemo-rl",
                                    .of_launch = nemo_rl_of_launch,
                                    .is_configuration = is_of_nemo_rl,
                                    .told_by = "policy, or a parent",
-                                   .of_configuration = nemo_rl_of_configuration};
+                                   .of_configuration = nemo_rl_of_configuration,
+                                   .printed_by = "policy"};
 
 }  // namespace dovetail::trainers

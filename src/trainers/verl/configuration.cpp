@@ -339,13 +339,19 @@ bool has_verl_key(std::string_view content) {
   return has_top_key(content, "actor_rollout_ref") || content.find("\"actor_rollout_ref\"") != std::string_view::npos;
 }
 
-base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
-  if (!request.options.arguments.empty())
-    return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
+base::Result<Setting> root_of(const ConfigurationFile& file) {
+  if (file.printed) return *file.printed;
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
   DOVETAIL_TRY(Setting root, setting_of(document, file.content, 0));
   if (!is_verl_configuration(root))
     return document.root().error("it is no configuration of verl; accepted: one with `actor_rollout_ref`");
+  return root;
+}
+
+base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
+  if (!request.options.arguments.empty())
+    return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
+  DOVETAIL_TRY(Setting root, root_of(file));
   DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
   return verl_run(settings, request);
 }
@@ -357,6 +363,7 @@ const TrainerReader verl_reader{.name = "verl",
                                 .of_launch = verl_of_launch,
                                 .is_configuration = has_verl_key,
                                 .told_by = "actor_rollout_ref",
-                                .of_configuration = verl_of_configuration};
+                                .of_configuration = verl_of_configuration,
+                                .printed_by = "actor_rollout_ref"};
 
 }  // namespace dovetail::trainers

@@ -117,7 +117,9 @@ const LogKeys& verl_log_keys() {
                                       {"wait_for_enough_samples", part}},
                             .lengths = {{"response_length/mean", LengthFigure::mean_response},
                                         {"response_length/max", LengthFigure::max_response},
-                                        {"response_length/clip_ratio", LengthFigure::at_cap}},
+                                        {"response_length/clip_ratio", LengthFigure::at_cap},
+                                        {"prompt_length/mean", LengthFigure::mean_prompt},
+                                        {"prompt_length/max", LengthFigure::max_prompt}},
                             .weight_sync_within_generation = true};
   return keys;
 }

@@ -81,6 +81,8 @@ TEST(StepLog, MistakesHaveTheirPlace) {
   EXPECT_THAT(log_fault("{\"a\": 1}\n[1]\n"), HasSubstr("run.jsonl:2:1: a line of the log is a list"));
   EXPECT_THAT(log_fault("{\"step\": 1.5, \"a\": 1}\n"), HasSubstr("run.jsonl:1:10: the step `step` is 1.5"));
   EXPECT_THAT(log_fault("{\"a\": \"b\"}\n"), HasSubstr("there is no number in the log"));
+  EXPECT_THAT(log_fault("\x1B[36m(TaskRunner pid=7)\x1B[0m {'a': 1}\n"),
+              HasSubstr("run.jsonl: a program printed it, and no line says what a step took"));
   EXPECT_THAT(log_fault("hello\n"), HasSubstr("run.jsonl:1:1: this is no log"));
   EXPECT_THAT(log_fault("Step,a\n1\n"), HasSubstr("run.jsonl:2:1: a row of 1 cells under a header of 2"));
   EXPECT_THAT(log_fault("Step,a\nx,1\n"), HasSubstr("run.jsonl:2:1: the step `Step` is `x`"));

@@ -54,7 +54,8 @@ TEST(OpenrlhfLog, MistakesHaveTheirPlace) {
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
             "run.log:1:16: the object does not end in its line; accepted: {...}");
-  EXPECT_THAT(log_fault("Global step 3: {'a': [1, 'b': 2}\n", "run.log"), HasSubstr("run.log:1:16: "));
+  EXPECT_THAT(log_fault("Global step 3: {'a': [1, 'b': 2}\n", "run.log"),
+              HasSubstr("run.log:1:29: `: 2}` stands here in an object; accepted: `,` or `]` behind a value"));
   EXPECT_THAT(log_fault("Global step 3: {'a' 1}\n", "run.log"), HasSubstr("run.log:1:21: `1}` stands here"));
   EXPECT_THAT(log_fault("Global step 3: {a: 1}\n", "run.log"), HasSubstr("accepted: a key in quotes"));
   EXPECT_THAT(log_fault("Global step 3: " + std::string(5000, '{') + "\n", "run.log"), HasSubstr("run.log:1:"));

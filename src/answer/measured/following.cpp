@@ -1,0 +1,266 @@
+#include "answer/measured/following.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "answer/measured/predicting.h"
+#include "answer/words/amounts.h"
+#include "answer/words/text.h"
+#include "base/file.h"
+#include "base/growing_file.h"
+
+namespace dovetail::answer {
+namespace {
+
+using measure::MeasuredAgainst;
+using measure::MeasuredComparison;
+using measure::MeasuredRun;
+using trainers::StepLog;
+
+/// Looks without news after which a step that no other one follows has ended.
+constexpr int quiet_looks = 2;
+/// Bytes of a log that are read again with what comes; of more the first lines are let go, but for what they said.
+constexpr std::size_t max_window = 4U << 20U;
+constexpr std::chrono::milliseconds nap{50};
+
+/// What two parts of a log say; of what both say the later one counts.
+StepLog joined(const StepLog& earlier, const StepLog& later) {
+  trainers::StepLogBuilder builder;
+  for (const StepLog* const part : {&earlier, &later})
+    for (const trainers::LoggedSeries& series : part->series)
+      for (const trainers::LoggedValue& value : series.values) builder.add(series.key, series.path, value);
+  StepLog log = builder.take();
+  log.not_numbers = earlier.not_numbers + later.not_numbers;
+  log.repeated = earlier.repeated + later.repeated;
+  return log;
+}
+
+/// Where the first lines of a text end.
+std::size_t end_of_lines(std::string_view text, int count) {
+  std::size_t end = 0;
+  for (int line = 0; line < count && end < text.size(); ++line) {
+    const std::size_t feed = text.find('\n', end);
+    end = feed == std::string_view::npos ? text.size() : feed + 1;
+  }
+  return end;
+}
+
+/// The lines of a log as they come, and what they say so far.
+class LogSoFar {
+ public:
+  explicit LogSoFar(std::string name) : name_(std::move(name)) {}
+
+  const std::string& text() const { return window_; }
+  StepLog log() const { return joined(kept_, in_window_); }
+
+  base::Status take(const std::string& bytes, const Watch& watch) {
+    window_ += bytes;
+    auto read = trainers::read_lines_so_far({window_, name_});
+    for (; !read.ok(); read = trainers::read_lines_so_far({window_, name_})) {
+      base::Error error = std::move(read).error();
+      if (error.line == 0) return error;
+      const int line = error.line;
+      error.line += dropped_;
+      tell_note(watch, base::to_text(error) + "; the line is passed over");
+      if (const auto before = trainers::read_lines_so_far({window_.substr(0, end_of_lines(window_, line - 1)), name_});
+          before.ok())
+        kept_ = joined(kept_, *before);
+      drop(line);
+    }
+    in_window_ = *std::move(read);
+    if (window_.size() <= max_window) return {};
+    kept_ = joined(kept_, in_window_);
+    in_window_ = {};
+    const auto half = window_.begin() + static_cast<std::ptrdiff_t>(window_.size() / 2);
+    drop(static_cast<int>(std::count(window_.begin(), half, '\n')));
+    return {};
+  }
+
+ private:
+  void drop(int lines) {
+    window_.erase(0, end_of_lines(window_, lines));
+    dropped_ += lines;
+  }
+
+  std::string name_;
+  std::string window_;  // the lines that are read together
+  int dropped_ = 0;     // lines before them
+  StepLog kept_;        // what those said
+  StepLog in_window_;
+};
+
+std::string head_text(std::int64_t step, bool is_warm_up) {
+  return fmt::format("step {}{}: ", step, is_warm_up ? " (warm-up)" : "");
+}
+
+std::string times_text(const MeasuredRun& one) {
+  std::vector<std::string> times;
+  for (const measure::MeasuredTime& time : one.times)
+    if (time.known.use == trainers::TimeKind::iteration || time.known.use == trainers::TimeKind::phase)
+      times.push_back(
+          fmt::format("{} {}", time.name.empty() ? "iteration" : time.name, seconds_text(time.spread.median)));
+  return fmt::format("{}", fmt::join(times, ", "));
+}
+
+std::string compared_text(const MeasuredComparison& comparison) {
+  std::vector<std::string> phases;
+  const auto add = [&phases](const MeasuredAgainst& phase) {
+    phases.push_back(fmt::format("{}{} {} (predicted {})", phase.phase, phase.with_weight_sync ? " and refit" : "",
+                                 seconds_text(phase.seconds), seconds_text(phase.predicted)));
+  };
+  if (comparison.iteration) add(*comparison.iteration);
+  for (const MeasuredAgainst& phase : comparison.phases) add(phase);
+  return fmt::format("{}", fmt::join(phases, ", "));
+}
+
+/// A phase of a comparison by its name; null where there is none.
+const MeasuredAgainst* phase_of(const MeasuredComparison& comparison, const std::string& name) {
+  if (comparison.iteration && comparison.iteration->phase == name) return &*comparison.iteration;
+  const auto found = std::find_if(comparison.phases.begin(), comparison.phases.end(),
+                                  [&](const MeasuredAgainst& each) { return each.phase == name; });
+  return found == comparison.phases.end() ? nullptr : &*found;
+}
+
+class Follower {
+ public:
+  Follower(const MeasuredRequest& request, const FollowOptions& options, const Watch& watch)
+      : request_(request),
+        options_(options),
+        watch_(watch),
+        path_(request.logs.front().path),
+        name_(base::display_path(path_)),
+        file_(path_),
+        log_(name_) {}
+
+  /// Takes what is new.
+  base::Status look() {
+    DOVETAIL_TRY(const base::GrowingFile::News news, file_.read_on());
+    if (!file_.is_there() && !waits_) tell_note(watch_, name_ + " is not there yet: it is waited for");
+    waits_ = !file_.is_there();
+    if (news.anew) tell_note(watch_, name_ + " was written anew, or another file stands in its place: it is read on");
+    quiet_ = news.bytes.empty() ? std::min(quiet_ + 1, quiet_looks + 1) : 0;
+    if (!news.bytes.empty()) DOVETAIL_CHECK(log_.take(news.bytes, watch_));
+    return news.bytes.empty() && quiet_ != quiet_looks ? base::Status() : tell_steps();
+  }
+
+  /// What was read: also the step that no other one follows.
+  base::Result<std::optional<MeasuredAnswer>> finish() {
+    quiet_ = quiet_looks;
+    DOVETAIL_CHECK(tell_steps());
+    auto run = measure::measured_run(log_.log(), {request_.format, request_.skip, request_.statistic});
+    if (!run.ok()) return std::optional<MeasuredAnswer>();
+    MeasuredAnswer answer{request_, *std::move(run), std::nullopt, told_.size(), {}};
+    if (predicted_ && *predicted_) answer.predicted = beside(request_, **predicted_, answer.run);
+    for (const auto& [phase, steps] : noticed_) answer.noticed.push_back({phase, steps.size()});
+    return std::optional(std::move(answer));
+  }
+
+ private:
+  base::Status tell_steps() {
+    const auto run = measure::measured_run(log_.log(), {request_.format, 0, request_.statistic});
+    if (!run.ok()) {
+      // Before the first step there are no times, which is no fault.
+      const std::string fault = base::to_text(run.error());
+      if (run.error().line > 0 && refused_.insert(fault).second) tell_note(watch_, fault);
+      return {};
+    }
+    std::map<std::int64_t, bool> steps;  // [step] whether it was interrupted
+    for (const std::int64_t step : run->steps) steps[step] = false;
+    for (const std::int64_t step : run->interrupted) steps[step] = true;
+    for (const auto& [step, interrupted] : steps) {
+      const bool has_ended = step != steps.rbegin()->first || quiet_ >= quiet_looks;
+      if (has_ended) DOVETAIL_CHECK(tell_step(*run, step, interrupted));
+    }
+    return {};
+  }
+
+  base::Status tell_step(const MeasuredRun& run, std::int64_t step, bool interrupted) {
+    const MeasuredRun one = measure::at_step(run, step);
+    double seconds = 0;
+    for (const measure::MeasuredTime& time : one.times) seconds += time.spread.median;
+    const auto told = told_.find(step);
+    if (told != told_.end() && told->second == seconds) return {};
+    told_[step] = seconds;
+    if (interrupted) {
+      say(fmt::format("step {}: with a validation or a checkpoint", step));
+      return {};
+    }
+    if (!predicted_) {
+      DOVETAIL_TRY(predicted_, predict_run(request_, {{log_.text(), path_}}, run, watch_));
+      DOVETAIL_CHECK(tell_read(watch_));
+      if (*predicted_ && !(*predicted_)->scenario.job.origin.empty()) say((*predicted_)->scenario.job.origin);
+    }
+    const bool is_warm_up = told_.size() <= static_cast<std::size_t>(request_.skip.value_or(measure::default_skip));
+    if (!*predicted_) {
+      say(head_text(step, is_warm_up) + times_text(one));
+      return {};
+    }
+    const MeasuredComparison compared = beside(request_, **predicted_, one).comparison;
+    say(head_text(step, is_warm_up) + compared_text(compared));
+    if (is_warm_up) return {};
+    // Likely reasons show in all steps together.
+    const MeasuredComparison all = beside(request_, **predicted_, run).comparison;
+    for (const MeasuredAgainst& phase : compared.phases) notice(phase, all, step);
+    if (compared.iteration) notice(*compared.iteration, all, step);
+    return {};
+  }
+
+  /// Tells of a phase that took much longer than predicted.
+  void notice(const MeasuredAgainst& phase, const MeasuredComparison& all, std::int64_t step) {
+    const double part = measure::noticed_part * (*predicted_)->estimate.iteration_seconds;
+    if (phase.seconds < noticed_times * phase.predicted || phase.difference() <= part) return;
+    std::set<std::int64_t>& steps = noticed_[phase.phase];
+    std::string text = fmt::format("step {}: {} took {} in place of {}", step, phase.phase, seconds_text(phase.seconds),
+                                   seconds_text(phase.predicted));
+    if (phase.predicted > 0) text += fmt::format(", {:.1f} times what is predicted", phase.seconds / phase.predicted);
+    const MeasuredAgainst* const usual = phase_of(all, phase.phase);
+    if (!steps.empty())
+      text += fmt::format("; so it was in {} before", counted(static_cast<std::int64_t>(steps.size()), "step"));
+    else if (usual != nullptr && !usual->reasons.empty())
+      text += "; likely: " + usual->reasons.front();
+    steps.insert(step);
+    say("NOTICE " + text);
+  }
+
+  void say(const std::string& line) const {
+    if (options_.say) options_.say(line);
+  }
+
+  const MeasuredRequest& request_;
+  const FollowOptions& options_;
+  const Watch& watch_;
+  std::string path_;
+  std::string name_;
+  base::GrowingFile file_;
+  LogSoFar log_;
+  int quiet_ = 0;
+  bool waits_ = false;
+  std::map<std::int64_t, double> told_;                       // [step] its seconds
+  std::map<std::string, std::set<std::int64_t>> noticed_;     // [phase] steps
+  std::set<std::string> refused_;                             // faults that were told of
+  std::optional<std::optional<PredictionAnswer>> predicted_;  // nothing: not asked for yet
+};
+
+}  // namespace
+
+base::Result<std::optional<MeasuredAnswer>> follow(const MeasuredRequest& request, const FollowOptions& options,
+                                                   const Watch& watch) {
+  using Clock = std::chrono::steady_clock;
+  Follower follower(request, options, watch);
+  const auto pause = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.look_every));
+  while (!parallel::is_requested(watch.cancellation)) {
+    DOVETAIL_CHECK(follower.look());
+    const Clock::time_point next = Clock::now() + pause;
+    while (Clock::now() < next && !parallel::is_requested(watch.cancellation))
+      std::this_thread::sleep_for(std::min<Clock::duration>(nap, next - Clock::now()));
+  }
+  return follower.finish();
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,85 @@
+// Jobs of which nobody says how long responses are, at several parts of their cap.
+#include "answer/plans/open_lengths.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <variant>
+
+#include "answer/plans/job_input.h"
+#include "answer/plans/prediction.h"
+#include "trainers/verl/imported.h"
+
+namespace dovetail::answer {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string text_of(const Sections& sections) {
+  std::string text;
+  for (const Section& section : sections.all())
+    if (const Text* const lines = std::get_if<Text>(&section)) text += lines->lines;
+  return text;
+}
+
+OpenLengths lengths_with(double seconds, double first_seconds, bool fits = true) {
+  return {.cap = 1000,
+          .error = 0.1,
+          .parts = {{.part = 0.25, .mean = 250, .seconds = 10, .placement = "co-located", .first_seconds = 10},
+                    {.part = 0.9,
+                     .mean = 900,
+                     .seconds = seconds,
+                     .fits = fits,
+                     .placement = "disaggregated",
+                     .first_seconds = first_seconds}}};
+}
+
+TEST(OpenLengths, DecideWhereAnotherPlanIsFasterByMoreThanTheErrorOrThisOneDoesNotFit) {
+  EXPECT_FALSE(lengths_with(20, 18.5).decide());
+  EXPECT_TRUE(lengths_with(20, 16).decide());
+  EXPECT_TRUE(lengths_with(20, 21, false).decide());
+  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 18.5))), HasSubstr("does not depend on it"));
+  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 16))),
+              HasSubstr("DEPENDS on it: at 90% of the cap, 900 tokens one that is disaggregated takes 20.0% less"));
+  EXPECT_THAT(text_of(open_lengths_sections(lengths_with(20, 21, false))),
+              HasSubstr("at 90% of the cap, 900 tokens this plan does not fit"));
+}
+
+TEST(OpenLengths, OfNoSearchOnlyTimesAreTold) {
+  OpenLengths lengths = lengths_with(20, 0);
+  for (PlanAtPart& at : lengths.parts) at.placement.clear();
+  EXPECT_FALSE(lengths.decide());
+  const std::string text = text_of(open_lengths_sections(lengths));
+  EXPECT_THAT(text, Not(HasSubstr("The choice")));
+  EXPECT_THAT(text, HasSubstr("--response-length mean=..., or --lengths"));
+  EXPECT_FALSE(open_lengths_json(lengths).contains("decide"));
+}
+
+TEST(OpenLengths, APartHasThatMeanAndTheSameCap) {
+  const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
+  const predict::Scenario scenario = read_scenario(script, {}).value();
+  for (const double part : open_parts) {
+    const auto& lengths = at_part_of_cap(scenario, part).job.workload.response_length;
+    EXPECT_NEAR(lengths.mean(), part * 2048, 1);
+    EXPECT_EQ(lengths.longest(), 2048);
+    EXPECT_LT(lengths.shortest(), part * 2048) << "they spread";
+  }
+}
+
+TEST(OpenLengths, APlanTakesLongerWithLongerResponses) {
+  const JobInput script{"run.sh", trainers::script_of(trainers::grpo_fsdp)};
+  const AskedJob asked = read_asked(script, std::nullopt, {}).value();
+  EXPECT_TRUE(asked.has_open_lengths());
+  const OpenLengths lengths = plan_at_parts(asked.scenario, *asked.plan);
+  ASSERT_EQ(lengths.parts.size(), open_parts.size());
+  EXPECT_LT(lengths.parts[0].seconds, lengths.parts[1].seconds);
+  EXPECT_LT(lengths.parts[1].seconds, lengths.parts[2].seconds);
+  JobInput said = script;
+  said.import.response_length = "700";
+  EXPECT_FALSE(read_asked(said, std::nullopt, {})->has_open_lengths());
+}
+
+}  // namespace
+}  // namespace dovetail::answer

@@ -1,0 +1,93 @@
+#include "base/growing_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace dovetail::base {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Growing : public testing::Test {
+ protected:
+  Growing() {
+    folder_ = fs::path(testing::TempDir()) /
+              ("growing-" + std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    path_ = (folder_ / "run.log").string();
+  }
+  ~Growing() override { fs::remove_all(folder_); }
+
+  void append(const std::string& text) const { std::ofstream(path_, std::ios::app | std::ios::binary) << text; }
+  void replace(const std::string& text) const { std::ofstream(path_, std::ios::trunc | std::ios::binary) << text; }
+
+  fs::path folder_;
+  std::string path_;
+};
+
+TEST_F(Growing, IsReadAsItGrowsEachByteOnce) {
+  GrowingFile file(path_);
+  EXPECT_EQ(file.read_on()->bytes, "");
+  EXPECT_FALSE(file.is_there());
+  std::string all;
+  std::string read;
+  for (int line = 0; line < 300; ++line) {
+    const std::string text = "line " + std::to_string(line) + std::string(static_cast<std::size_t>(line * 7), 'x');
+    append(text);
+    all += text;
+    if (line % 3 == 0) continue;
+    const auto news = file.read_on();
+    ASSERT_TRUE(news.ok());
+    EXPECT_FALSE(news->anew);
+    read += news->bytes;
+  }
+  read += file.read_on()->bytes;
+  EXPECT_EQ(read, all);
+  EXPECT_TRUE(file.is_there());
+}
+
+TEST_F(Growing, OneThatIsWrittenAnewIsReadFromItsBeginning) {
+  GrowingFile file(path_);
+  append("one\ntwo\n");
+  EXPECT_EQ(file.read_on()->bytes, "one\ntwo\n");
+  replace("1\n");
+  const auto shorter = file.read_on();
+  EXPECT_EQ(shorter->bytes, "1\n");
+  EXPECT_TRUE(shorter->anew);
+  replace("another one that is longer\n");
+  const auto longer = file.read_on();
+  EXPECT_EQ(longer->bytes, "another one that is longer\n");
+  EXPECT_TRUE(longer->anew);
+}
+
+TEST_F(Growing, ARotatedFileIsReadToItsEndFirst) {
+  GrowingFile file(path_);
+  append("one\n");
+  EXPECT_EQ(file.read_on()->bytes, "one\n");
+  append("two");
+  fs::rename(path_, path_ + ".1");
+  const auto rest = file.read_on();
+  EXPECT_EQ(rest->bytes, "two");
+  EXPECT_FALSE(rest->anew);
+  std::ofstream(path_ + ".1", std::ios::app) << " and a half";
+  append("three\n");
+  const auto next = file.read_on();
+  EXPECT_EQ(next->bytes, " and a half\nthree\n");
+  EXPECT_TRUE(next->anew);
+  append("four\n");
+  EXPECT_EQ(file.read_on()->bytes, "four\n");
+}
+
+TEST_F(Growing, AFolderIsAnError) {
+  GrowingFile file(folder_.string());
+  const auto news = file.read_on();
+  ASSERT_FALSE(news.ok());
+  EXPECT_EQ(news.error().failure, Failure::io);
+}
+
+}  // namespace
+}  // namespace dovetail::base
