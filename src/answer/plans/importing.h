@@ -19,8 +19,8 @@ template <std::same_as<ImportRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("JOB", &T::job, JobFile{},
-             "launch script or configuration of verl, NeMo-RL, OpenRLHF, AReaL, ROLL or slime ('verl:FILE', 'roll:FILE': "
-             "whose), '-' for standard input"));
+             "launch script or configuration of verl, NeMo-RL, OpenRLHF, AReaL, ROLL or slime ('verl:FILE', 'roll:FILE'"
+             ": whose), '-' for standard input"));
 }
 
 struct ImportAnswer {
