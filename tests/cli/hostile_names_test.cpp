@@ -112,6 +112,8 @@ const std::vector<Words> commands_with_text{
     {"instances", "@"},
     {"import", "@"},
     {"import", "x", "--set", "@"},
+    {"export", "@", "--to", "verl", "--base", "@"},
+    {"export", "x", "--to", "@", "--base", "x"},
     {"completion", "@"},
 };
 
