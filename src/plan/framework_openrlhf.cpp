@@ -25,6 +25,7 @@ Agreement one_configuration() {
       .because = "OpenRLHF has one --ds.* for all roles",
       .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
       .same_role = false,
+      .same_mesh = false,
       .agree =
           [](const TaskPlan& a, const TaskPlan& b) {
             return a.layout.tensor == b.layout.tensor && a.layout.context == b.layout.context &&
@@ -62,6 +63,7 @@ Agreement one_way_of_cutting() {
       .because = "--train.dynamic_batch_enable is of training and passes",
       .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
       .same_role = false,
+      .same_mesh = false,
       .agree = [](const TaskPlan& a,
                   const TaskPlan& b) { return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0); }};
 }

@@ -113,38 +113,38 @@ std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, c
   return best;
 }
 
-trainers::ExportBase base_of(const JobInput& base, const std::string& content) {
-  return {base.path, content, base.import, trainers::hub_cache_folder(base.import.environment)};
-}
-
-base::Result<std::string> content_of(const JobInput& base) {
-  return read_input({trainers::file_of(base.path), base.text});
+base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& watch) {
+  DOVETAIL_TRY(std::string content, read_input({trainers::file_of(base.path), base.text}));
+  DOVETAIL_TRY(trainers::ImportOptions options, import_options(base, content, watch));
+  std::string hub_cache = trainers::hub_cache_folder(options.environment);
+  return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
 }
 
 }  // namespace
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
-  DOVETAIL_TRY(const std::string content, content_of(request.base));
-  DOVETAIL_TRY(const trainers::Import base, read_import(request.base));
-  DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(base.job, request.base));
+  DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
+  DOVETAIL_TRY(const trainers::Import import,
+               trainers::import_run(base.path, base.content, base.options, base.hub_cache));
+  DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, request.base));
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
   DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base_of(request.base, content), plan, request.trainer));
-  ExportAnswer answer = answer_of(scenario, std::move(made), plan, content);
+  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, request.trainer));
+  ExportAnswer answer = answer_of(scenario, std::move(made), plan, base.content);
   answer.format = request.format;
   return answer;
 }
 
-base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan) {
-  DOVETAIL_TRY(const std::string content, content_of(base));
-  const trainers::ExportBase changed = base_of(base, content);
-  DOVETAIL_TRY(const trainers::Import import, read_import(base));
+base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan) {
+  DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, Watch{}));
+  DOVETAIL_TRY(const trainers::Import import,
+               trainers::import_run(base.path, base.content, base.options, base.hub_cache));
   const std::string placement = plan.placement;
   while (true) {
-    DOVETAIL_TRY(trainers::Export made, trainers::export_run(changed, plan, import.trainer));
+    DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer));
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
-    if (!nearer) return answer_of(scenario, std::move(made), plan, content);
+    if (!nearer) return answer_of(scenario, std::move(made), plan, base.content);
     plan = *std::move(nearer);
     plan.placement = placement;
   }

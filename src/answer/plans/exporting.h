@@ -62,10 +62,10 @@ struct ExportAnswer {
 /// Errors of what is read, and those of trainers::export_run.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
 
-/// A plan that was found for the configuration `base`, whose job is the scenario's, without the changes that gain less
+/// A plan that was found for the configuration `input`, whose job is the scenario's, without the changes that gain less
 /// than two thousandths of the iteration each: the rest of the configuration stays as its users have it. Errors as
 /// above.
-base::Result<ExportAnswer> export_found(const JobInput& base, const predict::Scenario& scenario, plan::Plan plan);
+base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan);
 
 /// What is written to `target`: of a launch script one that starts it, with the settings in an array, or a copy, where
 /// flags are changed in place; of a configuration one that begins from it; lines with ExportFormat::args. Paths lead

@@ -41,13 +41,6 @@ struct ReadJob {
   std::optional<ImportedJob> imported;
 };
 
-/// What is said beside a trainer's configuration, with lengths of a log or a file.
-base::Result<trainers::ImportOptions> options_of(const JobInput& input, const std::string& text, const Watch& watch) {
-  if (!input.lengths && !input.logged) return input.import;
-  DOVETAIL_TRY(const trainers::Import without, imported(input.path, text, input.import));
-  return options_with_lengths(input, without, watch);
-}
-
 base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
   if (!trainers::is_foreign(input.path, text)) {
@@ -59,7 +52,7 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
     DOVETAIL_TRY(plan::Job job, plan::parse_job(text, name_of(input)));
     return ReadJob{std::move(job), std::nullopt, std::nullopt};
   }
-  DOVETAIL_TRY(const trainers::ImportOptions options, options_of(input, text, watch));
+  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, watch));
   DOVETAIL_TRY(trainers::Import import, imported(input.path, text, options));
   tell_findings(import, watch);
   import.job.origin = trainers::reading_words(import);
@@ -69,6 +62,13 @@ base::Result<ReadJob> read_job(const JobInput& input, const Watch& watch) {
 
 }  // namespace
 
+base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
+                                                     const Watch& watch) {
+  if (!input.lengths && !input.logged) return input.import;
+  DOVETAIL_TRY(const trainers::Import without, imported(input.path, text, input.import));
+  return options_with_lengths(input, without, watch);
+}
+
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
                                              const parallel::Cancellation* cancellation) {
   DOVETAIL_TRY(const predict::Software software, software_of(job, input));
@@ -77,7 +77,7 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
 
 base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch) {
   DOVETAIL_TRY(const std::string text, read_input({trainers::file_of(input.path), input.text}));
-  DOVETAIL_TRY(const trainers::ImportOptions options, options_of(input, text, watch));
+  DOVETAIL_TRY(const trainers::ImportOptions options, import_options(input, text, watch));
   return imported(input.path, text, options);
 }
 

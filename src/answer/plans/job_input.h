@@ -13,6 +13,11 @@
 
 namespace dovetail::answer {
 
+/// What is said beside a trainer's configuration, whose content is `text`, with the lengths of a log or a file where
+/// these are given.
+base::Result<trainers::ImportOptions> import_options(const JobInput& input, const std::string& text,
+                                                     const Watch& watch);
+
 /// Reads the configuration of a trainer, with the lengths that are said beside it. An Error where it is none.
 base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch);
 

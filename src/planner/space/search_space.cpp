@@ -154,15 +154,20 @@ void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
   });
 }
 
-/// Optimizers are stepped on the host where the whole cluster leaves a training no other way.
+/// Optimizers are stepped on the host where all meshes that a training may have leave it no other way.
 void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
   });
+  const auto& fixed = space.scenario->job.fixed;
   std::vector<char> impossible;
-  for (const auto& of_task : space.choices)
-    impossible.push_back(
-        std::all_of(of_task.begin(), of_task.end(), [](const auto& choices) { return choices.empty(); }) ? 1 : 0);
+  for (std::size_t task = 0; task < space.choices.size(); ++task) {
+    bool has_choices = false;
+    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
+      has_choices = has_choices || (!space.choices[task][space.shapes[mesh]].empty() &&
+                                    (fixed.empty() || plan::admits(fixed[task], space.meshes[mesh])));
+    impossible.push_back(has_choices ? 0 : 1);
+  }
   rules.optimizer_on_host = true;
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (impossible[task] != 0)

@@ -74,6 +74,8 @@ class VerlChanges {
   void add_fsdp(const VerlEngineKeys& keys, const llm::Layout& layout, bool trained) {
     std::vector<Setter> with;
     if (layout.context > 1) with = {{std::string(keys.unpadded), "True"}};
+    // What older versions say there wins where it is more than 1.
+    set("++" + std::string(keys.old_ulysses), 1);
     set(key_below(keys.fsdp, "ulysses_sequence_parallel_size"), fmt::format("{}", layout.context), std::move(with));
     if (trained) set(keys.recomputes, layout.recomputation == Recomputation::full);
   }
