@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Random jobs of verl, OpenRLHF and NeMo-RL are planned, and each plan is looked at for what its trainer cannot run.
+
+The rules are written from what the trainers' code does, and share nothing with those of the search: they read the plan
+alone. What keeping to them costs is printed: the plan's iteration over that of the best plan for any framework.
+
+usage: trainer_plans.py DOVETAIL [--jobs N] [--seed N]
+
+Ends with 1 where a plan breaks a rule.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BACKENDS = (
+    ("verl", "verl-fsdp"),
+    ("verl", "megatron-policy"),
+    ("openrlhf", "deepspeed-zero"),
+    ("nemo-rl", "nemo-rl-megatron"),
+    ("nemo-rl", "fsdp2"),
+)
+DEGREES = ("dp", "tp", "pp", "cp", "ep", "etp", "vpp")
+# Nothing was found that fits.
+INFEASIBLE = 3
+
+
+def random_job(chance, framework):
+    """The text of a job, with a place for its framework, and its devices as a plan names all of them."""
+    is_ppo = chance.random() < 0.5
+    # NeMo-RL's reward models have devices of their own.
+    has_reward = framework != "nemo-rl" and chance.random() < 0.4
+    other = chance.choice(["qwen3-1.7b", "qwen3-4b", "qwen3-8b"])
+    models = [f"actor: {chance.choice(['qwen3-1.7b', 'qwen3-4b', 'qwen3-8b', 'qwen2.5-7b', 'llama-3-8b'])}"]
+    models += [f"critic: {other}"] * is_ppo + [f"reward: {other}"] * has_reward
+    nodes, gpus, cap = chance.choice([1, 1, 2, 4]), chance.choice([4, 8]), chance.choice([1024, 4096, 8192])
+    return (
+        f"""format: dovetail/job@1
+algorithm: {{name: {'ppo' if is_ppo else 'grpo'}, reward: {'model' if has_reward else 'rule'}, reference: pass}}
+models: {{{', '.join(models)}}}
+workload: {{prompts: {chance.choice([64, 128, 256])}, samples_per_prompt: {chance.choice([1, 4, 8])},
+  mini_batches: {chance.choice([1, 2, 4])}, prompt_length: 512,
+  response_length: {{mean: {cap // 4}, p90: {cap // 2}, cap: {cap}}}}}
+cluster: {{nodes: {nodes}, gpus_per_node: {gpus}, gpu: {chance.choice(['H100', 'A100-80', 'H200'])}, host_memory: 2TB}}
+software: {{framework: %s, training: %s}}
+""",
+        f"0-{nodes * gpus - 1}",
+    )
+
+
+class Plan:
+    """A plan's tasks, by name."""
+
+    def __init__(self, tasks):
+        self.tasks = {task["task"]: task for task in tasks}
+        self.trained = [name for name in self.tasks if name.endswith("_train")]
+        self.roles = [name for name in self.tasks if name not in ("actor_generate", "reward_infer")]
+        self.passes = [name for name in self.tasks if name not in ("actor_generate", *self.trained)]
+
+    def degree(self, task, key):
+        return self.tasks[task]["layout"].get(key, 1)
+
+    def zero(self, task):
+        return self.tasks[task]["layout"].get("zero", 0)
+
+    def away(self, task):
+        return set(self.tasks[task].get("offload", []))
+
+    def cut(self, task):
+        return json.dumps(self.tasks[task]["micro_batch"], sort_keys=True)
+
+    def by_tokens(self, task):
+        return "tokens" in self.tasks[task]["micro_batch"]
+
+    def pairs(self):
+        """Each training with the pass of its role."""
+        named = [(train, train.replace("_train", "_infer")) for train in self.trained]
+        return [(train, passed) for train, passed in named if passed in self.tasks]
+
+    def differ(self, tasks, of):
+        return len({of(task) for task in tasks}) > 1
+
+
+def faults_of_all(plan, devices):
+    yield from (f"{task} is not on all devices" for task, has in plan.tasks.items() if has["devices"] != devices)
+    for train, passed in plan.pairs():
+        yield from (f"{passed}: {key}" for key in DEGREES if plan.degree(train, key) != plan.degree(passed, key))
+
+
+def faults_of_verl(plan, training):
+    for train in plan.trained:
+        if ("weights" in plan.away(train)) != ("gradients" in plan.away(train)):
+            yield f"{train}: weights and gradients leave together"
+    for train, passed in plan.pairs():
+        if ("weights" in plan.away(train)) != ("weights" in plan.away(passed)):
+            yield f"{passed}: one engine, one param_offload"
+        if plan.by_tokens(train) != plan.by_tokens(passed):
+            yield f"{passed}: use_dynamic_bsz of both"
+    if training == "megatron-policy":
+        for key in DEGREES[1:]:
+            if plan.differ(plan.roles, lambda task, key=key: plan.degree(task, key)):
+                yield f"one process group for all roles: {key}"
+        return
+    for task in plan.roles:
+        if any(plan.degree(task, key) != 1 for key in ("tp", "pp", "ep", "etp", "vpp")):
+            yield f"{task}: FSDP cuts no layers"
+        if plan.zero(task) != 3 and plan.degree(task, "dp") * plan.degree(task, "cp") > 1:
+            yield f"{task}: FSDP shards weights"
+    if "reference_infer" in plan.tasks and "weights" not in plan.away("reference_infer"):
+        yield "the reference comes from the host"
+    if any("optimizer_on_host" in plan.away(task) for task in plan.trained):
+        yield "FSDP steps on the devices"
+
+
+def faults_of_openrlhf(plan, _):
+    others = [*plan.passes, *plan.trained]
+    for key in ("tp", "cp"):
+        if plan.differ(others, lambda task, key=key: plan.degree(task, key)):
+            yield f"one --ds.* for all: {key}"
+    if plan.differ(others, lambda task: plan.zero(task) == 3):
+        yield "one --ds.zero_stage"
+    if any(plan.degree(task, "pp") != 1 for task in plan.tasks):
+        yield "no pipeline"
+    if plan.differ(plan.trained, plan.cut) or plan.differ(plan.passes, plan.cut):
+        yield "one budget for trainings, one for passes"
+    if plan.differ(others, plan.by_tokens):
+        yield "one --train.dynamic_batch_enable"
+    if any("weights" in plan.away(task) for task in plan.trained):
+        yield "weights in bf16 stay"
+    if plan.differ(plan.trained, lambda task: frozenset(plan.away(task))):
+        yield "one --ds.enable_sleep"
+    if plan.tasks["actor_generate"].get("engine", {}).get("max_num_seqs", 256) != 256:
+        yield "vLLM's own max_num_seqs"
+
+
+def faults_of_nemo_rl(plan, _):
+    policy = [task for task in plan.roles if not task.startswith("critic")]
+    for key in DEGREES:
+        if plan.differ(policy, lambda task, key=key: plan.degree(task, key)):
+            yield f"one layout of the policy: {key}"
+    for task in plan.tasks:
+        leaves = {"weights", "gradients"} if task in plan.trained else {"weights"}
+        if not leaves <= plan.away(task):
+            yield f"{task}: {leaves} leave before the engine wakes"
+    if plan.differ([task for task in policy if task in plan.passes], plan.cut):
+        yield "one logprob_mb_tokens"
+
+
+RULES = {"verl": faults_of_verl, "openrlhf": faults_of_openrlhf, "nemo-rl": faults_of_nemo_rl}
+
+
+def planned(dovetail, folder, name, text):
+    """The tasks of the first plan and its iteration in seconds; None where nothing fits."""
+    job, plan = folder / f"{name}.yaml", folder / f"{name}.json"
+    job.write_text(text, encoding="utf-8")
+    search = [dovetail, "plan", job, "--iterations", "2000", "--simulate", "0", "-o", plan]
+    done = subprocess.run(search, capture_output=True, text=True, check=False)
+    if done.returncode == INFEASIBLE:
+        return None
+    if done.returncode != 0:
+        raise SystemExit(f"{done.stderr}\n{text}")
+    told = subprocess.run([dovetail, "plan", job, "--plan", plan, "--json"], capture_output=True, check=True)
+    return json.loads(plan.read_text(encoding="utf-8"))["tasks"], json.loads(told.stdout)["iteration_seconds"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("dovetail")
+    parser.add_argument("--jobs", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    chance = random.Random(arguments.seed)
+    broken, costs = 0, {}
+    for _ in range(arguments.jobs):
+        framework, training = chance.choice(BACKENDS)
+        job, devices = random_job(chance, framework)
+        with tempfile.TemporaryDirectory() as scratch:
+            kept = planned(arguments.dovetail, Path(scratch), "kept", job % (framework, training))
+            free = planned(arguments.dovetail, Path(scratch), "free", job % ("any", training))
+        if kept is None:
+            costs.setdefault((framework, training), []).append(None)
+            continue
+        plan = Plan(kept[0])
+        faults = [*faults_of_all(plan, devices), *RULES[framework](plan, training)]
+        if faults:
+            broken += 1
+            print(f"WRONG {faults}\n{job % (framework, training)}{json.dumps(kept[0])}")
+        costs.setdefault((framework, training), []).append(kept[1] / free[1] if free else None)
+    for (framework, training), ratios in sorted(costs.items()):
+        known = [ratio for ratio in ratios if ratio is not None]
+        print(
+            f"{framework} ({training}): {len(ratios)} jobs, {len(ratios) - len(known)} without a plan; an iteration takes "
+            f"{statistics.median(known):.3f} of that for any framework in the median, {max(known):.3f} at most"
+        )
+    print(f"{arguments.jobs} jobs, {broken} plans that their trainer cannot run")
+    return int(broken > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
