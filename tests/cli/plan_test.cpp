@@ -111,7 +111,7 @@ TEST(Plan, WrongOptionsAreRefused) {
   EXPECT_EQ(run_program({"plan", job, "--chains", "0"}).exit_code, 2);
   EXPECT_EQ(run_program({"plan", job, "--means", "some"}).exit_code, 2);
   EXPECT_THAT(run_program({"plan", job, "--pick", "2"}).err,
-              HasSubstr("--pick says which plan -o writes; name a file with -o"));
+              HasSubstr("--pick says which plan -o or --export writes; name a file with one of them"));
 }
 
 TEST(Plan, WritesThePlanThatIsPicked) {

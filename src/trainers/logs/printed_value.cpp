@@ -54,7 +54,9 @@ class ValueReader {
       if (!is_at(':')) return error("`:` behind a key");
       ++at_;
       skip_blanks();
-      const std::string whole = path.empty() ? key : path + "/" + key;
+      std::string whole = path;
+      if (!whole.empty()) whole += "/";
+      whole += key;
       DOVETAIL_TRY(PrintedValue value, read_value(whole, depth));
       if (value.kind == Kind::word) DOVETAIL_CHECK(check_word(whole, value));
       map.keys.push_back(std::move(key));

@@ -269,7 +269,8 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
         tree, key,
         fmt::format("is {}, and ROLL stops at the longest sequence; accepted: at least {}", tokens, longest));
   const std::int64_t samples = draft.run.prompts * draft.run.samples_per_prompt;
-  const double wanted = static_cast<double>(tokens / longest) * static_cast<double>(steps) * copies;
+  const std::int64_t in_a_pass = tokens / longest;
+  const double wanted = static_cast<double>(in_a_pass) * static_cast<double>(steps) * copies;
   std::int64_t parts = wanted >= static_cast<double>(samples)
                            ? 1
                            : static_cast<std::int64_t>(std::ceil(static_cast<double>(samples) / wanted));

@@ -149,7 +149,7 @@ class DeviceExpression {
     return all;
   }
 
-  base::Result<DeviceValue> list_of(std::vector<DeviceValue> values) const {
+  base::Result<DeviceValue> list_of(const std::vector<DeviceValue>& values) const {
     DeviceValue list{.kind = Kind::list, .number = 0, .items = {}};
     for (const DeviceValue& value : values) {
       if (value.kind != Kind::number) return fault("has a list within a list");

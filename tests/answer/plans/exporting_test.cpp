@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/file.h"
@@ -62,6 +63,15 @@ const std::vector<Base>& bases() {
                  "cluster: {gpus_per_node: 8, num_nodes: 2}\n"}};
   return all;
 }
+
+/// Its flags are changed in a copy.
+const Base openrlhf{
+    "openrlhf", "run.sh",
+    "#!/bin/bash\npython3 -m openrlhf.cli.train_ppo_ray \\\n  --actor.model_name_or_path Qwen/Qwen3-4B \\\n"
+    "  --reward.remote_url rule.py \\\n  --vllm.num_engines 8 \\\n  --train.colocate_all \\\n"
+    "  --vllm.enable_sleep \\\n  --vllm.enforce_eager \\\n  --ds.enable_sleep \\\n"
+    "  --ds.zero_stage 3 \\\n  --ds.packing_samples \\\n  --train.dynamic_batch_enable \\\n"
+    "  --rollout.batch_size 128 \\\n  --rollout.n_samples_per_prompt 4 \\\n  --data.max_len 2048\n"};
 
 trainers::ImportOptions options_of(const std::string& gpu, const std::string& length) {
   trainers::ImportOptions options;
@@ -147,14 +157,14 @@ class Exporting : public testing::Test {
 };
 
 TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
-  for (const Base& base : {bases()[0], bases()[3], bases()[5]}) {
+  for (const Base& base : {bases()[0], bases()[3], bases()[5], openrlhf}) {
     const ExportRequest request = request_for(base);
     const auto answer = ask(request, Watch{});
     ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
     ASSERT_FALSE(answer->changes.empty());
     EXPECT_LT(answer->seconds, answer->base_seconds);
     std::filesystem::create_directory(folder_.file("below"));
-    const std::string target = folder_.file("below/tuned" + std::string(base.trainer == "verl" ? ".sh" : ".yaml"));
+    const std::string target = folder_.file("below/tuned" + std::string(base.trainer == "nemo-rl" ? ".yaml" : ".sh"));
     const std::string text = exported_file(*answer, target);
     ASSERT_TRUE(base::write_file(target, text).ok());
     trainers::ImportOptions options = request.base.import;
@@ -163,6 +173,18 @@ TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
     EXPECT_EQ(told(again->job, again->plan), told(again->job, answer->plan)) << text;
   }
+}
+
+TEST_F(Exporting, TheRestOfACopyStaysAndTheDifferenceIsShown) {
+  const auto answer = ask(request_for(openrlhf), Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  const std::string copy = exported_file(*answer, "tuned.sh");
+  EXPECT_THAT(copy, HasSubstr("  --rollout.batch_size 128 \\\n  --rollout.n_samples_per_prompt 4 \\\n"));
+  EXPECT_THAT(copy, testing::Not(HasSubstr("enforce_eager")));
+  const Sections said = sections(*answer);
+  const Text* const last = std::get_if<Text>(&said.all().back());
+  ASSERT_NE(last, nullptr);
+  EXPECT_THAT(last->lines, HasSubstr("\n-   --vllm.enforce_eager \\\n"));
 }
 
 TEST_F(Exporting, EachChangeHasAReason) {

@@ -1,0 +1,82 @@
+#include "trainers/export/flag_edit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "trainers/shell/run.h"
+
+namespace dovetail::trainers {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::array flags{Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
+                           Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
+
+/// The script with the changes, or the error.
+std::string edited(const std::string& script, const std::vector<Change>& changes) {
+  const ScriptRequest request{.path = "run.sh",
+                              .content = script,
+                              .directory = "",
+                              .environment = {},
+                              .arguments = {},
+                              .read = [](const std::string& path) -> base::Result<std::string> {
+                                if (path == "more.sh") return std::string("MORE=(--engines 3)\n");
+                                return base::bad_input("there is no " + path);
+                              }};
+  base::Result<ScriptOutcome> outcome = evaluate_script(request);
+  EXPECT_TRUE(outcome.ok());
+  const auto is_trainer = [](const EntryPoint& entry) { return entry.name == "train.py"; };
+  const auto launches = find_launches(*outcome, request, is_trainer);
+  EXPECT_TRUE(launches.ok());
+  const auto launch = only_launch(*outcome, *launches);
+  EXPECT_TRUE(launch.ok());
+  const auto text = edit_flags(script, *launch, flags, changes, outcome->sources);
+  return text.ok() ? *text : base::to_text(text.error());
+}
+
+const Change four_engines{.set = {"--engines", "4"}};
+const Change sleeps{.set = {"--sleep", ""}};
+const Change wakes{.set = {"--sleep", ""}, .with = {}, .removes = true};
+
+TEST(EditFlags, ValuesChangeWhereTheyStand) {
+  EXPECT_EQ(edited("python train.py --engines 2 --share 0.5  # why\n", {four_engines}),
+            "python train.py --engines 4 --share 0.5  # why\n");
+  EXPECT_EQ(edited("N=2\npython train.py --engines \"$N\"\n", {four_engines}), "N=2\npython train.py --engines 4\n");
+  EXPECT_EQ(edited("python train.py --older_engines=2 --sleep\n", {four_engines}),
+            "python train.py --older_engines=4 --sleep\n");
+  EXPECT_EQ(edited("python train.py --engines 1 --engines 2\n", {four_engines}),
+            "python train.py --engines 1 --engines 4\n");
+}
+
+TEST(EditFlags, InArraysToo) {
+  EXPECT_EQ(
+      edited("ARGS=(\n  --engines 2  # of four\n  --sleep\n)\npython train.py \"${ARGS[@]}\"\n", {four_engines, wakes}),
+      "ARGS=(\n  --engines 4  # of four\n)\npython train.py \"${ARGS[@]}\"\n");
+}
+
+TEST(EditFlags, FlagsGoWithTheirLine) {
+  EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep \\\n   --share 0.5\n", {wakes}),
+            "python train.py \\\n   --engines 2 \\\n   --share 0.5\n");
+  EXPECT_EQ(edited("python train.py --sleep --share 0.5\n", {wakes}), "python train.py --share 0.5\n");
+  EXPECT_EQ(edited("python train.py --share 0.5\n", {wakes}), "python train.py --share 0.5\n");
+}
+
+TEST(EditFlags, NewOnesComeBehindTheLastWord) {
+  EXPECT_EQ(edited("python train.py --share 0.5\necho done\n", {four_engines, sleeps}),
+            "python train.py --share 0.5 \\\n   --engines 4 \\\n   --sleep\necho done\n");
+  EXPECT_EQ(edited("python train.py --sleep \"$@\"\n", {four_engines}),
+            "python train.py --sleep \\\n   --engines 4 \"$@\"\n");
+}
+
+TEST(EditFlags, OfAnotherFileAreRefused) {
+  EXPECT_THAT(edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
+              HasSubstr("--engines stands in a file that the script reads; accepted: a script with flags of its own"));
+}
+
+}  // namespace
+}  // namespace dovetail::trainers
