@@ -119,7 +119,7 @@ Framework dtensor() {
        {layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(), layout<&Layout::expert_tensor, 1>(),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::zero, 3>()})
     framework.rules.push_back(where(rule, is_of_trainer));
-  framework.rules.push_back(layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train));
+  framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
   return framework;
 }
 

@@ -81,7 +81,7 @@ Framework openrlhf_framework() {
        {searched(where(on_all_devices(), is_hybrid)), layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(),
         layout<&Layout::expert_tensor, 1>(TaskKind::train), layout<&Layout::expert_tensor, 1>(TaskKind::infer),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::sequence_parallel, false>(),
-        layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train),
+        layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train),
         searched(layout<&Layout::zero, 3>(TaskKind::train)), searched(layout<&Layout::zero, 3>(TaskKind::infer)),
         // Both are vLLM's own: no flag hands them on (openrlhf/trainer/ray/vllm_engine.py).
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),

@@ -65,7 +65,7 @@ Framework fsdp() {
         layout<&Layout::expert_tensor, 1>(), layout<&Layout::zero, 3>(), layout<&Layout::virtual_stages, 1>(),
         layout<&Layout::sequence_parallel, false>()})
     framework.rules.push_back(where(rule, is_of_trainer));
-  framework.rules.push_back(layout<&Layout::recomputation, Recomputation::full, Recomputation::none>(TaskKind::train));
+  framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
   // `forward_only`: weights come from the host layer by layer, whatever `param_offload` says.
   framework.rules.push_back(
       where(offloads(
