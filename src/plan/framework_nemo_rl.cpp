@@ -25,9 +25,6 @@ bool is_colocated(const Job& job, std::size_t task) {
   return is_on_policy(job, task) && engine == trainer;
 }
 
-/// lm_policy.py, use_reference_model: the reference's weights wait on the host.
-bool is_reference(const Job& job, std::size_t task) { return is_frozen(job, task) && !is_reward(job, task); }
-
 /// grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
 bool all_leaves(const Job&, const TaskPlan& planned) {
   const Offload& offload = planned.offload;
@@ -56,9 +53,7 @@ Agreement one_way_of_cutting() {
           .because = "NeMo-RL packs training and passes alike",
           .concerns = is_trained,
           .same_role = true,
-          .agree = [](const TaskPlan& a, const TaskPlan& b) {
-            return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0);
-          }};
+          .agree = same_way_of_cutting};
 }
 
 Agreement one_pass() {
@@ -89,13 +84,10 @@ Framework nemo_rl() {
                        planned.offload.optimizer = !planned.offload.optimizer_on_host;
                      }),
             [](const Job& job, std::size_t task) { return is_colocated(job, task) && is_training(job, task); })));
-  framework.rules.push_back(searched(where(
-      offloads(
-          std::nullopt, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
-          [](const Job&, TaskPlan& planned) { planned.offload.weights = true; }),
-      [](const Job& job, std::size_t task) {
-        return is_reference(job, task) || (is_colocated(job, task) && !is_training(job, task) && !is_reward(job, task));
-      })));
+  // lm_policy.py, use_reference_model: the reference's weights wait on the host.
+  framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
+    return is_reference(job, task) || (is_colocated(job, task) && !is_training(job, task) && !is_reward(job, task));
+  })));
   // env.reward_model.batch_size, and value.train_micro_batch_size where DTensor packs nothing.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_layout(is_of_policy), one_layout(is_of_value), one_way_of_cutting(), one_pass()};

@@ -64,8 +64,7 @@ Agreement one_way_of_cutting() {
       .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
       .same_role = false,
       .same_mesh = false,
-      .agree = [](const TaskPlan& a,
-                  const TaskPlan& b) { return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0); }};
+      .agree = same_way_of_cutting};
 }
 
 }  // namespace

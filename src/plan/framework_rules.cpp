@@ -91,6 +91,12 @@ TaskRule sequence_parallel_with_tensor() {
        .conform = [](const Job&, TaskPlan& planned) { planned.layout.sequence_parallel = planned.layout.tensor > 1; }});
 }
 
+TaskRule weights_offloaded() {
+  return offloads(
+      std::nullopt, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
+      [](const Job&, TaskPlan& planned) { planned.offload.weights = true; });
+}
+
 TaskRule by_sequences() {
   return {.of = std::nullopt,
           .part = "micro_batch",
@@ -119,7 +125,9 @@ bool is_of_trainer(const Job& job, std::size_t task) {
 
 bool is_trained(const Job& job, std::size_t task) { return is_of_trainer(job, task) && role_is_trained(job, task); }
 
-bool is_frozen(const Job& job, std::size_t task) { return is_inference(job, task) && !role_is_trained(job, task); }
+bool is_reference(const Job& job, std::size_t task) {
+  return is_inference(job, task) && !role_is_trained(job, task) && !is_reward(job, task);
+}
 
 bool has_pools(const Job& job) {
   return std::any_of(job.fixed.begin(), job.fixed.end(), [](const TaskPin& pin) { return pin.mesh.has_value(); });
@@ -139,6 +147,10 @@ bool same_engine_layout(const TaskPlan& a, const TaskPlan& b) {
 }
 
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b) { return a.micro_batching == b.micro_batching; }
+
+bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b) {
+  return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0);
+}
 
 IterationOrder in_stages(const Job& job) {
   if (job.workload.steps_off_policy > 0) return {};

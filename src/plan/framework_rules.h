@@ -71,9 +71,12 @@ TaskRule sequence_parallel_with_tensor();
 /// Micro-batches of a number of sequences.
 TaskRule by_sequences();
 
+/// Weights are on the host while the task does not run.
+TaskRule weights_offloaded();
+
 // Which tasks.
 bool is_trained(const Job& job, std::size_t task);     ///< of a role that is trained, but generation
-bool is_frozen(const Job& job, std::size_t task);      ///< inference of a role that is not
+bool is_reference(const Job& job, std::size_t task);   ///< inference of a role that is not, but of a reward model
 bool is_of_trainer(const Job& job, std::size_t task);  ///< inference and training, but of a reward model
 bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
 bool is_on_policy(const Job& job, std::size_t task);   ///< all, of a job that generates with the newest weights
@@ -87,6 +90,8 @@ bool is_inference(const Job& job, std::size_t task);
 bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
+/// By tokens, or by sequences.
+bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b);
 
 /// First generation, then inference, then training, all of each; then the next iteration.
 IterationOrder in_stages(const Job& job);

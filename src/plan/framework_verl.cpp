@@ -37,9 +37,7 @@ Agreement one_way_of_cutting() {
           .because = "verl stops where the actor's training and pass are cut in two ways",
           .concerns = is_trained,
           .same_role = true,
-          .agree = [](const TaskPlan& a, const TaskPlan& b) {
-            return (a.micro_batching.tokens > 0) == (b.micro_batching.tokens > 0);
-          }};
+          .agree = same_way_of_cutting};
 }
 
 Framework verl() {
@@ -67,11 +65,7 @@ Framework fsdp() {
     framework.rules.push_back(where(rule, is_of_trainer));
   framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
   // `forward_only`: weights come from the host layer by layer, whatever `param_offload` says.
-  framework.rules.push_back(
-      where(offloads(
-                TaskKind::infer, "weights", [](const Job&, const TaskPlan& planned) { return planned.offload.weights; },
-                [](const Job&, TaskPlan& planned) { planned.offload.weights = true; }),
-            [](const Job& job, std::size_t task) { return is_frozen(job, task) && !is_reward(job, task); }));
+  framework.rules.push_back(where(weights_offloaded(), is_reference));
   framework.rules.push_back(offloads(
       TaskKind::train, "an optimizer that is stepped on the devices",
       [](const Job&, const TaskPlan& planned) { return !planned.offload.optimizer_on_host; },

@@ -8,7 +8,8 @@
 
 #include "answer/plans/exporting.h"
 #include "answer/words/amounts.h"
-#include "base/document.h"
+#include "answer/words/text.h"
+#include "base/utf8.h"
 
 namespace dovetail::answer {
 namespace {
@@ -30,8 +31,8 @@ std::string path_from(const std::string& target, const std::string& base) {
 std::string head_words(const ExportAnswer& answer) {
   return fmt::format(
       "# The plan {} of {}, laid over {} by dovetail export.\n# Predicted for an iteration: {}; as the base is: {}.\n",
-      answer.plan_name, answer.base.job.name, answer.base.file, seconds_text(answer.seconds),
-      seconds_text(answer.base_seconds));
+      clean_text(answer.plan_name), clean_text(answer.base.job.name), clean_text(answer.base.file),
+      seconds_text(answer.seconds), seconds_text(answer.base_seconds));
 }
 
 /// A word of a shell, quoted where it is not plain.
@@ -49,7 +50,7 @@ std::string shell_word(const std::string& word) {
 std::string script_text(const ExportAnswer& answer, const std::string& target) {
   std::string text = "#!/usr/bin/env bash\n" + head_words(answer) + "changes=(\n";
   for (const ReasonedChange& change : answer.changes) {
-    text += fmt::format("  # {}\n", change.reason);
+    text += fmt::format("  # {}\n", clean_text(change.reason));
     for (const std::string& word : trainers::words_of(change.change)) text += "  " + shell_word(word) + "\n";
   }
   return text + fmt::format(")\nexec bash \"$(dirname \"$0\")\"/{} \"${{changes[@]}}\" \"$@\"\n",
@@ -66,7 +67,7 @@ struct Branch {
 void print_members(const Branch& branch, std::size_t depth, std::string& text) {
   const std::string indent(2 * depth, ' ');
   for (const auto& [name, member] : branch.members) {
-    if (!member.reason.empty()) text += fmt::format("{}# {}\n", indent, member.reason);
+    if (!member.reason.empty()) text += fmt::format("{}# {}\n", indent, clean_text(member.reason));
     text += fmt::format("{}{}:{}\n", indent, name, member.members.empty() ? " " + member.value : "");
     print_members(member, depth + 1, text);
   }
@@ -90,7 +91,8 @@ std::string yaml_text(const ExportAnswer& answer, const std::string& target) {
     put(change.change.set, change.reason);
     for (const trainers::Setter& more : change.change.with) put(more, {});
   }
-  std::string text = head_words(answer) + fmt::format("defaults: {}\n", path_from(target, answer.base.file));
+  std::string text =
+      head_words(answer) + fmt::format("defaults: {}\n", base::json_string(path_from(target, answer.base.file)));
   print_members(root, 0, text);
   return text;
 }

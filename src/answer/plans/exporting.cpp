@@ -9,6 +9,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/words/amounts.h"
+#include "answer/words/difference.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "trainers/import/hub_cache.h"
@@ -40,39 +41,6 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::KeptCha
   if (bytes != 0)
     return fmt::format("without it {} {} on the fullest device", gibibytes(std::abs(bytes)), more_or_less(bytes > 0));
   return "as the plan has it: neither seconds nor bytes change";
-}
-
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
-/// The lines that one text has and the other does not, those of the first with "-", of the second with "+": by the
-/// longest common subsequence.
-std::string difference_of(std::string_view before, std::string_view after) {
-  const std::vector<std::string_view> a = lines_of(before);
-  const std::vector<std::string_view> b = lines_of(after);
-  std::vector<std::vector<int>> common(a.size() + 1, std::vector<int>(b.size() + 1, 0));
-  for (std::size_t i = a.size(); i-- > 0;)
-    for (std::size_t j = b.size(); j-- > 0;)
-      common[i][j] = a[i] == b[j] ? common[i + 1][j + 1] + 1 : std::max(common[i + 1][j], common[i][j + 1]);
-  std::string text;
-  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-    if (i < a.size() && j < b.size() && a[i] == b[j]) {
-      ++i;
-      ++j;
-    } else if (i < a.size() && (j == b.size() || common[i + 1][j] >= common[i][j + 1])) {
-      text += fmt::format("- {}\n", a[i++]);
-    } else {
-      text += fmt::format("+ {}\n", b[j++]);
-    }
-  }
-  return text;
 }
 
 /// What a change has to gain to be made, as a share of the iteration.

@@ -47,7 +47,7 @@ struct TaskFault {
   bool is_mesh = true;             ///< else no task can be there
   bool has_layout = false;         ///< with the placement's degrees
   std::optional<MinNeed> need;     ///< of these layouts; nothing where host memory is too small for all of them
-  bool is_alone_possible = false;  ///< each task by itself can be there; they have nothing alike where they have to
+  bool is_alone_possible = false;  ///< each task can be there; those that must share something have nothing in common
 };
 
 /// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them
@@ -89,7 +89,7 @@ TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const 
 
 std::string text_of(const SearchSpace& space, const TaskFault& fault, const std::optional<Degrees>& degrees) {
   const cluster::Cluster& cluster = space.scenario->job.cluster;
-  if (fault.is_alone_possible) return "does not apply: there are no choices that tasks have alike where they have to";
+  if (fault.is_alone_possible) return "does not apply: tasks that must share a layout or a setting have none in common";
   if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
     return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",

@@ -211,6 +211,14 @@ TEST_F(Exporting, EachChangeHasAReason) {
   EXPECT_TRUE(in_seconds);
 }
 
+TEST_F(Exporting, NamesBreakOutOfNoComment) {
+  auto answer = ask(request_for(bases()[1]), Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  answer->plan_name = "name\ntouch stolen";
+  answer->changes.front().reason = "why\ntouch stolen";
+  EXPECT_THAT(exported_file(*answer, "tuned.sh"), testing::Not(HasSubstr("\ntouch")));
+}
+
 TEST_F(Exporting, NothingChangesWhereTheBaseIsThePlan) {
   ExportRequest request = request_for(bases()[0]);
   const auto import = trainers::import_run(request.base.path, bases()[0].content, request.base.import);
