@@ -120,7 +120,7 @@ class DeviceExpression {
     }
     if (takes("[")) {
       DOVETAIL_TRY(std::vector<DeviceValue> items, arguments("]"));
-      return list_of(std::move(items));
+      return list_of(items);
     }
     if (takes("range(")) {
       DOVETAIL_TRY(const std::vector<DeviceValue> bounds, arguments(")"));

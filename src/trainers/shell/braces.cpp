@@ -147,6 +147,15 @@ std::vector<WordParts> choices_of(const WordParts& parts, const Braces& braces) 
   return choices;
 }
 
+/// How many steps a copy of the parts counts.
+std::int64_t copy_steps(const WordParts& parts) {
+  constexpr std::size_t parts_a_step = 8;
+  constexpr std::size_t characters_a_step = 64;
+  std::size_t characters = 0;
+  for (const WordPart& part : parts) characters += part.text.size();
+  return static_cast<std::int64_t>(1 + parts.size() / parts_a_step + characters / characters_a_step);
+}
+
 void expand_from(Shell& shell, const WordParts& parts, BracePosition from, const Place& place,
                  std::vector<WordParts>& result) {
   const ShellDepth depth(shell, place);
@@ -165,7 +174,7 @@ void expand_from(Shell& shell, const WordParts& parts, BracePosition from, const
   ++after.at;
   for (const WordParts& choice : choices) {
     if (result.size() > max_choices ||
-        !spend(shell, place, 1, static_cast<std::int64_t>(parts.size() * sizeof(WordPart))))
+        !spend(shell, place, copy_steps(parts), static_cast<std::int64_t>(parts.size() * sizeof(WordPart))))
       return fail(shell, place, "braces have too many choices; accepted: at most " + std::to_string(max_choices));
     WordParts one = slice(parts, {}, braces->open);
     one.insert(one.end(), choice.begin(), choice.end());

@@ -150,7 +150,9 @@ base::Status search_script(LaunchSearch& search, const ReachedCommand& command, 
     inner.arguments.push_back(describe(command.words[i].text));
   inner.read = search.request.read;
   inner.begin = begin;
+  inner.before = search.outcome.effort;
   DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(inner));
+  search.outcome.effort = outcome.effort;
   std::vector<std::string>& sources = search.outcome.sources;
   for (std::size_t i = sources.size(); i < outcome.sources.size(); ++i) sources.push_back(outcome.sources[i]);
   search.outcome.unread.insert(search.outcome.unread.end(), outcome.unread.begin(), outcome.unread.end());

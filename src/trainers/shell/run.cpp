@@ -212,11 +212,11 @@ void fail(Shell& shell, const Place& place, std::string message) {
 }
 
 bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes) {
-  shell.steps += steps;
-  shell.bytes += bytes;
-  if (shell.steps > max_steps)
+  shell.effort.steps += steps;
+  shell.effort.bytes += bytes;
+  if (shell.effort.steps > max_steps)
     fail(shell, place, fmt::format("the script takes too long here; accepted: at most {} steps", max_steps));
-  if (shell.bytes > max_bytes)
+  if (shell.effort.bytes > max_bytes)
     fail(shell, place, fmt::format("the script makes too much text here; accepted: at most {} bytes", max_bytes));
   return !shell.error;
 }
@@ -328,6 +328,9 @@ Text run_in_subshell(Shell& shell, const ShellNode& node, bool captures) {
 }
 
 Flow run_script_text(Shell& shell, std::string_view content, const std::string& path, Place begin) {
+  constexpr std::size_t characters_a_step = 64;
+  if (!spend(shell, begin, static_cast<std::int64_t>(content.size() / characters_a_step)))
+    return {.kind = FlowKind::exited, .levels = 0};
   auto tree = parse_shell(content, path, begin, shell.trees);
   if (!tree.ok()) {
     if (!shell.error) shell.error = tree.error();

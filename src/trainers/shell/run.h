@@ -59,8 +59,7 @@ struct Shell {
   bool captures = false;                         ///< output is wanted
   int tested = 0;  ///< how many conditions are being evaluated: failures do not stop the script there
   int depth = 0;
-  std::int64_t steps = 0;
-  std::int64_t bytes = 0;
+  ScriptEffort effort;
   std::optional<base::Error> error;
 };
 

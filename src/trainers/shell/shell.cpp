@@ -53,13 +53,11 @@ void finish(Shell& shell, const Flow& flow) {
 
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request) {
   std::vector<DemandedVariable> demanded;
-  std::int64_t steps = 0;
-  std::int64_t bytes = 0;
+  ScriptEffort effort = request.before;
   for (int attempt = 1;; ++attempt) {
     Shell shell;
     shell.request = &request;
-    shell.steps = steps;
-    shell.bytes = bytes;
+    shell.effort = effort;
     prepare(shell, demanded);
     Flow flow;
     flow = run_framed(shell, ShellFrame::Kind::function,
@@ -76,11 +74,11 @@ base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request) {
       is_new = true;
     }
     if (is_new && attempt < max_attempts) {
-      steps = shell.steps;
-      bytes = shell.bytes;
+      effort = shell.effort;
       continue;
     }
     finish(shell, flow);
+    shell.outcome.effort = shell.effort;
     shell.outcome.demanded.insert(shell.outcome.demanded.begin(), demanded.begin(), demanded.end());
     return std::move(shell.outcome);
   }

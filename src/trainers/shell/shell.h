@@ -7,6 +7,7 @@
 // unknown both branches are evaluated: what they leave different is unknown, the commands within are in doubt.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,12 @@
 
 namespace dovetail::trainers {
 
+/// What an evaluation took: commands and expansions by their size, and bytes that were held.
+struct ScriptEffort {
+  std::int64_t steps = 0;
+  std::int64_t bytes = 0;
+};
+
 struct ScriptRequest {
   std::string path;       ///< of the script, as it would be called: its `$0`, and its name in messages
   std::string content;    ///< of the script
@@ -28,6 +35,7 @@ struct ScriptRequest {
   std::vector<std::string> arguments;                   ///< its `"$@"`
   FileReader read;                                      ///< for `source`; none: nothing is read
   Place begin = {.source = 0, .line = 1, .column = 1};  ///< of the content's first character
+  ScriptEffort before = {};                             ///< of the scripts that led to this one
 };
 
 /// A command that the script reaches and that the evaluator does not compute itself.
@@ -66,10 +74,11 @@ struct ScriptOutcome {
   std::vector<DemandedVariable> demanded;
   std::vector<UnreadFile> unread;
   std::optional<ScriptEnd> end;
+  ScriptEffort effort;  ///< with that of the scripts before
 };
 
-/// Evaluates a script. An Error at its place where it is not in the syntax of bash, or takes more steps or memory than
-/// any launch script does.
+/// Evaluates a script. An Error at its place where it is not in the syntax of bash, or takes, with those before it,
+/// more steps or memory than any launch script does.
 base::Result<ScriptOutcome> evaluate_script(const ScriptRequest& request);
 
 }  // namespace dovetail::trainers

@@ -132,6 +132,28 @@ TEST(Launch, ScriptsThatStartThemselvesEnd) {
   EXPECT_NE(launches.error().message.find("start too many scripts"), std::string::npos);
 }
 
+TEST(Launch, ScriptsTakeNoMoreTogetherThanOneMay) {
+  ScriptRequest request;
+  request.path = "run.sh";
+  request.content = "bash long.sh\nbash long.sh\nbash long.sh\npython train.py\n";
+  const std::string loop = "for i in {1..%}; do :; done\n";
+  for (const auto& [rounds, fits] : {std::pair{"500", true}, std::pair{"2000", false}}) {
+    std::string content;
+    for (int i = 0; i < 5; ++i) content += loop.substr(0, loop.find('%')) + rounds + loop.substr(loop.find('%') + 1);
+    request.read = [&](const std::string&) -> base::Result<std::string> { return content; };
+    ScriptRequest alone = request;
+    alone.content = content;
+    EXPECT_TRUE(evaluate_script(alone).ok());
+    base::Result<ScriptOutcome> outcome = evaluate_script(request);
+    ASSERT_TRUE(outcome.ok());
+    const base::Result<std::vector<Launch>> launches = find_launches(*outcome, request, is_trainer);
+    EXPECT_EQ(launches.ok(), fits);
+    if (!fits) {
+      EXPECT_NE(launches.error().message.find("takes too long here"), std::string::npos);
+    }
+  }
+}
+
 TEST(Launch, OnlyOneMayBeMeant) {
   const auto message = [](const std::string& script) {
     const Found result = found(script);
