@@ -2,9 +2,9 @@
 """Trains the demonstrations of examples/train with several seeds and makes their shipped weights again; the scripts
 beside this one judge all of it.
 
-usage: seeds.py SOURCE DOVETAIL [--seeds N] [--jobs N] [--only TASK...]
+usage: seeds.py SOURCE DOVETAIL [--seeds N] [--jobs N] [--only TASK...] [--ranks N]
 
-Needs a Python that has torch and yaml. Prints each figure's least and greatest value over the seeds, and what failed.
+With --ranks tiny-ppo is trained on so many. Needs a Python that has torch and yaml. Prints each figure's least and greatest value over the seeds, and what failed.
 Ends with 1 where anything did.
 """
 
@@ -26,8 +26,9 @@ TASKS = ("made-again", "tiny-ppo", "tiny-grpo", "collapse")
 
 
 class Checks:
-    def __init__(self, source, dovetail, folder):
+    def __init__(self, source, dovetail, folder, ranks):
         self.dovetail, self.folder, self.examples = dovetail, folder, folder / "train"
+        self.ranks = ["--ranks", str(ranks)] if ranks else []
         shutil.copytree(source / "examples/train", self.examples)
         self.figures, self.failures, self.lock = {}, [], threading.Lock()
 
@@ -39,12 +40,12 @@ class Checks:
                 self.failures.append(failure)
                 print(failure, flush=True)
 
-    def train(self, job, seed, out):
+    def train(self, job, seed, out, options=()):
         """The folder of a run of `job` with another seed, and what it said; None where it failed."""
         text = (self.examples / job).read_text(encoding="utf-8").replace("train:\n", f"train:\n  seed: {seed}\n")
         copy = (self.examples / job).with_name(f"{Path(job).stem}-seed-{seed}.yaml")
         copy.write_text(text, encoding="utf-8")
-        command = [self.dovetail, "train", copy, "-o", self.folder / out]
+        command = [self.dovetail, "train", copy, "-o", self.folder / out, *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             self.note(job, {}, f"{job}, seed {seed}: exit code {done.returncode}: {done.stderr[-1000:]}")
@@ -79,7 +80,7 @@ class Checks:
             for coefficient in (1, 2):
                 kind = f"tiny-ppo, {rule}, {coefficient}"
                 job = "job" + ("-rule" if rule == "rule" else "") + ("-2" if coefficient == 2 else "")
-                run, _ = self.train(f"tiny-ppo/{job}.yaml", seed, f"{job}-{seed}")
+                run, _ = self.train(f"tiny-ppo/{job}.yaml", seed, f"{job}-{seed}", self.ranks)
                 if run is None:
                     continue
                 model = [] if rule == "rule" else ["--reward-model", self.examples / "tiny-rm/model"]
@@ -138,9 +139,10 @@ def main():
     parser.add_argument("--seeds", type=int, default=10, metavar="N")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--only", nargs="+", choices=TASKS, default=TASKS, metavar="TASK")
+    parser.add_argument("--ranks", type=int, metavar="N")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="dovetail-seeds-") as folder:
-        checks = Checks(arguments.source.resolve(), arguments.dovetail, Path(folder))
+        checks = Checks(arguments.source.resolve(), arguments.dovetail, Path(folder), arguments.ranks)
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
             work = []
             for task in arguments.only:
