@@ -31,6 +31,8 @@ class Interpreter {
       : program_(program),
         workers_(workers),
         transport_(transport),
+        ordered_(transport),
+        collectives_(options.collectives != nullptr ? *options.collectives : ordered_),
         options_(options),
         reductions_(program.reductions.size(), [this](std::size_t index) { return reduce(index); }) {}
 
@@ -126,7 +128,7 @@ class Interpreter {
   Status reduce(std::size_t index) {
     const pipeline::Reduction& reduction = program_.reductions[index];
     const std::uint32_t number = options_.run * numbers_a_run + static_cast<std::uint32_t>(reduction.number);
-    Status status = workers_.reducer->reduce(reduction, number, transport_, deadline());
+    Status status = workers_.reducer->reduce(reduction, number, collectives_, deadline());
     if (!status.ok()) transport_.fail(status.error());
     return status;
   }
@@ -134,6 +136,8 @@ class Interpreter {
   const Program& program_;
   const Workers& workers_;
   transport::Transport& transport_;
+  transport::OrderedCollectives ordered_;
+  transport::Collectives& collectives_;
   const RunOptions& options_;
   std::map<Item, Buffer> inputs_;
   std::map<Item, Buffer> outputs_;

@@ -29,6 +29,7 @@ struct Trace {
 struct RunOptions {
   transport::Clock::duration timeout = std::chrono::minutes(5);  ///< of each wait
   std::uint32_t run = 0;  ///< the same on all ranks, another for the next run of a program on the same transport
+  transport::Collectives* collectives = nullptr;  ///< of the reductions; null: those in order, on the transport
 };
 
 /// Runs `program` to its end, and until what it has sent is delivered. An Error of a stage, a reduction or the

@@ -3,6 +3,7 @@
 
 #include "base/result.h"
 #include "pipeline/program/program.h"
+#include "transport/collectives.h"
 #include "transport/transport.h"
 
 namespace dovetail::execute {
@@ -36,7 +37,7 @@ class Reducer {
 
   /// `number` is one that no other reduction that is under way has, on any rank.
   virtual base::Status reduce(const pipeline::Reduction& reduction, std::uint32_t number,
-                              transport::Transport& transport, transport::Deadline deadline) = 0;
+                              transport::Collectives& collectives, transport::Deadline deadline) = 0;
 };
 
 }  // namespace dovetail::execute

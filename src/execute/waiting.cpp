@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/assert.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::execute {
 namespace {
@@ -61,10 +61,10 @@ class MeetingReducer : public Reducer {
  public:
   explicit MeetingReducer(Pace& pace) : pace_(pace) {}
 
-  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Transport& transport,
+  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Collectives& collectives,
                 transport::Deadline deadline) override {
     std::vector<float> ones(reduction.ranks.size(), 1);
-    DOVETAIL_CHECK(transport::all_reduce(transport, {reduction.ranks, number}, std::span(ones), deadline));
+    DOVETAIL_CHECK(collectives.all_reduce({reduction.ranks, number}, std::span(ones), deadline));
     pace_.meet();
     return {};
   }

@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "runtime/launch/launcher.h"
 #include "runtime/profile/profile_command.h"
+#include "runtime/ranks/gloo_collectives.h"
 #include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/rank_place.h"
 #include "runtime/ranks/run_rank.h"
@@ -53,6 +54,13 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clo
       help);
 }
 
+std::unique_ptr<transport::Collectives> make_collectives(const RunArguments& given, const RankSession& session,
+                                                         transport::Transport& transport) {
+  if (given.collectives == transport::CollectiveKind::native)
+    return make_gloo_collectives(session.place, session.store, transport);
+  return std::make_unique<transport::OrderedCollectives>(transport);
+}
+
 /// Runs alone, or as the rank that the environment says.
 int run_where(const RunArguments& given) {
   // Before any library starts a thread.
@@ -63,7 +71,8 @@ int run_where(const RunArguments& given) {
   return run_rank("dovetail-train run", given.timeout, [&given](RankSession& session) -> base::Status {
     DOVETAIL_TRY(const std::unique_ptr<transport::Transport> transport,
                  connect_gloo(session.place, session.store, session.watch, transport::Clock::now() + given.timeout));
-    return run_training_rank(given, *transport, session.watch);
+    const std::unique_ptr<transport::Collectives> collectives = make_collectives(given, session, *transport);
+    return run_training_rank(given, *transport, *collectives, session.watch);
   });
 }
 
@@ -77,6 +86,12 @@ void add_run(CLI::App& program, Command& asked) {
   command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
   command->add_option("--device", given->device, "to compute on: cpu, cuda")->capture_default_str();
   command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
+  command
+      ->add_option_function<std::string>(
+          "--collectives",
+          [given](const std::string& name) { given->collectives = *base::enum_named<transport::CollectiveKind>(name); },
+          "who sums over ranks: ordered (in the order of ranks), native (Gloo)")
+      ->check(CLI::IsMember(std::vector<std::string>{"ordered", "native"}));
   command->add_option("--ranks", given->ranks, "that the run is on, whatever devices the job has")
       ->check(CLI::Range(1, 1024));
   command->add_option("--threads", given->threads, "of each rank, to compute with")

@@ -139,6 +139,8 @@ class ThreadTransport : public Transport {
     return hub_->status();
   }
 
+  Status status() override { return hub_->status(); }
+
   void fail(const Error& error) noexcept override { hub_->fail(error); }
 
  private:

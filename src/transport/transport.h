@@ -52,6 +52,8 @@ class Transport {
   virtual base::Status wait(const Address& from, Deadline deadline) = 0;
   /// Until all that this rank has sent on a lane is delivered.
   virtual base::Status flush(Lane lane, Deadline deadline) = 0;
+  /// The error that ended all waits; ok as long as none has.
+  virtual base::Status status() = 0;
   /// Ends every wait of every rank. From then on no buffer is read or written any more.
   virtual void fail(const base::Error& error) noexcept = 0;
 };

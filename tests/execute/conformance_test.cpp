@@ -125,13 +125,13 @@ class SuiteReducer : public Reducer {
   SuiteReducer(const Program& program, const Stages& stages, ConformanceRank& done)
       : program_(program), stages_(stages), done_(done) {}
 
-  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Transport& transport,
+  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Collectives& collectives,
                 transport::Deadline deadline) override {
     double sum = 0;
     for (SuiteStage* stage : stages_of(reduction)) sum += static_cast<double>(part_of(reduction.kind, *stage));
     // all_reduce cuts what it sums into shares of ranks: so each has one.
     std::vector<double> sums(reduction.ranks.size(), sum);
-    DOVETAIL_CHECK(transport::all_reduce(transport, {reduction.ranks, number}, std::span(sums), deadline));
+    DOVETAIL_CHECK(collectives.all_reduce({reduction.ranks, number}, std::span(sums), deadline));
     const std::uint64_t result = static_cast<std::uint64_t>(sums.front()) % conformance_prime;
     for (SuiteStage* stage : stages_of(reduction)) take(reduction.kind, *stage, result);
     done_.reductions[static_cast<std::size_t>(&reduction - program_.reductions.data())] = result;

@@ -85,10 +85,10 @@ class NumberStage : public Stage {
 /// Sums ones: each rank must find as many as there are ranks.
 class CountingReducer : public Reducer {
  public:
-  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, Transport& transport,
+  Status reduce(const pipeline::Reduction& reduction, std::uint32_t number, transport::Collectives& collectives,
                 transport::Deadline deadline) override {
     std::vector<double> ones(3, 1);
-    DOVETAIL_CHECK(transport::all_reduce(transport, {reduction.ranks, number}, std::span(ones), deadline));
+    DOVETAIL_CHECK(collectives.all_reduce({reduction.ranks, number}, std::span(ones), deadline));
     EXPECT_THAT(ones, testing::Each(static_cast<double>(reduction.ranks.size())));
     ++reductions;
     return {};

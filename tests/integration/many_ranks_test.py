@@ -118,14 +118,16 @@ class Runs(unittest.TestCase):
             ("apart", [*self.plan(2), "--fuse", "none"]),
             ("searched", ["--ranks", "2", "--fuse", "none"]),
             ("four", self.plan(4)),
+            ("native", [*self.plan(4), "--collectives", "native"]),
         ):
             with self.subTest(out):
                 done = self.train(out, *options)
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.expect_the_numbers_of_one_rank(out)
-                self.expect_equal_memory(out, 4 if out == "four" else 2)
-                self.expect_schedule(out, fused=out in ("stages", "four"))
-                self.expect_traces(out, fused=out in ("stages", "four"))
+                self.expect_equal_memory(out, 4 if out in ("four", "native") else 2)
+                fused = out in ("stages", "four", "native")
+                self.expect_schedule(out, fused)
+                self.expect_traces(out, fused)
                 self.assertTrue((self.folder / out / "export/critic/model.safetensors").exists())
                 report = subprocess.run(
                     [DOVETAIL, "calibrate", self.folder / out / "measurement.yaml"], capture_output=True, check=False
@@ -338,6 +340,11 @@ class Runs(unittest.TestCase):
         )
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("the plan is for 2 devices, and 3 ranks run it", done.stderr)
+
+    def test_deterministic_runs_sum_in_the_order_of_ranks(self):
+        done = self.train("unordered", *self.plan(2), "--deterministic", "--collectives", "native")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--collectives ordered", done.stderr)
 
 
 if __name__ == "__main__":

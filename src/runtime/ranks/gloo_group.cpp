@@ -1,19 +1,14 @@
 #include "runtime/ranks/gloo_group.h"
 
-#include <netdb.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#define USE_C10D_GLOO
 #include <ATen/ops/from_blob.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <numeric>
 #include <utility>
 #include <vector>
+
+#include "runtime/ranks/gloo_process_group.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -59,49 +54,12 @@ class ProcessGroup : public GlooGroup {
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
 };
 
-/// The address of this host on the way to another; an empty one where there is no way.
-std::string address_towards(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_DGRAM;
-  addrinfo* found = nullptr;
-  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return "";
-  std::string address;
-  for (const addrinfo* each = found; each != nullptr && address.empty(); each = each->ai_next) {
-    const int probe = ::socket(each->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (probe < 0) continue;
-    sockaddr_storage own{};
-    socklen_t length = sizeof own;
-    char text[NI_MAXHOST];
-    // To connect a datagram socket sends nothing: it chooses the way.
-    if (::connect(probe, each->ai_addr, each->ai_addrlen) == 0 &&
-        ::getsockname(probe, reinterpret_cast<sockaddr*>(&own), &length) == 0 &&
-        ::getnameinfo(reinterpret_cast<const sockaddr*>(&own), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) ==
-            0)
-      address = text;
-    ::close(probe);
-  }
-  ::freeaddrinfo(found);
-  return address;
-}
-
-std::shared_ptr<gloo::transport::Device> device_of(const RankPlace& place) {
-  using Group = c10d::ProcessGroupGloo;
-  if (const char* const interface = std::getenv("GLOO_SOCKET_IFNAME"))
-    return Group::createDeviceForInterface(interface);
-  const std::string address = address_towards(place.store_host, place.store_port);
-  return address.empty() ? Group::createDefaultDevice() : Group::createDeviceForHostname(address);
-}
-
 }  // namespace
 
 std::unique_ptr<GlooGroup> make_gloo_group(const RankPlace& place, JobStore& store, std::chrono::milliseconds timeout) {
-  auto keys = c10::intrusive_ptr<c10d::Store>::reclaim_copy(&store.raw());
-  keys->setTimeout(timeout);
-  const auto options = c10d::ProcessGroupGloo::Options::create(timeout);
-  options->devices = {device_of(place)};
-  options->threads = 1;  // of collectives, which nobody asks for
-  return std::make_unique<ProcessGroup>(c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::PrefixStore>("gloo", std::move(keys)), place.rank, place.ranks, options));
+  std::vector<int> all(static_cast<std::size_t>(place.ranks));
+  std::iota(all.begin(), all.end(), 0);
+  return std::make_unique<ProcessGroup>(connect_process_group(place, store, "gloo", all, timeout));
 }
 
 }  // namespace dovetail::runtime

@@ -173,6 +173,11 @@ class GlooTransport : public transport::Transport {
                                       peer, name_of(lane))));
   }
 
+  Status status() override {
+    std::unique_lock lock(mutex_);
+    return fails_ ? settled(lock) : Status();
+  }
+
   void fail(const Error& error) noexcept override {
     {
       std::unique_lock lock(mutex_);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "base/assert.h"
@@ -58,8 +59,8 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 
 Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                      const predict::Scenario& scenario, const plan::Plan& plan,
-                                                     control::RankTalk& talk) {
-  std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, talk));
+                                                     control::RankTalk& talk, transport::Collectives* collectives) {
+  std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, talk, collectives));
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train &&
         models->programs_.phase_of(task).front() == task)
@@ -70,6 +71,7 @@ Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> role
 Status RankModels::cut_phase(std::size_t task) {
   const std::vector<std::size_t> tasks = programs_.phase_of(task);
   DOVETAIL_TRY(const PhaseProgram* const phase, programs_.find(tasks));
+  DOVETAIL_CHECK(open_groups(phase->program));
   for (std::size_t m = 0; m < tasks.size(); ++m) {
     const std::string role = role_of(scenario_.job, tasks[m]);
     Weights& whole = whole_.weights(role);
@@ -78,6 +80,14 @@ Status RankModels::cut_phase(std::size_t task) {
     trained_.emplace(role, Trained{tasks[m], std::move(stages), whole.values.numel()});
   }
   return {};
+}
+
+/// Ranks have the groups that they share in one order. Those of a phase are the same however many micro-batches it has.
+Status RankModels::open_groups(const pipeline::Program& program) {
+  if (collectives_ == nullptr) return {};
+  std::set<std::vector<int>> groups;
+  for (const pipeline::Reduction& reduction : program.reductions) groups.insert(reduction.ranks);
+  return collectives_->open({groups.begin(), groups.end()}, transport::Clock::now() + talk_.timeout());
 }
 
 Result<std::vector<GeneratedResponse>> RankModels::generate(
@@ -161,8 +171,8 @@ Result<execute::Trace> RankModels::run_phase(const PhaseProgram& phase, std::spa
   std::vector<PhaseRole> roles;
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
   const UsageMeter::Training task(usage_);
-  DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, talk_.transport(),
-                                                      {.timeout = talk_.timeout(), .run = phases_++}));
+  DOVETAIL_TRY(PhaseResult result,
+               run_training_phase(phase.program, roles, talk_.transport(), {talk_.timeout(), phases_++, collectives_}));
   return std::move(result.trace);
 }
 

@@ -143,7 +143,8 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
 /// Who computes a run: alone, or with other ranks.
 struct RunRank {
   const parallel::Cancellation& cancellation;
-  control::RankTalk* talk = nullptr;  ///< null: alone
+  control::RankTalk* talk = nullptr;              ///< null: alone
+  transport::Collectives* collectives = nullptr;  ///< likewise
   at::Device device = at::kCPU;
 
   bool reports() const { return talk == nullptr || talk->rank() == 0; }
@@ -173,7 +174,8 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
     models->add_held(account);
     return MadeModels{std::move(models), nullptr};
   }
-  DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan, *rank.talk));
+  DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan, *rank.talk,
+                                             rank.collectives));
   models->add_held(account);
   RankModels* const of_ranks = models.get();
   return MadeModels{std::move(models), of_ranks};
@@ -287,6 +289,8 @@ struct PlannedRun {
 Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
   if (ranks > 1 && arguments.device != "cpu")
     return base::bad_input("--device " + arguments.device + " is run by one rank; accepted: cpu, or one rank");
+  if (arguments.deterministic && arguments.collectives != transport::CollectiveKind::ordered)
+    return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
   DOVETAIL_TRY(plan::Plan plan, read_plan_file(arguments.plan, run.job));
   const int devices = cluster::device_count(run.job.cluster);
@@ -327,13 +331,14 @@ Status check_ranks(const RunArguments& arguments, int ranks) {
   return planned.ok() ? Status() : planned.error();
 }
 
-Status run_training_rank(const RunArguments& arguments, transport::Transport& transport, JobWatch& watch) {
+Status run_training_rank(const RunArguments& arguments, transport::Transport& transport,
+                         transport::Collectives& collectives, JobWatch& watch) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
   MemoryAccount account;
   account.on_phase = [&watch](const MemoryAccount& now) { watch.note({phase_text(now), now.predicted}); };
   control::RankTalk talk(transport, &cancellation, arguments.timeout,
                          [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
-  return run_on(arguments, {.cancellation = cancellation, .talk = &talk}, account);
+  return run_on(arguments, {.cancellation = cancellation, .talk = &talk, .collectives = &collectives}, account);
 }
 
 }  // namespace dovetail::runtime

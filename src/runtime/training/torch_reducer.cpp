@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/assert.h"
-#include "transport/ordered.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -14,17 +14,16 @@ using base::Status;
 using pipeline::Reduction;
 using pipeline::ReductionKind;
 
-/// Calls f with the elements [begin, end) of a flat tensor.
-template <class F>
-Status with_span(const Tensor& flat, std::int64_t begin, std::int64_t end, F f) {
+/// The elements [begin, end) of a flat tensor.
+transport::Numbers numbers_of(const Tensor& flat, std::int64_t begin, std::int64_t end) {
   const auto size = static_cast<std::size_t>(end - begin);
-  if (flat.scalar_type() == at::kDouble) return f(std::span(flat.data_ptr<double>() + begin, size));
-  return f(std::span(flat.data_ptr<float>() + begin, size));
+  if (flat.scalar_type() == at::kDouble) return std::span(flat.data_ptr<double>() + begin, size);
+  return std::span(flat.data_ptr<float>() + begin, size);
 }
 
 /// One reduction, under way on this rank.
 struct Exchange {
-  transport::Transport& transport;
+  transport::Collectives& collectives;
   transport::Deadline deadline;
   std::span<const int> ranks;
   std::uint32_t number;  ///< of its first collective; the next one is the second's
@@ -36,18 +35,16 @@ struct Exchange {
   Status sum_gradients(RankRole& role, StageState& state, std::size_t minibatch) const {
     const Weights& weights = state.model.weights;
     if (weights.has_embedding() && weights.has_head()) role.close(minibatch);
-    return with_span(weights.gradients, 0, weights.apart, [&](auto values) {
-      return state.is_sharded ? transport::reduce_scatter(transport, group(), values, deadline)
-                              : transport::all_reduce(transport, group(), values, deadline);
-    });
+    const transport::Numbers numbers = numbers_of(weights.gradients, 0, weights.apart);
+    return state.is_sharded ? collectives.reduce_scatter(group(), numbers, deadline)
+                            : collectives.all_reduce(group(), numbers, deadline);
   }
 
   Status sum_tied(RankRole& role, std::size_t minibatch) const {
     role.close(minibatch);
     const std::vector<Tensor> tied = role.tied_gradients();
     DOVETAIL_ASSERT(!tied.empty());
-    DOVETAIL_CHECK(with_span(tied[0], 0, tied[0].numel(),
-                             [&](auto values) { return transport::all_reduce(transport, group(), values, deadline); }));
+    DOVETAIL_CHECK(collectives.all_reduce(group(), numbers_of(tied[0], 0, tied[0].numel()), deadline));
     if (tied.size() > 1) tied[1].copy_(tied[0]);
     return {};
   }
@@ -55,28 +52,26 @@ struct Exchange {
   Status find_norm(RankRole& role, std::size_t minibatch) const {
     role.close(minibatch);
     std::vector<double> findings = role.findings(minibatch);
-    DOVETAIL_CHECK(transport::all_reduce(transport, group(), std::span(findings), deadline));
+    DOVETAIL_CHECK(collectives.all_reduce(group(), std::span(findings), deadline));
     role.finish(minibatch, findings);
     return {};
   }
 
   Status gather_weights(const Weights& weights) const {
-    DOVETAIL_CHECK(with_span(weights.values, 0, weights.apart, [&](auto values) {
-      return transport::all_gather(transport, group(0), values, deadline);
-    }));
-    return with_span(weights.values, weights.apart, weights.values.numel(),
-                     [&](auto values) { return transport::all_gather(transport, group(1), values, deadline); });
+    const Tensor& values = weights.values;
+    DOVETAIL_CHECK(collectives.all_gather(group(0), numbers_of(values, 0, weights.apart), deadline));
+    return collectives.all_gather(group(1), numbers_of(values, weights.apart, values.numel()), deadline);
   }
 };
 
 }  // namespace
 
-Status TorchReducer::reduce(const Reduction& reduction, std::uint32_t number, transport::Transport& transport,
+Status TorchReducer::reduce(const Reduction& reduction, std::uint32_t number, transport::Collectives& collectives,
                             transport::Deadline deadline) {
   const c10::InferenceMode no_autograd;
   RankRole& role = *roles_[reduction.model.index()];
   const auto minibatch = static_cast<std::size_t>(reduction.minibatch);
-  const Exchange exchange{transport, deadline, reduction.ranks, 2 * number};
+  const Exchange exchange{collectives, deadline, reduction.ranks, 2 * number};
   switch (reduction.kind) {
     case ReductionKind::gradients:
       return exchange.sum_gradients(role, *stages_[static_cast<std::size_t>(reduction.stage)], minibatch);

@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/launch/child.h"
 #include "runtime/ranks/lost_store.h"
+#include "runtime/ranks/rank_job.h"
 #include "transport/ordered.h"
 
 namespace dovetail::runtime {
@@ -32,7 +32,6 @@ using transport::Lane;
 using transport::Transport;
 using namespace std::chrono_literals;
 
-constexpr const char* part_variable = "DOVETAIL_TEST_PART";
 /// Enough for the start of a few processes on a busy machine.
 constexpr auto start_limit = 60s;
 
@@ -164,93 +163,16 @@ Status play(const std::string& part) {
 
 /// What a process that a test has started does; the tests' program is that of their ranks.
 TEST(GlooTransport, DISABLED_IsARank) {
-  const char* const part = std::getenv(part_variable);
+  const char* const part = std::getenv(rank_part_variable);
   if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
-  const Status status = play(part);
-  std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
-  std::fflush(stdout);
+  say_status(play(part));
 }
 
-/// The ranks of a test, and their store.
-class Job {
- public:
-  Job(const std::string& part, int ranks, int started) {
-    auto held = JobStore::hold(0, 0);
-    EXPECT_TRUE(held.ok());
-    store_ = std::move(*held);
-    for (int rank = 0; rank < started; ++rank) {
-      Variables variables = environment_variables();
-      variables[part_variable] = part;
-      variables["RANK"] = std::to_string(rank);
-      variables["WORLD_SIZE"] = std::to_string(ranks);
-      variables["MASTER_ADDR"] = "127.0.0.1";
-      variables["MASTER_PORT"] = std::to_string(store_->port());
-      variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
-      variables["OMP_NUM_THREADS"] = "1";
-      auto child = start_child(
-          {path_of_this_program(), "--gtest_also_run_disabled_tests", "--gtest_filter=GlooTransport.DISABLED_IsARank"},
-          variables, ChildErrors::piped);
-      EXPECT_TRUE(child.ok());
-      ranks_.push_back({*child, "", ""});
-    }
-  }
-  Job(const Job&) = delete;
-  Job& operator=(const Job&) = delete;
-  ~Job() {
-    for (Rank& rank : ranks_) {
-      ::kill(rank.child.pid, SIGKILL);
-      ::waitpid(rank.child.pid, nullptr, 0);
-    }
-  }
+constexpr const char* rank_test = "GlooTransport.DISABLED_IsARank";
 
-  void drop_store() { store_.reset(); }
-
-  /// The lines of a rank that begin with `word`, without it, once it is said; those of a rank that ends without are "".
-  std::string hear(std::size_t index, const std::string& word) {
-    Rank& rank = ranks_[index];
-    bool goes_on = true;
-    while (true) {
-      const std::size_t begin = rank.output.find(word);
-      const std::size_t end = rank.output.find('\n', begin);
-      if (begin != std::string::npos && end != std::string::npos)
-        return rank.output.substr(begin + word.size(), end - begin - word.size());
-      if (!goes_on) return "";
-      pollfd wait{rank.child.output, POLLIN, 0};
-      if (::poll(&wait, 1, 120'000) == 0) return "says nothing";
-      goes_on = read_pipe(rank.child.output, rank.output);
-    }
-  }
-
-  /// All that a rank says and reports, up to its end.
-  std::string hear_out(std::size_t index) {
-    Rank& rank = ranks_[index];
-    const auto read_all = [](int& pipe, std::string& text) {
-      pollfd wait{pipe, POLLIN, 0};
-      while (::poll(&wait, 1, 120'000) != 0 && read_pipe(pipe, text)) {
-      }
-    };
-    read_all(rank.child.output, rank.output);
-    read_all(rank.child.errors, rank.errors);
-    return rank.output + rank.errors;
-  }
-
-  std::vector<std::string> hear_all() {
-    std::vector<std::string> said;
-    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) said.push_back(hear(rank, "SAID "));
-    return said;
-  }
-
- private:
-  struct Rank {
-    Child child;
-    std::string output;
-    std::string errors;
-  };
-  std::unique_ptr<JobStore> store_;
-  std::vector<Rank> ranks_;
-};
-
-std::vector<std::string> said_in(const std::string& part, int ranks) { return Job(part, ranks, ranks).hear_all(); }
+std::vector<std::string> said_in(const std::string& part, int ranks) {
+  return RankJob(rank_test, part, ranks, ranks).hear_all();
+}
 
 TEST(GlooTransport, DeliversByNumberWhateverTheOrder) { EXPECT_THAT(said_in("backwards", 2), testing::Each("ok")); }
 TEST(GlooTransport, TakesTwentyThousandMessagesAtOnce) { EXPECT_THAT(said_in("many", 2), testing::Each("ok")); }
@@ -268,7 +190,7 @@ TEST(GlooTransport, AKilledRankIsNamed) {
 }
 
 TEST(GlooTransport, AStoppedRankIsNamed) {
-  Job job("stopped", 3, 3);
+  RankJob job(rank_test, "stopped", 3, 3);
   const std::string said = job.hear(0, "SAID ");
   EXPECT_THAT(said, testing::AllOf(
                         testing::StartsWith("in the test: rank "),
@@ -293,7 +215,7 @@ TEST(GlooTransport, WhatIsNotTakenIsNotDelivered) {
 }
 
 TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
-  Job job("storeless", 2, 2);
+  RankJob job(rank_test, "storeless", 2, 2);
   for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(job.hear(rank, "READY"), "");
   const auto begin = Clock::now();
   job.drop_store();
@@ -306,14 +228,14 @@ TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
 }
 
 TEST(GlooTransport, AStoreThatIsGoneBeforeAllRanksHaveComeEndsThoseByName) {
-  Job job("waits", 2, 1);
+  RankJob job(rank_test, "waits", 2, 1);
   EXPECT_EQ(job.hear(0, "READY"), "");
   job.drop_store();
   EXPECT_THAT(job.hear_out(0), testing::HasSubstr("rank 0 ends: the store of the job"));
 }
 
 TEST(GlooTransport, ARankThatDoesNotComeIsNamed) {
-  EXPECT_EQ(Job("missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not come");
+  EXPECT_EQ(RankJob(rank_test, "missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not come");
 }
 
 }  // namespace
