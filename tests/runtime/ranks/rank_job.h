@@ -1,0 +1,108 @@
+// Tests of ranks as processes.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/launch/child.h"
+#include "runtime/ranks/job_store.h"
+#include "runtime/ranks/rank_place.h"
+
+namespace dovetail::runtime {
+
+/// What a process is to do.
+inline constexpr const char* rank_part_variable = "DOVETAIL_TEST_PART";
+
+/// By a rank, how its part ended.
+inline void say_status(const base::Status& status) {
+  std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
+  std::fflush(stdout);
+}
+
+/// The ranks of a test, and their store. Each is a process that runs the test `test` of this program, which finds in
+/// the environment what its part is.
+class RankJob {
+ public:
+  RankJob(const std::string& test, const std::string& part, int ranks, int started) {
+    auto held = JobStore::hold(0, 0);
+    EXPECT_TRUE(held.ok());
+    store_ = std::move(*held);
+    for (int rank = 0; rank < started; ++rank) {
+      Variables variables = environment_variables();
+      variables[rank_part_variable] = part;
+      variables["RANK"] = std::to_string(rank);
+      variables["WORLD_SIZE"] = std::to_string(ranks);
+      variables["MASTER_ADDR"] = "127.0.0.1";
+      variables["MASTER_PORT"] = std::to_string(store_->port());
+      variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+      variables["OMP_NUM_THREADS"] = "1";
+      auto child = start_child({path_of_this_program(), "--gtest_also_run_disabled_tests", "--gtest_filter=" + test},
+                               variables, ChildErrors::piped);
+      EXPECT_TRUE(child.ok());
+      ranks_.push_back({*child, "", ""});
+    }
+  }
+  RankJob(const RankJob&) = delete;
+  RankJob& operator=(const RankJob&) = delete;
+  ~RankJob() {
+    for (Rank& rank : ranks_) {
+      ::kill(rank.child.pid, SIGKILL);
+      ::waitpid(rank.child.pid, nullptr, 0);
+    }
+  }
+
+  void drop_store() { store_.reset(); }
+
+  /// The lines of a rank that begin with `word`, without it, once it is said; those of a rank that ends without are "".
+  std::string hear(std::size_t index, const std::string& word) {
+    Rank& rank = ranks_[index];
+    bool goes_on = true;
+    while (true) {
+      const std::size_t begin = rank.output.find(word);
+      const std::size_t end = rank.output.find('\n', begin);
+      if (begin != std::string::npos && end != std::string::npos)
+        return rank.output.substr(begin + word.size(), end - begin - word.size());
+      if (!goes_on) return "";
+      pollfd wait{rank.child.output, POLLIN, 0};
+      if (::poll(&wait, 1, 120'000) == 0) return "says nothing";
+      goes_on = read_pipe(rank.child.output, rank.output);
+    }
+  }
+
+  /// All that a rank says and reports, up to its end.
+  std::string hear_out(std::size_t index) {
+    Rank& rank = ranks_[index];
+    const auto read_all = [](int& pipe, std::string& text) {
+      pollfd wait{pipe, POLLIN, 0};
+      while (::poll(&wait, 1, 120'000) != 0 && read_pipe(pipe, text)) {
+      }
+    };
+    read_all(rank.child.output, rank.output);
+    read_all(rank.child.errors, rank.errors);
+    return rank.output + rank.errors;
+  }
+
+  std::vector<std::string> hear_all() {
+    std::vector<std::string> said;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) said.push_back(hear(rank, "SAID "));
+    return said;
+  }
+
+ private:
+  struct Rank {
+    Child child;
+    std::string output;
+    std::string errors;
+  };
+  std::unique_ptr<JobStore> store_;
+  std::vector<Rank> ranks_;
+};
+
+}  // namespace dovetail::runtime
