@@ -116,15 +116,11 @@ const std::map<std::string, std::function<Status(Transport&, Collectives&)>>& pa
 }
 
 Status play(const std::string& part) {
-  DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
-  const auto connect = [&] { return JobStore::connect(place->store_host, place->store_port, place->attempt, 60s); };
-  DOVETAIL_TRY(const std::unique_ptr<JobStore> store, connect());
-  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
-  JobWatch watch(std::move(watched), place->rank, place->ranks);
-  DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(*place, *store, watch, soon()));
+  DOVETAIL_TRY(const FoundRank rank, find_rank());
+  DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(rank.place, *rank.store, *rank.watch, soon()));
   // As a run is.
   const c10::InferenceMode no_autograd;
-  const std::unique_ptr<Collectives> native = make_gloo_collectives(*place, *store, *end);
+  const std::unique_ptr<Collectives> native = make_gloo_collectives(rank.place, *rank.store, *end);
   return parts().at(part)(*end, *native);
 }
 

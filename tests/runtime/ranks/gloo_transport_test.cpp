@@ -145,19 +145,15 @@ const std::map<std::string, std::function<Status(Transport&)>>& parts() {
 }
 
 Status play(const std::string& part) {
-  DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
-  const auto connect = [&] { return JobStore::connect(place->store_host, place->store_port, place->attempt, 60s); };
-  DOVETAIL_TRY(const std::unique_ptr<JobStore> store, connect());
-  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
-  JobWatch watch(std::move(watched), place->rank, place->ranks);
-  watch.note({.phase = "the test"});
-  say_lost_store(place->rank, watch.phase());
+  DOVETAIL_TRY(const FoundRank rank, find_rank());
+  rank.watch->note({.phase = "the test"});
+  say_lost_store(rank.place.rank, rank.watch->phase());
   if (part == "waits") {
     std::printf("READY\n");
     std::fflush(stdout);
   }
   DOVETAIL_TRY(const std::unique_ptr<Transport> end,
-               connect_gloo(*place, *store, watch, part == "missing" ? Clock::now() + 500ms : soon()));
+               connect_gloo(rank.place, *rank.store, *rank.watch, part == "missing" ? Clock::now() + 500ms : soon()));
   return parts().at(part)(*end);
 }
 

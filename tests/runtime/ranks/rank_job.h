@@ -5,14 +5,18 @@
 #include <poll.h>
 #include <sys/wait.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/launch/child.h"
 #include "runtime/ranks/job_store.h"
+#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
@@ -24,6 +28,26 @@ inline constexpr const char* rank_part_variable = "DOVETAIL_TEST_PART";
 inline void say_status(const base::Status& status) {
   std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
   std::fflush(stdout);
+}
+
+/// A rank that has found its job.
+struct FoundRank {
+  RankPlace place;
+  std::unique_ptr<JobStore> store;
+  std::unique_ptr<JobWatch> watch;
+};
+
+/// That of this process, by its environment.
+inline base::Result<FoundRank> find_rank() {
+  DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
+  const auto connect = [&] {
+    return JobStore::connect(place->store_host, place->store_port, place->attempt, std::chrono::seconds(60));
+  };
+  FoundRank rank{*place, nullptr, nullptr};
+  DOVETAIL_TRY(rank.store, connect());
+  DOVETAIL_TRY(std::unique_ptr<JobStore> watched, connect());
+  rank.watch = std::make_unique<JobWatch>(std::move(watched), place->rank, place->ranks);
+  return rank;
 }
 
 /// The ranks of a test, and their store. Each is a process that runs the test `test` of this program, which finds in
