@@ -10,7 +10,7 @@ namespace {
 
 std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskKind kind, const llm::Transformer& model,
                                            const cluster::Cluster& cluster) {
-  if (!cluster::is_usable(cluster, task.mesh)) return find_fault(task.mesh, cluster);
+  if (auto fault = find_fault(task.mesh, cluster)) return fault;
   if (auto fault = llm::find_fault(task.layout, model)) return fault;
   // Degrees of a file may be as large as no cluster is: more than devices(), an int, can say.
   const llm::Layout& layout = task.layout;

@@ -106,6 +106,7 @@ struct TaskPlan {
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);
+/// A mesh is sound where it is cluster::is_usable.
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster);
 
 }  // namespace dovetail::plan

@@ -39,7 +39,8 @@ bool has_plan(const TaskPin& pin, const llm::Transformer& model, const cluster::
   std::vector<bool> sizes(static_cast<std::size_t>(devices) + 1);
   for (int first = 0; first < devices; ++first)
     for (int count = 1; count <= devices - first; ++count)
-      if (admits(pin, cluster::Mesh{first, count}) && cluster::is_sound(cluster, {first, count}))
+      if (admits(pin, cluster::Mesh{first, count}) &&
+          (pin.mesh ? cluster::is_usable(cluster, {first, count}) : cluster::is_sound(cluster, {first, count})))
         sizes[static_cast<std::size_t>(count)] = true;
   for (int size = 1; size <= devices; ++size)
     if (sizes[static_cast<std::size_t>(size)] && has_layout(pin, model, size)) return true;
@@ -87,9 +88,11 @@ TEST(FindPinFault, SaysWhatIsWrongWithAMesh) {
   pin.mesh = cluster::Mesh{8, 16};
   EXPECT_EQ(fault_of(pin),
             "its devices 8 to 23 are not a mesh of the cluster's 16; accepted: devices of one node, or whole nodes");
-  // meshes_of does not list it; a plan may have it.
-  pin.mesh = cluster::Mesh{1, 2};
-  EXPECT_EQ(fault_of(pin), "none");
+  // meshes_of does not list them; a plan may have them.
+  for (const cluster::Mesh mesh : {cluster::Mesh{1, 2}, cluster::Mesh{0, 12}, cluster::Mesh{4, 12}}) {
+    pin.mesh = mesh;
+    EXPECT_EQ(fault_of(pin), "none") << mesh.first;
+  }
 }
 
 TEST(FindPinFault, SaysWhatIsWrongWithDegrees) {
