@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "plan/framework_rules.h"
 #include "plan/framework_table.h"
 
 namespace dovetail::plan {
@@ -18,8 +19,9 @@ using workflow::TaskKind;
 const std::vector<Framework>& frameworks() {
   static const std::vector<Framework> all = [] {
     std::vector<Framework> rows{dovetail_framework(), openrlhf_framework()};
-    for (const auto& backends : {verl_frameworks(), nemo_rl_frameworks()})
+    for (const auto& backends : {verl_frameworks(), nemo_rl_frameworks(), areal_frameworks(), roll_frameworks()})
       rows.insert(rows.end(), backends.begin(), backends.end());
+    rows.push_back(slime_framework());
     return rows;
   }();
   return all;
@@ -70,9 +72,28 @@ Status check_models(const Node& root, const Job& job, const Framework& framework
     for (const ModelRule& rule : framework.not_computed)
       if (rule.has(job.models[role]))
         return at(at(root, "models"), job.workflow.roles[role].name)
-            .error(fmt::format("the model of {} has {}, which {} does not compute; accepted: dense models of the kinds "
-                               "llama, mistral, qwen2 and qwen3, without adapters",
-                               quote(job.workflow.roles[role].name), rule.what, framework.name));
+            .error(fmt::format("the model of {} has {}, which {} does not compute; accepted: {}",
+                               quote(job.workflow.roles[role].name), rule.what, framework.name, framework.computed));
+  return {};
+}
+
+Status check_rows(const Node& workload, const Job& job, const Framework& framework) {
+  const bool packs = job.workload.packing;
+  if (packs ? framework.packs_rows : framework.pads_rows) return {};
+  const Node packing = at(workload, "packing");
+  if (packs)
+    return packing.error(fmt::format("{} pads rows with {}, and packs no sequences; accepted: `packing: false`",
+                                     framework.name, framework.training));
+  return packing.error(fmt::format("{} packs sequences, and pads no rows; accepted: `packing: true`", framework.name));
+}
+
+Status check_reward(const Node& root, const Job& job, const Framework& framework) {
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+    if (!framework.judges && is_reward(job, task))
+      return at(at(root, "algorithm"), "reward")
+          .error(fmt::format("the reward is a model, which {} runs on none of the job's devices; accepted: "
+                             "`reward: rule`, whose time is that of a model elsewhere",
+                             framework.name));
   return {};
 }
 
@@ -123,10 +144,14 @@ std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<
   for (const Agreement& agreement : agreements_of(job))
     for (std::size_t task = 0; task < tasks.size(); ++task)
       for (std::size_t other = 0; other < task; ++other)
-        if (concerns(agreement, job, task, other) && !agreement.agree(tasks[task], tasks[other]))
-          return Disagreement{task, agreement.part,
-                              fmt::format("{}: {}; accepted: {} as {} has them", job.workflow.tasks[task].name,
-                                          agreement.because, agreement.what, job.workflow.tasks[other].name)};
+        if (concerns(agreement, job, task, other)) {
+          const bool apart = agreement.same_mesh && tasks[task].mesh != tasks[other].mesh;
+          if (!apart && agreement.agree(tasks[task], tasks[other])) continue;
+          return Disagreement{
+              task, apart ? "devices" : agreement.part,
+              fmt::format("{}: {}; accepted: {} as {} has them", job.workflow.tasks[task].name, agreement.because,
+                          apart ? "devices" : agreement.what, job.workflow.tasks[other].name)};
+        }
   return std::nullopt;
 }
 
@@ -172,10 +197,8 @@ Status check_framework(const Node& root, const Job& job) {
     return at(workload, "steps_off_policy")
         .error(fmt::format("`steps_off_policy` is {}, which {} does not run; accepted: at most {}",
                            job.workload.steps_off_policy, framework->name, framework->max_steps_off_policy));
-  if (!job.workload.packing && !framework->pads_rows)
-    return at(workload, "packing")
-        .error(fmt::format("{} packs sequences, and pads no rows; accepted: `packing: true`", framework->name));
-  return {};
+  DOVETAIL_CHECK(check_rows(workload, job, *framework));
+  return check_reward(root, job, *framework);
 }
 
 }  // namespace dovetail::plan

@@ -43,7 +43,7 @@ struct Agreement {
   std::string_view because;                                   ///< "all roles are in one process group"
   bool (*concerns)(const Job&, std::size_t task) = nullptr;   ///< which tasks, each with each
   bool same_role = false;                                     ///< only those of one role
-  bool same_mesh = true;                                      ///< they have their devices alike, too, in a search
+  bool same_mesh = true;                                      ///< they have their devices alike, too
   bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< an equivalence, which looks at no mesh
 };
 
@@ -58,11 +58,14 @@ struct Framework {
   std::string_view name;
   std::string_view training;  ///< the memory conventions that are its own (cost/conventions.h)
   int max_steps_off_policy = 0;
-  bool pads_rows = false;    ///< it runs jobs without packing
+  bool packs_rows = true;    ///< it runs jobs with packing
+  bool pads_rows = false;    ///< it runs jobs without
+  bool judges = true;        ///< it runs a reward model on devices of the job
   bool prefetches = false;   ///< host transfers can go on beside other tasks
   bool inter_stage = false;  ///< it can fuse generation with inference
   bool intra_stage = false;  ///< it can fuse two trainings
   std::vector<ModelRule> not_computed;
+  std::string_view computed = {};  ///< the models that have nothing of that
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal one

@@ -20,6 +20,7 @@ Framework dovetail_framework() {
       {"a feed-forward network without a gate",
        [](const Transformer& model) { return model.feed_forward != llm::FeedForward::gated; }},
       {"learned positions", [](const Transformer& model) { return model.positions > 0; }}};
+  framework.computed = "dense models of the kinds llama, mistral, qwen2 and qwen3, without adapters";
   // Generation and inference have the whole model on each device.
   framework.rules = {on_all_devices(),
                      layout<&Layout::tensor, 1>(),

@@ -14,23 +14,6 @@ bool has_one_pool(const Job& job, std::size_t task) {
   return is_on_policy(job, task) && !has_pools(job);
 }
 
-/// Whether the engine has the GPUs of training, as far as the job says.
-bool is_colocated(const Job& job, std::size_t task) {
-  std::optional<cluster::Mesh> engine;
-  std::optional<cluster::Mesh> trainer;
-  for (std::size_t other = 0; other < job.fixed.size(); ++other) {
-    if (job.workflow.tasks[other].kind == TaskKind::generate) engine = job.fixed[other].mesh;
-    if (job.workflow.tasks[other].kind == TaskKind::train) trainer = job.fixed[other].mesh;
-  }
-  return is_on_policy(job, task) && engine == trainer;
-}
-
-/// grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
-bool all_leaves(const Job&, const TaskPlan& planned) {
-  const Offload& offload = planned.offload;
-  return offload.weights && offload.gradients && offload.optimizer != offload.optimizer_on_host;
-}
-
 /// lm_policy.py: log-probabilities and reference run in the workers of training.
 Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
   return {.what = "the parallel degrees",
@@ -42,8 +25,7 @@ Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
 }
 
 /// The critic is the value model, with workers of its own.
-bool is_of_value(const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); }
-bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, task) && !is_of_value(job, task); }
+bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, task) && !is_value(job, task); }
 
 /// Packed by tokens, or cut by sequences, training and passes alike: `sequence_packing` and `dynamic_batching` are of
 /// both.
@@ -77,20 +59,17 @@ Framework nemo_rl() {
   framework.rules.push_back(searched(layout<&Layout::pipeline, 1>(TaskKind::generate)));
   framework.rules.push_back(whole_shares());
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
-  framework.rules.push_back(searched(
-      where(offloads(std::nullopt, "all that it has", all_leaves,
-                     [](const Job&, TaskPlan& planned) {
-                       planned.offload.weights = planned.offload.gradients = true;
-                       planned.offload.optimizer = !planned.offload.optimizer_on_host;
-                     }),
-            [](const Job& job, std::size_t task) { return is_colocated(job, task) && is_training(job, task); })));
+  // grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
+  framework.rules.push_back(searched(where(all_offloaded(), [](const Job& job, std::size_t task) {
+    return is_colocated(job, task) && is_training(job, task);
+  })));
   // lm_policy.py, use_reference_model: the reference's weights wait on the host.
   framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return is_reference(job, task) || (is_colocated(job, task) && !is_training(job, task) && !is_reward(job, task));
   })));
   // env.reward_model.batch_size, and value.train_micro_batch_size where DTensor packs nothing.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
-  framework.agreements = {one_layout(is_of_policy), one_layout(is_of_value), one_way_of_cutting(), one_pass()};
+  framework.agreements = {one_layout(is_of_policy), one_layout(is_value), one_way_of_cutting(), one_pass()};
   framework.order = in_stages;
   return framework;
 }
@@ -106,7 +85,7 @@ Framework megatron() {
 Framework dtensor() {
   Framework framework = nemo_rl();
   framework.training = "fsdp2";
-  framework.rules.push_back(searched(where(by_sequences(), is_of_value)));
+  framework.rules.push_back(searched(where(by_sequences(), is_value)));
   for (const TaskRule& rule :
        {layout<&Layout::pipeline, 1>(), layout<&Layout::expert, 1>(), layout<&Layout::expert_tensor, 1>(),
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::zero, 3>()})

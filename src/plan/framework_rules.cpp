@@ -97,6 +97,31 @@ TaskRule weights_offloaded() {
       [](const Job&, TaskPlan& planned) { planned.offload.weights = true; });
 }
 
+TaskRule stepped_on_devices() {
+  return offloads(
+      TaskKind::train, "an optimizer that is stepped on the devices",
+      [](const Job&, const TaskPlan& planned) { return !planned.offload.optimizer_on_host; },
+      [](const Job&, TaskPlan& planned) { planned.offload.optimizer_on_host = false; });
+}
+
+void add_of_actor(const TaskRule& rule, Framework& framework) {
+  framework.rules.push_back(where(rule, is_of_actor));
+  framework.rules.push_back(searched(where(rule, is_of_trainer)));
+}
+
+TaskRule all_offloaded() {
+  return offloads(
+      TaskKind::train, "all that it has",
+      [](const Job&, const TaskPlan& planned) {
+        const Offload& offload = planned.offload;
+        return offload.weights && offload.gradients && offload.optimizer != offload.optimizer_on_host;
+      },
+      [](const Job&, TaskPlan& planned) {
+        planned.offload.weights = planned.offload.gradients = true;
+        planned.offload.optimizer = !planned.offload.optimizer_on_host;
+      });
+}
+
 TaskRule by_sequences() {
   return {.of = std::nullopt,
           .part = "micro_batch",
@@ -109,6 +134,8 @@ TaskRule by_sequences() {
 bool is_training(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::train; }
 
 bool is_inference(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::infer; }
+
+bool is_generation(const Job& job, std::size_t task) { return job.workflow.tasks[task].kind == TaskKind::generate; }
 
 bool is_scalar(const Job& job, std::size_t task) {
   const auto& role = job.workflow.role_of[task];
@@ -128,6 +155,30 @@ bool is_trained(const Job& job, std::size_t task) { return is_of_trainer(job, ta
 bool is_reference(const Job& job, std::size_t task) {
   return is_inference(job, task) && !role_is_trained(job, task) && !is_reward(job, task);
 }
+
+bool is_value(const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); }
+
+bool is_of_actor(const Job& job, std::size_t task) {
+  if (!is_trained(job, task)) return false;
+  const std::vector<std::size_t> generations = tasks_of(job, TaskKind::generate);
+  return !generations.empty() && job.workflow.role_of[task] == job.workflow.role_of[generations.front()];
+}
+
+bool is_colocated(const Job& job, std::size_t task) {
+  if (!is_on_policy(job, task)) return false;
+  if (!has_pools(job)) return true;
+  const auto shares = [&](std::size_t generation, std::size_t other) {
+    const auto& engine = job.fixed[generation].mesh;
+    const auto& trainer = job.fixed[other].mesh;
+    return engine && trainer ? cluster::overlap(*engine, *trainer) : engine == trainer;
+  };
+  for (const std::size_t generation : tasks_of(job, TaskKind::generate))
+    for (std::size_t other = 0; other < job.fixed.size(); ++other)
+      if (is_of_trainer(job, other) && shares(generation, other)) return true;
+  return false;
+}
+
+bool is_apart(const Job& job, std::size_t task) { return !is_colocated(job, task); }
 
 bool has_pools(const Job& job) {
   return std::any_of(job.fixed.begin(), job.fixed.end(), [](const TaskPin& pin) { return pin.mesh.has_value(); });
@@ -157,6 +208,31 @@ IterationOrder in_stages(const Job& job) {
   IterationOrder order;
   for (const TaskKind kind : {TaskKind::generate, TaskKind::infer, TaskKind::train})
     if (auto tasks = tasks_of(job, kind); !tasks.empty()) order.barriers.push_back(std::move(tasks));
+  return order;
+}
+
+IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns) {
+  const auto tasks_where = [&](TaskPredicate is_meant) {
+    std::vector<std::size_t> tasks;
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+      if (is_meant(job, task)) tasks.push_back(task);
+    return tasks;
+  };
+  IterationOrder order;
+  auto rollout = tasks_where([](const Job& of, std::size_t task) {
+    return is_generation(of, task) || is_reward(of, task) || of.workflow.tasks[task].kind == TaskKind::rule;
+  });
+  std::vector<std::vector<std::size_t>> groups;
+  for (const TaskPredicate turn : turns)
+    if (auto tasks = tasks_where(turn); !tasks.empty()) groups.push_back(std::move(tasks));
+  if (job.workload.steps_off_policy > 0 && !groups.empty()) {
+    // Behind the last turn nothing is left of the iteration: a barrier there would hold back the next generation.
+    for (const std::size_t from : groups.back())
+      for (const std::size_t to : groups.front()) order.edges.push_back({from, to, 1});
+    groups.pop_back();
+  }
+  if (!rollout.empty()) order.barriers.push_back(std::move(rollout));
+  for (auto& group : groups) order.barriers.push_back(std::move(group));
   return order;
 }
 

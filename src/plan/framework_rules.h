@@ -71,6 +71,15 @@ TaskRule sequence_parallel_with_tensor();
 /// Micro-batches of a number of sequences.
 TaskRule by_sequences();
 
+/// All that training has leaves its devices for the host, but for an optimizer that is stepped there.
+TaskRule all_offloaded();
+/// No optimizer is stepped on the host.
+TaskRule stepped_on_devices();
+
+/// Of a framework whose roles have backends of their own: a rule of the actor's tasks, and of searches for those of
+/// all.
+void add_of_actor(const TaskRule& rule, Framework& framework);
+
 /// Weights are on the host while the task does not run.
 TaskRule weights_offloaded();
 
@@ -84,6 +93,12 @@ bool has_pools(const Job& job);                        ///< it fixes the devices
 bool is_scalar(const Job& job, std::size_t task);      ///< of a model that gives one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
+bool is_generation(const Job& job, std::size_t task);
+bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
+bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
+/// Whether the engine has the GPUs of training, as far as the job says, and leaves them to it.
+bool is_colocated(const Job& job, std::size_t task);
+bool is_apart(const Job& job, std::size_t task);  ///< the contrary
 
 // What tasks have alike.
 /// Degrees, layers of stages, cut activations, and whether weights are cut.
@@ -95,5 +110,12 @@ bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b);
 
 /// First generation, then inference, then training, all of each; then the next iteration.
 IterationOrder in_stages(const Job& job);
+
+/// Whether a task is one of those that are meant.
+using TaskPredicate = bool (*)(const Job& job, std::size_t task);
+/// First generation, with what rewards it, then one turn of inference or training after the other, each of tasks that
+/// are begun together, and behind the last one new weights for the engine. On policy the next iteration begins then;
+/// else generation is always under way, and the turns of the next iteration begin behind those of this one.
+IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns);
 
 }  // namespace dovetail::plan

@@ -22,4 +22,16 @@ Framework openrlhf_framework();
 /// NeMo-RL's (NVIDIA-NeMo/RL at 7ea279abf): colocated generation is searched (nemo_rl/algorithms/grpo.py, ppo.py).
 std::vector<Framework> nemo_rl_frameworks();
 
+/// AReaL's (inclusionAI/AReaL at 4aef98d8d): of jobs on policy is searched that all roles are colocated with the actor
+/// (areal/trainer/rl_trainer.py, areal/infra/scheduler/local.py).
+std::vector<Framework> areal_frameworks();
+
+/// ROLL's RLVR pipeline (alibaba/ROLL at 8eb27cc2): of jobs on policy is searched that all roles have all GPUs
+/// (roll/pipeline/rlvr/rlvr_pipeline.py).
+std::vector<Framework> roll_frameworks();
+
+/// slime's (THUDM/slime at 624b824a8): of jobs on policy is searched `--colocate` (train.py,
+/// slime/ray/placement_group.py).
+Framework slime_framework();
+
 }  // namespace dovetail::plan

@@ -66,10 +66,7 @@ Framework fsdp() {
   framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
   // `forward_only`: weights come from the host layer by layer, whatever `param_offload` says.
   framework.rules.push_back(where(weights_offloaded(), is_reference));
-  framework.rules.push_back(offloads(
-      TaskKind::train, "an optimizer that is stepped on the devices",
-      [](const Job&, const TaskPlan& planned) { return !planned.offload.optimizer_on_host; },
-      [](const Job&, TaskPlan& planned) { planned.offload.optimizer_on_host = false; }));
+  framework.rules.push_back(stepped_on_devices());
   return framework;
 }
 

@@ -43,7 +43,8 @@ std::string error_of(const Parts& parts) {
 }
 
 TEST(Framework, OfAJobIsFoundByItsName) {
-  EXPECT_THAT(framework_names(), testing::ElementsAre("dovetail", "openrlhf", "verl", "nemo-rl"));
+  EXPECT_THAT(framework_names(),
+              testing::ElementsAre("dovetail", "openrlhf", "verl", "nemo-rl", "areal", "roll", "slime"));
   const auto found = [](const std::string& name, const std::string& training = "") {
     return find_framework(Software{.training = training, .efficiency = {}, .profile = {}, .framework = name});
   };

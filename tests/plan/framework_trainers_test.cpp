@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "plan/framework.h"
 #include "plan/job_file.h"
@@ -11,17 +12,49 @@
 namespace dovetail::plan {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
-Job job_of(const std::string& software, const std::string& algorithm = "{name: ppo, reward: rule}") {
-  return parse_job(
-             "format: dovetail/job@1\nalgorithm: " + algorithm + "\nsoftware: " + software +
-                 (algorithm.find("ppo") == std::string::npos ? "\nmodels: {actor: qwen3-8b}\n"
-                                                             : "\nmodels: {actor: qwen3-8b, critic: qwen3-4b}\n") +
-                 "workload: {prompts: 64, mini_batches: 2, prompt_length: 512, response_length: 512}\n"
-                 "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
-             "job.yaml")
-      .value();
+/// `workload` begins with a comma.
+std::string text_of(const std::string& software, const std::string& algorithm, const std::string& workload = "",
+                    const std::string& actor = "qwen3-8b") {
+  const bool has_critic = algorithm.find("ppo") != std::string::npos;
+  const bool has_judge = algorithm.find("reward: model") != std::string::npos;
+  return "format: dovetail/job@1\nalgorithm: " + algorithm + "\nsoftware: " + software + "\nmodels: {actor: " + actor +
+         (has_critic ? ", critic: qwen3-4b" : "") + (has_judge ? ", reward: qwen3-4b" : "") +
+         "}\nworkload: {prompts: 64, mini_batches: 2, prompt_length: 512, response_length: 512" + workload +
+         "}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n";
+}
+
+const std::string ppo_by_rule = "{name: ppo, reward: rule}";
+
+Job job_of(const std::string& software, const std::string& algorithm = ppo_by_rule, const std::string& workload = "") {
+  return parse_job(text_of(software, algorithm, workload), "job.yaml").value();
+}
+
+std::string error_of_job(const std::string& text) {
+  const auto job = parse_job(text, "job.yaml");
+  return job.ok() ? "no error" : to_text(job.error());
+}
+
+/// The tasks of each barrier, by name.
+std::vector<std::vector<std::string>> barriers_of(const Job& job) {
+  std::vector<std::vector<std::string>> names;
+  for (const std::vector<std::size_t>& tasks : order_of(job).barriers) {
+    names.emplace_back();
+    for (const std::size_t task : tasks) names.back().push_back(job.workflow.tasks[task].name);
+  }
+  return names;
+}
+
+/// "FROM, TO, ITERATIONS" of each edge.
+std::vector<std::string> edges_of(const Job& job) {
+  std::vector<std::string> edges;
+  for (const IterationOrder::Edge& edge : order_of(job).edges)
+    edges.push_back(job.workflow.tasks[edge.from].name + ", " + job.workflow.tasks[edge.to].name + ", " +
+                    std::to_string(edge.iterations));
+  return edges;
 }
 
 /// A task of a plan on all devices.
@@ -108,6 +141,150 @@ TEST(NemoRl, PassesRunInTheWorkersOfTraining) {
   };
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4}")), "no error");
   EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2}")), HasSubstr("NeMo-RL's passes run in the workers of training"));
+}
+
+const std::string all = ", offload: [weights, gradients, optimizer]";
+const std::string away = ", offload: [weights]";
+
+TEST(ArealFsdp, HasOneEngineForPassAndTraining) {
+  const Job job = job_of("{framework: areal}");
+  const auto plan = [](const std::string& critic, const std::string& cut, const std::string& devices = "0-7",
+                       const std::string& offload = all) {
+    return task("actor_generate", "{dp: 8}", engine) +
+           task("actor_train", "{dp: 4, tp: 2, zero: 3}", tokens + offload) +
+           task("critic_infer", "{dp: 4, zero: 3}", tokens, "0-3") + task("critic_train", critic, cut, devices) +
+           task("reference_infer", "{dp: 4, pp: 2}", "micro_batch: {count: 2}");
+  };
+  EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3")), "no error") << "the reference has its own backend";
+  EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 2, zero: 3}", tokens, "0-3")),
+              HasSubstr("critic_train: AReaL trains and infers with one engine; accepted: layout, micro-batches and "
+                        "whether weights are offloaded as critic_infer has them"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "4-7")),
+              HasSubstr("accepted: devices as critic_infer has them"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {tokens: 8192}", "0-3")),
+              HasSubstr("AReaL trains and infers with one engine"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {sequences: 2}", "0-3")),
+              HasSubstr("critic_train: `tokens` is not given, and its default, which areal does not run; accepted: a "
+                        "number of tokens, or `count`"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3", ", offload: [gradients, optimizer]")),
+              HasSubstr("accepted: weights, gradients and optimizer together"));
+}
+
+TEST(ArealMegatron, StepsOnTheDevices) {
+  const Job job = job_of("{framework: areal, training: megatron-policy}", "{name: grpo, reward: rule}");
+  const auto plan = [](const std::string& offload) {
+    return task("actor_generate", "{dp: 2, tp: 2}", "engine: {}", "0-3") +
+           task("actor_infer", "{dp: 2, pp: 2}", tokens, "4-7") +
+           task("reference_infer", "{dp: 4, zero: 3}", tokens, "4-7") +
+           task("actor_train", "{dp: 2, pp: 2, zero: 1}", tokens + offload, "4-7");
+  };
+  EXPECT_EQ(error_of(job, plan("")), "no error");
+  EXPECT_THAT(error_of(job, plan(", offload: [optimizer_on_host]")),
+              HasSubstr("accepted: an optimizer that is stepped on the devices"));
+}
+
+TEST(Areal, CallsOneAfterTheOther) {
+  EXPECT_THAT(barriers_of(job_of("{framework: areal}")),
+              ElementsAre(ElementsAre("actor_generate", "reward_rule"), ElementsAre("critic_infer"),
+                          ElementsAre("reference_infer"), ElementsAre("actor_train"), ElementsAre("critic_train")));
+  const Job ahead = job_of("{framework: areal}", ppo_by_rule, ", steps_off_policy: 2");
+  EXPECT_THAT(barriers_of(ahead), ElementsAre(ElementsAre("actor_generate", "reward_rule"), ElementsAre("critic_infer"),
+                                              ElementsAre("reference_infer"), ElementsAre("actor_train")));
+  EXPECT_THAT(edges_of(ahead), ElementsAre("critic_train, critic_infer, 1"));
+}
+
+TEST(Areal, HasNoModelThatJudges) {
+  EXPECT_THAT(error_of_job(text_of("{framework: areal}", "{name: ppo, reward: model}")),
+              HasSubstr("job.yaml:2:32: the reward is a model, which areal runs on none of the job's devices; "
+                        "accepted: `reward: rule`"));
+  EXPECT_THAT(error_of_job(text_of("{framework: areal}", ppo_by_rule, ", packing: false")),
+              HasSubstr("areal packs sequences, and pads no rows"));
+}
+
+TEST(RollMegatron, LeavesItsDevicesAndHasBackendsByRole) {
+  const Job job = job_of("{framework: roll}", "{name: ppo, reward: model}");
+  const auto plan = [](const std::string& offload, const std::string& critic = "{dp: 8, zero: 3}") {
+    return task("actor_generate", "{dp: 2, tp: 2}", engine, "0-3") +
+           task("reward_infer", "{dp: 4}", "micro_batch: {sequences: 4}", "4-7") +
+           task("reference_infer", "{dp: 4, pp: 2}", "micro_batch: {sequences: 2}" + away) +
+           task("critic_infer", "{dp: 8, zero: 3}", "micro_batch: {sequences: 2}" + away) +
+           task("actor_train", "{dp: 2, tp: 4, zero: 1}", tokens + offload) +
+           task("critic_train", critic, "micro_batch: {sequences: 2}" + away);
+  };
+  EXPECT_EQ(error_of(job, plan(all)), "no error");
+  EXPECT_EQ(error_of(job, plan(", offload: [weights, gradients, optimizer_on_host]")), "no error");
+  EXPECT_THAT(error_of(job, plan("")),
+              HasSubstr("actor_train: `offload` is not given, and its default, which roll does not run; accepted: all "
+                        "that it has"));
+  EXPECT_THAT(error_of(job, plan(all, "{dp: 4, tp: 2}")), HasSubstr("ROLL trains and infers with one worker"));
+  EXPECT_THAT(barriers_of(job),
+              ElementsAre(ElementsAre("actor_generate", "reward_infer"), ElementsAre("reference_infer"),
+                          ElementsAre("critic_infer"), ElementsAre("actor_train", "critic_train")));
+}
+
+TEST(RollFsdp2, PadsRowsAndKeepsItsOptimizer) {
+  const std::string software = "{framework: roll, training: fsdp2}";
+  const std::string algorithm = "{name: grpo, reward: rule}";
+  EXPECT_THAT(error_of_job(text_of(software, algorithm)),
+              HasSubstr("roll pads rows with fsdp2, and packs no sequences; accepted: `packing: false`"));
+  const Job job = job_of(software, algorithm, ", packing: false");
+  const auto plan = [](const std::string& cut, const std::string& offload, const std::string& zero = "3") {
+    return task("actor_generate", "{dp: 4, tp: 2}", engine) +
+           task("actor_infer", "{dp: 8, zero: 3}", "micro_batch: {sequences: 4}" + away) +
+           task("reference_infer", "{dp: 8}", "micro_batch: {sequences: 4}" + away) +
+           task("actor_train", "{dp: 8, zero: " + zero + ", recompute: full}", cut + offload);
+  };
+  const std::string single = "micro_batch: {sequences: 1}";
+  EXPECT_EQ(error_of(job, plan(single, away)), "no error");
+  EXPECT_THAT(error_of(job, plan(tokens, away)), HasSubstr("accepted: a number of sequences"));
+  EXPECT_THAT(error_of(job, plan(single, all)), HasSubstr("accepted: weights, and at most an optimizer"));
+  EXPECT_THAT(error_of(job, plan(single, away, "1")),
+              HasSubstr("`zero` is 1, which roll does not run; accepted: 3, 2"));
+}
+
+TEST(Slime, HasOneSetOfFlagsForAllRoles) {
+  const Job job = job_of("{framework: slime}");
+  const auto plan = [](const std::string& critic, const std::string& cut, const std::string& reference = away,
+                       const std::string& devices = "0-7") {
+    return task("actor_generate", "{dp: 4, tp: 2}", engine) +
+           task("actor_train", "{dp: 2, tp: 4, zero: 1}", tokens + all) +
+           task("critic_infer", critic, tokens + away, devices) + task("critic_train", critic, cut + all, devices) +
+           task("reference_infer", "{dp: 2, tp: 4, zero: 1}", tokens + reference);
+  };
+  const std::string same = "{dp: 2, tp: 4, zero: 1}";
+  EXPECT_EQ(error_of(job, plan(same, tokens)), "no error");
+  EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2, zero: 1}", tokens)),
+              HasSubstr("slime has one set of flags, and one cut of the batch, for all roles and passes; accepted: "
+                        "layout, micro-batches and whether weights are offloaded as"));
+  EXPECT_THAT(error_of(job, plan(same, "micro_batch: {tokens: 8192}")), HasSubstr("slime has one set of flags"));
+  EXPECT_THAT(error_of(job, plan(same, tokens, "")), HasSubstr("reference_infer: `offload` is not given"));
+  EXPECT_THAT(error_of(job, plan("{dp: 1, tp: 4, zero: 1}", tokens, away, "0-3")), HasSubstr("accepted: devices as"));
+  EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 4}", tokens)), HasSubstr("accepted: 1"));
+}
+
+TEST(Slime, KeepsItsDevicesWithoutACriticApart) {
+  const Job job = parse_job(text_of("{framework: slime}", "{name: grpo, reward: rule, reference: skip}") +
+                                "fixed: {actor_generate: {devices: 4-7}, actor_train: {devices: 0-3}}\n",
+                            "job.yaml")
+                      .value();
+  const auto plan = [](const std::string& offload, const std::string& sampled = "engine: {}") {
+    return task("actor_generate", "{dp: 2, tp: 2}", sampled, "4-7") +
+           task("actor_infer", "{dp: 4, zero: 1}", tokens + (offload == all ? away : ""), "0-3") +
+           task("actor_train", "{dp: 4, zero: 1}", tokens + offload, "0-3");
+  };
+  EXPECT_EQ(error_of(job, plan("")), "no error");
+  EXPECT_EQ(error_of(job, plan(all)), "no error") << "--offload-train";
+  EXPECT_THAT(error_of(job, plan(", offload: [gradients]")),
+              HasSubstr("accepted: all that it has, or nothing but weights that a reference takes the place of"));
+  EXPECT_THAT(error_of(job, plan("", engine)), HasSubstr("accepted: nothing offloaded"));
+}
+
+TEST(Slime, RefusesJobsThatItCannotRun) {
+  EXPECT_THAT(error_of_job(text_of("{framework: slime}", ppo_by_rule, ", steps_off_policy: 2")),
+              HasSubstr("`steps_off_policy` is 2, which slime does not run; accepted: at most 1"));
+  EXPECT_THAT(error_of_job(text_of("{framework: slime}", ppo_by_rule, "", "{model: qwen3-8b, lora: 8}")),
+              HasSubstr("the model of `actor` has adapters, which slime does not compute; accepted: models without "
+                        "adapters"));
 }
 
 TEST(Trainers, MoreThanOneOfThemIsOneFramework) {

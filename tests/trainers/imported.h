@@ -47,6 +47,9 @@ inline const plan::TaskPlan& planned(const Import& import, std::string_view task
   return none;
 }
 
+/// A job without the devices of the plan, which it fixes where roles have some of their own.
+inline std::string without_pools(const std::string& job) { return job.substr(0, job.find("fixed:\n")); }
+
 /// Where a change of one setting shows.
 enum class Where { job, plan, not_modelled, ignored };
 
@@ -56,7 +59,7 @@ inline void expect_changed(const Told& before, const Told& after, Where where) {
       EXPECT_NE(before.job, after.job);
       break;
     case Where::plan:
-      EXPECT_EQ(before.job, after.job);
+      EXPECT_EQ(without_pools(before.job), without_pools(after.job));
       // A plan says of which job it is, too.
       EXPECT_NE(before.plan, after.plan);
       break;

@@ -290,6 +290,7 @@ base::Status add_generation(ArealDraft& draft) {
 base::Result<ReadRun> areal_run(const ComposedSettings& settings, const RunRequest& request) {
   ArealDraft draft{.settings = settings, .request = request};
   draft.run.name = request.name;
+  draft.run.framework = "areal";
   draft.run.assumed = settings.assumed;
   DOVETAIL_CHECK(check_is_rl(settings.tree));
   DOVETAIL_CHECK(read_algorithm(draft));

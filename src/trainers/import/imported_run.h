@@ -42,7 +42,7 @@ struct ImportedTask {
 /// A run. Counts are at least 1 unless said otherwise.
 struct ImportedRun {
   std::string name;            ///< of the job
-  std::string framework = {};  ///< as jobs name it (plan/framework.h); empty: none has its rules yet
+  std::string framework = {};  ///< as jobs name it (plan/framework.h)
   std::string training;        ///< memory conventions (cost/conventions.h)
 
   std::string algorithm;  ///< "ppo", "grpo", ... (workflow/algorithms.h)

@@ -435,6 +435,7 @@ base::Result<ReadRun> roll_run(const ComposedSettings& settings, const RunReques
   const SettingTree& tree = settings.tree;
   RollDraft draft{.settings = settings, .request = request};
   draft.run.name = request.name;
+  draft.run.framework = "roll";
   draft.run.assumed = settings.assumed;
   DOVETAIL_CHECK(check_roll_pipeline(tree));
   DOVETAIL_CHECK(check_roll_start(tree));

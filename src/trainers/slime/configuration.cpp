@@ -52,6 +52,7 @@ base::Status read_slime_algorithm(SlimeDraft& draft) {
   DOVETAIL_TRY(const bool in_loss, flag_at(tree, "--use-kl-loss"));
   DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
   draft.critic = estimator == "ppo";
+  run.framework = "slime";
   run.training = "megatron-policy";
   run.reference = (penalty != 0 || in_loss) && !no_advantages;
   run.algorithm = draft.critic ? "ppo" : estimator.starts_with("reinforce_plus") ? "reinforce++" : "grpo";

@@ -19,7 +19,9 @@ std::string random_job(const std::string& software) {
   const std::string models = *rc::gen::element<std::string>("{actor: qwen3-1.7b, critic: qwen3-4b, reward: qwen3-0.6b}",
                                                             "{actor: qwen3-8b, critic: qwen3-1.7b, reward: qwen3-4b}");
   const bool ppo = *rc::gen::arbitrary<bool>();
-  const std::string reward = *rc::gen::element<std::string>("rule", "model");
+  const bool is_areal = software.find("areal") != std::string::npos;
+  const bool pads = software.find("roll, training: fsdp2") != std::string::npos;
+  const std::string reward = is_areal ? "rule" : *rc::gen::element<std::string>("rule", "model");
   const std::string nodes = *rc::gen::element<std::string>("1", "2");
   const std::string lengths = *rc::gen::element<std::string>("1024", "{mean: 900, p90: 2000, cap: 4096}");
   std::string roles = ppo ? models : models.substr(0, models.find(", critic")) + models.substr(models.find(", reward"));
@@ -27,14 +29,16 @@ std::string random_job(const std::string& software) {
   return "format: dovetail/job@1\nalgorithm: {name: " + std::string(ppo ? "ppo" : "grpo") + ", reward: " + reward +
          "}\nsoftware: " + software + "\nmodels: " + roles +
          "\nworkload: {prompts: 128, samples_per_prompt: " + (ppo ? "1" : "4") +
-         ", mini_batches: 2, prompt_length: 512, response_length: " + lengths + "}\ncluster: {nodes: " + nodes +
-         ", gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n";
+         ", mini_batches: 2, prompt_length: 512, response_length: " + lengths + (pads ? ", packing: false" : "") +
+         "}\ncluster: {nodes: " + nodes + ", gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n";
 }
 
 RC_GTEST_PROP(TrainersProperty, PlansKeepToTheirFramework, ()) {
   const std::string software = *rc::gen::element<std::string>(
       "{framework: verl}", "{framework: verl, training: megatron-policy}", "{framework: openrlhf}",
-      "{framework: nemo-rl}", "{framework: nemo-rl, training: fsdp2}");
+      "{framework: nemo-rl}", "{framework: nemo-rl, training: fsdp2}", "{framework: areal}",
+      "{framework: areal, training: megatron-policy}", "{framework: roll}", "{framework: roll, training: fsdp2}",
+      "{framework: slime}");
   const std::string text = random_job(software);
   RC_LOG() << text;
   const plan::Job job = plan::parse_job(text, "job.yaml").value();
@@ -56,9 +60,34 @@ RC_GTEST_PROP(TrainersProperty, PlansKeepToTheirFramework, ()) {
     // It is read as it is written.
     const auto again = plan::parse_plan(plan::plan_to_json(ranked.plan, job), "plan.json", job);
     RC_ASSERT(again.ok());
-    // On one pool nothing runs beside anything else.
-    if (software.find("nemo") == std::string::npos) RC_ASSERT(ranked.estimate.iteration_seconds > 0.999 * sum);
+    // On one pool nothing runs beside anything else. NeMo-RL's and slime's judges have devices of their own.
+    const bool has_pools = software.find("nemo") != std::string::npos ||
+                           (software.find("slime") != std::string::npos && text.find("reward: model") != text.npos);
+    if (!has_pools) RC_ASSERT(ranked.estimate.iteration_seconds > 0.999 * sum);
   }
+}
+
+/// ROLL with an engine on one and a half nodes, and a judge on the rest.
+TEST(Trainers, KeepPoolsThatShareANode) {
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nalgorithm: {name: grpo, reference: pass, reward: model}\n"
+          "software: {framework: roll}\nmodels: {actor: qwen3-8b, reward: qwen3-4b}\n"
+          "workload: {prompts: 128, samples_per_prompt: 4, prompt_length: 512, response_length: 1024}\n"
+          "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n"
+          "fixed: {actor_generate: {devices: 0-11}, reward_infer: {devices: 12-15}, actor_infer: {devices: 0-15}, "
+          "reference_infer: {devices: 0-15}, actor_train: {devices: 0-15}}\n",
+          "job.yaml")
+          .value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  RankOptions options = test::quick_options();
+  options.simulated = 0;
+  const auto ranking = rank_plans(scenario, options);
+  ASSERT_TRUE(ranking.ok());
+  ASSERT_FALSE(ranking->plans.empty());
+  for (const RankedPlan& ranked : ranking->plans)
+    for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+      EXPECT_EQ(ranked.plan.tasks[task].mesh, *job.fixed[task].mesh) << job.workflow.tasks[task].name;
 }
 
 /// OpenRLHF with pools of their own: what it starts together runs together, and nothing of the next iteration before

@@ -243,7 +243,12 @@ TEST(ArealConfiguration, OfGrpoByFsdpIsAJobAndAPlan) {
             "  prompt_length: 512\n"
             "  response_length: 1024\n"
             "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: fsdp2}\n");
+            "software: {framework: areal, training: fsdp2}\n"
+            "fixed:\n"
+            "  actor_generate: {devices: \"4-7\"}\n"
+            "  reference_infer: {devices: \"0-3\"}\n"
+            "  actor_infer: {devices: \"0-3\"}\n"
+            "  actor_train: {devices: \"0-3\"}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh.count, 4);
   EXPECT_EQ(llm::to_text(train.layout), "dp4 tp1 pp1 zero3 recompute");
@@ -268,7 +273,8 @@ TEST(ArealConfiguration, OfPpoByMegatronHasACriticOfItsOwn) {
             std::string::npos)
       << read->text;
   EXPECT_NE(read->text.find("critic: qwen3-30b-a3b"), std::string::npos) << read->text;
-  EXPECT_NE(read->text.find("training: megatron-policy"), std::string::npos) << read->text;
+  EXPECT_NE(read->text.find("software: {framework: areal, training: megatron-policy}"), std::string::npos)
+      << read->text;
   const plan::TaskPlan& actor = planned(*read, "actor_train");
   EXPECT_EQ(llm::to_text(actor.layout), "dp2 tp2 pp2 ep4 zero1 sp recompute");
   const plan::TaskPlan& critic = planned(*read, "critic_train");

@@ -32,7 +32,13 @@ TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
             "  prompt_length: 2048\n"
             "  response_length: 4096\n"
             "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: roll-megatron}\n");
+            "software: {framework: roll, training: roll-megatron}\n"
+            "fixed:\n"
+            "  actor_generate: {devices: \"0-11\"}\n"
+            "  reward_infer: {devices: \"12-15\"}\n"
+            "  reference_infer: {devices: \"0-15\"}\n"
+            "  actor_infer: {devices: \"0-15\"}\n"
+            "  actor_train: {devices: \"0-15\"}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 16}));
   EXPECT_EQ(llm::to_text(train.layout), "dp4 tp2 pp2 zero1 recompute");
@@ -79,7 +85,7 @@ TEST(RollConfiguration, OfFsdpShardsAllAndKeepsItsOptimizer) {
       << read->text;
   EXPECT_NE(read->text.find("critic: qwen3-4b\n"), std::string::npos) << read->text;
   EXPECT_NE(read->text.find("response_length: 2048\n"), std::string::npos) << read->text;
-  EXPECT_NE(read->text.find("software: {training: fsdp2}"), std::string::npos) << read->text;
+  EXPECT_NE(read->text.find("software: {framework: roll, training: fsdp2}"), std::string::npos) << read->text;
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(llm::to_text(train.layout), "dp8 tp1 pp1 zero3 recompute");
   EXPECT_EQ(train.offload, (plan::Offload{.weights = true, .gradients = false, .optimizer = false}));

@@ -1,0 +1,127 @@
+// Files are those of inclusionAI/AReaL at 4aef98d8d. Engines may have backends of their own: what is said of all plans
+// holds where the actor's decides, the rest is what is searched.
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
+
+namespace dovetail::plan {
+namespace {
+
+using llm::Layout, llm::Recomputation;
+using workflow::TaskKind;
+
+/// Engines on GPUs of their own are another mode.
+bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
+
+bool leaves_the_pool(const Job& job, std::size_t task) {
+  return is_on_the_pool(job, task) && is_of_actor(job, task) && is_training(job, task);
+}
+
+/// areal/engine/fsdp_engine.py, areal/engine/megatron_engine.py, areal/experimental/engine/archon_engine.py, offload:
+/// torch_memory_saver takes all of an engine's memory away. What is stepped on the host is there for good.
+TaskRule leaves_whole() {
+  return offloads(
+      TaskKind::train, "weights, gradients and optimizer together, or the optimizer on the host beside the others",
+      [](const Job&, const TaskPlan& planned) {
+        const Offload& offload = planned.offload;
+        return offload.weights == offload.gradients &&
+               offload.optimizer == (offload.weights && !offload.optimizer_on_host);
+      },
+      [](const Job&, TaskPlan& planned) {
+        Offload& offload = planned.offload;
+        offload.weights = offload.gradients = offload.weights || offload.gradients || offload.optimizer;
+        offload.optimizer = offload.weights && !offload.optimizer_on_host;
+      });
+}
+
+/// areal/api/cli_args.py, MicroBatchSpec: tokens, or a number of micro-batches.
+TaskRule by_tokens_or_number() {
+  return {.of = std::nullopt,
+          .part = "micro_batch",
+          .key = base::key_of(&MicroBatching::tokens),
+          .accepted = "a number of tokens, or `count`",
+          .holds =
+              [](const Job&, const TaskPlan& planned) {
+                return planned.micro_batching.tokens > 0 || planned.micro_batching.count > 0;
+              },
+          .conform = [](const Job&, TaskPlan& planned) { planned.micro_batching = {.count = 1}; }};
+}
+
+/// areal/trainer/ppo/{actor,critic}.py: compute_logp, compute_values and ppo_update are of one engine, which cuts by
+/// one `mb_spec`.
+Agreement one_engine() {
+  return {.what = "layout, micro-batches and whether weights are offloaded",
+          .part = "layout",
+          .because = "AReaL trains and infers with one engine",
+          .concerns = is_trained,
+          .same_role = true,
+          .agree = [](const TaskPlan& a, const TaskPlan& b) {
+            return same_engine_layout(a, b) && same_micro_batches(a, b) && a.offload.weights == b.offload.weights;
+          }};
+}
+
+/// areal/trainer/rl_trainer.py, train: each call is waited for.
+IterationOrder one_by_one(const Job& job) {
+  return in_turns(
+      job, {[](const Job& of, std::size_t task) { return is_value(of, task) && is_inference(of, task); }, is_reference,
+            [](const Job& of, std::size_t task) {
+              return is_inference(of, task) && is_trained(of, task) && !is_value(of, task);
+            },
+            [](const Job& of, std::size_t task) { return is_training(of, task) && !is_value(of, task); },
+            [](const Job& of, std::size_t task) { return is_training(of, task) && is_value(of, task); }});
+}
+
+Framework areal() {
+  Framework framework;
+  framework.name = "areal";
+  framework.max_steps_off_policy = workflow::max_steps_off_policy;
+  // areal/reward: functions of the user's program.
+  framework.judges = false;
+  framework.rules = engine_rules();
+  framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
+  // areal/infra/scheduler/local.py: colocated engines have as many workers as the actor, which has one a GPU; an engine
+  // that generates has one an instance (areal/infra/controller/rollout_controller.py, train_controller.py).
+  for (const TaskRule& rule :
+       {layout<&Layout::tensor, 1>(TaskKind::generate), layout<&Layout::pipeline, 1>(TaskKind::generate)})
+    framework.rules.push_back(searched(where(rule, is_on_the_pool)));
+  framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
+    return is_generation(job, task) && is_colocated(job, task);
+  })));
+  framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
+  framework.rules.push_back(leaves_whole());
+  framework.rules.push_back(searched(where(all_offloaded(), leaves_the_pool)));
+  framework.rules.push_back(searched(whole_shares()));
+  framework.rules.push_back(where(by_tokens_or_number(), is_of_trainer));
+  framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
+  framework.agreements = {one_engine()};
+  framework.order = one_by_one;
+  return framework;
+}
+
+/// FSDP, and Archon, which has pipelines and experts, too: the first is searched (areal/api/alloc_mode.py).
+Framework fsdp() {
+  Framework framework = areal();
+  framework.training = "fsdp2";
+  add_of_actor(layout<&Layout::zero, 3>(), framework);
+  for (const TaskRule& rule : {layout<&Layout::pipeline, 1>(), layout<&Layout::virtual_stages, 1>(),
+                               layout<&Layout::expert, 1>(), layout<&Layout::expert_tensor, 1>()})
+    framework.rules.push_back(searched(where(rule, is_of_trainer)));
+  framework.rules.push_back(
+      searched(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train)));
+  return framework;
+}
+
+Framework megatron() {
+  Framework framework = areal();
+  framework.training = "megatron-policy";
+  add_of_actor(layout<&Layout::zero, 1, 0>(TaskKind::train), framework);
+  add_of_actor(layout<&Layout::zero, 0, 1>(TaskKind::infer), framework);
+  // areal/api/cli_args.py, MegatronEngineConfig: no key of it.
+  add_of_actor(stepped_on_devices(), framework);
+  return framework;
+}
+
+}  // namespace
+
+std::vector<Framework> areal_frameworks() { return {fsdp(), megatron()}; }
+
+}  // namespace dovetail::plan

@@ -1,0 +1,119 @@
+// Files are those of alibaba/ROLL at 8eb27cc2. Roles may have backends of their own: what is said of all plans holds
+// where the actor's backend decides, the rest is what is searched.
+#include "plan/framework_rules.h"
+#include "plan/framework_table.h"
+
+namespace dovetail::plan {
+namespace {
+
+using llm::Layout, llm::Recomputation;
+using workflow::TaskKind;
+
+/// `device_mapping`s that differ are kept where a job has them.
+bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
+
+bool is_pass(const Job& job, std::size_t task) { return is_inference(job, task) && is_of_trainer(job, task); }
+
+/// roll/pipeline/base_worker.py: compute_log_probs, compute_values and train_step are of one worker.
+Agreement one_worker() {
+  return {.what = "layout and whether weights are offloaded",
+          .part = "layout",
+          .because = "ROLL trains and infers with one worker",
+          .concerns = is_trained,
+          .same_role = true,
+          .agree = [](const TaskPlan& a, const TaskPlan& b) {
+            return same_engine_layout(a, b) && a.offload.weights == b.offload.weights;
+          }};
+}
+
+/// roll/pipeline/rlvr/rlvr_pipeline.py, run: the reference is waited for, then passes of critic and actor together,
+/// then both trainings.
+IterationOrder in_order(const Job& job) {
+  return in_turns(job, {is_reference,
+                        [](const Job& of, std::size_t task) { return is_inference(of, task) && is_trained(of, task); },
+                        is_training});
+}
+
+Framework roll() {
+  Framework framework;
+  framework.name = "roll";
+  framework.max_steps_off_policy = workflow::max_steps_off_policy;
+  framework.pads_rows = true;
+  framework.rules = engine_rules();
+  framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
+  // roll/configs/base_config.py, is_actor_infer_colocated: engines sleep where they share GPUs, judges with them
+  // excepted.
+  framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
+    return (is_generation(job, task) || is_reward(job, task)) && is_colocated(job, task);
+  })));
+  framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
+  // roll/utils/context_managers.py, state_offload_manger: states come for a pass, and leave behind it.
+  framework.rules.push_back(where(weights_offloaded(), is_pass));
+  framework.rules.push_back(searched(whole_shares()));
+  // `infer_batch_size` of a judge.
+  framework.rules.push_back(searched(where(by_sequences(), is_reward)));
+  framework.agreements = {one_worker()};
+  framework.order = in_order;
+  return framework;
+}
+
+/// roll/distributed/strategy/megatron_strategy.py, offload_states: weights, gradients and optimizer, at the beginning
+/// of each step (rlvr_pipeline.py).
+Framework megatron() {
+  Framework framework = roll();
+  framework.training = "roll-megatron";
+  framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
+  add_of_actor(all_offloaded(), framework);
+  add_of_actor(layout<&Layout::zero, 1, 0>(TaskKind::train), framework);
+  add_of_actor(layout<&Layout::zero, 0, 1>(TaskKind::infer), framework);
+  return framework;
+}
+
+/// Hugging Face's models under a backend that shards them. They are not packed: roll/configs/worker_config.py has
+/// `use_sequence_packing` and `use_dynamic_batching_in_train` for Megatron alone.
+Framework sharded() {
+  Framework framework = roll();
+  framework.packs_rows = false;
+  for (const TaskRule& rule :
+       {layout<&Layout::tensor, 1>(), layout<&Layout::pipeline, 1>(), layout<&Layout::virtual_stages, 1>(),
+        layout<&Layout::expert_tensor, 1>(), layout<&Layout::sequence_parallel, false>(), by_sequences()})
+    add_of_actor(rule, framework);
+  add_of_actor(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train), framework);
+  return framework;
+}
+
+/// roll/distributed/strategy/fsdp2_strategy.py, offload_states: weights alone; with `offload_policy` the optimizer is
+/// stepped on the host.
+Framework fsdp2() {
+  Framework framework = sharded();
+  framework.training = "fsdp2";
+  const TaskRule leaves = offloads(
+      TaskKind::train, "weights, and at most an optimizer that is stepped on the host",
+      [](const Job&, const TaskPlan& planned) {
+        return planned.offload.weights && !planned.offload.gradients && !planned.offload.optimizer;
+      },
+      [](const Job&, TaskPlan& planned) {
+        planned.offload = {.weights = true, .optimizer_on_host = planned.offload.optimizer_on_host};
+      });
+  add_of_actor(leaves, framework);
+  framework.rules.push_back(where(layout<&Layout::zero, 3, 2>(), is_of_actor));
+  framework.rules.push_back(searched(where(layout<&Layout::zero, 3>(), is_of_trainer)));
+  return framework;
+}
+
+/// `deepspeed_train`, which versions before had.
+Framework deepspeed() {
+  Framework framework = sharded();
+  framework.training = "deepspeed-zero";
+  add_of_actor(layout<&Layout::expert, 1>(), framework);
+  add_of_actor(all_offloaded(), framework);
+  framework.rules.push_back(where(layout<&Layout::zero, 3, 2, 1>(), is_of_actor));
+  framework.rules.push_back(searched(where(layout<&Layout::zero, 3>(), is_of_trainer)));
+  return framework;
+}
+
+}  // namespace
+
+std::vector<Framework> roll_frameworks() { return {megatron(), fsdp2(), deepspeed()}; }
+
+}  // namespace dovetail::plan
