@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Random jobs of verl, OpenRLHF and NeMo-RL are planned, and each plan is looked at for what its trainer cannot run.
+"""Random jobs of six trainers are planned, and each plan is looked at for what its trainer cannot run.
 
 The rules are written from what the trainers' code does, and share nothing with those of the search: they read the plan
 alone. What keeping to them costs is printed: the plan's iteration over that of the best plan for any framework.
 
-usage: trainer_plans.py DOVETAIL [--jobs N] [--seed N]
+usage: trainer_plans.py DOVETAIL [--jobs N] [--seed N] [--framework NAME]
 
 Ends with 1 where a plan breaks a rule.
 """
@@ -24,17 +24,25 @@ BACKENDS = (
     ("openrlhf", "deepspeed-zero"),
     ("nemo-rl", "nemo-rl-megatron"),
     ("nemo-rl", "fsdp2"),
+    ("areal", "fsdp2"),
+    ("areal", "megatron-policy"),
+    ("roll", "roll-megatron"),
+    ("roll", "fsdp2"),
+    ("slime", "megatron-policy"),
 )
+# NeMo-RL's and slime's models that judge have devices of their own, AReaL's are not of the run.
+WITHOUT_JUDGE = ("nemo-rl", "slime", "areal")
 DEGREES = ("dp", "tp", "pp", "cp", "ep", "etp", "vpp")
 # Nothing was found that fits.
 INFEASIBLE = 3
 
 
-def random_job(chance, framework):
+def random_job(chance, framework, training):
     """The text of a job, with a place for its framework, and its devices as a plan names all of them."""
     is_ppo = chance.random() < 0.5
-    # NeMo-RL's reward models have devices of their own.
-    has_reward = framework != "nemo-rl" and chance.random() < 0.4
+    has_reward = framework not in WITHOUT_JUDGE and chance.random() < 0.4
+    # Hugging Face's models under ROLL's FSDP2 compute rows as they are padded.
+    packing = (framework, training) != ("roll", "fsdp2")
     other = chance.choice(["qwen3-1.7b", "qwen3-4b", "qwen3-8b"])
     models = [f"actor: {chance.choice(['qwen3-1.7b', 'qwen3-4b', 'qwen3-8b', 'qwen2.5-7b', 'llama-3-8b'])}"]
     models += [f"critic: {other}"] * is_ppo + [f"reward: {other}"] * has_reward
@@ -44,7 +52,7 @@ def random_job(chance, framework):
 algorithm: {{name: {'ppo' if is_ppo else 'grpo'}, reward: {'model' if has_reward else 'rule'}, reference: pass}}
 models: {{{', '.join(models)}}}
 workload: {{prompts: {chance.choice([64, 128, 256])}, samples_per_prompt: {chance.choice([1, 4, 8])},
-  mini_batches: {chance.choice([1, 2, 4])}, prompt_length: 512,
+  mini_batches: {chance.choice([1, 2, 4])}, prompt_length: 512, packing: {str(packing).lower()},
   response_length: {{mean: {cap // 4}, p90: {cap // 2}, cap: {cap}}}}}
 cluster: {{nodes: {nodes}, gpus_per_node: {gpus}, gpu: {chance.choice(['H100', 'A100-80', 'H200'])}, host_memory: 2TB}}
 software: {{framework: %s, training: %s}}
@@ -151,7 +159,100 @@ def faults_of_nemo_rl(plan, _):
         yield "one logprob_mb_tokens"
 
 
-RULES = {"verl": faults_of_verl, "openrlhf": faults_of_openrlhf, "nemo-rl": faults_of_nemo_rl}
+WHOLE = ({"weights", "gradients", "optimizer"}, {"weights", "gradients", "optimizer_on_host"})
+
+
+def faults_of_areal(plan, training):
+    """inclusionAI/AReaL at 4aef98d8d."""
+    # areal/infra/scheduler/local.py, create_workers: a colocated role has as many workers as the role it shares GPUs
+    # with. An engine that generates has a worker an instance, one that trains has one a GPU.
+    if any(plan.degree("actor_generate", key) != 1 for key in ("tp", "pp", "cp")):
+        yield "an instance on each GPU"
+    # areal/engine/fsdp_engine.py, offload, and its like: torch_memory_saver pauses all. areal/trainer/rl_trainer.py:
+    # the actor leaves for a rollout on its GPUs, others where they are asked to.
+    for train in plan.trained:
+        if plan.away(train) not in (*WHOLE, set(), {"optimizer_on_host"}):
+            yield f"{train}: a part of it leaves"
+    if plan.away("actor_train") not in WHOLE or "weights" not in plan.away("actor_generate"):
+        yield "actor and rollout leave the GPUs to each other"
+    for train, passed in plan.pairs():
+        # areal/trainer/ppo/actor.py, critic.py: compute_logp, compute_values and ppo_update are of one engine, which
+        # cuts by one mb_spec (areal/engine/fsdp_engine.py, _prepare_mb_list).
+        if plan.cut(train) != plan.cut(passed):
+            yield f"{passed}: one mb_spec"
+        if ("weights" in plan.away(train)) != ("weights" in plan.away(passed)):
+            yield f"{passed}: one engine is away or not"
+    for task in plan.roles:
+        # areal/api/cli_args.py, MicroBatchSpec: max_tokens_per_mb or n_mbs.
+        if "sequences" in plan.tasks[task]["micro_batch"]:
+            yield f"{task}: no number of sequences"
+        if training == "fsdp2":
+            # areal/api/alloc_mode.py: fsdp has d, t and c; areal/engine/fsdp_engine.py, fully_shard.
+            if any(plan.degree(task, key) != 1 for key in ("pp", "vpp", "ep", "etp")) or plan.zero(task) != 3:
+                yield f"{task}: FSDP has data, tensor and context, and shards weights"
+        elif plan.zero(task) > 1 or "optimizer_on_host" in plan.away(task):
+            yield f"{task}: Megatron's distributed optimizer, on the devices"
+
+
+def faults_of_roll(plan, training):
+    """alibaba/ROLL at 8eb27cc2."""
+    # roll/pipeline/rlvr/rlvr_pipeline.py, run: actor_train and critic are offloaded first of all, actor_infer and
+    # judges behind generation; roll/utils/context_managers.py: a pass takes its states away behind it.
+    for task in (*plan.passes, "actor_generate"):
+        if "weights" not in plan.away(task):
+            yield f"{task}: weights leave behind it"
+    for train in plan.trained:
+        if training == "roll-megatron":
+            # roll/distributed/strategy/megatron_strategy.py, offload_states: all that `include` does not leave out.
+            if plan.away(train) not in WHOLE:
+                yield f"{train}: all leaves"
+        elif plan.away(train) not in ({"weights"}, {"weights", "optimizer_on_host"}):
+            # roll/distributed/strategy/fsdp2_strategy.py, offload_states: the model alone.
+            yield f"{train}: weights leave, the optimizer stays"
+    for task in plan.roles:
+        if training == "roll-megatron":
+            if plan.zero(task) > 1:
+                yield f"{task}: Megatron's distributed optimizer"
+            continue
+        # The same file, create_device_mesh_with_ep: ulysses_size, fsdp_size and ep_size.
+        if any(plan.degree(task, key) != 1 for key in ("tp", "pp", "vpp", "etp")):
+            yield f"{task}: FSDP2 cuts no layers"
+        if plan.zero(task) != 3 and plan.degree(task, "dp") * plan.degree(task, "cp") > 1:
+            yield f"{task}: FSDP2 shards weights"
+        # The same file, train_step and forward_step: rows by per_device_train_batch_size and infer_batch_size.
+        if "sequences" not in plan.tasks[task]["micro_batch"]:
+            yield f"{task}: rows by their number"
+
+
+def faults_of_slime(plan, _):
+    """THUDM/slime at 624b824a8."""
+    # slime/ray/placement_group.py, create_training_models: critic and actor are made by one set of flags;
+    # slime/backends/megatron_utils/actor.py, load_other_checkpoint: the reference is other weights in the same model.
+    for key in DEGREES:
+        if plan.differ(plan.roles, lambda task, key=key: plan.degree(task, key)):
+            yield f"one set of flags: {key}"
+    # slime/ray/rollout.py, _split_train_data_by_dp: num_microbatches goes with the batch, to passes and trainings.
+    if plan.differ(plan.roles, plan.cut):
+        yield "one cut of the batch"
+    # slime/utils/arguments.py: --colocate sets offload_train and offload_rollout; actor.py, sleep: torch_memory_saver.
+    for task in plan.tasks:
+        if task in plan.trained and plan.away(task) not in WHOLE:
+            yield f"{task}: all leaves"
+        if "weights" not in plan.away(task):
+            yield f"{task}: weights leave"
+    # slime/backends/megatron_utils/arguments.py: use_distributed_optimizer.
+    if any(plan.zero(task) != 1 for task in plan.trained):
+        yield "ZeRO 1"
+
+
+RULES = {
+    "verl": faults_of_verl,
+    "openrlhf": faults_of_openrlhf,
+    "nemo-rl": faults_of_nemo_rl,
+    "areal": faults_of_areal,
+    "roll": faults_of_roll,
+    "slime": faults_of_slime,
+}
 
 
 def planned(dovetail, folder, name, text):
@@ -173,12 +274,14 @@ def main():
     parser.add_argument("dovetail")
     parser.add_argument("--jobs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--framework", choices=sorted(RULES), help="jobs of this one alone")
     arguments = parser.parse_args()
+    backends = [backend for backend in BACKENDS if arguments.framework in (None, backend[0])]
     chance = random.Random(arguments.seed)
     broken, costs = 0, {}
     for _ in range(arguments.jobs):
-        framework, training = chance.choice(BACKENDS)
-        job, devices = random_job(chance, framework)
+        framework, training = chance.choice(backends)
+        job, devices = random_job(chance, framework, training)
         with tempfile.TemporaryDirectory() as scratch:
             kept = planned(arguments.dovetail, Path(scratch), "kept", job % (framework, training))
             free = planned(arguments.dovetail, Path(scratch), "free", job % ("any", training))
@@ -192,9 +295,9 @@ def main():
             print(f"WRONG {faults}\n{job % (framework, training)}{json.dumps(kept[0])}")
         costs.setdefault((framework, training), []).append(kept[1] / free[1] if free else None)
     for (framework, training), ratios in sorted(costs.items()):
-        known = [ratio for ratio in ratios if ratio is not None]
+        known = [ratio for ratio in ratios if ratio is not None] or [float("nan")]
         print(
-            f"{framework} ({training}): {len(ratios)} jobs, {len(ratios) - len(known)} without a plan; an iteration takes "
+            f"{framework} ({training}): {len(ratios)} jobs, {ratios.count(None)} without a plan; an iteration takes "
             f"{statistics.median(known):.3f} of that for any framework in the median, {max(known):.3f} at most"
         )
     print(f"{arguments.jobs} jobs, {broken} plans that their trainer cannot run")
