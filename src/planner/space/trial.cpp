@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "cluster/collective.h"
+#include "plan/framework.h"
 #include "predict/closed_form/margin.h"
 #include "predict/closed_form/memory.h"
 #include "predict/closed_form/timed_iteration.h"
@@ -101,6 +102,7 @@ Trial::Sharing& Trial::sharing_of(const Selection& selection) {
   for (const auto& sharing : sharings_)
     if (sharing->alike == alike_) return *(last_ = sharing.get());
   plan::IterationGraph graph = plan::iteration_graph(space_.scenario->job, plan_of(space_, selection, ""));
+  plan::add_order(graph, plan::order_of(space_.scenario->job));
   if (generation_) plan::put_within(graph, generation_->stage->generate, generation_->stage->infer);
   if (training_ != nullptr) plan::put_within(graph, (*fused_.pair())[0], {(*fused_.pair())[1]});
   plan::IterationTimer timer(graph);

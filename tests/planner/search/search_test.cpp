@@ -52,6 +52,29 @@ TEST(Trial, SaysWhatTheEvaluatorSays) {
   EXPECT_GT(excesses, 0);
 }
 
+TEST(Trial, FollowsTheOrderOfTheFramework) {
+  // ROLL may have its roles anywhere off policy; passes and trainings take turns all the same.
+  plan::Job job = ppo_job();
+  job.software.framework = "roll";
+  job.workload.steps_off_policy = 1;
+  const Place place(job);
+  Trial trial(place.space);
+  base::Random random(13, 0);
+  int later = 0;
+  for (int round = 0; round < 100; ++round) {
+    const Selection selection = random_selection(place.space, random);
+    const plan::Plan plan = plan_of(place.space, selection, "random");
+    const predict::Estimate estimate = predict::estimate(place.scenario, plan);
+    EXPECT_EQ(trial.exact_score(selection).period, estimate.timing.period) << round;
+    plan::Job free = job;
+    free.software.framework.clear();
+    free.software.training = "roll-megatron";
+    const predict::Scenario ideal = predict::scenario_of(free, predict::software_of(free).value());
+    later += predict::estimate(ideal, plan).timing.period < estimate.timing.period ? 1 : 0;
+  }
+  EXPECT_GT(later, 10);
+}
+
 TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
   // So little that what is offloaded decides, on one node: there is no other that has less left.
   const Place place(ppo_job("nodes: 1, gpus_per_node: 8, gpu: A100-80, host_memory: 24GB"));

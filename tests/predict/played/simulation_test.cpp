@@ -74,6 +74,50 @@ TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
               0.02 * simulation.closed.iteration_seconds);
 }
 
+/// PPO with devices of its own for each role, in which a trainer that waits for each call idles most of them.
+plan::Job pools_job(const std::string& software, int steps) {
+  return plan::parse_job(
+             "format: dovetail/job@1\nname: pools\nalgorithm: {name: ppo, reward: rule}\nsoftware: " + software +
+                 "\nmodels: {actor: qwen3-1.7b, critic: qwen3-1.7b}\nworkload: {prompts: 32, "
+                 "samples_per_prompt: 4, mini_batches: 2, prompt_length: 2048, response_length: 256, "
+                 "steps_off_policy: " +
+                 std::to_string(steps) + "}\ncluster: {nodes: 1, gpus_per_node: 8, gpu: H100}\n",
+             "pools.yaml")
+      .value();
+}
+
+plan::Plan pools_plan(const plan::Job& job) {
+  const std::string cut = ", layout: {dp: 2, zero: 3}, micro_batch: {tokens: 4096}}\n";
+  return plan::parse_plan(
+             "format: dovetail/plan@1\ntasks:\n"
+             "  - {task: actor_generate, devices: 6-7, layout: {dp: 2}}\n"
+             "  - {task: actor_train, devices: 0-1" +
+                 cut + "  - {task: critic_infer, devices: 2-3" + cut + "  - {task: critic_train, devices: 2-3" + cut +
+                 "  - {task: reference_infer, devices: 4-5" + cut,
+             "plan.yaml", job)
+      .value();
+}
+
+/// What the closed form waits for the simulation waits for: in an order that is the trainer's own, the iteration is the
+/// sum of what it calls.
+TEST(Simulation, KeepsTheOrderOfTheFramework) {
+  for (const int steps : {0, 1}) {
+    const Case of(pools_job("{framework: areal}", steps));
+    const Simulation played = of.simulate(pools_plan(of.job));
+    EXPECT_NEAR(played.iteration_seconds, played.closed.iteration_seconds, 0.02 * played.closed.iteration_seconds);
+    double calls = 0;
+    for (const char* const name : {"critic_infer", "reference_infer", "actor_train", "critic_train"})
+      calls += seconds_of(played.iteration.activities[of.task(name)]);
+    const double generation = seconds_of(played.iteration.activities[of.task("actor_generate")]);
+    EXPECT_GE(played.iteration_seconds, steps == 0 ? generation + calls : std::max(generation, calls));
+    const auto& times = played.iteration.activities;
+    EXPECT_GE(times[of.task("reference_infer")].begin, times[of.task("critic_infer")].end);
+    EXPECT_GE(times[of.task("critic_train")].begin, times[of.task("actor_train")].end);
+    const Case ideal(pools_job("{training: fsdp2}", steps));
+    EXPECT_LT(ideal.simulate(pools_plan(ideal.job)).iteration_seconds, 0.98 * played.iteration_seconds) << steps;
+  }
+}
+
 plan::Job prefetching(plan::Job job) {
   job.software.prefetch = true;
   return job;
