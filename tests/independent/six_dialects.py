@@ -31,12 +31,11 @@ import random
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from dialects import DIALECTS
 from dialects.configuration import CannotSay, text_of
-from dialects.runs import Cut, random_run
+from dialects.runs import changed_run, random_run
 
 # With so many runs each dialect has to have said some with each backend that it has.
 ENOUGH = 100
@@ -114,24 +113,6 @@ def differences(one, other):
             yield f"{task}: {json.dumps(one[1].get(task))} and {json.dumps(other[1].get(task))}"
 
 
-def changed(run, chance):
-    """The run with one change that all dialects can say that can say the run, mostly."""
-    layout, engine, cut = run.layout, run.engine, run.cut
-    return chance.choice(
-        [
-            replace(run, prompts=2 * run.prompts, mini_prompts=2 * run.mini_prompts),
-            replace(run, response_cap=run.response_cap - 16),
-            replace(run, prompt_cap=run.prompt_cap - 16),
-            replace(run, reference=not run.reference),
-            replace(run, layout=replace(layout, recomputation="none" if layout.recomputation == "full" else "full")),
-            replace(run, engine=replace(engine, share=0.55)),
-            replace(run, engine=replace(engine, graphs=not engine.graphs)),
-            replace(run, engine=replace(engine, sequences=engine.sequences // 2)),
-            replace(run, cut=Cut(cut.by_tokens, 2 * cut.train, 2 * cut.passes)),
-        ]
-    )
-
-
 class Comparison:
     """Runs in all dialects."""
 
@@ -166,7 +147,7 @@ class Comparison:
         return faults + (self.faults_of_change(run, all_told) if not faults else [])
 
     def faults_of_change(self, run, all_told):
-        name, other = self.chance.choice(list(all_told)), changed(run, self.chance)
+        name, other = self.chance.choice(list(all_told)), changed_run(run, self.chance)
         try:
             told = self.comes_to(other, name)
         except (CannotSay, Refused):

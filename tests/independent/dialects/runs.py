@@ -247,3 +247,21 @@ def random_run(source):
         cut=random_cut(chance, packing, prompt_cap + response_cap, samples_of_rank),
         engine=random_engine(chance, model, engine_gpus or devices),
     )
+
+
+def changed_run(run, chance):
+    """The run with one change that all dialects can say that can say the run, mostly."""
+    layout, engine, cut = run.layout, run.engine, run.cut
+    return chance.choice(
+        [
+            replace(run, prompts=2 * run.prompts, mini_prompts=2 * run.mini_prompts),
+            replace(run, response_cap=run.response_cap - 16),
+            replace(run, prompt_cap=run.prompt_cap - 16),
+            replace(run, reference=not run.reference),
+            replace(run, layout=replace(layout, recomputation="none" if layout.recomputation == "full" else "full")),
+            replace(run, engine=replace(engine, share=0.55)),
+            replace(run, engine=replace(engine, graphs=not engine.graphs)),
+            replace(run, engine=replace(engine, sequences=engine.sequences // 2)),
+            replace(run, cut=Cut(cut.by_tokens, 2 * cut.train, 2 * cut.passes)),
+        ]
+    )
