@@ -9,7 +9,7 @@ the byte, and the same layouts, micro-batches and engine settings. Only this may
 | job: `software` | between all | names the trainer and its conventions of memory |
 | job: `fixed` | between all | is there where a trainer has a profile; its devices are those of the plan |
 | plan: order of tasks, hashes | between all | the trainers run their passes in orders of their own; hashes hold the job |
-| plan: `offload` | between all | each trainer has rules of its own of what leaves the devices when |
+| plan: `offload` but `optimizer_on_host` | between all | each trainer has rules of its own of what leaves when |
 | plan: `not_modelled` | between all | what a trainer does besides, and plans cannot say |
 | plan: `devices` | the place of pools | which pool comes first is the trainer's; its size, and who shares it, are not |
 | plan: `zero` of passes | 0, 1 and 2 | without gradients and optimizer these hold the same |
@@ -100,6 +100,7 @@ def plan_of(plan, dialect, adapted):
             "layout": layout_of(task, dialect, adapted),
             "micro_batch": task.get("micro_batch"),
             "engine": task.get("engine"),
+            "steps on the host": "optimizer_on_host" in task.get("offload", []),
         }
     return told
 

@@ -28,6 +28,8 @@ def areal_role(run, passes=False):
             settings["megatron.recompute_granularity"] = layout.recomputation
         if layout.chunks > 1:
             settings["megatron.virtual_pipeline_parallel_size"] = layout.chunks
+    elif run.host_optimizer and not passes:
+        settings["fsdp.per_layer_optim_step"] = True
     if run.adapter_rank and not passes:
         settings |= {"use_lora": True, "lora_rank": run.adapter_rank}
     return settings
@@ -67,6 +69,7 @@ def areal(run):
     needs(run.packing and run.cut.by_tokens, "sequences in place of tokens")
     needs(run.cut.train == run.cut.passes, "other passes of the actor")
     needs(not run.reward, "a reward model")
+    needs(not megatron or not run.host_optimizer, "an optimizer of Megatron on the host")
     needs(run.layout.first_layers is None, "layers of a stage")
     needs(not run.critic or run.critic.experts == run.model.experts, "experts of the actor alone")
     # Adapters of Megatron need vLLM, which does not deal experts out.

@@ -21,6 +21,8 @@ def nemo_rl_role(run, role):
         }
         if layout.recomputation != "none":
             degrees["recompute_granularity"] = layout.recomputation
+        if run.host_optimizer:
+            degrees |= below("optimizer", {"optimizer_cpu_offload": True, "optimizer_offload_fraction": 1.0})
         adapters = "peft"
     else:
         degrees = {
@@ -28,6 +30,7 @@ def nemo_rl_role(run, role):
             "context_parallel_size": layout.context,
             "sequence_parallel": layout.tensor > 1,
             "activation_checkpointing": layout.recomputation == "full",
+            "cpu_offload": run.host_optimizer,
         }
         adapters = "lora_cfg"
     settings |= below(ours, degrees)

@@ -8,6 +8,7 @@ def openrlhf(run):
     needs(run.backend == "fsdp", "Megatron")
     needs(run.own_pass, "no pass of the trainer")
     needs(run.packing or not (cut.by_tokens or layout.context > 1), "padded rows by tokens, or in a ring")
+    needs(run.steps_off_policy <= 1, "batches that are older")
     needs(not engine.pipeline > 1, "engines with stages")
     needs((engine.sequences, engine.tokens, engine.chunked) == (256, 8192, True), "limits of vLLM")
     needs(not run.engine_gpus or not (run.critic or run.reward), "a critic on the actor's GPUs, engines on others")
@@ -26,6 +27,7 @@ def openrlhf(run):
         "--rollout.max_new_tokens": run.response_cap,
         "--ds.packing_samples": run.packing,
         "--ds.zero_stage": 3,
+        "--ds.adam_offload": run.host_optimizer,
         "--ds.tensor_parallel_size": layout.tensor,
         "--ds.ring_attn_size": layout.context,
         "--ds.lora.rank": run.adapter_rank,

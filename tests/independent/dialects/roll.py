@@ -7,6 +7,8 @@ def roll_strategy(run, trains):
     layout = run.layout
     if run.backend == "fsdp":
         settings = {"fsdp_size": run.trainer_gpus}
+        if run.host_optimizer and trains:
+            settings["offload_policy"] = True
         name = "fsdp2_train" if trains else "fsdp2_infer"
     else:
         name = "megatron_train" if trains else "megatron_infer"
@@ -77,6 +79,7 @@ def roll(run):
     cut = run.cut
     needs(run.backend == "megatron" or not (run.packing or cut.by_tokens), "packing with FSDP")
     needs(run.backend == "megatron" or run.layout.tensor == 1, "tensor parallelism of FSDP")
+    needs(run.backend == "fsdp" or not run.host_optimizer, "an optimizer of Megatron on the host")
     needs(run.packing or not cut.by_tokens, "budgets of tokens with padding")
     needs(run.prompts % run.data == 0, "prompts that ranks do not divide")
     needs(run.mini_batch % run.data == 0, "a batch that ranks do not divide")

@@ -98,6 +98,7 @@ class Run:
     gpus: int
     engine_gpus: int  # of their own; 0: those of the trainer
     backend: str  # megatron, fsdp
+    host_optimizer: bool  # its states stay in the memory of the host, where it steps
     layout: Layout = field(default_factory=Layout)
     cut: Cut = field(default_factory=lambda: Cut(True, 16384, 16384))
     engine: Engine = field(default_factory=Engine)
@@ -150,7 +151,7 @@ def random_devices(chance):
     if chance.any(True, True, False):
         return nodes, gpus, 0, 0
     engines = gpus // 2 if nodes == 1 else nodes // 2 * gpus
-    return nodes, gpus, engines, chance.rarely(1, 0)
+    return nodes, gpus, engines, chance.rarely(1, 0, 2)
 
 
 def random_layout(chance, backend, model, devices):
@@ -243,6 +244,7 @@ def random_run(source):
         gpus=gpus,
         engine_gpus=engine_gpus,
         backend=backend,
+        host_optimizer=chance.rarely(False, True),
         layout=layout,
         cut=random_cut(chance, packing, prompt_cap + response_cap, samples_of_rank),
         engine=random_engine(chance, model, engine_gpus or devices),
@@ -259,6 +261,7 @@ def changed_run(run, chance):
             replace(run, prompt_cap=run.prompt_cap - 16),
             replace(run, reference=not run.reference),
             replace(run, layout=replace(layout, recomputation="none" if layout.recomputation == "full" else "full")),
+            replace(run, host_optimizer=not run.host_optimizer),
             replace(run, engine=replace(engine, share=0.55)),
             replace(run, engine=replace(engine, graphs=not engine.graphs)),
             replace(run, engine=replace(engine, sequences=engine.sequences // 2)),

@@ -41,6 +41,8 @@ def slime_layout(run):
         "--expert-tensor-parallel-size": layout.expert_tensor,
         "--sequence-parallel": layout.tensor > 1,
     }
+    if run.host_optimizer:
+        settings |= {"--optimizer-cpu-offload": True, "--use-precision-aware-optimizer": True}
     if layout.chunks > 1:
         settings["--num-virtual-stages-per-pipeline-rank"] = layout.chunks
     if layout.first_layers:
@@ -78,6 +80,7 @@ def slime(run):
     needs(not run.reward, "a reward model")
     needs(cut.train == cut.passes, "other passes")
     needs(not run.critic or run.critic == run.model, "a critic of another shape")
+    needs(run.steps_off_policy <= 1, "batches that are older")
     needs(not run.steps_off_policy or run.engine_gpus, "generation beside training on the same GPUs")
     groups = run.data * (run.layout.pipeline if run.layout.chunks > 1 else 1)
     needs(cut.by_tokens or run.mini_batch // cut.train % groups == 0, "micro-batches that ranks do not divide")

@@ -14,6 +14,7 @@ def verl_layout(run):
     layout, settings = run.layout, {}
     if run.backend == "fsdp":
         needs(layout.tensor == 1, "tensor parallelism of FSDP")
+        needs(not run.host_optimizer, "an optimizer of FSDP that steps on the host")
         settings["actor_rollout_ref.model.enable_gradient_checkpointing"] = layout.recomputation == "full"
         if run.critic:
             settings["critic.model.enable_gradient_checkpointing"] = layout.recomputation == "full"
@@ -30,6 +31,9 @@ def verl_layout(run):
         settings[f"{keys}.expert_tensor_parallel_size"] = layout.expert_tensor
         if layout.chunks > 1:
             settings[f"{keys}.virtual_pipeline_model_parallel_size"] = layout.chunks
+        if run.host_optimizer and role != "actor_rollout_ref.ref":
+            of_host = {"optimizer_cpu_offload": True, "optimizer_offload_fraction": 1.0}
+            settings |= below(f"+{role}.optim.override_optimizer_config", of_host)
         if layout.recomputation != "none" and role != "actor_rollout_ref.ref":
             more = {"granularity": layout.recomputation}
             if layout.recomputation == "full":
