@@ -130,7 +130,7 @@ def copied(folder, scratch):
 
 def public_mutants(dovetail, chance, arguments):
     """How many are wrong of mutants of the files of a folder of repositories."""
-    made, wrong = collections.Counter(), 0
+    made, read_of, wrong = collections.Counter(), collections.Counter(), 0
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
         files = copied(arguments.public, scratch)
@@ -150,7 +150,8 @@ def public_mutants(dovetail, chance, arguments):
             path.write_text(mutant, encoding="utf-8")
             other = outcome(dovetail, path, options)
             path.write_text(text, encoding="utf-8")
-            made["read" if not isinstance(plain, Refused) else "refused"] += 1
+            made["refused" if isinstance(plain, Refused) else "read"] += 1
+            read_of[repository] += not isinstance(plain, Refused)
             made.update(done)
             if isinstance(plain, Refused) != isinstance(other, Refused):
                 faults = [f"{plain}\n and {other}"]
@@ -164,6 +165,7 @@ def public_mutants(dovetail, chance, arguments):
             if made["read"] + made["refused"] >= arguments.mutants:
                 break
     print(", ".join(f"{name} {number}" for name, number in sorted(made.items())))
+    print("read: " + ", ".join(f"{name} {number}" for name, number in sorted(read_of.items())))
     print(f"{made['read'] + made['refused']} mutants of public files, {wrong} that are not the same")
     return wrong
 

@@ -2,6 +2,8 @@
 
 import re
 
+from mutations import older_key
+
 # What programs read of their environment, or the shell sets.
 KEPT = re.compile(r"^(PATH|HOME|PWD|IFS|UID|EUID|HOSTNAME|SLURM|CUDA|NCCL|VLLM|RAY|PYTHON|HF|WANDB|NRL|BASH|LD|RANDOM)")
 WORD = re.compile(r"^(?P<lead>\s*)(?P<key>[+\w.\-]+)=(?P<value>[\w./\-]+)(?P<tail>\s*\\?)$")
@@ -83,6 +85,21 @@ def with_variables(text, chance):
     return "\n".join([*lines[:head], *made, *lines[head:]])
 
 
+def with_other_keys(text, chance):
+    """Settings of verl and OpenRLHF by the names that versions had before."""
+    dialect = "openrlhf" if "openrlhf.cli" in text else "verl"
+    lines = text.split("\n")
+    for first, last in list(sections(lines)):
+        if not in_command(lines, first):
+            continue
+        for number in range(first, last + 1):
+            found = WORD.match(lines[number]) or FLAG.match(lines[number])
+            if chance.random() < 0.7:
+                key = found["key"]
+                lines[number] = lines[number].replace(key, older_key(dialect, key), 1)
+    return "\n".join(lines)
+
+
 def with_split_arrays(text, chance):
     lines = text.split("\n")
     opened = None
@@ -148,6 +165,7 @@ def with_other_scalars(text, chance):
 
 SCRIPT = (
     with_other_order,
+    with_other_keys,
     with_other_quotes,
     with_variables,
     with_split_arrays,
