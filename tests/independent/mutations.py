@@ -74,13 +74,17 @@ def older_key(dialect, key):
     return sign + OLDER[dialect][begin] + key.lstrip("+")[len(begin) :]
 
 
-def older_settings(dialect, settings):
+def older_settings(configuration):
     """What older versions said by other settings, or in other units."""
-    settings = dict(settings)
+    dialect, settings = configuration.dialect, dict(configuration.settings)
     if dialect == "openrlhf":
         # One cap of prompt and response since.
         both = settings.pop("--data.max_len")
         settings["--prompt_max_len"] = both - settings["--rollout.max_new_tokens"]
+    if dialect == "verl":
+        # Sequences of all ranks together.
+        for key in [key for key in settings if key.endswith("micro_batch_size_per_gpu")]:
+            settings[key.removesuffix("_per_gpu")] = settings.pop(key) * configuration.copies
     if dialect == "verl" and settings.get("model_engine") == "megatron":
         settings.pop("model_engine")
         settings["--config-name"] = "ppo_megatron_trainer.yaml"
@@ -101,8 +105,8 @@ class ScriptMutation:
         self.lines = []  # before the command
         self.names = set()
         self.older = chance.random() < 0.5
-        older = older_settings(configuration.dialect, configuration.settings)
-        self.configuration = replace(configuration, settings=older) if self.older else configuration
+        older = older_settings(configuration) if self.older else configuration.settings
+        self.configuration = replace(configuration, settings=older)
 
     def name(self):
         while True:
@@ -260,8 +264,8 @@ class FileMutation:
     """A configuration in YAML that says the same."""
 
     def __init__(self, configuration, chance):
-        older = older_settings(configuration.dialect, configuration.settings) if chance.random() < 0.5 else None
-        self.configuration = replace(configuration, settings=older) if older else configuration
+        older = older_settings(configuration) if chance.random() < 0.5 else configuration.settings
+        self.configuration = replace(configuration, settings=older)
         self.chance = chance
         self.first = {}  # the first key that has a value
 

@@ -15,6 +15,7 @@ class Configuration:
     kind: str  # overrides (key=value), flags (--key value), yaml
     program: str
     settings: dict
+    copies: int = 1  # of the actor: data parallel ranks
 
     @property
     def file(self):

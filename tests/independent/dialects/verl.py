@@ -143,4 +143,4 @@ def verl(run):
         settings |= {f"{keys}.enable": True, f"{keys}.model_path": run.reward.name, f"{keys}.rollout.name": "vllm"}
         settings[f"{keys}.rollout.tensor_model_parallel_size"] = 1
     settings |= verl_devices(run) | verl_engine(run) | verl_layout(run) | verl_cut(run)
-    return Configuration("verl", "overrides", "python3 -m verl.trainer.main_ppo", settings)
+    return Configuration("verl", "overrides", "python3 -m verl.trainer.main_ppo", settings, run.data)
