@@ -1,6 +1,10 @@
 #include "trainers/openrlhf/watched.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <cstdint>
+#include <string>
 
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
@@ -26,6 +30,9 @@ constexpr std::array watched_flags{
     Watched{"--critic.optim", "adam", "counted as Adam, whose moments take more"},
     Watched{"--actor.freeze_visual_encoder", "false", "vision is not counted"},
     Watched{"--data.max_images_per_prompt", "0", "vision is not counted"},
+    Watched{"--actor.entropy_coef", "null",
+            "the entropy of all logits is computed in training: not counted, the real run holds more"},
+    Watched{"--train.full_determinism_enable", "false", "deterministic kernels: the real run is slower"},
     Watched{"--train.enable_ema", "false", "an average of the weights on the host: not counted"},
     Watched{"--train.async_queue_size", "1", "batches that wait for the trainer: counted as one"},
     Watched{"--train.partial_rollout_enable", "false",
@@ -45,6 +52,33 @@ constexpr std::array watched_flags{
 
 /// Accepted by versions that had them, without effect on time and memory today.
 constexpr std::array gone_flags{"--perf", "--actor_init_on_gpu", "--bf16", "--flash_attn"};
+
+/// Flags that change something beside another one alone.
+base::Status add_dependent(const SettingTree& tree, ImportedRun& run) {
+  constexpr std::string_view stride_key = "--ds.ring_attn_head_stride";
+  constexpr std::string_view modules_key = "--ds.lora.target_modules";
+  constexpr std::string_view generated_key = "--rollout.vllm_generate_batch_size";
+  DOVETAIL_TRY(const std::int64_t ring, whole_at(tree, "--ds.ring_attn_size"));
+  DOVETAIL_TRY(const std::int64_t stride, whole_at(tree, stride_key));
+  DOVETAIL_TRY(const std::int64_t rank, whole_at(tree, "--ds.lora.rank"));
+  DOVETAIL_TRY(const auto generated, optional_whole(tree, generated_key));
+  if (ring > 1 && stride != 1)
+    run.not_modelled.push_back({std::string(stride_key),
+                                fmt::format("{}: heads that go round the ring together: not counted", stride),
+                                place_of(tree, stride_key)});
+  const Setting* const modules = find_setting(tree.root, modules_key);
+  const std::string named = modules == nullptr ? "null" : value_words(*modules);
+  if (rank > 0 && !is_one_of(named, "null|[all-linear]"))
+    run.not_modelled.push_back(
+        {std::string(modules_key), named + ": adapters are counted at all projections", place_of(tree, modules_key)});
+  if (generated.value_or(0) > 0 && *generated != run.prompts)
+    run.not_modelled.push_back({std::string(generated_key),
+                                fmt::format("{}: prompts that the engines are given at once: counted as the {} of an "
+                                            "iteration",
+                                            *generated, run.prompts),
+                                place_of(tree, generated_key)});
+  return {};
+}
 
 base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
@@ -80,6 +114,7 @@ base::Status add_openrlhf_watched(const SettingTree& tree, ImportedRun& run) {
   if (remote && remote->find("://") != std::string::npos)
     run.not_modelled.push_back({"--reward.remote_url", "a reward outside of the cluster: counted as no time",
                                 place_of(tree, "--reward.remote_url")});
+  DOVETAIL_CHECK(add_dependent(tree, run));
   return add_engines(tree, run);
 }
 

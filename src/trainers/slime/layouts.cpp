@@ -188,7 +188,8 @@ base::Result<SlimeEngines> slime_engines(const SettingTree& tree, int devices, c
   if (model.experts) {
     DOVETAIL_CHECK(check_engine(tree, "--sglang-ep-size", expert, tensor, "the GPUs of a stage of an engine"));
     layout.expert = static_cast<int>(expert);
-    layout.expert_tensor = static_cast<int>(tensor / expert);
+    // One group that is cut as all else is left unsaid in plans of engines.
+    layout.expert_tensor = expert > 1 || tensor != layout.tensor ? static_cast<int>(tensor / expert) : 1;
   }
   DOVETAIL_CHECK(read_engine_limits(tree, model.experts ? data : 1, engines.engine));
   return engines;

@@ -321,7 +321,10 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
   if (draft.critic) {
     VerlBatchKeys infer = verl_critic_infer_keys;
     // Megatron's passes have no number of their own.
-    if (draft.megatron()) infer.per_gpu = verl_critic_train_keys.per_gpu;
+    if (draft.megatron()) {
+      infer.per_gpu = verl_critic_train_keys.per_gpu;
+      infer.all = verl_critic_train_keys.all;
+    }
     DOVETAIL_CHECK(add_trained(draft, "critic", verl_critic_keys, "critic.optim", verl_critic_train_keys, infer,
                                draft.critic_model));
   }

@@ -60,7 +60,7 @@ inline constexpr VerlBatchKeys verl_critic_train_keys{.dynamic = "critic.use_dyn
 inline constexpr VerlBatchKeys verl_critic_infer_keys{.dynamic = "critic.use_dynamic_bsz",
                                                       .tokens = "critic.forward_max_token_len_per_gpu",
                                                       .per_gpu = "critic.forward_micro_batch_size_per_gpu",
-                                                      .all = "critic.ppo_micro_batch_size"};
+                                                      .all = "critic.forward_micro_batch_size"};
 
 inline constexpr std::string_view reward_keys = "reward.reward_model";
 

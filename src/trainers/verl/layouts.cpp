@@ -49,9 +49,11 @@ base::Result<plan::MicroBatching> verl_micro_batching(const SettingTree& tree, c
   if (!per_gpu && !all)
     return setting_error(tree, keys.per_gpu,
                          fmt::format("is not given, and verl stops without; accepted: it, or {}", keys.dynamic));
-  const std::int64_t sequences = per_gpu ? *per_gpu : *all / layout.data;
+  // The critic's number of a rank is by default that of all ranks, which is not meant where that one is written.
+  const bool is_own = per_gpu && (!all || place_of(tree, keys.per_gpu).line > 0);
+  const std::int64_t sequences = is_own ? *per_gpu : *all / layout.data;
   if (sequences < 1)
-    return setting_error(tree, per_gpu ? keys.per_gpu : keys.all, "is too small; accepted: at least 1 for each rank");
+    return setting_error(tree, is_own ? keys.per_gpu : keys.all, "is too small; accepted: at least 1 for each rank");
   return sequences_at_most(static_cast<double>(sequences));
 }
 

@@ -286,6 +286,18 @@ TEST(SlimeConfiguration, AFlagThatIsTakenAwayShows) {
   expect_changed(told(apart), told(apart + "--offload-train"), Where::plan);
 }
 
+TEST(SlimeConfiguration, GroupsOfExpertsAreCutOverWhatIsLeftOfAnEngine) {
+  const auto layout = [](const std::string& flags) {
+    const auto read = imported(ppo + flags);
+    EXPECT_TRUE(read.ok()) << base::to_text(read.error());
+    return read.ok() ? llm::to_text(planned(*read, "actor_generate").layout) : std::string();
+  };
+  EXPECT_EQ(layout("--sglang-ep-size 4"), "dp2 tp4 pp1 ep4");
+  EXPECT_EQ(layout("--sglang-ep-size 2"), "dp2 tp4 pp1 ep2 etp2");
+  // As all else: other engines' plans do not say that either.
+  EXPECT_EQ(layout("--sglang-ep-size 1"), "dp2 tp4 pp1");
+}
+
 TEST(SlimeConfiguration, AReferenceStandsInTheActorsPlace) {
   const std::string apart = script(dense_shape + rollouts + layouts + "--rollout-num-gpus 4 ");
   for (const bool has_reference : {false, true}) {

@@ -225,6 +225,23 @@ TEST(VerlConfiguration, OfGlobalMicroBatchesCountsThoseOfARank) {
             told(script_of(grpo_fsdp, off + others + " actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4")).plan);
 }
 
+TEST(VerlConfiguration, OfGlobalMicroBatchesOfACriticCountsThoseOfARank) {
+  std::vector<std::string> megatron = ppo_megatron;
+  std::erase(megatron, "critic.ppo_micro_batch_size_per_gpu=4");
+  EXPECT_EQ(told(script_of(megatron, " critic.ppo_micro_batch_size=16")).plan, told(script_of(ppo_megatron)).plan);
+  const auto of_fsdp = [](const std::string& more) {
+    return told(script_of(
+                    grpo_fsdp,
+                    " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-8B critic.use_dynamic_bsz=False" + more))
+        .plan;
+  };
+  const std::string of_rank = of_fsdp(" critic.ppo_micro_batch_size_per_gpu=2");
+  EXPECT_EQ(of_fsdp(" critic.ppo_micro_batch_size=32"), of_rank);
+  const std::string own = of_fsdp(" critic.ppo_micro_batch_size_per_gpu=2 critic.forward_micro_batch_size_per_gpu=4");
+  EXPECT_EQ(of_fsdp(" critic.ppo_micro_batch_size=32 critic.forward_micro_batch_size=64"), own);
+  EXPECT_NE(own, of_rank);
+}
+
 TEST(VerlConfiguration, OfSeparateEnginesHasAPoolBehindTheTrainers) {
   const base::Result<Import> read = imported(script_of(
       grpo_fsdp, " trainer.v1.trainer_mode=separate_async actor_rollout_ref.rollout.nnodes=1 trainer.nnodes=1"));

@@ -1,0 +1,14 @@
+"""Writes a run (runs.py) as six trainers have it: verl, NeMo-RL, OpenRLHF, AReaL, slime, ROLL.
+
+The keys and their units are read off the trainers' own files, at the commits that the trainers' pages in docs/ name.
+Nothing is shared with Dovetail.
+"""
+
+from dialects.areal import areal
+from dialects.nemo_rl import nemo_rl
+from dialects.openrlhf import openrlhf
+from dialects.roll import roll
+from dialects.slime import slime
+from dialects.verl import verl
+
+DIALECTS = {"verl": verl, "nemo-rl": nemo_rl, "openrlhf": openrlhf, "areal": areal, "slime": slime, "roll": roll}
