@@ -28,14 +28,17 @@ base::Result<int> run_export(const ExportArguments& arguments) {
 
 void add_export(CLI::App& program, Action& action) {
   auto arguments = std::make_shared<ExportArguments>();
-  CLI::App* command = add_command(program, "export", "write a plan as changes of a trainer's configuration",
-                                  "  dovetail plan run.sh --gpu H100 -o plan.json\n"
-                                  "  dovetail export plan.json --to verl --base run.sh --gpu H100 -o tuned.sh\n"
-                                  "  dovetail export plan.json --to nemo-rl --base grpo.yaml -o tuned.yaml\n"
-                                  "  dovetail export plan.json --to verl --base run.sh --format args -o -");
+  CLI::App* command =
+      add_command(program, "export", "write a plan as changes of a trainer's configuration, or as a whole one",
+                  "  dovetail plan run.sh --gpu H100 -o plan.json\n"
+                  "  dovetail export plan.json --to verl --base run.sh --gpu H100 -o tuned.sh\n"
+                  "  dovetail export plan.json --to nemo-rl --base grpo.yaml -o tuned.yaml\n"
+                  "  dovetail export plan.json --to areal --base grpo.yaml -o tuned.yaml\n"
+                  "  dovetail export plan.json --to verl --base run.sh --format args -o -\n"
+                  "  dovetail export plan.json --to verl --job job.yaml -o run.sh");
   add_request(*command, arguments->request);
   add_text_option(*command, "-o,--output", arguments->output, "FILE",
-                  "write the changed configuration there ('-': standard output)");
+                  "write the configuration there ('-': standard output)");
   add_json_flag(*command, arguments->json);
   set_action(*command, action, [arguments] { return run_export(*arguments); });
 }

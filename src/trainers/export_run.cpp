@@ -1,106 +1,78 @@
 #include "trainers/export_run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
-#include "base/document.h"
-#include "base/nearest.h"
-#include "plan/plan_file.h"
+#include "trainers/export/alike.h"
 #include "trainers/export/flag_edit.h"
-#include "trainers/nemo_rl/writing.h"
-#include "trainers/openrlhf/writing.h"
-#include "trainers/verl/writing.h"
+#include "trainers/export/yaml_edit.h"
+#include "trainers/writers.h"
 
 namespace dovetail::trainers {
 namespace {
 
 using plan::Plan;
-using plan::TaskPlan;
-using workflow::TaskKind;
 
-const std::array<const TrainerWriter*, 3> writers{&verl_writer, &nemo_rl_writer, &openrlhf_writer};
+/// How the changes of a base are laid over it.
+enum class Way {
+  words,  ///< behind its own
+  flags,  ///< where its flags stand
+  yaml    ///< where its values stand
+};
 
-/// Lays changes over a base: as words behind its own, or where its flags stand. `made` has the base as it is.
+Way way_of(const TrainerWriter& writer, const Import& base) {
+  if (writer.flags != nullptr) return Way::flags;
+  return writer.patches && !base.launch ? Way::yaml : Way::words;
+}
+
+std::vector<YamlEdit> yaml_edits(const std::vector<Change>& changes, const std::vector<std::string>& reasons) {
+  std::vector<YamlEdit> edits;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    edits.push_back({changes[i].set.key, changes[i].set.value, i < reasons.size() ? reasons[i] : ""});
+    for (const Setter& more : changes[i].with) edits.push_back({more.key, more.value});
+  }
+  return edits;
+}
+
+/// Lays changes over a base. `made` has the base as it is.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Export& made, const TrainerWriter& writer,
                                       const std::vector<Change>& changes) {
   ExportBase changed = base;
-  if (writer.flags == nullptr) {
+  const Way way = way_of(writer, made.base);
+  if (way == Way::words) {
     for (const Change& change : changes)
       for (std::string& word : words_of(change)) changed.options.arguments.push_back(std::move(word));
     return changed;
   }
-  DOVETAIL_TRY(changed.content, edit_flags(base.content, *made.base.launch, writer.flags(), changes, made.base.files));
+  if (way == Way::flags) {
+    DOVETAIL_TRY(changed.content,
+                 edit_flags(base.content, *made.base.launch, writer.flags(), changes, made.base.files));
+  } else {
+    DOVETAIL_TRY(changed.content, edit_yaml(base.content, made.base.file, yaml_edits(changes, {}), made.base.settings));
+  }
   return changed;
+}
+
+/// Words of Hydra's, for keys that the file may lack, with what its grammar would take for more than characters in
+/// quotes.
+std::vector<Change> as_words(std::vector<Change> changes) {
+  const auto quoted = [](Setter& set) {
+    set.key.insert(0, "++");
+    if (set.value.find_first_of("(|,") != std::string::npos) set.value = "'" + set.value + "'";
+  };
+  for (Change& change : changes) {
+    quoted(change.set);
+    for (Setter& more : change.with) quoted(more);
+  }
+  return changes;
 }
 
 base::Result<Import> import_changed(const ExportBase& base, const Export& made, const TrainerWriter& writer,
                                     const std::vector<Change>& changes) {
   DOVETAIL_TRY(const ExportBase changed, changed_base(base, made, writer, changes));
   return import_run(changed.path, changed.content, changed.options, changed.hub_cache);
-}
-
-/// What two plans that run alike have alike.
-Plan as_run(const plan::Job& job, Plan plan) {
-  plan.placement = "custom";
-  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
-    TaskPlan& planned = plan.tasks[task];
-    const TaskKind kind = job.workflow.tasks[task].kind;
-    if (kind == TaskKind::generate)
-      planned.micro_batching = {};
-    else
-      planned.engine = {};
-    // Only its third stage is of passes.
-    if (kind == TaskKind::infer && planned.layout.zero < 3) planned.layout.zero = 0;
-    if (kind == TaskKind::infer) planned.layout.recomputation = llm::Recomputation::none;
-    if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
-    if (planned.layout.tensor == 1) planned.layout.sequence_parallel = false;
-    if (!job.models[job.workflow.role_of[task] ? job.workflow.role_of[task]->index() : 0].experts)
-      planned.layout.expert = planned.layout.expert_tensor = 1;
-  }
-  return plan;
-}
-
-bool run_alike(const plan::Job& job, const Plan& a, const Plan& b) {
-  return as_run(job, a).tasks == as_run(job, b).tasks;
-}
-
-/// The lines of a plan's file that say a task.
-std::vector<std::string> task_lines(const plan::Job& job, const Plan& plan) {
-  const std::string text = plan::plan_to_json(as_run(job, plan), job);
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    if (line.starts_with("  {\"task\"")) {
-      if (line.ends_with(",")) line.pop_back();
-      lines.push_back(line.substr(2));
-    }
-    begin = end + 1;
-  }
-  return lines;
-}
-
-base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const Plan& wanted, const Plan& got) {
-  const std::vector<std::string> want = task_lines(job, wanted);
-  const std::vector<std::string> have = task_lines(job, got);
-  std::string text = fmt::format("{} cannot be told to run this plan", trainer);
-  for (std::size_t task = 0; task < want.size(); ++task)
-    if (want[task] != have[task]) text += fmt::format("\n  wanted  {}\n  it runs {}", want[task], have[task]);
-  return base::bad_input(
-      fmt::format("{}\naccepted: a plan of a job with `software: {{framework: {}}}`", text, trainer));
-}
-
-base::Result<const TrainerWriter*> find_writer(std::string_view name) {
-  for (const TrainerWriter* const writer : writers)
-    if (writer->name == name) return writer;
-  const std::vector<std::string_view> names = export_names();
-  return base::bad_input(fmt::format("--to {}: no such trainer{}; accepted: {}", base::quote(name),
-                                     base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
 /// Whether the changes make the base the plan, and leave its job alone.
@@ -121,20 +93,13 @@ std::vector<Change> needed(const ExportBase& base, const Export& made, const Tra
 
 }  // namespace
 
-std::vector<std::string_view> export_names() {
-  std::vector<std::string_view> names;
-  for (const TrainerWriter* const writer : writers) names.push_back(writer->name);
-  return names;
-}
-
-std::vector<std::string> words_of(const Change& change) {
-  const auto word = [](const Setter& set) {
-    if (!set.key.starts_with("--")) return fmt::format("{}={}", set.key, set.value);
-    return set.value.empty() ? set.key : fmt::format("{} {}", set.key, set.value);
-  };
-  std::vector<std::string> words{(change.removes ? "without " : "") + word(change.set)};
-  for (const Setter& more : change.with) words.push_back(word(more));
-  return words;
+base::Result<std::string> commented_content(const ExportBase& base, const Export& made,
+                                            const std::vector<std::string>& reasons) {
+  DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(made.base.trainer));
+  if (way_of(*writer, made.base) != Way::yaml) return made.content;
+  std::vector<Change> changes;
+  for (const KeptChange& kept : made.changes) changes.push_back(kept.change);
+  return edit_yaml(base.content, made.base.file, yaml_edits(changes, reasons), made.base.settings);
 }
 
 base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::string_view trainer) {
@@ -146,14 +111,21 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   if (plan.fusion.threshold || plan.fusion.training)
     return base::bad_input(
         fmt::format("the plan fuses tasks, which {} does not run; accepted: one without fusion", trainer));
-  Export made{.base = std::move(as_it_is), .changes = {}, .content = base.content};
+  const Way way = way_of(*writer, as_it_is);
+  if (way == Way::words && !writer->takes_words)
+    return base::bad_input(
+        fmt::format("{} is a launch script, and {} takes no settings behind its file; accepted: the "
+                    "configuration that the script names",
+                    as_it_is.files.front(), trainer));
+  Export made{.base = std::move(as_it_is), .changes = {}, .content = base.content, .in_place = way != Way::words};
   if (run_alike(made.base.job, made.base.plan, plan)) return made;
-  std::vector<Change> changes = writer->changes_of(made.base.job, plan);
+  std::vector<Change> changes = writer->changes_of(made.base.job, plan, made.base.settings);
+  if (writer->patches && way == Way::words) changes = as_words(std::move(changes));
   const base::Result<Import> changed = import_changed(base, made, *writer, changes);
   if (!changed.ok()) return changed.error();
   if (changed->text != made.base.text)
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
-  if (writer->flags == nullptr && run_alike(made.base.job, changed->plan, made.base.plan))
+  if (way == Way::words && run_alike(made.base.job, changed->plan, made.base.plan))
     return base::bad_input(
         fmt::format("{} does not hand on its arguments, so that nothing can be laid over it; accepted: a script that "
                     "ends its command with \"$@\"",

@@ -30,11 +30,9 @@ struct KeptChange {
 struct Export {
   Import base;                      ///< as it is
   std::vector<KeptChange> changes;  ///< none: it is the plan already
-  std::string content;              ///< of the base, with the changes where flags are changed in place
+  std::string content;              ///< of the base, with the changes where they are made in place
+  bool in_place = false;            ///< they are; else words behind the base's own make them
 };
-
-/// Whose configurations can be changed: "verl", ...
-std::vector<std::string_view> export_names();
 
 /// The smallest set of settings with which `base`, imported, is the plan: leave out any one and it is another plan, or
 /// the trainer stops. Settings that the base has already are not in it, and its job stays as it is. `plan` is of the
@@ -42,7 +40,9 @@ std::vector<std::string_view> export_names();
 /// or the trainer cannot be told to run the plan: it names the tasks, what they would have and what they get.
 base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer);
 
-/// The settings of a change as words: "key=value", "--flag value", "without --flag".
-std::vector<std::string> words_of(const Change& change);
+/// The content of an export with a reason for each of its changes, a line above it, where its format has comments
+/// there; else as it is.
+base::Result<std::string> commented_content(const ExportBase& base, const Export& made,
+                                            const std::vector<std::string>& reasons);
 
 }  // namespace dovetail::trainers

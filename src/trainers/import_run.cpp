@@ -305,7 +305,8 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
                 .text = std::move(text),
                 .job = *std::move(job),
                 .plan = *std::move(plan),
-                .launch = std::move(reading.launch)};
+                .launch = std::move(reading.launch),
+                .settings = std::move(reading.run.settings)};
   for (const std::string& each : *files)
     if (std::find(import.files.begin(), import.files.end(), each) == import.files.end()) import.files.push_back(each);
   return import;

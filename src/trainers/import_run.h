@@ -11,6 +11,7 @@
 #include "trainers/import/imported_run.h"
 #include "trainers/import/options.h"
 #include "trainers/shell/launch.h"
+#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -25,6 +26,7 @@ struct Import {
   plan::Job job;
   plan::Plan plan;
   std::optional<Launch> launch = std::nullopt;  ///< of a launch script, whose places count `files`
+  SettingTree settings = {};                    ///< as ReadRun has them
 };
 
 /// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh", "nemo-rl:grpo.yaml"), or it is a

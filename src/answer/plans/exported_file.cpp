@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -16,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_launch_script(const std::string& file) { return !file.ends_with(".yaml") && !file.ends_with(".yml"); }
-
 /// The base's path from the folder of `target`.
 std::string path_from(const std::string& target, const std::string& base) {
   std::error_code fault;
@@ -31,7 +30,7 @@ std::string path_from(const std::string& target, const std::string& base) {
 std::string head_words(const ExportAnswer& answer) {
   return fmt::format(
       "# The plan {} of {}, laid over {} by dovetail export.\n# Predicted for an iteration: {}; as the base is: {}.\n",
-      clean_text(answer.plan_name), clean_text(answer.base.job.name), clean_text(answer.base.file),
+      clean_text(answer.plan_name), clean_text(answer.job_name), clean_text(answer.base_file),
       seconds_text(answer.seconds), seconds_text(answer.base_seconds));
 }
 
@@ -47,6 +46,32 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+/// A text with words behind its first line, where that says who runs it.
+std::string with_words(const std::string& text, const std::string& words) {
+  const std::size_t begin = text.starts_with("#!") ? std::min(text.find('\n'), text.size() - 1) + 1 : 0;
+  return text.substr(0, begin) + words + text.substr(begin);
+}
+
+/// A copy of a script whose flags are changed: above all else what changed and why.
+std::string copy_text(const ExportAnswer& answer) {
+  std::string words = head_words(answer);
+  for (const ReasonedChange& change : answer.changes)
+    words += fmt::format("# {}: {}\n", clean_text(fmt::format("{}", fmt::join(trainers::words_of(change.change), " "))),
+                         clean_text(change.reason));
+  return with_words(answer.content, words);
+}
+
+/// A whole file: what it is of, and how it is read again.
+std::string whole_text(const ExportAnswer& answer) {
+  std::string words = fmt::format(
+      "# The plan {} of {}, by dovetail export. Predicted for an iteration: {}.\n# dovetail import reads it with what "
+      "it demands:",
+      clean_text(answer.plan_name), clean_text(answer.job_name), seconds_text(answer.seconds));
+  for (const trainers::DemandedName& demanded : answer.demanded)
+    words += fmt::format(" --env {}={}", demanded.name, demanded.example);
+  return with_words(answer.content, words + "\n");
+}
+
 std::string script_text(const ExportAnswer& answer, const std::string& target) {
   std::string text = "#!/usr/bin/env bash\n" + head_words(answer) + "changes=(\n";
   for (const ReasonedChange& change : answer.changes) {
@@ -54,7 +79,7 @@ std::string script_text(const ExportAnswer& answer, const std::string& target) {
     for (const std::string& word : trainers::words_of(change.change)) text += "  " + shell_word(word) + "\n";
   }
   return text + fmt::format(")\nexec bash \"$(dirname \"$0\")\"/{} \"${{changes[@]}}\" \"$@\"\n",
-                            shell_word(path_from(target, answer.base.file)));
+                            shell_word(path_from(target, answer.base_file)));
 }
 
 /// Settings of a map, by their names; one with members has no value.
@@ -92,7 +117,7 @@ std::string yaml_text(const ExportAnswer& answer, const std::string& target) {
     for (const trainers::Setter& more : change.change.with) put(more, {});
   }
   std::string text =
-      head_words(answer) + fmt::format("defaults: {}\n", base::json_string(path_from(target, answer.base.file)));
+      head_words(answer) + fmt::format("defaults: {}\n", base::json_string(path_from(target, answer.base_file)));
   print_members(root, 0, text);
   return text;
 }
@@ -106,8 +131,9 @@ std::string exported_file(const ExportAnswer& answer, const std::string& target)
       for (const std::string& word : trainers::words_of(change.change)) lines += word + "\n";
     return lines;
   }
-  if (answer.content != answer.base_content) return answer.content;
-  return is_launch_script(answer.base.file) ? script_text(answer, target) : yaml_text(answer, target);
+  if (answer.base_file.empty()) return whole_text(answer);
+  if (answer.in_place) return answer.is_script ? copy_text(answer) : answer.content;
+  return answer.is_script ? script_text(answer, target) : yaml_text(answer, target);
 }
 
 }  // namespace dovetail::answer

@@ -10,6 +10,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
+#include "answer/words/text.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "trainers/import/hub_cache.h"
@@ -46,23 +47,31 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::KeptCha
 /// What a change has to gain to be made, as a share of the iteration.
 constexpr double min_gain = 0.002;
 
-ExportAnswer answer_of(const predict::Scenario& scenario, trainers::Export made, const plan::Plan& plan,
-                       const std::string& base_content) {
+base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const trainers::ExportBase& base,
+                                     trainers::Export made, const plan::Plan& plan) {
   const predict::Estimate whole = predict::estimate(scenario, plan);
   const double base_seconds = predict::estimate(scenario, made.base.plan).iteration_seconds;
   const std::string trainer = made.base.trainer;
-  ExportAnswer answer{.base = std::move(made.base),
-                      .base_content = base_content,
-                      .content = std::move(made.content),
+  std::vector<std::string> reasons;
+  for (const trainers::KeptChange& kept : made.changes)
+    reasons.push_back(clean_text(reason_of(scenario, kept, whole, trainer)));
+  DOVETAIL_TRY(std::string content, trainers::commented_content(base, made, reasons));
+  ExportAnswer answer{.trainer = trainer,
+                      .job_name = made.base.job.name,
+                      .base_file = made.base.file,
+                      .reading = trainers::reading_words(made.base),
+                      .is_script = made.base.launch.has_value(),
+                      .in_place = made.in_place,
+                      .base_content = base.content,
+                      .content = std::move(content),
+                      .demanded = {},
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
                       .seconds = whole.iteration_seconds,
                       .base_seconds = base_seconds};
-  for (trainers::KeptChange& kept : made.changes) {
-    std::string reason = reason_of(scenario, kept, whole, trainer);
-    answer.changes.push_back({std::move(kept.change), std::move(reason)});
-  }
+  for (std::size_t i = 0; i < reasons.size(); ++i)
+    answer.changes.push_back({std::move(made.changes[i].change), std::move(reasons[i])});
   return answer;
 }
 
@@ -88,9 +97,38 @@ base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& 
   return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
 }
 
+/// A whole file of a plan and its job.
+base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& watch) {
+  DOVETAIL_CHECK(check_standard_input({request.plan, request.job}));
+  DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(JobInput(*request.job), watch));
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  DOVETAIL_TRY(trainers::WholeExport made, trainers::export_whole(scenario.job, plan, request.trainer));
+  ExportAnswer answer{.trainer = std::move(made.trainer),
+                      .job_name = scenario.job.name,
+                      .base_file = {},
+                      .reading = {},
+                      .is_script = made.is_script,
+                      .in_place = true,
+                      .base_content = {},
+                      .content = std::move(made.content),
+                      .demanded = std::move(made.demanded),
+                      .plan_name = plan.placement,
+                      .changes = {},
+                      .plan = plan,
+                      .seconds = predict::estimate(scenario, plan).iteration_seconds};
+  for (trainers::Change& change : made.changes) answer.changes.push_back({std::move(change), {}});
+  answer.format = request.format;
+  return answer;
+}
+
 }  // namespace
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
+  if (is_given(request.base) == request.job.has_value())
+    return base::bad_input(
+        "a plan is written over a configuration, or as a whole file of its job; accepted: --base FILE, or --job FILE");
+  if (request.job) return ask_whole(request, watch);
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
   DOVETAIL_TRY(const trainers::Import import,
@@ -99,7 +137,7 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, request.trainer));
-  ExportAnswer answer = answer_of(scenario, std::move(made), plan, base.content);
+  DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
   answer.format = request.format;
   return answer;
 }
@@ -112,20 +150,15 @@ base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Sc
   while (true) {
     DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer));
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
-    if (!nearer) return answer_of(scenario, std::move(made), plan, base.content);
+    if (!nearer) return answer_of(scenario, base, std::move(made), plan);
     plan = *std::move(nearer);
     plan.placement = placement;
   }
 }
 
-Sections sections(const ExportAnswer& answer) {
-  Sections all = trainers::reading_words(answer.base) + "\n";
-  all += fmt::format("iteration: {} as it is, {} with the plan\n\n", seconds_text(answer.base_seconds),
-                     seconds_text(answer.seconds));
-  if (answer.changes.empty()) {
-    all += std::string("nothing changes: it runs the plan already\n");
-    return all;
-  }
+namespace {
+
+Table changes_table(const ExportAnswer& answer) {
   Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"why", Align::left}}, .rows = {}};
   for (const ReasonedChange& change : answer.changes) {
     const std::string value = change.change.removes ? "(goes)" : change.change.set.value;
@@ -133,7 +166,36 @@ Sections sections(const ExportAnswer& answer) {
     for (const trainers::Setter& more : change.change.with)
       table.rows.push_back({more.key, more.value, "goes with it"});
   }
+  return table;
+}
+
+Sections whole_sections(const ExportAnswer& answer) {
+  Sections all = fmt::format("a whole file of {}: an iteration takes {}\nit demands", answer.trainer,
+                             seconds_text(answer.seconds));
+  for (const trainers::DemandedName& demanded : answer.demanded)
+    all += fmt::format("\n  {}: {}", demanded.name, demanded.what);
+  all += std::string("\n\n");
+  Table table{.columns = {{"setting", Align::left}, {"value", Align::left}}, .rows = {}};
+  for (const ReasonedChange& change : answer.changes) {
+    table.rows.push_back({change.change.set.key, change.change.set.value});
+    for (const trainers::Setter& more : change.change.with) table.rows.push_back({more.key, more.value});
+  }
   all += std::move(table);
+  return all;
+}
+
+}  // namespace
+
+Sections sections(const ExportAnswer& answer) {
+  if (answer.base_file.empty()) return whole_sections(answer);
+  Sections all = answer.reading + "\n";
+  all += fmt::format("iteration: {} as it is, {} with the plan\n\n", seconds_text(answer.base_seconds),
+                     seconds_text(answer.seconds));
+  if (answer.changes.empty()) {
+    all += std::string("nothing changes: it runs the plan already\n");
+    return all;
+  }
+  all += changes_table(answer);
   if (answer.content != answer.base_content) all += "\n" + difference_of(answer.base_content, answer.content);
   return all;
 }

@@ -13,6 +13,7 @@
 #include "base/enum_names.h"
 #include "predict/closed_form/scenario.h"
 #include "trainers/export_run.h"
+#include "trainers/export_whole.h"
 
 namespace dovetail::answer {
 
@@ -26,7 +27,8 @@ constexpr auto names_of(ExportFormat) {
 
 struct ExportRequest {
   Input plan;
-  JobInput base;
+  JobInput base;             ///< empty where a whole file is written
+  std::optional<Input> job;  ///< that a whole file is written of
   std::string trainer;
   ExportFormat format = ExportFormat::file;
 };
@@ -34,8 +36,9 @@ template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
-      required("base", &T::base, JobFile{.takes_lengths = false}, "the launch script or configuration that is changed"),
-      required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf"),
+      option("base", &T::base, JobFile{.takes_lengths = false}, "the launch script or configuration that is changed"),
+      option("job", &T::job, File{}, "in place of it the plan's job: a whole file is written"),
+      required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal"),
       option("format", &T::format, Choice{},
              "a file that lays the changes over the base, or a line a setting (default {})"));
 }
@@ -47,19 +50,26 @@ struct ReasonedChange {
 };
 
 struct ExportAnswer {
-  trainers::Import base;
-  std::string base_content;  ///< as it is
-  std::string content;       ///< with the changes, where flags are changed in place
-  std::string plan_name;     ///< its placement
+  std::string trainer;
+  std::string job_name;
+  std::string base_file;                         ///< as its path was given; empty: a whole file is written
+  std::string reading;                           ///< what the base is read as
+  bool is_script = true;                         ///< what is written is a launch script; else a configuration
+  bool in_place = false;                         ///< `content` is what is written
+  std::string base_content;                      ///< as it is
+  std::string content;                           ///< with the changes, where they are made in place; a whole file
+  std::vector<trainers::DemandedName> demanded;  ///< of a whole file: what only its user knows
+  std::string plan_name;                         ///< its placement
   std::vector<ReasonedChange> changes;
   plan::Plan plan;          ///< that the changed configuration runs
   double seconds = 0;       ///< an iteration of it, as predicted
-  double base_seconds = 0;  ///< of the base as it is
+  double base_seconds = 0;  ///< of the base as it is; 0 without one
   ExportFormat format = ExportFormat::file;
   Outcome outcome = Outcome::done;
 };
 
-/// Errors of what is read, and those of trainers::export_run.
+/// Errors of what is read, and those of trainers::export_run and trainers::export_whole; one where neither a base nor a
+/// job is given, or both are.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
 
 /// A plan that was found for the configuration `input`, whose job is the scenario's, without the changes that gain less
@@ -67,9 +77,9 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
 /// above.
 base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan);
 
-/// What is written to `target`: of a launch script one that starts it, with the settings in an array, or a copy, where
-/// flags are changed in place; of a configuration one that begins from it; lines with ExportFormat::args. Paths lead
-/// from the folder of `target`.
+/// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
+/// configuration one that begins from it; a copy, where flags or values are changed in place; a whole file where there
+/// is no base; lines with ExportFormat::args. Paths lead from the folder of `target`.
 std::string exported_file(const ExportAnswer& answer, const std::string& target);
 
 /// What changes, each with its reason, and the iteration before and after.

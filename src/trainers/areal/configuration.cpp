@@ -303,7 +303,7 @@ base::Result<ReadRun> areal_run(const ComposedSettings& settings, const RunReque
   DOVETAIL_CHECK(add_trained(draft, "actor", draft.actor_model));
   if (draft.run.algorithm == "ppo") DOVETAIL_CHECK(add_trained(draft, "critic", draft.critic_model));
   DOVETAIL_CHECK(add_areal_watched(settings.tree, draft.engines, draft.actor_model, draft.run));
-  return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};
+  return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources, .settings = settings.tree};
 }
 
 base::Result<ReadRun> areal_of_launch(const Launch& launch, const std::vector<std::string>& sources,

@@ -1,14 +1,19 @@
 // What a plan needs of a trainer's configuration, setting by setting, in the trainer's own words.
 #pragma once
 
+#include <concepts>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "plan/job.h"
 #include "plan/plan.h"
+#include "trainers/export/whole_file.h"
 #include "trainers/syntax/arguments.h"
+#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -32,14 +37,43 @@ struct Change {
 /// How the plans of a job are said in a trainer's configuration.
 struct TrainerWriter {
   std::string_view name;  ///< "verl"
-  /// All settings that say how the plan's tasks run, whatever a configuration has of them already.
-  std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan);
+  /// All settings that say how the plan's tasks run, whatever a configuration has of them already. `settings` are those
+  /// of the base, which decide what is said by which key: its backends and engines.
+  std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const SettingTree& settings);
   /// The flags of its command, where it is configured by flags in launch scripts; else settings are laid over as words.
   std::span<const Flag> (*flags)() = nullptr;
+  /// Its YAML is changed in place (export/yaml_edit.h): it has no way to begin from another file.
+  bool patches = false;
+  bool takes_words = true;  ///< its command takes settings behind the file's
+  /// A file of a job alone; null: none is written without a base.
+  base::Result<WholeFile> (*whole)(const JobFacts& facts) = nullptr;
 };
 
-/// "True" and "False", as Python and Hydra have them.
+/// "True" and "False", as Python and Hydra have them; "true" and "false", as YAML has them.
 std::string flag_text(bool value);
+std::string yaml_flag(bool value);
+
+/// Collects changes.
+struct ChangeList {
+  std::vector<Change> all = {};
+
+  void set(std::string_view key, std::string value, std::vector<Setter> with = {});
+  template <std::integral Number>
+    requires(!std::same_as<Number, bool>)
+  void set(std::string_view key, Number value, std::vector<Setter> with = {}) {
+    set(key, std::to_string(value), std::move(with));
+  }
+  /// A flag that takes no value: it is there or goes.
+  void turn(std::string_view flag, bool on, std::vector<Setter> with = {});
+  /// A flag that goes with its value.
+  void remove(std::string_view flag) { turn(flag, false); }
+};
+
+/// The settings of a change as words: "key=value", "--flag value", "without --flag".
+std::vector<std::string> words_of(const Change& change);
+
+/// A share or a number of the plan as files have it: "0.6", "4096".
+std::string number_text(double value);
 
 /// The part of the task of that name; null where the job has none.
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task);

@@ -57,7 +57,7 @@ std::size_t end_of_word(std::string_view script, std::size_t at) {
   return at;
 }
 
-/// A word without what else is on its line, where that is nothing but the mark that the command goes on.
+/// A piece without what else is on its line, where that is nothing but the mark that the command goes on.
 Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
   const std::size_t line = begin == 0 ? 0 : script.rfind('\n', begin - 1) + 1;
   const std::size_t feed = std::min(script.find('\n', end), script.size());
@@ -65,16 +65,24 @@ Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
     return script.substr(from, to - from).find_first_not_of(" \t\\") == std::string_view::npos;
   };
   if (is_blank(line, begin) && is_blank(end, feed) && feed < script.size()) return {line, feed + 1, {}};
-  while (begin > line && (script[begin - 1] == ' ' || script[begin - 1] == '\t')) --begin;
+  constexpr std::string_view blanks = " \t";
+  if (is_blank(line, begin)) {
+    // What follows takes its place.
+    end = std::min(script.find_first_not_of(blanks, end), script.size());
+    return {begin, end, {}};
+  }
+  while (begin > line && blanks.find(script[begin - 1]) != std::string_view::npos) --begin;
   return {begin, end, {}};
 }
 
-/// Whether a word is the flag, by any of its names; `--name=value` is.
-bool is_flag(const Word& word, const Flag& flag) {
-  if (!is_known(word.text)) return false;
-  const std::string_view text = characters(word.text);
-  const std::string_view name = text.substr(0, text.find('='));
-  if (name == flag.name) return true;
+/// `--x` of the `--no-x` of a flag that has both.
+std::string positive_name(std::string_view name) {
+  constexpr std::string_view no = "--no-";
+  return name.starts_with(no) ? fmt::format("--{}", name.substr(no.size())) : std::string(name);
+}
+
+bool is_named(const Flag& flag, std::string_view name) {
+  if (name == flag.name || (flag.kind == FlagKind::either && positive_name(name) == flag.name)) return true;
   std::string_view names = flag.older_names;
   while (!names.empty()) {
     const std::size_t bar = std::min(names.find('|'), names.size());
@@ -82,6 +90,13 @@ bool is_flag(const Word& word, const Flag& flag) {
     names.remove_prefix(std::min(bar + 1, names.size()));
   }
   return false;
+}
+
+/// The name that a word calls a flag by; `--name=value` has one.
+std::string_view called(const Word& word) {
+  if (!is_known(word.text)) return {};
+  const std::string_view text = characters(word.text);
+  return text.starts_with("--") ? text.substr(0, text.find('=')) : std::string_view();
 }
 
 class FlagEditor {
@@ -92,37 +107,28 @@ class FlagEditor {
 
   base::Status change(const Change& change) {
     const auto flag =
-        std::find_if(flags_.begin(), flags_.end(), [&](const Flag& each) { return each.name == change.set.key; });
-    const std::optional<std::size_t> at = flag == flags_.end() ? std::nullopt : last_of(*flag);
-    if (!at) {
-      if (!change.removes)
-        added_ += fmt::format(" \\\n   {}{}{}", change.set.key, change.set.value.empty() ? "" : " ", change.set.value);
+        std::find_if(flags_.begin(), flags_.end(), [&](const Flag& each) { return is_named(each, change.set.key); });
+    std::vector<std::size_t> places;
+    if (flag != flags_.end())
+      for (std::size_t at = 0; at < launch_.arguments.size(); ++at)
+        if (is_named(*flag, called(launch_.arguments[at]))) places.push_back(at);
+    if (change.removes) {
+      for (const std::size_t at : places) DOVETAIL_CHECK(remove(*flag, at, change.set.key));
       return {};
     }
-    const Word& word = launch_.arguments[*at];
-    DOVETAIL_CHECK(check_source(word, change.set.key));
-    const std::size_t begin = offset_of(script_, word.place);
-    const std::size_t end = end_of_word(script_, begin);
-    if (change.removes) {
-      edits_.push_back(removal(script_, begin, end));
-    } else if (!change.set.value.empty()) {
-      const std::size_t equals = script_.substr(begin, end - begin).find('=');
-      if (equals != std::string_view::npos) {
-        edits_.push_back({begin + equals + 1, end, change.set.value});
-      } else if (*at + 1 < launch_.arguments.size()) {
-        const Word& value = launch_.arguments[*at + 1];
-        DOVETAIL_CHECK(check_source(value, change.set.key));
-        const std::size_t from = offset_of(script_, value.place);
-        edits_.push_back({from, end_of_word(script_, from), change.set.value});
-      }
-    }
-    return {};
+    if (!places.empty() && is_set_in_place(change.set, places.back())) return {};
+    return append(change.set, places);
   }
 
   std::string take() && {
-    if (!added_.empty()) {
-      const std::size_t end = end_of_word(script_, offset_of(script_, last_place()));
-      edits_.push_back({end, end, added_});
+    if (const auto last = last_own(); last && !added_.empty()) {
+      const Word& word = launch_.arguments[*last];
+      const std::size_t end = end_of_word(script_, begin_of(word));
+      // Words before the program are those of arrays, which go on without a mark.
+      const bool in_array = begin_of(word) < offset_of(script_, launch_.place);
+      std::string text;
+      for (const std::string& each : added_) text += (in_array ? "\n   " : " \\\n   ") + each;
+      edits_.push_back({end, end, std::move(text)});
     }
     std::stable_sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.begin > b.begin; });
     std::string text(script_);
@@ -131,24 +137,83 @@ class FlagEditor {
   }
 
  private:
-  std::optional<std::size_t> last_of(const Flag& flag) const {
+  std::size_t begin_of(const Word& word) const { return offset_of(script_, word.place); }
+
+  /// Whether the word alone stands where it was read: not what an expansion gave, and no other file.
+  bool is_own(std::size_t at) const {
+    const Place& place = launch_.arguments[at].place;
+    const auto shares = [&](const Word& each) { return each.place == place; };
+    return place.source == 0 && std::count_if(launch_.arguments.begin(), launch_.arguments.end(), shares) == 1;
+  }
+
+  bool is_written_flag(std::size_t at) const {
+    const Word& word = launch_.arguments[at];
+    return is_own(at) && script_.substr(begin_of(word)).starts_with(called(word));
+  }
+
+  /// Gives the flag its value where it stands; false where that is not in words of its own.
+  bool is_set_in_place(const Setter& set, std::size_t at) {
+    const Word& word = launch_.arguments[at];
+    const std::string_view name = called(word);
+    if (set.value.empty()) {
+      if (positive_name(name) == positive_name(set.key) && name != set.key) {
+        if (!is_written_flag(at)) return false;
+        edits_.push_back({begin_of(word), begin_of(word) + name.size(), set.key});
+      }
+      return true;
+    }
+    if (!is_written_flag(at)) return false;
+    const std::size_t after = begin_of(word) + name.size();
+    if (script_.substr(after).starts_with('=')) {
+      edits_.push_back({after + 1, end_of_word(script_, begin_of(word)), set.value});
+      return true;
+    }
+    if (at + 1 >= launch_.arguments.size() || !is_own(at + 1)) return false;
+    const std::size_t from = begin_of(launch_.arguments[at + 1]);
+    edits_.push_back({from, end_of_word(script_, from), set.value});
+    return true;
+  }
+
+  base::Status remove(const Flag& flag, std::size_t at, std::string_view key) {
+    if (!is_written_flag(at)) return elsewhere(at, key);
+    const Word& word = launch_.arguments[at];
+    const std::size_t begin = begin_of(word);
+    std::size_t end = end_of_word(script_, begin);
+    const bool alone = flag.kind == FlagKind::on || flag.kind == FlagKind::either;
+    if (!alone && script_.substr(begin, end - begin).find('=') == std::string_view::npos &&
+        at + 1 < launch_.arguments.size()) {
+      const std::size_t value = begin_of(launch_.arguments[at + 1]);
+      if (!is_own(at + 1) || value < end) return elsewhere(at + 1, key);
+      end = end_of_word(script_, value);
+    }
+    edits_.push_back(removal(script_, begin, end));
+    return {};
+  }
+
+  /// Behind the last word, whose value counts.
+  base::Status append(const Setter& set, const std::vector<std::size_t>& places) {
+    const std::optional<std::size_t> last = last_own();
+    if (!places.empty() && (!last || places.back() > *last)) return elsewhere(places.back(), set.key);
+    if (!last)
+      return base::Error{base::Failure::bad_input, sources_.front(), launch_.place.line, launch_.place.column,
+                         fmt::format("{} has no place: the command has no words of its own; accepted: a script with "
+                                     "flags of its own",
+                                     set.key)};
+    added_.push_back(fmt::format("{}{}{}", set.key, set.value.empty() ? "" : " ", set.value));
+    return {};
+  }
+
+  base::Error elsewhere(std::size_t at, std::string_view flag) const {
+    const Place& place = launch_.arguments[at].place;
+    return {base::Failure::bad_input, sources_[static_cast<std::size_t>(place.source)], place.line, place.column,
+            fmt::format("{} stands in a {}; accepted: a script with flags of its own", flag,
+                        place.source == 0 ? "variable, among other words" : "file that the script reads")};
+  }
+
+  std::optional<std::size_t> last_own() const {
     for (std::size_t at = launch_.arguments.size(); at-- > 0;)
-      if (is_flag(launch_.arguments[at], flag)) return at;
+      if (launch_.arguments[at].place.source == 0) return at;
     return std::nullopt;
-  }
-
-  base::Status check_source(const Word& word, std::string_view flag) const {
-    if (word.place.source == 0) return {};
-    return base::Error{
-        base::Failure::bad_input, sources_[static_cast<std::size_t>(word.place.source)], word.place.line,
-        word.place.column,
-        fmt::format("{} stands in a file that the script reads; accepted: a script with flags of its own", flag)};
-  }
-
-  Place last_place() const {
-    for (std::size_t at = launch_.arguments.size(); at-- > 0;)
-      if (launch_.arguments[at].place.source == 0) return launch_.arguments[at].place;
-    return launch_.place;
   }
 
   std::string_view script_;
@@ -156,7 +221,7 @@ class FlagEditor {
   std::span<const Flag> flags_;
   const std::vector<std::string>& sources_;
   std::vector<Edit> edits_;
-  std::string added_;
+  std::vector<std::string> added_;
 };
 
 }  // namespace

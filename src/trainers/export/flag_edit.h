@@ -13,9 +13,11 @@
 
 namespace dovetail::trainers {
 
-/// The script with the changes: a flag that `launch` has gets the value in its place, or goes, with its line where it
-/// is alone there; others come behind the last word of the command. Flags are known by their older names, too. An Error
-/// where a flag stands in another file that the script reads.
+/// The script with the changes: a flag that `launch` has gets the value in its place, or goes with its value, and with
+/// its line where it is alone there. Others, and those that an expansion gives or another file has, come behind the
+/// last word of the command, or of its last array, where the last one counts. Flags are known by their older names, and
+/// by `--no-x`, too. An Error where a flag that goes does not stand in words of its own, or one of another file would
+/// still be the last.
 base::Result<std::string> edit_flags(std::string_view script, const Launch& launch, std::span<const Flag> flags,
                                      const std::vector<Change>& changes, const std::vector<std::string>& sources);
 

@@ -27,6 +27,7 @@ struct ConfigurationFile {
 struct ReadRun {
   ImportedRun run;
   std::vector<std::string> sources;
+  SettingTree settings = {};  ///< all of it, for who writes plans by the keys that it has; may be empty
 };
 
 /// The configurations of one trainer.

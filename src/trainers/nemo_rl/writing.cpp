@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "trainers/nemo_rl/whole.h"
+
 namespace dovetail::trainers {
 namespace {
 
@@ -110,7 +112,7 @@ void add_engine(const plan::TaskPlan& planned, std::vector<Change>& all) {
   set("trtllm_cfg.max_num_tokens", engine.max_num_batched_tokens);
 }
 
-std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan) {
+std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
   const bool megatron = job.software.training != "fsdp2";
   std::vector<Change> all;
   if (const auto* const generated = find_planned(job, plan, "actor_generate")) add_engine(*generated, all);
@@ -139,6 +141,6 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
 
 }  // namespace
 
-const TrainerWriter nemo_rl_writer{.name = "nemo-rl", .changes_of = nemo_rl_changes};
+const TrainerWriter nemo_rl_writer{.name = "nemo-rl", .changes_of = nemo_rl_changes, .whole = nemo_rl_whole};
 
 }  // namespace dovetail::trainers

@@ -6,27 +6,17 @@
 #include <utility>
 
 #include "trainers/openrlhf/flags.h"
+#include "trainers/openrlhf/whole.h"
 
 namespace dovetail::trainers {
 namespace {
-
-/// Collects flags.
-struct FlagChanges {
-  std::vector<Change> all = {};
-
-  void set(std::string_view flag, std::string value) { all.push_back({.set = {std::string(flag), std::move(value)}}); }
-  void set(std::string_view flag, int value) { set(flag, fmt::format("{}", value)); }
-  void turn(std::string_view flag, bool on) {
-    all.push_back({.set = {std::string(flag), {}}, .with = {}, .removes = !on});
-  }
-};
 
 /// A budget is that of each of the GPUs that share a sequence.
 std::string tokens_per_gpu(const plan::TaskPlan& planned) {
   return fmt::format("{:.0f}", planned.micro_batching.tokens / (planned.layout.context * planned.layout.tensor));
 }
 
-void add_training(const plan::TaskPlan& planned, FlagChanges& changes) {
+void add_training(const plan::TaskPlan& planned, ChangeList& changes) {
   const llm::Layout& layout = planned.layout;
   changes.set("--ds.zero_stage", layout.zero);
   changes.set("--ds.tensor_parallel_size", layout.tensor);
@@ -42,8 +32,8 @@ void add_training(const plan::TaskPlan& planned, FlagChanges& changes) {
     changes.set("--train.micro_batch_size", fmt::format("{:.0f}", planned.micro_batching.sequences));
 }
 
-std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& plan) {
-  FlagChanges changes;
+std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
+  ChangeList changes;
   const auto planned = [&](std::string_view task) { return find_planned(job, plan, task); };
   if (const auto* const generated = planned("actor_generate")) {
     changes.set("--vllm.num_engines", generated->layout.data);
@@ -66,6 +56,7 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
 
 }  // namespace
 
-const TrainerWriter openrlhf_writer{.name = "openrlhf", .changes_of = openrlhf_changes, .flags = openrlhf_flags};
+const TrainerWriter openrlhf_writer{
+    .name = "openrlhf", .changes_of = openrlhf_changes, .flags = openrlhf_flags, .whole = openrlhf_whole};
 
 }  // namespace dovetail::trainers

@@ -48,27 +48,6 @@ struct RollDraft {
   const SettingTree& tree() const { return settings.tree; }
 };
 
-/// The role that judges by a model on GPUs: one of `rewards`, or the shared `reward_model`.
-base::Result<std::string> judge_of(const SettingTree& tree) {
-  std::vector<std::string> roles{"reward_model"};
-  const Setting* const rewards = find_setting(tree.root, "rewards");
-  if (rewards != nullptr)
-    for (const auto& [name, reward] : rewards->members) roles.push_back(fmt::format("rewards.{}", name));
-  std::string judge;
-  for (const std::string& role : roles) {
-    const std::string key = role + ".device_mapping";
-    DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, key));
-    if (!mesh) continue;
-    if (!judge.empty())
-      return setting_error(tree, key,
-                           fmt::format("is beside that of {}, and a job has one model that judges; accepted: "
-                                       "one role of `rewards` with GPUs",
-                                       judge));
-    judge = role;
-  }
-  return judge;
-}
-
 /// Whether log-probabilities of the policy that generated take a pass of their own: where weights change before the
 /// last of them is needed, or their distance from the reference is a reward. The batch is dealt to so many copies.
 base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
@@ -100,7 +79,7 @@ base::Status read_roll_algorithm(RollDraft& draft) {
   DOVETAIL_TRY(const bool in_loss, roll_flag(tree, "use_kl_loss"));
   DOVETAIL_TRY(const auto penalty, optional_number(tree, "init_kl_coef"));
   run.reference = enabled || in_loss || penalty.value_or(0.2) > 0;
-  DOVETAIL_TRY(draft.judge, judge_of(tree));
+  DOVETAIL_TRY(draft.judge, roll_judge(tree));
   run.reward_model = !draft.judge.empty();
   if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
   return {};
@@ -447,7 +426,7 @@ base::Result<ReadRun> roll_run(const ComposedSettings& settings, const RunReques
   DOVETAIL_CHECK(read_roll_batches(draft));
   DOVETAIL_CHECK(add_roll_tasks(draft));
   DOVETAIL_CHECK(add_roll_watched(tree, draft.judge, draft.run));
-  return ReadRun{.run = std::move(draft.run), .sources = tree.sources};
+  return ReadRun{.run = std::move(draft.run), .sources = tree.sources, .settings = tree};
 }
 
 base::Result<ReadRun> roll_of_launch(const Launch& launch, const std::vector<std::string>& sources,

@@ -226,4 +226,24 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const SettingTree& 
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});
 }
 
+base::Result<std::string> roll_judge(const SettingTree& tree) {
+  std::vector<std::string> roles{"reward_model"};
+  const Setting* const rewards = find_setting(tree.root, "rewards");
+  if (rewards != nullptr)
+    for (const auto& [name, reward] : rewards->members) roles.push_back(fmt::format("rewards.{}", name));
+  std::string judge;
+  for (const std::string& role : roles) {
+    const std::string key = role + ".device_mapping";
+    DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, key));
+    if (!mesh) continue;
+    if (!judge.empty())
+      return setting_error(tree, key,
+                           fmt::format("is beside that of {}, and a job has one model that judges; accepted: "
+                                       "one role of `rewards` with GPUs",
+                                       judge));
+    judge = role;
+  }
+  return judge;
+}
+
 }  // namespace dovetail::trainers

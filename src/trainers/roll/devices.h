@@ -21,4 +21,8 @@ base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expressi
 /// it is no expression that device_numbers reads, or where the GPUs do not follow each other, which no mesh says.
 base::Result<std::optional<cluster::Mesh>> device_mapping_at(const SettingTree& tree, const std::string& key);
 
+/// The role that judges by a model on GPUs: one of `rewards`, or the shared `reward_model`; empty: none does. An Error
+/// where several do.
+base::Result<std::string> roll_judge(const SettingTree& tree);
+
 }  // namespace dovetail::trainers

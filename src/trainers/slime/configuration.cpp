@@ -282,7 +282,7 @@ base::Result<ReadRun> slime_run(const Launch& launch, const std::vector<std::str
   DOVETAIL_CHECK(add_slime_generation(draft));
   DOVETAIL_CHECK(add_slime_training(draft));
   DOVETAIL_CHECK(add_slime_watched(draft.tree, draft.async, draft.model, draft.run));
-  return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources};
+  return ReadRun{.run = std::move(draft.run), .sources = arguments.tree.sources, .settings = arguments.tree};
 }
 
 }  // namespace

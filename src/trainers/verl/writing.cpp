@@ -7,6 +7,7 @@
 
 #include "trainers/import/settings.h"
 #include "trainers/verl/keys.h"
+#include "trainers/verl/whole.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -108,7 +109,7 @@ class VerlChanges {
   std::vector<Change> all_;
 };
 
-std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan) {
+std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
   const bool megatron = job.software.training != "verl-fsdp";
   VerlChanges changes(megatron);
   const auto planned = [&](std::string_view task) { return find_planned(job, plan, task); };
@@ -144,6 +145,6 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan) {
 
 }  // namespace
 
-const TrainerWriter verl_writer{.name = "verl", .changes_of = verl_changes};
+const TrainerWriter verl_writer{.name = "verl", .changes_of = verl_changes, .whole = verl_whole};
 
 }  // namespace dovetail::trainers

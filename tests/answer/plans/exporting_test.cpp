@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <random>
+#include <sstream>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/file.h"
 #include "plan/plan_file.h"
 #include "planner/rank/rank.h"
+#include "predict/closed_form/software.h"
 #include "support/effort.h"
 #include "support/jobs.h"
 #include "support/temporary_folder.h"
@@ -100,7 +102,10 @@ std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
     if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
   }
   plan.placement = "custom";
-  return {plan::plan_to_json(plan, job)};
+  std::istringstream stream(plan::plan_to_json(plan, job));
+  for (std::string line; std::getline(stream, line);)
+    if (line.find("\"task\"") != std::string::npos) lines.push_back(line);
+  return lines;
 }
 
 template <class Value>
@@ -193,7 +198,8 @@ TEST_F(Exporting, TheRestOfACopyStaysAndTheDifferenceIsShown) {
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   const std::string copy = exported_file(*answer, "tuned.sh");
   EXPECT_THAT(copy, HasSubstr("  --rollout.batch_size 128 \\\n  --rollout.n_samples_per_prompt 4 \\\n"));
-  EXPECT_THAT(copy, testing::Not(HasSubstr("enforce_eager")));
+  EXPECT_THAT(copy, HasSubstr("\n# without --vllm.enforce_eager: "));
+  EXPECT_THAT(copy, testing::Not(HasSubstr("\n  --vllm.enforce_eager")));
   const Sections said = sections(*answer);
   const Text* const last = std::get_if<Text>(&said.all().back());
   ASSERT_NE(last, nullptr);
@@ -229,6 +235,108 @@ TEST_F(Exporting, NothingChangesWhereTheBaseIsThePlan) {
   EXPECT_DOUBLE_EQ(answer->seconds, answer->base_seconds);
 }
 
+const char* const areal_yaml =
+    "cluster: {n_nodes: 1, n_gpus_per_node: 8}\nrollout: {backend: \"sglang:d4\", consumer_batch_size: 64}\n"
+    "gconfig: {n_samples: 4, max_new_tokens: 1024}\nactor:\n  backend: \"fsdp:d4\"\n  path: Qwen/Qwen3-4B\n"
+    "  mb_spec: {max_tokens_per_mb: 8192}\n  optimizer: {type: adam}\n  ppo_n_minibatches: 2\n"
+    "train_dataset: {batch_size: 64, max_length: 512}\n";
+
+TEST_F(Exporting, AScriptOfArealHandsOnWhatChanges) {
+  folder_.write("grpo.yaml", areal_yaml);
+  const std::string script = "#!/bin/bash\npython3 train.py --config grpo.yaml \"$@\"\n";
+  ExportRequest request;
+  request.base = JobInput(folder_.write("run.sh", script));
+  request.base.import = options_of("H100", "700");
+  request.base.import.root.reset();
+  request.trainer = "areal";
+  trainers::ImportOptions other = request.base.import;
+  other.arguments = {"actor.backend=fsdp:d2t2", "++actor.fsdp.offload_params=true"};
+  const auto wanted = trainers::import_run(request.base.path, script, other);
+  ASSERT_TRUE(wanted.ok()) << base::to_text(wanted.error());
+  request.plan = Input{"plan.json", plan::plan_to_json(wanted->plan, wanted->job)};
+  const auto answer = ask(request, Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  ASSERT_EQ(answer->changes.size(), 2U);
+  EXPECT_EQ(answer->changes[0].change.set.key, "++actor.backend");
+  const std::string target = folder_.file("tuned.sh");
+  const std::string text = exported_file(*answer, target);
+  const auto again = trainers::import_run(target, text, request.base.import);
+  ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
+  EXPECT_EQ(told(again->job, again->plan), told(wanted->job, wanted->plan)) << text;
+}
+
+TEST_F(Exporting, LinesAreOfThePlainSettings) {
+  ExportRequest request;
+  request.base = JobInput(folder_.write("grpo.yaml", areal_yaml));
+  request.base.import = options_of("H100", "700");
+  request.trainer = "areal";
+  request.format = ExportFormat::args;
+  trainers::ImportOptions other = request.base.import;
+  other.arguments = {"actor.mb_spec.max_tokens_per_mb=16384"};
+  const auto wanted = trainers::import_run(request.base.path, areal_yaml, other);
+  ASSERT_TRUE(wanted.ok()) << base::to_text(wanted.error());
+  request.plan = Input{"plan.json", plan::plan_to_json(wanted->plan, wanted->job)};
+  const auto answer = ask(request, Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  EXPECT_EQ(exported_file(*answer, "-"), "actor.mb_spec.max_tokens_per_mb=16384\n");
+  request.format = ExportFormat::file;
+  const auto patched = ask(request, Watch{});
+  ASSERT_TRUE(patched.ok());
+  EXPECT_THAT(exported_file(*patched, "-"), testing::MatchesRegex("(.|\n)*\n  # without it [^\n]*\n  mb_spec: "
+                                                                  "\\{max_tokens_per_mb: 16384\\}\n(.|\n)*"));
+}
+
+/// The whole file of a random plan that was found for the base's job, read again as its own words say.
+void expect_whole_file(const Base& base, std::mt19937& random) {
+  const trainers::ImportOptions options = options_of("H100", "700");
+  const auto import = trainers::import_run(base.file, base.content, options);
+  ASSERT_TRUE(import.ok());
+  const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
+  planner::RankOptions quick = test::quick_options();
+  quick.search.seed = random();
+  const auto ranking = planner::rank_plans(scenario, quick);
+  ASSERT_TRUE(ranking.ok());
+  ASSERT_FALSE(ranking->plans.empty());
+  const plan::Plan& plan = any_of(random, ranking->plans).plan;
+  const auto made = trainers::export_whole(import->job, plan, base.trainer);
+  ASSERT_TRUE(made.ok()) << base::to_text(made.error());
+  trainers::ImportOptions again = options;
+  for (const trainers::DemandedName& demanded : made->demanded)
+    again.environment.push_back(demanded.name + "=" + demanded.example);
+  const auto read = trainers::import_run(made->is_script ? "run.sh" : "run.yaml", made->content, again);
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error()) << made->content;
+  EXPECT_EQ(told(import->job, read->plan), told(import->job, plan)) << made->content;
+  const auto without_name = [](const std::string& text) { return text.substr(text.find("\nalgorithm:")); };
+  EXPECT_EQ(without_name(read->text), without_name(import->text)) << made->content;
+  EXPECT_FALSE(trainers::import_run("run.sh", made->content, options).ok());
+}
+
+TEST(ExportWhole, ReadAgainItIsTheJobAndThePlan) {
+  std::mt19937 random(3);
+  std::vector<Base> all = bases();
+  all.push_back(openrlhf);
+  for (const Base& base : all)
+    for (int i = 0; i < test::effort(5) && !testing::Test::HasFailure(); ++i) {
+      SCOPED_TRACE(base.content);
+      expect_whole_file(base, random);
+    }
+}
+
+TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
+  ExportRequest request = request_for(bases()[1]);
+  const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
+  request.base = JobInput();
+  request.job = Input{"job.yaml", import->text};
+  const auto answer = ask(request, Watch{});
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  const std::string text = exported_file(*answer, "run.sh");
+  EXPECT_TRUE(text.starts_with("#!/usr/bin/env bash\n# The plan "));
+  EXPECT_THAT(text, HasSubstr("\n: \"${ACTOR_PATH:?weights of the actor, a qwen3-4b"));
+  EXPECT_THAT(text, HasSubstr("\n: \"${CRITIC_PATH:?"));
+  EXPECT_THAT(text, HasSubstr("\nexec python3 -m verl.trainer.main_ppo \"${job[@]}\" \"${plan[@]}\" \"$@\"\n"));
+  EXPECT_THAT(to_json(*answer), testing::Not(HasSubstr("base")));
+}
+
 std::string error_of(const ExportRequest& request) {
   const auto answer = ask(request, Watch{});
   return answer.ok() ? "no error" : base::to_text(answer.error());
@@ -241,6 +349,9 @@ TEST_F(Exporting, WhatCannotBeDoneIsSaid) {
   request.trainer = "nemo-rl";
   EXPECT_THAT(error_of(request), HasSubstr("is a configuration of verl; accepted with --to nemo-rl: one of nemo-rl"));
   request.trainer = "verl";
+  request.job = Input{"job.yaml", "format: dovetail/job@1\n"};
+  EXPECT_THAT(error_of(request), HasSubstr("accepted: --base FILE, or --job FILE"));
+  request.job.reset();
   std::string content = bases()[0].content;
   content.resize(content.find("\"$@\""));
   ASSERT_TRUE(base::write_file(request.base.path, content + "\n").ok());

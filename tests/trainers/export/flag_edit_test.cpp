@@ -14,7 +14,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::array flags{Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
+constexpr std::array flags{Flag{"--awake", FlagKind::either},
+                           Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
                            Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
 
 /// The script with the changes, or the error.
@@ -64,6 +65,8 @@ TEST(EditFlags, FlagsGoWithTheirLine) {
             "python train.py \\\n   --engines 2 \\\n   --share 0.5\n");
   EXPECT_EQ(edited("python train.py --sleep --share 0.5\n", {wakes}), "python train.py --share 0.5\n");
   EXPECT_EQ(edited("python train.py --share 0.5\n", {wakes}), "python train.py --share 0.5\n");
+  EXPECT_EQ(edited("A=(\n   --sleep --share 0.5\n)\npython train.py ${A[@]}\n", {wakes}),
+            "A=(\n   --share 0.5\n)\npython train.py ${A[@]}\n");
 }
 
 TEST(EditFlags, NewOnesComeBehindTheLastWord) {
@@ -71,6 +74,30 @@ TEST(EditFlags, NewOnesComeBehindTheLastWord) {
             "python train.py --share 0.5 \\\n   --engines 4 \\\n   --sleep\necho done\n");
   EXPECT_EQ(edited("python train.py --sleep \"$@\"\n", {four_engines}),
             "python train.py --sleep \\\n   --engines 4 \"$@\"\n");
+}
+
+TEST(EditFlags, ValuesGoWithTheirFlags) {
+  const Change freed{.set = {"--engines", ""}, .with = {}, .removes = true};
+  EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep\n", {freed}), "python train.py \\\n   --sleep\n");
+  EXPECT_EQ(edited("python train.py --engines=2 --sleep --old_engines 3\n", {freed}), "python train.py --sleep\n");
+}
+
+TEST(EditFlags, SwitchesOfBothKindsTurn) {
+  const Change off{.set = {"--no-awake", ""}};
+  const Change on{.set = {"--awake", ""}};
+  EXPECT_EQ(edited("python train.py --awake --sleep\n", {off}), "python train.py --no-awake --sleep\n");
+  EXPECT_EQ(edited("python train.py --no-awake\n", {on}), "python train.py --awake\n");
+  EXPECT_EQ(edited("python train.py --awake\n", {on}), "python train.py --awake\n");
+  EXPECT_EQ(edited("python train.py --sleep\n", {off}), "python train.py --sleep \\\n   --no-awake\n");
+}
+
+TEST(EditFlags, NewOnesStandInTheLastArrayAndOverWhatAVariableSays) {
+  EXPECT_EQ(edited("ARGS=(\n  --sleep  # soon\n)\npython train.py ${ARGS[@]}\n", {four_engines}),
+            "ARGS=(\n  --sleep\n   --engines 4  # soon\n)\npython train.py ${ARGS[@]}\n");
+  EXPECT_EQ(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5\n", {four_engines}),
+            "ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5 \\\n   --engines 4\n");
+  EXPECT_THAT(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
+              HasSubstr("--sleep stands in a variable, among other words; accepted: a script with flags of its own"));
 }
 
 TEST(EditFlags, OfAnotherFileAreRefused) {

@@ -1,0 +1,19 @@
+// Plans that run alike: a trainer's configuration says nothing of some of their members.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "plan/job.h"
+#include "plan/plan.h"
+
+namespace dovetail::trainers {
+
+/// Whether both run the tasks of the job in the same way: members that change nothing may differ.
+bool run_alike(const plan::Job& job, const plan::Plan& a, const plan::Plan& b);
+
+/// An Error that says which tasks differ: what they would have, and what they get.
+base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const plan::Plan& wanted,
+                           const plan::Plan& got);
+
+}  // namespace dovetail::trainers

@@ -1,0 +1,109 @@
+#include "trainers/export/whole_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "base/document.h"
+#include "llm/bundled_models.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::trainers {
+namespace {
+
+bool has_task(const plan::Job& job, std::string_view name) {
+  return workflow::find_task(job.workflow, name).has_value();
+}
+
+/// The bundled name of a task's model.
+base::Result<std::string> model_name(const plan::Job& job, std::string_view task) {
+  const llm::Transformer& model = plan::model_of(job, *workflow::find_task(job.workflow, task));
+  if (model.adapter_rank > 0)
+    return base::bad_input(fmt::format(
+        "the model {} is trained by adapters, which no file without --base has; accepted: a job without, or --base",
+        base::quote(model.name)));
+  auto bundled = llm::find_bundled_model(model.name);
+  if (bundled.ok()) {
+    bundled->head = model.head;
+    // A scalar head shares nothing with the embedding.
+    bundled->tied_embeddings = model.tied_embeddings;
+    if (*bundled == model) return model.name;
+  }
+  return base::bad_input(fmt::format(
+      "the model {} of {} is none that is known by its name; accepted without --base: models by their bundled names",
+      base::quote(model.name), task));
+}
+
+base::Status check_kind(const plan::Job& job) {
+  constexpr std::array<std::string_view, 4> known{"ppo", "grpo", "reinforce++", "remax"};
+  if (std::find(known.begin(), known.end(), job.workflow.name) == known.end() || !has_task(job, "actor_train") ||
+      !has_task(job, "actor_generate"))
+    return base::bad_input(
+        fmt::format("the algorithm {} is none that files without --base are written of; accepted: "
+                    "ppo, grpo, reinforce++, remax",
+                    base::quote(job.workflow.name)));
+  if (job.cluster.groups.size() != 1)
+    return base::bad_input("the cluster has nodes that differ; accepted without --base: nodes that are alike");
+  if (job.workload.samples() % job.workload.mini_batches != 0)
+    return base::bad_input(
+        fmt::format("{} samples are not cut into {} mini-batches of as many; accepted: a number "
+                    "that divides them",
+                    job.workload.samples(), job.workload.mini_batches));
+  return {};
+}
+
+}  // namespace
+
+base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
+  DOVETAIL_CHECK(check_kind(job));
+  const cluster::NodeGroup& group = job.cluster.groups.front();
+  const workflow::Workload& workload = job.workload;
+  JobFacts facts;
+  facts.algorithm = job.workflow.name;
+  facts.training = job.software.training;
+  facts.critic = has_task(job, "critic_train");
+  facts.reference = has_task(job, "reference_infer");
+  facts.reward_model = workflow::find_task(job.workflow, "reward_infer") &&
+                       job.workflow.role_of[workflow::find_task(job.workflow, "reward_infer")->index()].has_value();
+  facts.trainer_log_probabilities = has_task(job, "actor_infer");
+  DOVETAIL_TRY(facts.actor_model, model_name(job, "actor_train"));
+  facts.actor = plan::model_of(job, *workflow::find_task(job.workflow, "actor_train"));
+  if (facts.critic) {
+    DOVETAIL_TRY(facts.critic_model, model_name(job, "critic_train"));
+  }
+  if (facts.reward_model) {
+    DOVETAIL_TRY(facts.reward_model_name, model_name(job, "reward_infer"));
+  }
+  facts.prompts = workload.prompts;
+  facts.samples_per_prompt = workload.samples_per_prompt;
+  facts.mini_batch = workload.samples() / workload.mini_batches;
+  facts.epochs = workload.epochs;
+  facts.steps_off_policy = workload.steps_off_policy;
+  facts.packing = workload.packing;
+  facts.prompt_cap = workload.prompt_length.longest();
+  facts.response_cap = workload.response_length.longest();
+  const auto mesh_of = [&](std::string_view task) {
+    return plan.tasks[workflow::find_task(job.workflow, task)->index()].mesh;
+  };
+  facts.colocated = cluster::overlap(mesh_of("actor_generate"), mesh_of("actor_train"));
+  facts.nodes = group.nodes;
+  facts.gpus_per_node = group.devices_per_node;
+  return facts;
+}
+
+std::vector<DemandedName> demanded_models(const JobFacts& facts) {
+  const auto demand = [](const char* name, std::string_view role, const std::string& model) {
+    return DemandedName{.name = name,
+                        .what = fmt::format("weights of the {}, a {}: a folder or a name on Hugging Face", role, model),
+                        .example = "/models/" + model};
+  };
+  std::vector<DemandedName> all{demand("ACTOR_PATH", "actor", facts.actor_model)};
+  if (facts.critic) all.push_back(demand("CRITIC_PATH", "critic", facts.critic_model));
+  if (facts.reward_model) all.push_back(demand("REWARD_PATH", "reward model", facts.reward_model_name));
+  return all;
+}
+
+}  // namespace dovetail::trainers

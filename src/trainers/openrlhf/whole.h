@@ -1,0 +1,11 @@
+// Jobs as whole configurations of OpenRLHF (docs/trainer-openrlhf.md).
+#pragma once
+
+#include "trainers/export/whole_file.h"
+
+namespace dovetail::trainers {
+
+/// A file of the job; an Error where OpenRLHF does not run it, or not without settings that only its users know.
+base::Result<WholeFile> openrlhf_whole(const JobFacts& facts);
+
+}  // namespace dovetail::trainers
