@@ -11,6 +11,7 @@
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
 #include "plan/limits.h"
+#include "plan/not_modelled.h"
 #include "plan/pin.h"
 #include "workflow/workflow.h"
 #include "workflow/workload.h"
@@ -53,13 +54,14 @@ struct Job {
   cluster::Cluster cluster;
   Software software;
   Limits limits = {};
-  std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
-  std::vector<PinPlaces> fixed_places = {};  ///< of `fixed`, where it was read from a file
-  FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
-  std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
-  std::string origin = {};                   ///< what it was read from, in a sentence, where that was no job file
-  base::FilePlace training_place = {};       ///< of Software::training
-  base::FilePlace efficiency_place = {};     ///< of Software::efficiency
+  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] what its plans must have; empty: nothing
+  std::vector<PinPlaces> fixed_places = {};    ///< of `fixed`, where it was read from a file
+  FusionPin fixed_fusion = {};                 ///< likewise of what its plans fuse
+  std::vector<std::string> placements = {};    ///< the names of those that may be looked at; empty: all
+  std::string origin = {};                     ///< what it was read from, in a sentence, where that was no job file
+  std::vector<NotModelled> not_modelled = {};  ///< of what it was read from, likewise
+  base::FilePlace training_place = {};         ///< of Software::training
+  base::FilePlace efficiency_place = {};       ///< of Software::efficiency
 };
 
 /// Whether what Software::efficiency says is a file's path, not the name of a bundled set.

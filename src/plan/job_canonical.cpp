@@ -38,7 +38,7 @@ void add(JsonObject& object, std::string_view key, const T& value) {
 
 // Whoever adds a member to one of these decides here whether a job's hash hangs on it: a hash may change only for jobs
 // that say something new.
-static_assert(base::member_count<Job> == 14);
+static_assert(base::member_count<Job> == 15);
 static_assert(base::member_count<workflow::Role> == 5 && base::member_count<workflow::Task> == 8);
 static_assert(base::member_count<workflow::Workload> == 8);
 static_assert(base::member_count<cluster::Cluster> == 3 && base::member_count<cluster::NodeGroup> == 4);

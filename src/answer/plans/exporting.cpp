@@ -10,6 +10,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
+#include "answer/words/plan_words.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "trainers/import/hub_cache.h"
@@ -49,6 +50,7 @@ constexpr double min_gain = 0.002;
 ExportAnswer answer_of(const predict::Scenario& scenario, trainers::Export made, const plan::Plan& plan,
                        const std::string& base_content) {
   const predict::Estimate whole = predict::estimate(scenario, plan);
+  made.base.job.not_modelled = plan::joined(std::move(made.base.job.not_modelled), plan.not_modelled);
   const double base_seconds = predict::estimate(scenario, made.base.plan).iteration_seconds;
   const std::string trainer = made.base.trainer;
   ExportAnswer answer{.base = std::move(made.base),
@@ -124,7 +126,7 @@ Sections sections(const ExportAnswer& answer) {
                      seconds_text(answer.seconds));
   if (answer.changes.empty()) {
     all += std::string("nothing changes: it runs the plan already\n");
-    return all;
+    return all + not_modelled_text(answer.base.job);
   }
   Table table{.columns = {{"setting", Align::left}, {"value", Align::left}, {"why", Align::left}}, .rows = {}};
   for (const ReasonedChange& change : answer.changes) {
@@ -135,7 +137,7 @@ Sections sections(const ExportAnswer& answer) {
   }
   all += std::move(table);
   if (answer.content != answer.base_content) all += "\n" + difference_of(answer.base_content, answer.content);
-  return all;
+  return all + not_modelled_text(answer.base.job);
 }
 
 }  // namespace dovetail::answer

@@ -1,4 +1,5 @@
 #include "answer/plans/exporting.h"
+#include "answer/plans/plan_json.h"
 #include "answer/question/json.h"
 
 namespace dovetail::answer {
@@ -12,13 +13,11 @@ std::string to_json(const ExportAnswer& answer) {
       object["with"].push_back({{"key", more.key}, {"value", more.value}});
     changes.push_back(std::move(object));
   }
-  return json_text(Json{{"format", "dovetail/export@1"},
-                        {"trainer", answer.base.trainer},
-                        {"base", answer.base.file},
-                        {"plan", answer.plan_name},
-                        {"seconds", answer.seconds},
-                        {"base_seconds", answer.base_seconds},
-                        {"changes", std::move(changes)}});
+  Json object{{"format", "dovetail/export@1"}, {"trainer", answer.base.trainer}, {"base", answer.base.file},
+              {"plan", answer.plan_name},      {"seconds", answer.seconds},      {"base_seconds", answer.base_seconds},
+              {"changes", std::move(changes)}};
+  add_not_modelled(answer.base.job, object);
+  return json_text(object);
 }
 
 }  // namespace dovetail::answer

@@ -30,6 +30,10 @@ void add_efficiency_reason(const predict::Software& software, Json& object) {
       Json{{"reason", name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
 }
 
+void add_not_modelled(const plan::Job& job, Json& object) {
+  if (!job.not_modelled.empty()) object["not_modelled"] = json_parsed(plan::not_modelled_json(job.not_modelled));
+}
+
 void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
 
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {

@@ -147,6 +147,13 @@ std::string job_line(const plan::Job& job) {
                      counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
+std::string not_modelled_text(const plan::Job& job) {
+  if (job.not_modelled.empty()) return "";
+  std::string text = "\nnot modelled:\n";
+  for (const plan::NotModelled& setting : job.not_modelled) text += fmt::format("  {}\n", plan::to_text(setting));
+  return text;
+}
+
 std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task) {
   const std::string& name = job.workflow.tasks[task].name;
   switch (kind) {

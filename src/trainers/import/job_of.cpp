@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/document.h"
+#include "base/utf8.h"
 #include "plan/job_file.h"
 
 namespace dovetail::trainers {
@@ -123,6 +124,8 @@ base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {
       return base::bad_input(fmt::format("the configuration says nothing of how {} runs", task.name));
     plan.tasks.push_back(imported == nullptr ? plan::TaskPlan{} : imported->planned);
   }
+  for (const Finding& finding : run.not_modelled)
+    plan.not_modelled.push_back({base::visible(finding.key), base::visible(finding.what)});
   if (const auto fault = plan::find_fault(plan, job))
     return base::bad_input(fmt::format("{}: {}", job.workflow.tasks[fault->task].name, fault->message));
   return plan;
