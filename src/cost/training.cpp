@@ -9,7 +9,6 @@ namespace dovetail::cost {
 namespace {
 
 constexpr double bytes_a_weight = 2;
-constexpr double bytes_a_gradient = 4;
 constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
 
 /// One of so many equal parts.
@@ -29,17 +28,17 @@ double gather_seconds(const RankParameters& parameters, const llm::Layout& layou
 
 /// The collectives of a step that are not hidden.
 double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
-                        const Machine& machine, const Efficiency& efficiency) {
+                        const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shared = parameters.shared * std::min(1.0, trained);
   const cluster::RankGroup group = data_group(layout, machine);
-  double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * bytes_a_gradient) +
+  double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * stepping.reduced_bytes) +
                    cluster::all_gather_seconds(machine.links, group, shared * bytes_a_weight);
   const int copies = layout.data * layout.context * layout.tensor / (layout.expert * layout.expert_tensor);
   const cluster::RankGroup of_experts =
       group_of(copies, layout.expert * layout.expert_tensor, machine.devices_per_node);
   seconds += cluster::all_reduce_seconds(machine.links, of_experts,
-                                         parameters.routed * std::min(1.0, trained) * bytes_a_gradient);
+                                         parameters.routed * std::min(1.0, trained) * stepping.reduced_bytes);
   return efficiency.exposed_gradients * seconds;
 }
 
@@ -62,10 +61,10 @@ double step_bandwidth(const ModelFacts& facts, const Machine& machine, const Eff
 
 double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout& layout, const Stepping& stepping,
                          const Machine& machine, const Efficiency& efficiency) {
-  if (!stepping.optimizer_on_host) return own * bytes_an_optimizer_step / step_bandwidth(facts, machine, efficiency);
+  if (!stepping.optimizer_on_host) return own * stepping.step_bytes / step_bandwidth(facts, machine, efficiency);
   const double of_node = own * std::min(machine.devices_per_node, layout.devices());
   const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
-  return of_node * bytes_an_optimizer_step / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
+  return of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 
 /// What gathering weights takes beyond the computation that hides it.
@@ -140,7 +139,7 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
   training.micro_batches = passes.micro_batches;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const RankParameters parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
-    const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
+    const double gradients = gradient_seconds(facts, parameters, layout, stepping, machine, efficiency);
     training.gradients = std::max(training.gradients, steps * gradients);
     const double own = own_parameters(facts, parameters, layout);
     training.optimizer =

@@ -211,7 +211,9 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
 
 /// The logits of a step's micro-batches, where the framework hands them back at its end.
 std::int64_t returned_logits(const Job& job) {
-  if (!job.conventions.keeps_last_outputs || job.layout.pipeline == 1 || job.model.head == llm::Head::scalar) return 0;
+  if (!job.conventions.keeps_last_outputs || job.conventions.logit_tokens > 0 || job.layout.pipeline == 1 ||
+      job.model.head == llm::Head::scalar)
+    return 0;
   return job.conventions.activation_bytes *
          (padded_vocabulary(job.model, job.layout, job.conventions) / job.layout.tensor) *
          tokens_of_rank(job.layout, job.shape) * job.shape.micro_batches;

@@ -10,6 +10,7 @@
 
 #include "base/document.h"
 #include "base/nearest.h"
+#include "plan/job_canonical.h"
 #include "plan/plan_file.h"
 #include "trainers/export/flag_edit.h"
 #include "trainers/nemo_rl/writing.h"
@@ -103,9 +104,17 @@ base::Result<const TrainerWriter*> find_writer(std::string_view name) {
                                      base::did_you_mean(name, names), fmt::join(names, ", ")));
 }
 
+/// A job as changes have to leave it. What the optimizer keeps, and in which type, goes with the memory that it is in.
+std::string kept_job(plan::Job job) {
+  job.software.gradient_type = job.software.moment_type = plan::StateType::usual;
+  job.software.master_type = plan::MasterType::usual;
+  return plan::canonical_job(job);
+}
+
 /// Whether the changes make the base the plan, and leave its job alone.
 bool is_made(const Export& made, const base::Result<Import>& changed, const Plan& plan) {
-  return changed.ok() && changed->text == made.base.text && run_alike(made.base.job, changed->plan, plan);
+  return changed.ok() && kept_job(changed->job) == kept_job(made.base.job) &&
+         run_alike(made.base.job, changed->plan, plan);
 }
 
 /// Leaves out what changes nothing, one after the other.
@@ -151,7 +160,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   std::vector<Change> changes = writer->changes_of(made.base.job, plan);
   const base::Result<Import> changed = import_changed(base, made, *writer, changes);
   if (!changed.ok()) return changed.error();
-  if (changed->text != made.base.text)
+  if (kept_job(changed->job) != kept_job(made.base.job))
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
   if (writer->flags == nullptr && run_alike(made.base.job, changed->plan, made.base.plan))
     return base::bad_input(
@@ -167,7 +176,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
     KeptChange& kept = made.changes.emplace_back(KeptChange{changes[index], std::nullopt, {}});
     if (!without.ok())
       kept.stops = without.error().message;
-    else if (without->text != made.base.text)
+    else if (kept_job(without->job) != kept_job(made.base.job))
       kept.stops = "the job would have other devices";
     else
       kept.without = without->plan;

@@ -38,6 +38,33 @@ const llm::Transformer& model_of_role(const Job& job, std::string_view role) {
   return job.models.at(workflow::find_role(job.workflow, role)->index());
 }
 
+TEST(ParseJob, OnlyACriticHasMiniBatchesOfItsOwn) {
+  const std::string lines =
+      "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n" + cluster_of_eight;
+  EXPECT_EQ(
+      error_in(lines + "workload: {prompts: 64, prompt_length: 100, response_length: 500, critic: {epochs: 2}}\n"),
+      "job.yaml:5:78: grpo has no critic; accepted: no `critic`");
+}
+
+TEST(ParseJob, ReadsTypesAndLogits) {
+  const std::string lines = "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n";
+  const Job job = parse_job(job_with(lines + "software: {weight_type: bf16, gradient_type: fp32, moment_type: fp16, "
+                                             "master_type: remainder, logit_tokens: 512}"),
+                            "job.yaml")
+                      .value();
+  EXPECT_EQ(job.software.weight_type, StateType::bf16);
+  EXPECT_EQ(job.software.gradient_type, StateType::fp32);
+  EXPECT_EQ(job.software.moment_type, StateType::fp16);
+  EXPECT_EQ(job.software.master_type, MasterType::remainder);
+  EXPECT_EQ(job.software.logit_tokens, 512);
+  EXPECT_THAT(error_of(lines + "software: {moment_type: fp8}"),
+              HasSubstr("`moment_type` is the string `fp8`; accepted: usual, fp32, bf16, fp16"));
+  EXPECT_THAT(error_of(lines + "software: {master_type: bf16}"),
+              HasSubstr("accepted: usual, fp32, fp16, remainder, none"));
+  EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"),
+              HasSubstr("`logit_tokens` must be a whole number from 1"));
+}
+
 TEST(ParseJob, TakesItsClusterFromAFile) {
   const dovetail::test::TemporaryFolder folder;
   folder.write("here.yaml", "format: dovetail/profile@2\n" + cluster_of_eight);

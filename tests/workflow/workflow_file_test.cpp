@@ -189,6 +189,28 @@ TEST(ReadWorkload, ReadsEveryKey) {
             4096);
 }
 
+TEST(ReadWorkload, OfACriticThatIsTrainedOtherwise) {
+  const std::string samples = sound + ", mini_batch: 32, epochs: 2";
+  const Workload read = workload(samples + ", critic: {mini_batch: 64, epochs: 3}").value();
+  const Task actor{.name = "actor_train", .kind = TaskKind::train, .role = "actor"};
+  const Task critic{.name = "critic_train", .kind = TaskKind::train, .role = "critic"};
+  EXPECT_EQ(mini_batches_of(actor, read), 4);
+  EXPECT_EQ(epochs_of(actor, read), 2);
+  EXPECT_EQ(optimizer_steps_of(actor, read), 8);
+  EXPECT_EQ(mini_batches_of(critic, read), 2);
+  EXPECT_EQ(epochs_of(critic, read), 3);
+  EXPECT_EQ(optimizer_steps_of(critic, read), 6);
+  // What is left out is the others'; where nothing is another, nothing is said.
+  EXPECT_EQ(workload(samples + ", critic: {epochs: 1}")->critic, (OwnTraining{4, 1}));
+  EXPECT_EQ(workload(samples + ", critic: {mini_batches: 8}")->critic, (OwnTraining{8, 2}));
+  EXPECT_EQ(workload(samples + ", critic: {mini_batches: 4, epochs: 2}")->critic, std::nullopt);
+  EXPECT_EQ(workload(samples)->critic, std::nullopt);
+  EXPECT_EQ(optimizer_steps_of(critic, workload(samples).value()), 8);
+  for (const std::string wrong : {"3", "{mini_batch: 5}", "{mini_batch: 32, mini_batches: 4}", "{mini_batches: 129}",
+                                  "{epochs: 0}", "{epochs: 1001}", "{prompts: 3}"})
+    EXPECT_FALSE(workload(samples + ", critic: " + wrong).ok()) << wrong;
+}
+
 TEST(ReadWorkload, CountsSequences) {
   const Workload read = workload(sound + ", samples_per_prompt: 16").value();
   const Workflow remax = find_algorithm("remax")->make({});

@@ -125,7 +125,8 @@ void pack(const Scenario& scenario, const workflow::Task& task, const plan::Task
 
 cost::TrainingShape shape_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned) {
   const workflow::Workload& workload = scenario.job.workload;
-  const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
+  const double steps =
+      task.kind == workflow::TaskKind::train ? static_cast<double>(workflow::mini_batches_of(task, workload)) : 1;
   const double extra = static_cast<double>(task.extra_tokens) / scenario.rows.mean();
   const double share =
       (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
@@ -223,7 +224,8 @@ std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, co
   const llm::Transformer& model = scenario.job.models[role];
   const cost::Conventions& conventions = scenario.software.conventions;
   const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
-  const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  if (conventions.logit_tokens > 0) tokens = std::min(tokens, conventions.logit_tokens);
   const std::int64_t rows =
       model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
   const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor *

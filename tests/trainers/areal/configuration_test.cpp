@@ -243,7 +243,8 @@ TEST(ArealConfiguration, OfGrpoByFsdpIsAJobAndAPlan) {
             "  prompt_length: 512\n"
             "  response_length: 1024\n"
             "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {training: fsdp2}\n");
+            "software: {training: fsdp2, \"weight_type\": \"bf16\", \"gradient_type\": \"bf16\", \"moment_type\": "
+            "\"bf16\"}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh.count, 4);
   EXPECT_EQ(llm::to_text(train.layout), "dp4 tp1 pp1 zero3 recompute");
@@ -392,7 +393,7 @@ const ArealChange areal_changes[] = {
     {"+actor.mb_spec.packing_algorithm=kk", Where::not_modelled},
     {"+actor.pad_to_maximum=true", Where::not_modelled},
     {"actor.ppo_n_minibatches=4", Where::job},
-    {"critic.ppo_n_minibatches=2", Where::not_modelled, megatron_ppo},
+    {"critic.ppo_n_minibatches=2", Where::job, megatron_ppo},
     {"actor.kl_ctl=0", Where::job},
     {"actor.use_decoupled_loss=false", Where::job, fsdp_grpo, "actor.recompute_logprob=false"},
     {"actor.recompute_logprob=false", Where::job, fsdp_grpo, "actor.use_decoupled_loss=false"},
@@ -415,8 +416,12 @@ const ArealChange areal_changes[] = {
     {"+actor.megatron.recompute_num_layers=2", Where::not_modelled, megatron_ppo},
     {"+actor.megatron.recompute_modules=[moe]", Where::not_modelled, megatron_ppo},
     {"+actor.megatron.ddp.grad_reduce_in_fp32=false", Where::not_modelled, megatron_ppo},
+    {"+actor.megatron.ddp.grad_reduce_in_fp32=false", Where::job, megatron_ppo,
+     "+critic.megatron.ddp.grad_reduce_in_fp32=false"},
     {"+actor.megatron.ddp.overlap_grad_reduce=true", Where::not_modelled, megatron_ppo},
     {"+actor.megatron.use_precision_aware_optimizer=true", Where::not_modelled, megatron_ppo},
+    {"+actor.megatron.use_precision_aware_optimizer=true", Where::job, megatron_ppo,
+     "+critic.megatron.use_precision_aware_optimizer=true"},
     {"+actor.megatron.moe_enable_deepep=true", Where::not_modelled, megatron_ppo},
     {"+actor.megatron.fp8_config={mode:e4m3}", Where::not_modelled, megatron_ppo},
     {"+actor.archon.ac_mode=full", Where::plan, archon_grpo},

@@ -56,10 +56,10 @@ TEST(OpenrlhfConfiguration, EachFlagChangesJobPlanOrWhatIsNotModelled) {
         "--ds.tensor_parallel_size 2", "--ds.ring_attn_size 2", "--actor.gradient_checkpointing_enable",
         "--ref.offload", "--reward.offload", "--vllm.num_engines 2 --vllm.tensor_parallel_size 4"})
     EXPECT_NE(told(ppo + flag).plan, plain.plan) << flag;
-  for (const char* flag :
-       {"--ds.zpg 8", "--ds.load_in_4bit", "--ds.overlap_comm", "--ds.grad_accum_dtype fp32", "--ds.param_dtype fp16",
-        "--vllm.sync_backend gloo", "--vllm.enable_prefix_caching", "--actor.optim muon"})
+  for (const char* flag : {"--ds.zpg 8", "--ds.load_in_4bit", "--ds.overlap_comm", "--ds.param_dtype fp16",
+                           "--vllm.sync_backend gloo", "--vllm.enable_prefix_caching", "--actor.optim muon"})
     EXPECT_NE(told(ppo + flag).not_modelled, plain.not_modelled) << flag;
+  EXPECT_THAT(told(ppo + "--ds.grad_accum_dtype fp32").job, testing::HasSubstr(R"("gradient_type": "fp32")"));
 }
 
 TEST(OpenrlhfConfiguration, RefusesWhatStopsItAtStart) {

@@ -100,6 +100,8 @@ const RollChange roll_changes[] = {
     {"actor_train.strategy_args.strategy_config.fsdp_size=4", Where::not_modelled, fsdp_rlvr},
     {"++actor_train.strategy_args.strategy_config.offload_policy=true", Where::plan, fsdp_rlvr},
     {"++actor_train.strategy_args.strategy_config.param_dtype=bf16", Where::not_modelled, fsdp_rlvr},
+    {"++actor_train.strategy_args.strategy_config.param_dtype=bf16", Where::job, fsdp_rlvr,
+     "++critic.strategy_args.strategy_config.param_dtype=bf16"},
     {"++actor_train.strategy_args.strategy_config.reduce_dtype=bf16", Where::not_modelled, fsdp_rlvr},
     {"++actor_train.strategy_args.strategy_config.ep_size=4", Where::plan, fsdp_rlvr, "pretrain=Qwen/Qwen3-30B-A3B"},
     {"++actor_train.model_args.ulysses_size=2", Where::job, fsdp_rlvr},
@@ -114,7 +116,7 @@ const RollChange roll_changes[] = {
     // Batches.
     {"actor_train.training_args.per_device_train_batch_size=2", Where::job},
     {"actor_train.training_args.gradient_accumulation_steps=32", Where::job},
-    {"critic.training_args.gradient_accumulation_steps=1", Where::not_modelled, fsdp_rlvr},
+    {"critic.training_args.gradient_accumulation_steps=1", Where::job, fsdp_rlvr},
     {"actor_train.infer_batch_size=2", Where::plan},
     {"reference.infer_batch_size=2", Where::plan},
     {"rewards.llm_judge.infer_batch_size=8", Where::plan},

@@ -250,11 +250,10 @@ INSTANTIATE_TEST_SUITE_P(
         Change{recomputed, "--recompute-method block", Where::not_modelled},
         Change{recomputed, "--recompute-num-layers 2", Where::not_modelled},
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer", Where::plan},
-        Change{grpo, "--use-precision-aware-optimizer", Where::not_modelled},
+        Change{grpo, "--use-precision-aware-optimizer", Where::job},
         Change{grpo, "--overlap-cpu-optimizer-d2h-h2d", Where::not_modelled},
         Change{grpo, "--optimizer-offload-fraction 0.5", Where::ignored},
-        Change{grpo, "--grad-reduce-in-bf16", Where::not_modelled},
-        Change{grpo, "--fp8-format hybrid", Where::not_modelled},
+        Change{grpo, "--grad-reduce-in-bf16", Where::job}, Change{grpo, "--fp8-format hybrid", Where::not_modelled},
         Change{grpo, "--attention-backend unfused", Where::not_modelled},
         Change{grpo, "--some-flag-of-a-later-version 3", Where::not_modelled}));
 
