@@ -47,6 +47,17 @@ constexpr auto names_of(MasterType) {
                     base::EnumName{"none", MasterType::none}};
 }
 
+/// The program that generates, as far as it decides what its share of the memory (Engine::memory_utilization) means.
+enum class EngineKind {
+  vllm,    ///< of the device, for weights, keys and values, and all else
+  sglang,  ///< of the device, for weights, keys and values alone
+  trtllm   ///< of what weights and all else leave, for keys and values
+};
+constexpr auto names_of(EngineKind) {
+  return std::array{base::EnumName{"vllm", EngineKind::vllm}, base::EnumName{"sglang", EngineKind::sglang},
+                    base::EnumName{"trtllm", EngineKind::trtllm}};
+}
+
 /// Of how many tokens logits may be held at once at most.
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 
@@ -65,19 +76,23 @@ struct Software {
   MasterType master_type = MasterType::usual;
   /// Head and loss are computed together, with the logits of so many tokens at once; 0: logits are held whole.
   std::int64_t logit_tokens = 0;
+  EngineKind engine = EngineKind::vllm;
+  int shard_group =
+      0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
 
   friend bool operator==(const Software&, const Software&) = default;
 };
 template <std::same_as<Software> T>
 constexpr auto fields_of(const T*) {
   using base::field, base::Name, base::Choice;
-  return base::fields<T>(field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
-                         field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}),
-                         field("framework", &T::framework, Name{}), field("weight_type", &T::weight_type, Choice{}),
-                         field("gradient_type", &T::gradient_type, Choice{}),
-                         field("moment_type", &T::moment_type, Choice{}),
-                         field("master_type", &T::master_type, Choice{}),
-                         field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}));
+  return base::fields<T>(
+      field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
+      field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}),
+      field("framework", &T::framework, Name{}), field("weight_type", &T::weight_type, Choice{}),
+      field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
+      field("master_type", &T::master_type, Choice{}),
+      field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}), field("engine", &T::engine, Choice{}),
+      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

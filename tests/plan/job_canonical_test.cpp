@@ -177,8 +177,8 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
         "software: {efficiency: megatron}", "software: {prefetch: true}", "software: {weight_type: bf16}",
         "software: {gradient_type: bf16}", "software: {moment_type: bf16}", "software: {master_type: remainder}",
-        "software: {master_type: none}", "software: {logit_tokens: 512}", "limits: {margin: 5%}", "limits: {margin: 0}",
-        "limits: {margin: 4GiB}"})
+        "software: {master_type: none}", "software: {logit_tokens: 512}", "software: {engine: sglang}",
+        "software: {shard_group: 8}", "limits: {margin: 5%}", "limits: {margin: 0}", "limits: {margin: 4GiB}"})
     expect_new(&Lines::rest, rest);
 }
 

@@ -43,7 +43,7 @@ TEST(ParseJob, OnlyACriticHasMiniBatchesOfItsOwn) {
       "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n" + cluster_of_eight;
   EXPECT_EQ(
       error_in(lines + "workload: {prompts: 64, prompt_length: 100, response_length: 500, critic: {epochs: 2}}\n"),
-      "job.yaml:5:78: grpo has no critic; accepted: no `critic`");
+      "job.yaml:5:75: grpo has no critic; accepted: no `critic`");
 }
 
 TEST(ParseJob, ReadsTypesAndLogits) {

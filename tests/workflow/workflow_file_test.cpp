@@ -192,8 +192,9 @@ TEST(ReadWorkload, ReadsEveryKey) {
 TEST(ReadWorkload, OfACriticThatIsTrainedOtherwise) {
   const std::string samples = sound + ", mini_batch: 32, epochs: 2";
   const Workload read = workload(samples + ", critic: {mini_batch: 64, epochs: 3}").value();
-  const Task actor{.name = "actor_train", .kind = TaskKind::train, .role = "actor"};
-  const Task critic{.name = "critic_train", .kind = TaskKind::train, .role = "critic"};
+  const Workflow ppo = find_algorithm("ppo")->make({});
+  const Task& actor = ppo.tasks.at(find_task(ppo, "actor_train")->index());
+  const Task& critic = ppo.tasks.at(find_task(ppo, "critic_train")->index());
   EXPECT_EQ(mini_batches_of(actor, read), 4);
   EXPECT_EQ(epochs_of(actor, read), 2);
   EXPECT_EQ(optimizer_steps_of(actor, read), 8);

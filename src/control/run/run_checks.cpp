@@ -193,12 +193,14 @@ Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
                   devices, ranks, devices));
 }
 
-/// A run has all in fp32, and whole logits.
+/// A run has all in fp32, whole logits, one group and an engine of its own.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
-  for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens"})
-    if (const auto said = software ? software->find(key) : std::nullopt; said && said->text() != "usual")
-      return said->error(fmt::format("{} is {}, and a run keeps all in fp32 and logits whole; accepted: no {}",
+  for (const std::string_view key :
+       {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens", "engine", "shard_group"})
+    if (const auto said = software ? software->find(key) : std::nullopt;
+        said && said->text() != "usual" && said->text() != "vllm")
+      return said->error(fmt::format("{} is {}, and a run keeps all in fp32, logits and groups whole; accepted: no {}",
                                      base::quote(key), said->describe(), base::quote(key)));
   return {};
 }

@@ -46,6 +46,7 @@ cost::Conventions with_said(cost::Conventions conventions, const plan::Software&
   if (said.master_type != plan::MasterType::usual) conventions.master_bytes = bytes_of(said.master_type);
   conventions.step_bytes += stepped_bytes(conventions) - before;
   conventions.logit_tokens = said.logit_tokens;
+  conventions.shard_group = said.shard_group;
   return conventions;
 }
 

@@ -201,15 +201,18 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
     return {{MemoryKind::weights, role, weights},
             {MemoryKind::keys_and_values, {}, of_longest * std::min(share, planned.engine.max_num_seqs)}};
   }
+  const plan::EngineKind kind = scenario.job.software.engine;
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
-  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu));
+  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu, kind));
+  const std::int64_t buffers = kind == plan::EngineKind::vllm ? std::max<std::int64_t>(0, share - weights - room)
+                                                              : static_cast<std::int64_t>(engine_reserve);
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
-                                {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
+                                {MemoryKind::engine_buffers, {}, buffers}};
   // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it
   // would need a device of which this is the share. What it keeps for graphs and buffers is assumed, so that it is left
   // out here.
-  if (share < weights + of_longest) {
+  if (kind != plan::EngineKind::trtllm && share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
     parts.push_back(
         {MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});

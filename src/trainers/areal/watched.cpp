@@ -262,17 +262,19 @@ base::Result<RoleTypes> megatron_types(const SettingTree& tree, const ArealEngin
   const auto otherwise = [&](const std::string& key, const char* what) {
     role.otherwise.push_back({key, what, place_of(tree, key)});
   };
-  DOVETAIL_TRY(const bool reduces_in_fp32, flag_at(tree, keys + "ddp.grad_reduce_in_fp32"));
-  if (!reduces_in_fp32) {
+  DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, keys + "ddp.grad_reduce_in_fp32"));
+  if (!in_fp32.value_or(true)) {
     role.types.gradient_type = plan::StateType::bf16;
     otherwise(keys + "ddp.grad_reduce_in_fp32", "false: gradients in bf16: counted in fp32, the real run holds less");
   }
   DOVETAIL_TRY(const bool on_host, areal_optimizer_on_host(tree, engine));
-  DOVETAIL_TRY(const bool aware, flag_at(tree, keys + "use_precision_aware_optimizer"));
-  if (on_host || (!aware && !is_adam_bf16)) return role;
+  DOVETAIL_TRY(const auto aware, optional_flag(tree, keys + "use_precision_aware_optimizer"));
+  if (on_host || (!aware.value_or(false) && !is_adam_bf16)) return role;
   role.types.master_type = plan::MasterType::remainder;
-  DOVETAIL_TRY(const std::string first, text_at(tree, keys + "exp_avg_dtype"));
-  DOVETAIL_TRY(const std::string second, text_at(tree, keys + "exp_avg_sq_dtype"));
+  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_said.value_or("float32");
+  const std::string second = second_said.value_or("float32");
   const auto moments = is_adam_bf16 ? plan::StateType::bf16 : state_type(first);
   if (moments && moments != plan::StateType::fp32 && (is_adam_bf16 || first == second))
     role.types.moment_type = *moments;
@@ -283,8 +285,10 @@ base::Result<RoleTypes> megatron_types(const SettingTree& tree, const ArealEngin
 
 /// Types of moments that jobs do not say.
 base::Status watch_moments(const SettingTree& tree, const std::string& keys, ImportedRun& run) {
-  DOVETAIL_TRY(const std::string first, text_at(tree, keys + "exp_avg_dtype"));
-  DOVETAIL_TRY(const std::string second, text_at(tree, keys + "exp_avg_sq_dtype"));
+  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_said.value_or("float32");
+  const std::string second = second_said.value_or("float32");
   const std::string key = keys + (state_type(first) == plan::StateType::fp32 ? "exp_avg_sq_dtype" : "exp_avg_dtype");
   if (first != second || !state_type(first))
     run.not_modelled.push_back(
@@ -368,9 +372,10 @@ base::Status watch_rollout(const SettingTree& tree, const ArealEngine& rollout, 
   const std::string other = sglang ? "vllm" : "sglang";
   if (const Place place = place_of(tree, other); place.line > 0)
     run.ignored.push_back({other, fmt::format("the rollout runs {}: it has no effect", section), place});
+  if (sglang) run.software.engine = plan::EngineKind::sglang;
   if (sglang)
     run.not_modelled.push_back(
-        {rollout.key, "sglang: the engine is counted as vLLM schedules and keeps memory", place_of(tree, rollout.key)});
+        {rollout.key, "sglang: the engine is counted as vLLM schedules", place_of(tree, rollout.key)});
   const std::span<const std::string_view> known =
       sglang ? std::span<const std::string_view>(known_of_sglang) : std::span<const std::string_view>(known_of_vllm);
   DOVETAIL_CHECK(add_handed_on(tree, section, known, *find_member(defaults, section), run));

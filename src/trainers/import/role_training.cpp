@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/enum_names.h"
+#include "trainers/import/settings.h"
+
 namespace dovetail::trainers {
 namespace {
 
 bool are_alike(const plan::Software& a, const plan::Software& b) {
   return a.weight_type == b.weight_type && a.gradient_type == b.gradient_type && a.moment_type == b.moment_type &&
-         a.master_type == b.master_type;
+         a.master_type == b.master_type && a.shard_group == b.shard_group;
 }
 
 }  // namespace
@@ -23,10 +26,16 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
     run.software.gradient_type = first.gradient_type;
     run.software.moment_type = first.moment_type;
     run.software.master_type = first.master_type;
+    run.software.shard_group = first.shard_group;
     return;
   }
   for (const RoleTypes& role : roles)
     run.not_modelled.insert(run.not_modelled.end(), role.otherwise.begin(), role.otherwise.end());
+}
+
+base::Result<plan::EngineKind> engine_kind(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const auto name, optional_text(tree, key));
+  return base::enum_named<plan::EngineKind>(name.value_or("vllm")).value_or(plan::EngineKind::vllm);
 }
 
 std::optional<plan::StateType> state_type(std::string_view word) {

@@ -61,7 +61,7 @@ constexpr std::array dtensor_settings{
 };
 
 constexpr std::array generation_settings{
-    Watched{"backend", "vllm", "the engine is counted as vLLM schedules and keeps memory"},
+    Watched{"backend", "vllm", "the engine is counted as vLLM schedules"},
     Watched{"refit_transport", "null", "weights sent another way: counted as broadcast or copied on the node"},
     Watched{"vllm_cfg.precision", "bfloat16", "counted as bf16, the real run is faster"},
     Watched{"vllm_cfg.kv_cache_dtype", "auto", "counted as bf16: the real run holds twice the tokens"},
@@ -179,6 +179,7 @@ base::Status add_nemo_rl_watched(const SettingTree& tree, const std::string& loo
   DOVETAIL_CHECK(watch_role(tree, "policy", run));
   DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));
   DOVETAIL_CHECK(watch_engine_cap(tree, run));
+  DOVETAIL_TRY(run.software.engine, engine_kind(tree, "policy.generation.backend"));
   watch_handed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
   watch_handed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
   watch_handed_on(tree, "async_rl", {}, run);

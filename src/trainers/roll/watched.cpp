@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/roll/layouts.h"
+#include "trainers/roll/types.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -230,11 +230,9 @@ base::Status watch_fsdp2(const SettingTree& tree, const std::string& role, bool 
   if (!trains && whole)
     add_not_modelled(tree, type_key, *type + ": weights are kept in it: counted in bf16, the real run holds more", run);
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
-  if (size > 1 && size < devices)
-    add_not_modelled(
-        tree, keys + ".fsdp_size",
-        fmt::format("{}: shard groups: counted as if all {} GPUs shared one; the real run holds more", size, devices),
-        run);
+  if (!trains && size > 1 && size < devices)
+    add_not_modelled(tree, keys + ".fsdp_size",
+                     fmt::format("{}: shard groups of what passes: counted as of what is trained", size), run);
   DOVETAIL_TRY(const bool on_host, roll_flag(tree, keys + ".offload_policy"));
   if (on_host)
     add_not_modelled(
@@ -367,9 +365,10 @@ base::Status watch_roll_generation(const SettingTree& tree, ImportedRun& run) {
                                  "faster",
                                  is_vllm),
                      run);
+  if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
   if (backend == RollBackend::sglang)
-    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name",
-                     "sglang: the engine is counted as vLLM schedules and keeps memory", run);
+    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: the engine is counted as vLLM schedules",
+                     run);
   DOVETAIL_TRY(const auto copies, optional_whole(tree, "actor_infer.generating_args.num_return_sequences"));
   if (copies && *copies != run.samples_per_prompt)
     add_ignored(tree, "actor_infer.generating_args.num_return_sequences",
@@ -413,34 +412,6 @@ base::Status watch_roll_rewards(const SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-/// FSDP keeps what it trains in the type of its weights; Megatron's types are those of the conventions.
-base::Result<RoleTypes> roll_types(const SettingTree& tree, const std::string& role) {
-  RoleTypes types;
-  DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));
-  if (backend != RollBackend::fsdp2) return types;
-  const std::string key = roll_strategy_key(role) + ".param_dtype";
-  DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said || is_one_of(*said, "fp32|float32")) return types;
-  if (const auto type = state_type(*said))
-    types.types.weight_type = types.types.gradient_type = types.types.moment_type = *type;
-  types.otherwise.push_back({key,
-                             *said + ": weights and moments are kept in it: counted in fp32, the real run holds less",
-                             place_of(tree, key)});
-  if (types.types == plan::Software{})
-    return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *said));
-  return types;
-}
-
-base::Status add_roll_types(const SettingTree& tree, bool critic, ImportedRun& run) {
-  std::vector<RoleTypes> roles;
-  DOVETAIL_TRY(roles.emplace_back(), roll_types(tree, "actor_train"));
-  if (critic) {
-    DOVETAIL_TRY(roles.emplace_back(), roll_types(tree, "critic"));
-  }
-  take_types(roles, run);
-  return {};
-}
-
 /// What ROLL's loop does that is no setting.
 base::Status add_roll_facts(const SettingTree& tree, bool critic, bool adapted, ImportedRun& run) {
   if (run.reference && adapted)
@@ -478,7 +449,7 @@ base::Status add_roll_watched(const SettingTree& tree, const std::string& judge,
   DOVETAIL_CHECK(watch_roll_generation(tree, run));
   DOVETAIL_CHECK(watch_roll_judge(tree, judge, run));
   DOVETAIL_CHECK(watch_roll_rewards(tree, run));
-  DOVETAIL_CHECK(add_roll_types(tree, critic, run));
+  DOVETAIL_CHECK(add_roll_types(tree, mesh_of("actor_train"), mesh_of("critic_train"), run));
   if (!run.reference || adapted)
     add_ignored(tree, "reference.device_mapping",
                 adapted ? "with adapters the actor without them is the reference" : "nothing asks for a reference",

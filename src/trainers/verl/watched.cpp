@@ -17,8 +17,6 @@ namespace {
 
 constexpr std::array watched_actor{
     Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.fsdp_size", "-1",
-            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
     Watched{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
             "weights stay gathered from forward to backward: the real run holds more and gathers once"},
     Watched{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
@@ -60,8 +58,7 @@ constexpr std::array watched_megatron{
 };
 
 constexpr std::array watched_rollout{
-    Watched{"actor_rollout_ref.rollout.name", "vllm",
-            "gpu_memory_utilization and scheduling are counted as vLLM has them"},
+    Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is counted as vLLM has it"},
     Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
     Watched{"actor_rollout_ref.rollout.quantization", "null", "counted as bf16, the real run is faster"},
     Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
@@ -87,14 +84,11 @@ constexpr std::array watched_rollout{
 };
 
 constexpr std::array watched_reference{
-    Watched{"actor_rollout_ref.ref.fsdp_config.fsdp_size", "-1", "shard groups: counted as if all GPUs shared one"},
     Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "counted in fp32"},
 };
 
 constexpr std::array watched_critic{
     Watched{"critic.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
-    Watched{"critic.fsdp.fsdp_size", "-1",
-            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
     Watched{"critic.fsdp.reshard_after_forward", "true",
             "weights stay gathered from forward to backward: the real run holds more and gathers once"},
     Watched{"critic.fsdp.offload_policy", "false", "counted on the device"},
@@ -170,9 +164,26 @@ base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-/// FSDP keeps all of a model in the type that it is made in.
-base::Result<RoleTypes> fsdp_types(const SettingTree& tree, const std::string& key) {
+/// The GPUs that FSDP cuts over, of `devices`; 0: all.
+base::Result<int> fsdp_group(const SettingTree& tree, const std::string& key, int devices) {
+  DOVETAIL_TRY(const auto size, optional_whole(tree, key));
+  if (!size || *size < 0 || *size >= devices) return 0;
+  if (*size >= 1 && devices % *size == 0) return static_cast<int>(*size);
+  return setting_error(tree, key, fmt::format("is {}; accepted: -1, or a divisor of the {} GPUs", *size, devices));
+}
+
+/// FSDP keeps all of a model in the type that it is made in, and cuts it over groups of GPUs.
+base::Result<RoleTypes> fsdp_types(const SettingTree& tree, const std::string& keys, int devices) {
   RoleTypes role;
+  const std::string size_key = keys + ".fsdp_size";
+  DOVETAIL_TRY(role.types.shard_group, fsdp_group(tree, size_key, devices));
+  if (role.types.shard_group > 0)
+    role.otherwise.push_back({size_key,
+                              fmt::format("{}: shard groups: counted as if all GPUs shared one; the real run holds "
+                                          "more and sends less",
+                                          role.types.shard_group),
+                              place_of(tree, size_key)});
+  const std::string key = keys + ".model_dtype";
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
   if (!said) return role;
   const auto type = state_type(*said);
@@ -226,6 +237,9 @@ base::Result<RoleTypes> megatron_types(const SettingTree& tree, const std::strin
 /// Types of the roles that train, and logits that are never whole.
 base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
   const SettingTree& tree = settings.tree;
+  const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
+                                    [](const ImportedTask& task) { return task.task == "actor_train"; });
+  const int devices = trained == run.tasks.end() ? 0 : trained->planned.mesh.count;
   std::vector<RoleTypes> roles;
   if (settings.engine == VerlEngine::megatron) {
     DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "actor_rollout_ref.actor.optim"));
@@ -233,12 +247,21 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
       DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "critic.optim"));
     }
   } else {
-    DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "actor_rollout_ref.actor.fsdp_config.model_dtype"));
+    DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "actor_rollout_ref.actor.fsdp_config", devices));
     if (has_critic) {
-      DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "critic.fsdp.model_dtype"));
+      DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "critic.fsdp", devices));
     }
   }
   take_types(roles, run);
+  if (run.reference && settings.engine == VerlEngine::fsdp) {
+    const std::string size_key = "actor_rollout_ref.ref.fsdp_config.fsdp_size";
+    DOVETAIL_TRY(const int group, fsdp_group(tree, size_key, devices));
+    if (group != run.software.shard_group)
+      run.not_modelled.push_back({size_key,
+                                  fmt::format("{}: shard groups of the reference: counted as of what is trained",
+                                              group == 0 ? "all GPUs" : std::to_string(group)),
+                                  place_of(tree, size_key)});
+  }
   const std::string key = "actor_rollout_ref.model.use_fused_kernels";
   DOVETAIL_TRY(const auto fused, optional_flag(tree, key));
   DOVETAIL_TRY(const auto kernels, optional_text(tree, "actor_rollout_ref.model.fused_kernel_options.impl_backend"));
@@ -281,6 +304,7 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
   if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  DOVETAIL_TRY(run.software.engine, engine_kind(tree, "actor_rollout_ref.rollout.name"));
   if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
   const bool has_critic = run.algorithm == "ppo";
   if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "cost/training.h"
 #include "cost/training_memory.h"
 #include "llm/bundled_models.h"
@@ -160,6 +162,53 @@ TEST(SoftwareLogits, AreComputedAgainInTheBackward) {
   EXPECT_EQ(passes(parts, llm::Recomputation::full).chunks.back().backward.compute,
             passes(whole, llm::Recomputation::full).chunks.back().backward.compute)
       << "it is there already";
+}
+
+TEST(SoftwareGroups, AGroupHoldsAllAndTheOthersAreCopies) {
+  const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
+  plan::Software said = software("verl-fsdp");
+  const auto weights = [&](int data) {
+    return cost::static_memory(model, {.data = data, .zero = 3, .stage_layers = {}}, conventions_of(said).value(), 0)
+        .weights;
+  };
+  EXPECT_EQ(weights(16), 4 * parameters / 16);
+  said.shard_group = 8;
+  EXPECT_EQ(weights(16), 4 * parameters / 8);
+  EXPECT_EQ(weights(8), 4 * parameters / 8);
+  EXPECT_EQ(weights(4), 4 * parameters / 4) << "there are no more";
+  EXPECT_EQ(weights(12), 4 * 49'670'827) << "no groups of eight";
+}
+
+/// The parts of generation's memory under an engine.
+std::int64_t generation_bytes(plan::EngineKind engine, std::optional<MemoryKind> kind) {
+  plan::Job job = test::grpo_job();
+  job.software.engine = engine;
+  plan::Plan plan = test::co_located(job);
+  const std::size_t task = workflow::find_task(job.workflow, "actor_generate")->index();
+  plan.tasks[task].engine.memory_utilization = 0.5;
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  std::int64_t bytes = 0;
+  for (const MemoryPart& part : working_memory(scenario, task, plan.tasks[task]))
+    if (!kind || part.kind == *kind) bytes += part.bytes;
+  return bytes;
+}
+
+TEST(SoftwareEngine, ItsShareOfTheMemoryHoldsWhatItIsFor) {
+  using enum plan::EngineKind;
+  const double memory = 80e9 * 1.073741824;  // 80 GiB
+  const std::int64_t weights = 2 * parameters;
+  const auto room = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::keys_and_values); };
+  const auto own = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::engine_buffers); };
+  const auto device = static_cast<double>(test::grpo_job().cluster.groups[0].gpu.memory);
+  ASSERT_NEAR(device, memory, 0.1 * memory);
+  EXPECT_NEAR(static_cast<double>(room(vllm)), 0.5 * device - static_cast<double>(weights) - 4e9, 2);
+  EXPECT_NEAR(static_cast<double>(room(sglang)), 0.5 * device - static_cast<double>(weights), 2);
+  EXPECT_NEAR(static_cast<double>(room(trtllm)), 0.5 * (device - static_cast<double>(weights) - 4e9), 2);
+  EXPECT_NEAR(static_cast<double>(own(vllm)), 4e9, 2);
+  EXPECT_EQ(own(sglang), 4'000'000'000);
+  EXPECT_EQ(own(trtllm), 4'000'000'000);
+  EXPECT_NEAR(static_cast<double>(generation_bytes(sglang, std::nullopt) - generation_bytes(vllm, std::nullopt)), 4e9,
+              4);
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.actor.strategy=fsdp2", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.param_offload=True", Where::plan},
     {"actor_rollout_ref.actor.fsdp_config.optimizer_offload=True", Where::plan},
-    {"actor_rollout_ref.actor.fsdp_config.fsdp_size=8", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.fsdp_size=8", Where::job},
+    {"actor_rollout_ref.ref.fsdp_config.fsdp_size=8", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.reshard_after_forward=False", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.model_dtype=bfloat16", Where::job},
     {"algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B critic.fsdp.model_dtype=bf16", Where::not_modelled},
@@ -245,14 +246,29 @@ TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
   const std::string aware =
       " actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True "
       "critic.optim.use_precision_aware_optimizer=True";
-  EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware))),
-            R"(software: {framework: verl, training: megatron-policy, "master_type": "remainder"})");
+  EXPECT_EQ(
+      software_line(told(script_of(ppo_megatron, aware))),
+      R"(software: {framework: verl, training: megatron-policy, "master_type": "remainder", "engine": "sglang"})");
   EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim.exp_avg_dtype=bf16 "
                                                                "actor_rollout_ref.actor.optim.exp_avg_sq_dtype=bf16 "
                                                                "critic.optim.exp_avg_dtype=bf16 "
                                                                "critic.optim.exp_avg_sq_dtype=bf16"))),
             "software: {framework: verl, training: megatron-policy, \"moment_type\": \"bf16\", \"master_type\": "
-            "\"remainder\"}");
+            "\"remainder\", \"engine\": \"sglang\"}");
+}
+
+TEST(VerlConfiguration, ShardGroupsAreThoseOfAllThatTrains) {
+  const Told groups = told(script_of(grpo_fsdp,
+                                     " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
+                                     "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
+  EXPECT_EQ(software_line(groups), R"(software: {framework: verl, training: verl-fsdp, "shard_group": 8})");
+  EXPECT_EQ(groups.not_modelled, told(script_of(grpo_fsdp)).not_modelled);
+  EXPECT_EQ(told(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=16")).job,
+            told(script_of(grpo_fsdp)).job)
+      << "all GPUs are one group";
+  const auto refused = imported(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=3"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("accepted: -1, or a divisor of the 16 GPUs"), std::string::npos);
 }
 
 TEST(VerlConfiguration, TheCriticHasItsOwnMiniBatches) {
