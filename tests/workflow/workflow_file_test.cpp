@@ -243,7 +243,7 @@ TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error(sound + ", prompt: 1"),
             "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, "
             "samples_per_prompt, mini_batches, "
-            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing");
+            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing, critic");
   EXPECT_EQ(workload_error(sound + ", samples_per_prompt: 200000"),
             "job.yaml:1:88: `samples_per_prompt` must be a whole number from 1 to 131072, not 200000");
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),

@@ -100,7 +100,11 @@ std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
     if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
   }
   plan.placement = "custom";
-  return {plan::plan_to_json(plan, job)};
+  // What a change takes with it of what is not modelled is no part of what runs.
+  plan.not_modelled.clear();
+  plan::Job bare_job = job;
+  bare_job.not_modelled.clear();
+  return {plan::plan_to_json(plan, bare_job)};
 }
 
 template <class Value>

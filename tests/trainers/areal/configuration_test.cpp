@@ -244,7 +244,7 @@ TEST(ArealConfiguration, OfGrpoByFsdpIsAJobAndAPlan) {
             "  response_length: 1024\n"
             "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\n"
             "software: {training: fsdp2, \"weight_type\": \"bf16\", \"gradient_type\": \"bf16\", \"moment_type\": "
-            "\"bf16\"}\n");
+            "\"bf16\", \"engine\": \"sglang\"}\n");
   const plan::TaskPlan& train = planned(*read, "actor_train");
   EXPECT_EQ(train.mesh.count, 4);
   EXPECT_EQ(llm::to_text(train.layout), "dp4 tp1 pp1 zero3 recompute");

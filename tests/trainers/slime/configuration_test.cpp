@@ -79,7 +79,8 @@ TEST(SlimeConfiguration, OfGrpoIsAJobAndAPlan) {
             "models:\n  actor: qwen3-8b\n"
             "workload:\n  prompts: 32\n  samples_per_prompt: 8\n  mini_batch: 64\n  epochs: 1\n"
             "  prompt_length: 2048\n  response_length: 8192\n"
-            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {training: megatron-policy}\n");
+            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {training: megatron-policy, \"engine\": "
+            "\"sglang\"}\n");
   const plan::TaskPlan& trained = planned(*read, "actor_train");
   EXPECT_EQ(llm::to_text(trained.layout), "dp4 tp2 pp1 zero1 sp");
   EXPECT_EQ(trained.micro_batching.tokens, 9216);

@@ -387,7 +387,7 @@ TEST(VerlConfiguration, ResolvedIsReadAsTheScript) {
     const base::Result<Import> read = import_run("run.yaml", content, {});
     ASSERT_TRUE(read.ok()) << base::to_text(read.error());
     EXPECT_EQ(read->text, script.job);
-    EXPECT_EQ(plan::plan_to_json(read->plan, read->job), script.plan);
+    EXPECT_EQ(plan_text(*read), script.plan);
   }
 }
 
