@@ -35,6 +35,10 @@ struct Conventions {
   /// itself and hands autograd a dummy in its place. 0: no dummies.
   int dummy_gradient_bytes = 0;
 
+  // What of a parameter the time of training counts.
+  int reduced_bytes = 4;  ///< of a gradient that ranks reduce
+  int step_bytes = 30;    ///< that an optimizer's step reads and writes: bytes_an_optimizer_step (profile.h)
+
   // ZeRO 3: what is gathered for use.
   int gathered_bytes = 2;        ///< of a parameter
   int gathered_layers = 2;       ///< at once in the backward: the one in use and the one fetched ahead
@@ -74,6 +78,10 @@ struct Conventions {
   double logit_bytes = 6;            ///< a token and vocabulary entry
   double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
+  /// Of how many tokens logits are there at once, where head and loss are one kernel; 0: of all of a micro-batch.
+  std::int64_t logit_tokens = 0;
+
+  int shard_group = 0;  ///< ranks that ZeRO cuts over (shard_groups.h); 0: all of data x context
 
   /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's
   /// balance_batch (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's

@@ -21,6 +21,8 @@ struct ModelFacts {
   double scores = 0;         ///< FLOPs of a layer's causal attention for each squared token of a sequence
   double decode_scores = 0;  ///< FLOPs of a layer's attention for a token that is decoded and one before it
   double tensors = 0;        ///< weights with a name of their own, as in a checkpoint
+  int shard_group = 0;       ///< ranks that ZeRO cuts over (Conventions::shard_group)
+  bool head_again = false;   ///< a backward computes the head's products again: its logits were not kept
   int element_bytes = 2;     ///< of a weight outside of training, and of keys and values (cost/conventions.h)
 
   std::vector<LayerProfile> profiles = {};  ///< what was measured of it (profiles_of), in place of the roofline

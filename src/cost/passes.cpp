@@ -182,6 +182,10 @@ PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, co
     pass.communication += gathering_again_seconds(facts, layout, stage, micro_batch.count, machine);
   pass = with_launch(pass, products, modelled, efficiency);
   pass.compute += measured;
+  if (facts.head_again && stage.last && !again) {
+    const StageLayers head{.dense = 0, .with_experts = 0, .first = false, .last = true};
+    pass.compute += compute_seconds(forward_flops(facts, layout, head, micro_batch), 1, 1, machine, efficiency);
+  }
   return pass;
 }
 

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cost/shard_groups.h"
 #include "cost/shares.h"
 
 namespace dovetail::cost {
 namespace {
 
 constexpr double bytes_a_weight = 2;
-constexpr double bytes_a_gradient = 4;
 constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
 
 /// One of so many equal parts.
@@ -21,36 +21,50 @@ double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double to
   return next_stage_seconds(layout, machine, static_cast<double>(facts.model.hidden) * tokens * bytes_a_weight / cut);
 }
 
+/// The ranks that ZeRO cuts weights over.
+cluster::RankGroup shard_group(const ModelFacts& facts, const llm::Layout& layout, const Machine& machine) {
+  return group_of(shard_ranks(layout, facts.shard_group), layout.tensor, machine.devices_per_node);
+}
+
 /// Gathering a stage's weights (or scattering as many gradients) over the ranks that ZeRO-3 cuts them to.
-double gather_seconds(const RankParameters& parameters, const llm::Layout& layout, const Machine& machine) {
-  return cluster::all_gather_seconds(machine.links, data_group(layout, machine),
+double gather_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
+                      const Machine& machine) {
+  return cluster::all_gather_seconds(machine.links, shard_group(facts, layout, machine),
                                      (parameters.shared + parameters.routed) * bytes_a_weight);
 }
 
 /// The collectives of a step that are not hidden.
 double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
-                        const Machine& machine, const Efficiency& efficiency) {
+                        const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shared = parameters.shared * std::min(1.0, trained);
-  const cluster::RankGroup group = data_group(layout, machine);
-  double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * bytes_a_gradient) +
+  const int ranks = layout.data * layout.context;
+  const int shards = layout.zero > 0 ? shard_ranks(layout, facts.shard_group) : ranks;
+  const cluster::RankGroup group = group_of(shards, layout.tensor, machine.devices_per_node);
+  double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * stepping.reduced_bytes) +
                    cluster::all_gather_seconds(machine.links, group, shared * bytes_a_weight);
+  // Groups add up what each of them has scattered.
+  if (shards < ranks)
+    seconds += cluster::all_reduce_seconds(machine.links,
+                                           group_of(ranks / shards, layout.tensor * shards, machine.devices_per_node),
+                                           shared / shards * stepping.reduced_bytes);
   const int copies = layout.data * layout.context * layout.tensor / (layout.expert * layout.expert_tensor);
   const cluster::RankGroup of_experts =
       group_of(copies, layout.expert * layout.expert_tensor, machine.devices_per_node);
   seconds += cluster::all_reduce_seconds(machine.links, of_experts,
-                                         parameters.routed * std::min(1.0, trained) * bytes_a_gradient);
+                                         parameters.routed * std::min(1.0, trained) * stepping.reduced_bytes);
   return efficiency.exposed_gradients * seconds;
 }
 
 /// Parameters that a rank steps.
 double own_parameters(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
-  const double shards = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context : 1;
-  const double copies = layout.zero > 0 ? static_cast<double>(layout.data) * layout.context * layout.tensor /
-                                              (layout.expert * layout.expert_tensor)
-                                        : 1;
-  return std::min(1.0, trained) * (parameters.shared / shards + parameters.routed / std::max(1.0, copies));
+  if (layout.zero == 0) return std::min(1.0, trained) * (parameters.shared + parameters.routed);
+  const std::int64_t copies =
+      std::int64_t{layout.data} * layout.context * layout.tensor / (std::int64_t{layout.expert} * layout.expert_tensor);
+  const auto of_experts = static_cast<double>(std::max<std::int64_t>(1, shard_ranks(copies, facts.shard_group)));
+  return std::min(1.0, trained) *
+         (parameters.shared / shard_ranks(layout, facts.shard_group) + parameters.routed / of_experts);
 }
 
 /// Bytes/s of a step on a device: as measured, else what software reaches of the published.
@@ -62,10 +76,10 @@ double step_bandwidth(const ModelFacts& facts, const Machine& machine, const Eff
 
 double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout& layout, const Stepping& stepping,
                          const Machine& machine, const Efficiency& efficiency) {
-  if (!stepping.optimizer_on_host) return own * bytes_an_optimizer_step / step_bandwidth(facts, machine, efficiency);
+  if (!stepping.optimizer_on_host) return own * stepping.step_bytes / step_bandwidth(facts, machine, efficiency);
   const double of_node = own * std::min(machine.devices_per_node, layout.devices());
   const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
-  return of_node * bytes_an_optimizer_step / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
+  return of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 
 /// What gathering weights takes beyond the computation that hides it.
@@ -91,7 +105,7 @@ ChunkPasses chunk_passes(const ModelFacts& facts, const llm::Layout& layout, con
   ChunkPasses passes{forward_pass(facts, layout, layers, micro_batch, machine, efficiency),
                      backward_pass(facts, layout, layers, micro_batch, machine, efficiency)};
   if (layout.zero < 3) return passes;
-  const double gathering = gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine);
+  const double gathering = gather_seconds(facts, parameters_of_rank(facts, layout, layers), layout, machine);
   passes.forward.communication += exposed(gathering, passes.forward);
   passes.backward.communication += exposed(2 * gathering, passes.backward);
   return passes;
@@ -140,7 +154,7 @@ TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& lay
   training.micro_batches = passes.micro_batches;
   for (int stage = 0; stage < layout.pipeline; ++stage) {
     const RankParameters parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
-    const double gradients = gradient_seconds(facts, parameters, layout, machine, efficiency);
+    const double gradients = gradient_seconds(facts, parameters, layout, stepping, machine, efficiency);
     training.gradients = std::max(training.gradients, steps * gradients);
     const double own = own_parameters(facts, parameters, layout);
     training.optimizer =
@@ -161,7 +175,8 @@ InferencePasses inference_passes(const ModelFacts& facts, const llm::Layout& lay
     const StageLayers layers = layers_of_stage(facts, layout, stage);
     PassSeconds pass = forward_pass(facts, layout, layers, micro_batch, machine, efficiency);
     if (layout.zero == 3)
-      pass.communication += exposed(gather_seconds(parameters_of_rank(facts, layout, layers), layout, machine), pass);
+      pass.communication +=
+          exposed(gather_seconds(facts, parameters_of_rank(facts, layout, layers), layout, machine), pass);
     passes.stages.push_back(pass);
   }
   passes.hop = hop_seconds(facts, layout, micro_batch.count, machine);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "cost/shard_groups.h"
 #include "llm/tensors.h"
 
 namespace dovetail::cost {
@@ -144,11 +145,13 @@ Stage stage_of(const Job& job, const Kinds& kinds, int index) {
 }
 
 /// `each` bytes an element, shared out among those who have the same where `sharded`.
-std::int64_t shard_bytes(const llm::Layout& layout, std::int64_t own, std::int64_t of_experts, int each, bool sharded) {
+std::int64_t shard_bytes(const Job& job, std::int64_t own, std::int64_t of_experts, int each, bool sharded) {
+  const llm::Layout& layout = job.layout;
   if (!sharded) return (own + of_experts) * each;
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context;
   const std::int64_t replicas = ranks * layout.tensor / (std::int64_t{layout.expert} * layout.expert_tensor);
-  return (divide_up(own, ranks) + divide_up(of_experts, replicas)) * each;
+  const int group = job.conventions.shard_group;
+  return (divide_up(own, shard_ranks(ranks, group)) + divide_up(of_experts, shard_ranks(replicas, group))) * each;
 }
 
 /// One linear of each shape: the matrices of a layer, and of its experts those of one.
@@ -166,11 +169,10 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
   const Elements& all = stage.all;
   const int optimizer_bytes = bytes.moment_bytes + bytes.master_bytes;
   MemoryParts parts;
-  parts.weights = shard_bytes(job.layout, all.trained + all.frozen, all.trained_expert + all.frozen_expert,
-                              bytes.weight_bytes, job.layout.zero >= 3);
-  parts.gradients =
-      shard_bytes(job.layout, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
-  parts.optimizer = shard_bytes(job.layout, all.trained, all.trained_expert, optimizer_bytes, job.layout.zero >= 1);
+  parts.weights = shard_bytes(job, all.trained + all.frozen, all.trained_expert + all.frozen_expert, bytes.weight_bytes,
+                              job.layout.zero >= 3);
+  parts.gradients = shard_bytes(job, all.trained, all.trained_expert, bytes.gradient_bytes, job.layout.zero >= 2);
+  parts.optimizer = shard_bytes(job, all.trained, all.trained_expert, optimizer_bytes, job.layout.zero >= 1);
   parts.workspace = dummy_gradients(job, kinds, stage) + bytes.overhead;
   const bool reduces = job.layout.zero >= 1 && job.layout.data * job.layout.context > 1;
   if (reduces) parts.workspace += std::min(bytes.bucket, bytes.gradient_bytes * all.all_trained());
@@ -211,7 +213,9 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
 
 /// The logits of a step's micro-batches, where the framework hands them back at its end.
 std::int64_t returned_logits(const Job& job) {
-  if (!job.conventions.keeps_last_outputs || job.layout.pipeline == 1 || job.model.head == llm::Head::scalar) return 0;
+  if (!job.conventions.keeps_last_outputs || job.conventions.logit_tokens > 0 || job.layout.pipeline == 1 ||
+      job.model.head == llm::Head::scalar)
+    return 0;
   return job.conventions.activation_bytes *
          (padded_vocabulary(job.model, job.layout, job.conventions) / job.layout.tensor) *
          tokens_of_rank(job.layout, job.shape) * job.shape.micro_batches;

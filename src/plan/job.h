@@ -1,21 +1,65 @@
 // A job: what is to be trained, on what, and how much of it an iteration has.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/enum_names.h"
 #include "base/file_place.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
 #include "plan/limits.h"
+#include "plan/not_modelled.h"
 #include "plan/pin.h"
 #include "workflow/workflow.h"
 #include "workflow/workload.h"
 
 namespace dovetail::plan {
+
+/// The type that training keeps something in.
+enum class StateType {
+  usual,  ///< as the memory conventions have it
+  fp32,
+  bf16,
+  fp16
+};
+constexpr auto names_of(StateType) {
+  return std::array{base::EnumName{"usual", StateType::usual}, base::EnumName{"fp32", StateType::fp32},
+                    base::EnumName{"bf16", StateType::bf16}, base::EnumName{"fp16", StateType::fp16}};
+}
+
+/// The type of the optimizer's own copy of the weights.
+enum class MasterType {
+  usual,  ///< as the memory conventions have it
+  fp32,
+  fp16,
+  remainder,  ///< the 16 bits that 16-bit weights leave of those in fp32
+  none        ///< it steps the weights themselves
+};
+constexpr auto names_of(MasterType) {
+  return std::array{base::EnumName{"usual", MasterType::usual}, base::EnumName{"fp32", MasterType::fp32},
+                    base::EnumName{"fp16", MasterType::fp16}, base::EnumName{"remainder", MasterType::remainder},
+                    base::EnumName{"none", MasterType::none}};
+}
+
+/// The program that generates, as far as it decides what its share of the memory (Engine::memory_utilization) means.
+enum class EngineKind {
+  vllm,    ///< of the device, for weights, keys and values, and all else
+  sglang,  ///< of the device, for weights, keys and values alone
+  trtllm   ///< of what weights and all else leave, for keys and values
+};
+constexpr auto names_of(EngineKind) {
+  return std::array{base::EnumName{"vllm", EngineKind::vllm}, base::EnumName{"sglang", EngineKind::sglang},
+                    base::EnumName{"trtllm", EngineKind::trtllm}};
+}
+
+/// Of how many tokens logits may be held at once at most.
+inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 
 /// Which software runs it; empty names are chosen by whoever predicts.
 struct Software {
@@ -26,15 +70,29 @@ struct Software {
   bool prefetch =
       false;  ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
   std::string framework = {};  ///< the program that trains: plans are those that it runs (framework.h); empty: any
+  StateType weight_type = StateType::usual;    ///< of the weights that are trained
+  StateType gradient_type = StateType::usual;  ///< of gradients between micro-batches
+  StateType moment_type = StateType::usual;    ///< of both of Adam's moments
+  MasterType master_type = MasterType::usual;
+  /// Head and loss are computed together, with the logits of so many tokens at once; 0: logits are held whole.
+  std::int64_t logit_tokens = 0;
+  EngineKind engine = EngineKind::vllm;
+  int shard_group =
+      0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
 
   friend bool operator==(const Software&, const Software&) = default;
 };
 template <std::same_as<Software> T>
 constexpr auto fields_of(const T*) {
-  using base::field, base::Name;
-  return base::fields<T>(field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
-                         field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}),
-                         field("framework", &T::framework, Name{}));
+  using base::field, base::Name, base::Choice;
+  return base::fields<T>(
+      field("training", &T::training, Name{}), field("efficiency", &T::efficiency, Name{}),
+      field("profile", &T::profile, Name{}), field("prefetch", &T::prefetch, base::Flag{}),
+      field("framework", &T::framework, Name{}), field("weight_type", &T::weight_type, Choice{}),
+      field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
+      field("master_type", &T::master_type, Choice{}),
+      field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}), field("engine", &T::engine, Choice{}),
+      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.
@@ -53,13 +111,14 @@ struct Job {
   cluster::Cluster cluster;
   Software software;
   Limits limits = {};
-  std::vector<TaskPin> fixed = {};           ///< [task of the workflow] what its plans must have; empty: nothing
-  std::vector<PinPlaces> fixed_places = {};  ///< of `fixed`, where it was read from a file
-  FusionPin fixed_fusion = {};               ///< likewise of what its plans fuse
-  std::vector<std::string> placements = {};  ///< the names of those that may be looked at; empty: all
-  std::string origin = {};                   ///< what it was read from, in a sentence, where that was no job file
-  base::FilePlace training_place = {};       ///< of Software::training
-  base::FilePlace efficiency_place = {};     ///< of Software::efficiency
+  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] what its plans must have; empty: nothing
+  std::vector<PinPlaces> fixed_places = {};    ///< of `fixed`, where it was read from a file
+  FusionPin fixed_fusion = {};                 ///< likewise of what its plans fuse
+  std::vector<std::string> placements = {};    ///< the names of those that may be looked at; empty: all
+  std::string origin = {};                     ///< what it was read from, in a sentence, where that was no job file
+  std::vector<NotModelled> not_modelled = {};  ///< of what it was read from, likewise
+  base::FilePlace training_place = {};         ///< of Software::training
+  base::FilePlace efficiency_place = {};       ///< of Software::efficiency
 };
 
 /// Whether what Software::efficiency says is a file's path, not the name of a bundled set.

@@ -157,6 +157,8 @@ Result<Job> read_job(const Node& root, const std::string& path, std::string_view
                base::require(root, "a job", "cluster", "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100}"));
   DOVETAIL_TRY(workflow::Workflow read_workflow, workflow::read_algorithm(algorithm));
   DOVETAIL_TRY(workflow::Workload read_workload, workflow::read_workload(workload, folder.string()));
+  if (const auto critic = workload.find("critic"); critic && !workflow::find_role(read_workflow, "critic"))
+    return critic->error(fmt::format("{} has no critic; accepted: no `critic`", read_workflow.name));
   DOVETAIL_TRY(std::vector<llm::Transformer> read_models, ModelReader(read_workflow, models, folder).read());
   DOVETAIL_TRY(cluster::Cluster read_cluster, read_cluster_at(cluster, folder));
   DOVETAIL_TRY(std::string name, base::find_name(root, "name"));

@@ -15,7 +15,7 @@
 //                                    # with `profile: FILE` measured layers stand in for the roofline
 //                                    # (cost/profile_file.h); with `prefetch: true` host transfers may go on beside
 //                                    # other tasks (host_transfers.h); with `framework: NAME` plans are those that it
-//                                    # runs (framework.h)
+//                                    # runs (framework.h); types and logits as of Software (job.h)
 //   fixed:                             # optional: what each plan of the job must have; the rest is searched
 //     placement: [co-located]          # the names of the placements that may be looked at
 //     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any of what plans say

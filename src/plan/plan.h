@@ -8,6 +8,7 @@
 
 #include "plan/fusion.h"
 #include "plan/job.h"
+#include "plan/not_modelled.h"
 #include "plan/task_plan.h"
 
 namespace dovetail::plan {
@@ -17,8 +18,9 @@ struct Plan {
   std::vector<TaskPlan> tasks;  ///< [task of the job's workflow]
   Fusion fusion = {};           ///< which tasks run together
   std::string job_hash = {};    ///< of the job that its file says it was made for; empty: it says nothing
+  std::vector<NotModelled> not_modelled = {};  ///< of the configuration that it was read from
 
-  /// Whether they do the same; what they were made for is no part of that.
+  /// Whether they do the same; what they were made for, and what is not modelled, is no part of that.
   friend bool operator==(const Plan& a, const Plan& b) {
     return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion;
   }

@@ -121,8 +121,8 @@ Result<Plan> parse_plan(std::string_view content, const std::string& path, const
 
 Result<Plan> read_plan(const Node& root, const Job& job) {
   DOVETAIL_CHECK(base::require_format(root, "a plan", plan_format));
-  DOVETAIL_CHECK(
-      base::check_keys(root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion"}));
+  DOVETAIL_CHECK(base::check_keys(
+      root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion", "not_modelled"}));
   Plan plan;
   // Which job the plan was made for is for people: it may be held against others.
   DOVETAIL_CHECK(base::find_name(root, "job"));
@@ -133,6 +133,9 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
   DOVETAIL_TRY(plan.tasks, TaskListReader(job, tasks).read());
   if (const auto fusion = root.find("fusion")) {
     DOVETAIL_TRY(plan.fusion, read_fusion(*fusion, job, plan.tasks));
+  }
+  if (const auto settings = root.find("not_modelled")) {
+    DOVETAIL_TRY(plan.not_modelled, read_not_modelled(*settings));
   }
   // Last: what is no plan at all has more to say for itself.
   DOVETAIL_CHECK(check_hash(root));

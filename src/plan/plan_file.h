@@ -10,6 +10,9 @@
 //      "micro_batch": {"tokens": 8192}, "offload": ["optimizer"]}],
 //    "fusion": {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train", "critic_train"]}}}
 //
+// A plan that was read from a trainer's configuration has `not_modelled` besides (not_modelled.h), and so has one that
+// is written for a job which was.
+//
 // `hash` is the SHA-256 of the file's other members as canonical JSON (canonical_json.h), `job_hash` that of the job
 // that the plan was made for (job_canonical.h). Both may be missing, as may `job`, the job's name, `placement`, and
 // `fusion` (fusion.h) or either part of it.
@@ -44,7 +47,8 @@ base::Result<Plan> parse_plan(std::string_view content, const std::string& path,
 base::Result<Plan> read_plan(const base::Node& root, const Job& job);
 
 /// The plan as JSON that parse_plan reads back to an equal one; what has its default is left out. The same plan gives
-/// the same bytes. It says that it was made for `job`, whatever Plan::job_hash is.
+/// the same bytes. It says that it was made for `job`, whatever Plan::job_hash is, and has
+/// what of the job is not modelled besides its own.
 std::string plan_to_json(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

@@ -52,6 +52,8 @@ std::string plan_to_json(const Plan& plan, const Job& job) {
   rest.add("placement", json_string(plan.placement));
   rest.add("tasks", fmt::format("[\n{}\n]", fmt::join(tasks, ",\n")));
   if (const JsonObject fusion = fusion_object(plan.fusion, job); !fusion.empty()) rest.add("fusion", fusion.text());
+  if (const std::vector<NotModelled> settings = joined(plan.not_modelled, job.not_modelled); !settings.empty())
+    rest.add("not_modelled", not_modelled_json(settings));
   const std::string hash =
       base::sha256_hex(base::canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
   format.add("hash", json_string(hash));

@@ -73,6 +73,9 @@ std::optional<std::string> find_fault(const workflow::Workload& workload) {
   if (workload.mini_batches > workload.samples())
     return fmt::format("{} optimizer steps an epoch need as many samples, and there are {}", workload.mini_batches,
                        workload.samples());
+  if (workload.critic && workload.critic->mini_batches > workload.samples())
+    return fmt::format("{} optimizer steps an epoch of the critic need as many samples, and there are {}",
+                       workload.critic->mini_batches, workload.samples());
   return std::nullopt;
 }
 

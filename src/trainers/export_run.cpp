@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "plan/job_canonical.h"
 #include "trainers/export/alike.h"
 #include "trainers/export/flag_edit.h"
 #include "trainers/export/yaml_edit.h"
@@ -75,9 +76,17 @@ base::Result<Import> import_changed(const ExportBase& base, const Export& made, 
   return import_run(changed.path, changed.content, changed.options, changed.hub_cache);
 }
 
+/// A job as changes have to leave it. What the optimizer keeps, and in which type, goes with the memory that it is in.
+std::string kept_job(plan::Job job) {
+  job.software.gradient_type = job.software.moment_type = plan::StateType::usual;
+  job.software.master_type = plan::MasterType::usual;
+  return plan::canonical_job(job);
+}
+
 /// Whether the changes make the base the plan, and leave its job alone.
 bool is_made(const Export& made, const base::Result<Import>& changed, const Plan& plan) {
-  return changed.ok() && changed->text == made.base.text && run_alike(made.base.job, changed->plan, plan);
+  return changed.ok() && kept_job(changed->job) == kept_job(made.base.job) &&
+         run_alike(made.base.job, changed->plan, plan);
 }
 
 /// Leaves out what changes nothing, one after the other.
@@ -123,7 +132,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   if (writer->patches && way == Way::words) changes = as_words(std::move(changes));
   const base::Result<Import> changed = import_changed(base, made, *writer, changes);
   if (!changed.ok()) return changed.error();
-  if (changed->text != made.base.text)
+  if (kept_job(changed->job) != kept_job(made.base.job))
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
   if (way == Way::words && run_alike(made.base.job, changed->plan, made.base.plan))
     return base::bad_input(
@@ -139,7 +148,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
     KeptChange& kept = made.changes.emplace_back(KeptChange{changes[index], std::nullopt, {}});
     if (!without.ok())
       kept.stops = without.error().message;
-    else if (without->text != made.base.text)
+    else if (kept_job(without->job) != kept_job(made.base.job))
       kept.stops = "the job would have other devices";
     else
       kept.without = without->plan;

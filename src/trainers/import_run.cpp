@@ -297,6 +297,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
     error.path = base::display_path(file);
     return error;
   }
+  job->not_modelled = plan->not_modelled;
   Import import{.trainer = std::string(reading.reader->name),
                 .why = std::move(reading.why),
                 .file = file,

@@ -69,6 +69,7 @@
 // | mini_batches       | optimizer steps in an epoch, at most one for each sample; this or `mini_batch`    | 1        |
 // | mini_batch         | samples in an optimizer step, a divisor of prompts x samples_per_prompt           | all      |
 // | epochs             | how often an iteration trains on its samples                                      | 1        |
+// | critic             | {mini_batches, mini_batch, epochs}, any: of the critic where they are others      | as above |
 // | prompt_length      | a distribution of tokens (lengths_file.h)                                         | required |
 // | response_length    | the same, of what is generated, or comes from the dataset                         | required |
 // | steps_off_policy   | how many trainings old the weights that generate may be                           | 0        |

@@ -2,11 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "workflow/lengths.h"
 #include "workflow/workflow.h"
 
 namespace dovetail::workflow {
+
+/// How the samples of an iteration are trained on.
+struct OwnTraining {
+  std::int64_t mini_batches = 1;  ///< as Workload::mini_batches
+  int epochs = 1;                 ///< as Workload::epochs
+
+  friend bool operator==(const OwnTraining&, const OwnTraining&) = default;
+};
 
 /// The batch of an iteration. Members that are not read from a file have the defaults here.
 struct Workload {
@@ -21,7 +30,10 @@ struct Workload {
   bool packing =
       true;  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
 
+  std::optional<OwnTraining> critic = {};  ///< of the role of that name; nothing: as all others
+
   std::int64_t samples() const { return prompts * samples_per_prompt; }
+  /// In an iteration, of all but a critic that has its own.
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
 };
 
@@ -35,6 +47,15 @@ inline constexpr int max_steps_off_policy = 1000;
 
 /// How many sequences `task` has in an iteration; of a train task in each epoch.
 std::int64_t sequences_of(const Task& task, const Workload& workload);
+
+/// The mini-batches of an epoch of a train task, and its epochs: of the critic its own where it has any.
+OwnTraining training_of(const Task& task, const Workload& workload);
+inline std::int64_t mini_batches_of(const Task& task, const Workload& workload) {
+  return training_of(task, workload).mini_batches;
+}
+inline int epochs_of(const Task& task, const Workload& workload) { return training_of(task, workload).epochs; }
+/// Optimizer steps of a train task in an iteration.
+std::int64_t optimizer_steps_of(const Task& task, const Workload& workload);
 
 /// How many of them stay in one micro-batch: the loss of a preference pair needs both.
 int sequences_together(const Task& task);

@@ -62,6 +62,32 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + moved / link), 1e-6);
 }
 
+TEST(Training, ShardGroupsGatherWithinANode) {
+  ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const Efficiency efficiency;
+  const auto lengths = LengthDistribution::fixed(1024);
+  llm::Layout layout = test::layout_of(16, 1, 1);
+  layout.zero = 3;
+  const Machine machine = test::h100_machine(2);
+  const auto seconds = [&] {
+    return training_seconds(facts, layout, batch_of(64, lengths), {1, {.sequences = 4}}, machine, efficiency);
+  };
+  const TrainingSeconds all = seconds();
+  facts.shard_group = 8;
+  const TrainingSeconds groups = seconds();
+  const double each = 8'030'261'248.0;
+  // Scattered and gathered by the eight of a node, and each eighth added up by the two nodes.
+  const double sent = cluster::reduce_scatter_seconds(machine.links, {8, 8}, 4 * each) +
+                      cluster::all_gather_seconds(machine.links, {8, 8}, 2 * each) +
+                      cluster::all_reduce_seconds(machine.links, {2, 1}, 4 * each / 8);
+  EXPECT_NEAR(groups.gradients, efficiency.exposed_gradients * sent, 1e-6 * sent);
+  EXPECT_NEAR(groups.optimizer, 2 * all.optimizer, 1e-9) << "each rank steps an eighth";
+  EXPECT_LE(groups.pipeline.seconds, all.pipeline.seconds);
+  EXPECT_EQ(weight_bytes(facts, layout), static_cast<std::int64_t>(2 * each / 8));
+  facts.shard_group = 0;
+  EXPECT_EQ(weight_bytes(facts, layout), static_cast<std::int64_t>(2 * each / 16));
+}
+
 TEST(Training, TheSlowestRankDecides) {
   const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
   const auto lengths = LengthDistribution::of({{200, 1}, {1800, 1}}).value();

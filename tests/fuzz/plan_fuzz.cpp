@@ -44,7 +44,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     DOVETAIL_ASSERT(!plan::find_fault(*read, job).has_value());
     const std::string text = plan::plan_to_json(*read, job);
     const auto again = plan::parse_plan(text, "written", job);
-    DOVETAIL_ASSERT(again.ok() && *again == *read && plan::plan_to_json(*again, job) == text);
+    DOVETAIL_ASSERT(again.ok() && *again == *read && again->not_modelled == read->not_modelled &&
+                    plan::plan_to_json(*again, job) == text);
     const plan::IterationGraph graph = plan::iteration_graph(job, *read);
     const std::vector<dovetail::base::Ticks> durations(graph.activities.size(), dovetail::base::Ticks(1));
     DOVETAIL_ASSERT(plan::time_iterations(graph, job, *read, durations).period >= dovetail::base::Ticks(1));

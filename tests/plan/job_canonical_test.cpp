@@ -175,9 +175,31 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
         "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
         "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
-        "software: {efficiency: megatron}", "software: {prefetch: true}", "limits: {margin: 5%}", "limits: {margin: 0}",
-        "limits: {margin: 4GiB}"})
+        "software: {efficiency: megatron}", "software: {prefetch: true}", "software: {weight_type: bf16}",
+        "software: {gradient_type: bf16}", "software: {moment_type: bf16}", "software: {master_type: remainder}",
+        "software: {master_type: none}", "software: {logit_tokens: 512}", "software: {engine: sglang}",
+        "software: {shard_group: 8}", "limits: {margin: 5%}", "limits: {margin: 0}", "limits: {margin: 4GiB}"})
     expect_new(&Lines::rest, rest);
+}
+
+TEST(JobHash, HangsOnTheCriticsOwnTraining) {
+  const auto hash = [](const std::string& own) {
+    return hash_of({"algorithm: ppo\n", "models: {actor: llama-3.2-1b, reward: llama-3.2-1b}\n",
+                    "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: 300" + own + "}\n",
+                    Lines{}.cluster, ""});
+  };
+  EXPECT_EQ(hash(", critic: {mini_batch: 16, epochs: 1}"), hash(""));
+  EXPECT_NE(hash(", critic: {mini_batch: 32}"), hash(""));
+  EXPECT_NE(hash(", critic: {mini_batch: 32}"), hash(", critic: {epochs: 2}"));
+}
+
+TEST(JobHash, OfDefaultsThatAreSpelledOutStays) {
+  const auto hash = [](const std::string& software) {
+    Lines lines;
+    lines.rest = "software: {training: verl-fsdp" + software + "}\n";
+    return hash_of(lines);
+  };
+  EXPECT_EQ(hash(", weight_type: usual, gradient_type: usual, moment_type: usual, master_type: usual"), hash(""));
 }
 
 TEST(IsForAnotherJob, ComparesHashes) {

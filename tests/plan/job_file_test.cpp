@@ -38,6 +38,33 @@ const llm::Transformer& model_of_role(const Job& job, std::string_view role) {
   return job.models.at(workflow::find_role(job.workflow, role)->index());
 }
 
+TEST(ParseJob, OnlyACriticHasMiniBatchesOfItsOwn) {
+  const std::string lines =
+      "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n" + cluster_of_eight;
+  EXPECT_EQ(
+      error_in(lines + "workload: {prompts: 64, prompt_length: 100, response_length: 500, critic: {epochs: 2}}\n"),
+      "job.yaml:5:75: grpo has no critic; accepted: no `critic`");
+}
+
+TEST(ParseJob, ReadsTypesAndLogits) {
+  const std::string lines = "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n";
+  const Job job = parse_job(job_with(lines + "software: {weight_type: bf16, gradient_type: fp32, moment_type: fp16, "
+                                             "master_type: remainder, logit_tokens: 512}"),
+                            "job.yaml")
+                      .value();
+  EXPECT_EQ(job.software.weight_type, StateType::bf16);
+  EXPECT_EQ(job.software.gradient_type, StateType::fp32);
+  EXPECT_EQ(job.software.moment_type, StateType::fp16);
+  EXPECT_EQ(job.software.master_type, MasterType::remainder);
+  EXPECT_EQ(job.software.logit_tokens, 512);
+  EXPECT_THAT(error_of(lines + "software: {moment_type: fp8}"),
+              HasSubstr("`moment_type` is the string `fp8`; accepted: usual, fp32, bf16, fp16"));
+  EXPECT_THAT(error_of(lines + "software: {master_type: bf16}"),
+              HasSubstr("accepted: usual, fp32, fp16, remainder, none"));
+  EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"),
+              HasSubstr("`logit_tokens` must be a whole number from 1"));
+}
+
 TEST(ParseJob, TakesItsClusterFromAFile) {
   const dovetail::test::TemporaryFolder folder;
   folder.write("here.yaml", "format: dovetail/profile@2\n" + cluster_of_eight);
@@ -272,10 +299,11 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
-            "profile, prefetch, framework");
-  EXPECT_EQ(error_of(sound + "software: {engine: vllm}"),
-            "job.yaml:4:12: unknown key `engine` in `software`; accepted: training, efficiency, profile, prefetch, "
-            "framework");
+            "profile, prefetch, framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, engine, "
+            "shard_group");
+  EXPECT_EQ(error_of(sound + "software: {xyz: vllm}"),
+            "job.yaml:4:12: unknown key `xyz` in `software`; accepted: training, efficiency, profile, prefetch, "
+            "framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, engine, shard_group");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),
             "job.yaml:4:22: `prefetch` is the string `always`; accepted: true or false");

@@ -153,7 +153,7 @@ RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
 }
 
 TEST(ParsePlan, NamesAMistakeInTheWhole) {
-  const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion";
+  const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion, not_modelled";
   EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: `format: dovetail/plan@1`");
   EXPECT_EQ(error_in("format: dovetail/job@1"),

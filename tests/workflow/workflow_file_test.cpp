@@ -189,6 +189,29 @@ TEST(ReadWorkload, ReadsEveryKey) {
             4096);
 }
 
+TEST(ReadWorkload, OfACriticThatIsTrainedOtherwise) {
+  const std::string samples = sound + ", mini_batch: 32, epochs: 2";
+  const Workload read = workload(samples + ", critic: {mini_batch: 64, epochs: 3}").value();
+  const Workflow ppo = find_algorithm("ppo")->make({});
+  const Task& actor = ppo.tasks.at(find_task(ppo, "actor_train")->index());
+  const Task& critic = ppo.tasks.at(find_task(ppo, "critic_train")->index());
+  EXPECT_EQ(mini_batches_of(actor, read), 4);
+  EXPECT_EQ(epochs_of(actor, read), 2);
+  EXPECT_EQ(optimizer_steps_of(actor, read), 8);
+  EXPECT_EQ(mini_batches_of(critic, read), 2);
+  EXPECT_EQ(epochs_of(critic, read), 3);
+  EXPECT_EQ(optimizer_steps_of(critic, read), 6);
+  // What is left out is the others'; where nothing is another, nothing is said.
+  EXPECT_EQ(workload(samples + ", critic: {epochs: 1}")->critic, (OwnTraining{4, 1}));
+  EXPECT_EQ(workload(samples + ", critic: {mini_batches: 8}")->critic, (OwnTraining{8, 2}));
+  EXPECT_EQ(workload(samples + ", critic: {mini_batches: 4, epochs: 2}")->critic, std::nullopt);
+  EXPECT_EQ(workload(samples)->critic, std::nullopt);
+  EXPECT_EQ(optimizer_steps_of(critic, workload(samples).value()), 8);
+  for (const std::string wrong : {"3", "{mini_batch: 5}", "{mini_batch: 32, mini_batches: 4}", "{mini_batches: 129}",
+                                  "{epochs: 0}", "{epochs: 1001}", "{prompts: 3}"})
+    EXPECT_FALSE(workload(samples + ", critic: " + wrong).ok()) << wrong;
+}
+
 TEST(ReadWorkload, CountsSequences) {
   const Workload read = workload(sound + ", samples_per_prompt: 16").value();
   const Workflow remax = find_algorithm("remax")->make({});
@@ -220,7 +243,7 @@ TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error(sound + ", prompt: 1"),
             "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, "
             "samples_per_prompt, mini_batches, "
-            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing");
+            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing, critic");
   EXPECT_EQ(workload_error(sound + ", samples_per_prompt: 200000"),
             "job.yaml:1:88: `samples_per_prompt` must be a whole number from 1 to 131072, not 200000");
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "answer/measured/measured.h"
+#include "answer/plans/plan_json.h"
 #include "answer/question/json.h"
 #include "answer/words/text.h"
 
@@ -83,6 +84,7 @@ std::string to_json(const MeasuredAnswer& answer) {
   if (comparison.iteration) compared["iteration"] = to_json(*comparison.iteration);
   compared["only_measured"] = to_json(comparison.only_measured);
   compared["only_predicted"] = to_json(comparison.only_predicted);
+  add_not_modelled(answer.predicted->job.not_modelled, compared);
   object["comparison"] = std::move(compared);
   return json_text(object);
 }

@@ -172,7 +172,7 @@ Sections sections(const MeasuredAnswer& answer) {
   const std::string origin = answer.predicted ? origin_line(answer.predicted->job) : "";
   return origin + head_text(answer.run) +
          (answer.predicted ? comparison_text(*answer.predicted) : times_table(answer.run)) + noticed_text(answer) +
-         rest_text(answer.run);
+         rest_text(answer.run) + (answer.predicted ? not_modelled_text(answer.predicted->job.not_modelled) : "");
 }
 
 }  // namespace dovetail::answer

@@ -91,6 +91,7 @@ std::string to_json(const ExplanationAnswer& answer) {
               {"limit", limit_json(answer)},
               {"changes", Json::array()}};
   add_efficiency_reason(answer.scenario.software, object);
+  add_not_modelled(answer.scenario.job.not_modelled, object);
   add_verdict(explanation.estimate.fit(), object);
   for (const Change& change : explanation.changes) object["changes"].push_back(change_json(answer, change));
   if (explanation.repair) object["repair"] = change_json(answer, *explanation.repair);

@@ -228,7 +228,7 @@ Sections sections(const ExplanationAnswer& answer) {
   if (explanation.comparison) all += comparison_sections(answer, *explanation.comparison);
   if (!explanation.best && explanation.ranking.nearest)
     all += "\nThe nearest plan:\n" + tasks_table(job, explanation.ranking.nearest->plan);
-  return all + cut_short_text(explanation.ranking);
+  return all + cut_short_text(explanation.ranking) + not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

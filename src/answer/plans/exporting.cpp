@@ -10,6 +10,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
+#include "answer/words/plan_words.h"
 #include "answer/words/text.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
@@ -68,6 +69,7 @@ base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const tr
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
+                      .not_modelled = plan::joined(made.base.job.not_modelled, plan.not_modelled),
                       .seconds = whole.iteration_seconds,
                       .base_seconds = base_seconds};
   for (std::size_t i = 0; i < reasons.size(); ++i)
@@ -116,6 +118,7 @@ base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& 
                       .plan_name = plan.placement,
                       .changes = {},
                       .plan = plan,
+                      .not_modelled = plan.not_modelled,
                       .seconds = predict::estimate(scenario, plan).iteration_seconds};
   for (trainers::Change& change : made.changes) answer.changes.push_back({std::move(change), {}});
   answer.format = request.format;
@@ -193,11 +196,11 @@ Sections sections(const ExportAnswer& answer) {
                      seconds_text(answer.seconds));
   if (answer.changes.empty()) {
     all += std::string("nothing changes: it runs the plan already\n");
-    return all;
+    return all + not_modelled_text(answer.not_modelled);
   }
   all += changes_table(answer);
   if (answer.content != answer.base_content) all += "\n" + difference_of(answer.base_content, answer.content);
-  return all;
+  return all + not_modelled_text(answer.not_modelled);
 }
 
 }  // namespace dovetail::answer

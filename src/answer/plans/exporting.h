@@ -61,7 +61,8 @@ struct ExportAnswer {
   std::vector<trainers::DemandedName> demanded;  ///< of a whole file: what only its user knows
   std::string plan_name;                         ///< its placement
   std::vector<ReasonedChange> changes;
-  plan::Plan plan;          ///< that the changed configuration runs
+  plan::Plan plan;  ///< that the changed configuration runs
+  std::vector<plan::NotModelled> not_modelled = {};
   double seconds = 0;       ///< an iteration of it, as predicted
   double base_seconds = 0;  ///< of the base as it is; 0 without one
   ExportFormat format = ExportFormat::file;

@@ -1,4 +1,5 @@
 #include "answer/plans/exporting.h"
+#include "answer/plans/plan_json.h"
 #include "answer/question/json.h"
 
 namespace dovetail::answer {
@@ -22,6 +23,7 @@ std::string to_json(const ExportAnswer& answer) {
   for (const trainers::DemandedName& demanded : answer.demanded)
     object["demanded"].push_back({{"name", demanded.name}, {"what", demanded.what}});
   object["changes"] = std::move(changes);
+  add_not_modelled(answer.not_modelled, object);
   return json_text(object);
 }
 

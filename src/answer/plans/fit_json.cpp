@@ -53,6 +53,7 @@ Json head_json(const predict::Scenario& scenario, predict::Fit fit) {
               {"fits", fit != predict::Fit::does_not_fit}};
   add_verdict(fit, object);
   add_efficiency_reason(scenario.software, object);
+  add_not_modelled(scenario.job.not_modelled, object);
   return object;
 }
 

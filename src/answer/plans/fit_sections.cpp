@@ -143,7 +143,9 @@ std::string cluster_words(const cluster::Cluster& cluster) {
 
 Sections sections(const FitAnswer& answer) {
   const predict::Scenario& scenario = answer.scenario;
-  if (!answer.job) return Sections(origin_line(scenario.job)) + plan_sections(scenario, *answer.plan);
+  if (!answer.job)
+    return Sections(origin_line(scenario.job)) + plan_sections(scenario, *answer.plan) +
+           not_modelled_text(scenario.job.not_modelled);
   const plan::Job& job = scenario.job;
   const planner::JobFit& fit = *answer.job;
   Sections all = fmt::format("{}; memory as {}\n\n", job_line(job), scenario.software.conventions.name);
@@ -154,7 +156,7 @@ Sections sections(const FitAnswer& answer) {
   else
     all += nearest_words(*fit.ranking.nearest, scenario) + ":\n\n" + tasks_table(job, answer.plan->plan) + "\n";
   if (answer.plan) all += plan_sections(scenario, *answer.plan);
-  return all + min_text(scenario, fit) + cut_short_text(fit.ranking);
+  return all + min_text(scenario, fit) + cut_short_text(fit.ranking) + not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

@@ -82,8 +82,8 @@ base::Result<trainers::Import> read_import(const JobInput& input, const Watch& w
 }
 
 void tell_findings(const trainers::Import& import, const Watch& watch) {
-  const std::pair<const char*, const std::vector<trainers::Finding>*> all[] = {
-      {"assumed", &import.run.assumed}, {"ignored", &import.run.ignored}, {"not modelled", &import.run.not_modelled}};
+  const std::pair<const char*, const std::vector<trainers::Finding>*> all[] = {{"assumed", &import.run.assumed},
+                                                                               {"ignored", &import.run.ignored}};
   for (const auto& [kind, findings] : all)
     for (const trainers::Finding& finding : *findings)
       tell_note(watch, fmt::format("{}: {}", kind, trainers::finding_words(import, finding)));
@@ -116,6 +116,8 @@ base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input
   AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own, std::move(read.imported)};
   if (plan) {
     DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch));
+    plan::Job& of = asked.scenario.job;
+    of.not_modelled = plan::joined(std::move(of.not_modelled), asked.plan->not_modelled);
   }
   return asked;
 }

@@ -21,7 +21,7 @@ base::Result<trainers::ImportOptions> import_options(const JobInput& input, cons
 /// Reads the configuration of a trainer, with the lengths that are said beside it. An Error where it is none.
 base::Result<trainers::Import> read_import(const JobInput& input, const Watch& watch);
 
-/// Tells what was assumed, what the trainer ignores and what is not modelled.
+/// Tells what was assumed and what the trainer ignores; what is not modelled stands in the job.
 void tell_findings(const trainers::Import& import, const Watch& watch);
 
 /// Reads a job with the software that it names, which `cancellation` may stop the work on. Notes say what was assumed
@@ -54,7 +54,7 @@ struct AskedJob {
 };
 
 /// Reads both, and tells `watch` the job's name. `cancellation` may stop the work on the job, and must outlive it.
-/// Where no plan is given that of a trainer's configuration is taken.
+/// Where no plan is given that of a trainer's configuration is taken. The job has what is not modelled of either.
 base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input>& plan, const Watch& watch,
                                   const parallel::Cancellation* cancellation = nullptr);
 

@@ -30,6 +30,10 @@ void add_efficiency_reason(const predict::Software& software, Json& object) {
       Json{{"reason", name_of(choice.reason)}, {"gpus", choice.gpus}, {"training", choice.training}};
 }
 
+void add_not_modelled(const std::vector<plan::NotModelled>& settings, Json& object) {
+  if (!settings.empty()) object["not_modelled"] = json_parsed(plan::not_modelled_json(settings));
+}
+
 void add_verdict(predict::Fit fit, Json& object) { object["verdict"] = name_of(fit); }
 
 Json parts_json(const workflow::Workflow& workflow, const predict::TaskMemory& memory) {

@@ -23,6 +23,9 @@ void add_stopped_by(const planner::Ranking& ranking, Json& object);
 /// `efficiency_reason`: which efficiencies were chosen, and why.
 void add_efficiency_reason(const predict::Software& software, Json& object);
 
+/// `not_modelled`: what no figure counts, where there is anything.
+void add_not_modelled(const std::vector<plan::NotModelled>& settings, Json& object);
+
 /// `verdict`: fits, tight or does not fit.
 void add_verdict(predict::Fit fit, Json& object);
 

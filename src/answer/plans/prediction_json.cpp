@@ -46,6 +46,7 @@ std::string to_json(const PredictionAnswer& answer) {
               {"gpu_hours", json_ratio(estimate.gpu_hours)},
               {"steps", Json::array()}};
   add_efficiency_reason(software, object);
+  add_not_modelled(job.not_modelled, object);
   add_verdict(estimate.fit(), object);
   if (answer.plan.fusion.any()) object["fusion"] = fusion_json(job, estimate);
   if (estimate.price) object["price"] = json_ratio(*estimate.price);

@@ -89,7 +89,8 @@ std::string fit_text(const PredictionAnswer& answer) {
 Sections sections(const PredictionAnswer& answer) {
   Sections all = heading(answer) + activities_table(answer) + fusion_text(answer.scenario.job, answer.estimate) +
                  costs_text(answer.estimate) + profile_text(answer.scenario, answer.plan) + fit_text(answer);
-  return answer.open_lengths ? all + open_lengths_sections(*answer.open_lengths) : all;
+  if (answer.open_lengths) all += open_lengths_sections(*answer.open_lengths);
+  return all + not_modelled_text(answer.scenario.job.not_modelled);
 }
 
 }  // namespace dovetail::answer

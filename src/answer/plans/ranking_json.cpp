@@ -74,6 +74,7 @@ std::string to_json(const RankingAnswer& answer) {
               {"absent", Json::array()},
               {"flips", Json::array()}};
   add_efficiency_reason(software, object);
+  add_not_modelled(answer.scenario.job.not_modelled, object);
   for (std::size_t index = 0; index < ranking.plans.size(); ++index)
     object["plans"].push_back(plan_json(answer, index));
   if (ranking.fused_bound) object["fused_bound_seconds"] = json_seconds(*ranking.fused_bound);

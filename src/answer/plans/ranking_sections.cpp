@@ -150,9 +150,12 @@ Sections first_plan(const RankingAnswer& answer) {
 
 Sections sections(const RankingAnswer& answer) {
   Sections all = job_line(answer.scenario.job) + "\n" + assumptions_text(answer.scenario) + "\n";
-  if (answer.ranking.plans.empty()) return all + nearest_sections(answer) + ("\n" + absent_text(answer.ranking));
+  if (answer.ranking.plans.empty())
+    return all + nearest_sections(answer) + ("\n" + absent_text(answer.ranking)) +
+           not_modelled_text(answer.scenario.job.not_modelled);
   all += plans_table(answer) + search_notes(answer) + first_plan(answer) + flips_text(answer);
-  return answer.open_lengths ? all + open_lengths_sections(*answer.open_lengths) : all;
+  if (answer.open_lengths) all += open_lengths_sections(*answer.open_lengths);
+  return all + not_modelled_text(answer.scenario.job.not_modelled);
 }
 
 }  // namespace dovetail::answer

@@ -78,6 +78,7 @@ std::string to_json(const ForecastAnswer& answer) {
               {"points", points_json(answer)},
               {"plans", Json::array()}};
   add_efficiency_reason(answer.scenario.software, object);
+  add_not_modelled(job.not_modelled, object);
   if (forecast.price) object["price"] = json_ratio(*forecast.price);
   if (answer.cap) object["cap"] = *answer.cap;
   if (forecast.kept_seconds) object["kept_seconds"] = json_seconds(*forecast.kept_seconds);

@@ -155,12 +155,13 @@ Sections sections(const ForecastAnswer& answer) {
   if (forecast.spans.empty()) {
     text += forecast.overflow ? "The plan does not fit: " + overflow_text(answer, *forecast.overflow) + ".\n"
                               : "No plan fits.\n";
-    return text + plans_text(answer);
+    return text + plans_text(answer) + not_modelled_text(job.not_modelled);
   }
   text += sums_text(answer) + "\n" + spans_table(answer) + kept_text(answer);
   if (forecast.steps < answer.steps)
     text += fmt::format("\nFrom step {} on no plan that was compared fits.\n", forecast.steps);
-  return text + "\nHow it goes:\n" + Sections(points_table(answer)) + plans_text(answer);
+  return text + "\nHow it goes:\n" + Sections(points_table(answer)) + plans_text(answer) +
+         not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

@@ -86,6 +86,7 @@ Json head_json(const SimulationAnswer& answer) {
               {"iteration_seconds", json_simulated(simulation.iteration_seconds)},
               {"closed_form_seconds", json_ratio(answer.simulation.closed.iteration_seconds)}};
   add_efficiency_reason(answer.scenario.software, object);
+  add_not_modelled(answer.scenario.job.not_modelled, object);
   add_verdict(simulation.closed.fit(), object);
   add_plan(answer.scenario.job, answer.plan, object);
   if (answer.bound) object["bound_seconds"] = json_ratio(*answer.bound);

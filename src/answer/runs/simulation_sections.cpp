@@ -185,7 +185,7 @@ Sections sections(const SimulationAnswer& answer) {
   all += "\n" + Sections(uses_table(answer, true));
   all += "\nDevices that do the same, the idlest first:\n" + lanes_table(answer) + variants_table(answer);
   for (const std::string& note : answer.notes) all += "\n" + note + "\n";
-  return all;
+  return all + not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

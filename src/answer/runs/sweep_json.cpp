@@ -62,6 +62,7 @@ std::string to_json(const SweepAnswer& answer) {
               {"complete", sweep.complete},
               {"points", Json::array()}};
   add_efficiency_reason(answer.scenario.software, object);
+  add_not_modelled(answer.scenario.job.not_modelled, object);
   if (answer.plan) {
     object["placement"] = answer.plan->placement;
     add_plan(answer.scenario.job, *answer.plan, object);

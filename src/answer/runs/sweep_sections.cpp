@@ -250,7 +250,7 @@ Sections sections(const SweepAnswer& answer) {
   all += Sections(table_of(answer)) + migration_text(answer) + best_text(answer) + cap_text(answer) +
          overflow_text(answer) + problems_text(answer.sweep);
   if (!answer.sweep.complete) all += "\nStopped: what follows is not known.\n";
-  return all;
+  return all + not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

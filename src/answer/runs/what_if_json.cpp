@@ -128,6 +128,7 @@ std::string to_json(const WhatIfAnswer& answer) {
               {"training", training_json(answer.training)},
               {"generation", generation_json(answer.generation)}};
   add_efficiency_reason(answer.scenario.software, object);
+  add_not_modelled(answer.scenario.job.not_modelled, object);
   add_plan(answer.scenario.job, answer.plan, object);
   object["ways"] = Json::array();
   for (const WhatIf& what_if : answer.what_ifs.ways) object["ways"].push_back(way_json(answer.scenario.job, what_if));

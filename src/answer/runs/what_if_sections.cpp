@@ -193,7 +193,7 @@ Sections sections(const WhatIfAnswer& answer) {
   all += "Is fusion worth it here?\n\n" + training_text(answer.training) + "\n" + generation_text(answer);
   all += "\n" + ways_text(answer) + splits_text(answer.what_ifs) + std::string(legend);
   if (!answer.what_ifs.complete) all += "\nStopped: ways that are missing were not played\n";
-  return all;
+  return all + not_modelled_text(job.not_modelled);
 }
 
 }  // namespace dovetail::answer

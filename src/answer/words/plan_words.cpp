@@ -147,6 +147,13 @@ std::string job_line(const plan::Job& job) {
                      counted(cluster::device_count(job.cluster), "device"), job.workload.samples());
 }
 
+std::string not_modelled_text(const std::vector<plan::NotModelled>& settings) {
+  if (settings.empty()) return "";
+  std::string text = "\nnot modelled:\n";
+  for (const plan::NotModelled& setting : settings) text += fmt::format("  {}\n", plan::to_text(setting));
+  return text;
+}
+
 std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task) {
   const std::string& name = job.workflow.tasks[task].name;
   switch (kind) {

@@ -17,6 +17,9 @@ std::string origin_line(const plan::Job& job);
 /// "ppo-7b: ppo on 8 devices, 256 samples an iteration", behind that line.
 std::string job_line(const plan::Job& job);
 
+/// "not modelled:" and a line for each setting that no figure counts; empty where there is none.
+std::string not_modelled_text(const std::vector<plan::NotModelled>& settings);
+
 /// "actor_train"; "weights to actor_generate" of a reallocation; "actor_train, from host" and "actor_train, to host" of
 /// what a task has in host memory, where it moves beside other tasks.
 std::string activity_words(const plan::Job& job, plan::Activity::Kind kind, std::size_t task);

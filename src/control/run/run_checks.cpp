@@ -193,6 +193,18 @@ Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
                   devices, ranks, devices));
 }
 
+/// A run has all in fp32, whole logits, one group and an engine of its own.
+Status check_types(const Node& job) {
+  const auto software = job.find("software");
+  for (const std::string_view key :
+       {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens", "engine", "shard_group"})
+    if (const auto said = software ? software->find(key) : std::nullopt;
+        said && said->text() != "usual" && said->text() != "vllm")
+      return said->error(fmt::format("{} is {}, and a run keeps all in fp32, logits and groups whole; accepted: no {}",
+                                     base::quote(key), said->describe(), base::quote(key)));
+  return {};
+}
+
 }  // namespace
 
 Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
@@ -212,6 +224,7 @@ Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
         ->find("framework")
         ->error(fmt::format("`framework` is {}; accepted for a run: {}, or no `framework`",
                             base::quote(job.software.framework), run_framework));
+  DOVETAIL_CHECK(check_types(document.root()));
   DOVETAIL_TRY(RunSettings settings, read_run(document.root(), file, job.workflow));
   return RunJob{file, std::move(text), std::move(document), std::move(job), std::move(settings)};
 }

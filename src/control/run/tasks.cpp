@@ -130,7 +130,7 @@ class TrainTask {
   }
 
  private:
-  std::int64_t total() const { return setup_.job.workload.optimizer_steps(); }
+  std::int64_t total() const { return workflow::optimizer_steps_of(task_, setup_.job.workload); }
 
   void tell_done(std::int64_t mini_batches) const {
     tell(context_, task_.name, static_cast<std::size_t>(mini_batches), static_cast<std::size_t>(total()));
@@ -143,12 +143,12 @@ class TrainTask {
 
   /// Of the samples, or of the iteration's part of the data.
   std::vector<std::size_t> places_of_mini_batch(std::int64_t number) const {
-    const workflow::Workload& workload = setup_.job.workload;
-    const std::int64_t epoch = context_.state.iterations * workload.epochs + number / workload.mini_batches;
-    const auto part = static_cast<std::size_t>(number % workload.mini_batches);
+    const workflow::OwnTraining training = workflow::training_of(task_, setup_.job.workload);
+    const std::int64_t epoch = context_.state.iterations * training.epochs + number / training.mini_batches;
+    const auto part = static_cast<std::size_t>(number % training.mini_batches);
     const std::vector<std::size_t> order =
         permutation(setup_.settings.seed, order_of_samples, static_cast<std::uint64_t>(epoch), samples_);
-    const auto parts = static_cast<std::size_t>(workload.mini_batches);
+    const auto parts = static_cast<std::size_t>(training.mini_batches);
     const std::size_t each = samples_ / parts;
     const std::size_t more = samples_ % parts;
     const std::size_t begin = part * each + std::min(part, more);

@@ -96,11 +96,15 @@ class Maker {
     return static_cast<double>(workflow::sequences_of(scenario_.job.workflow.tasks[task_], scenario_.job.workload));
   }
 
+  std::int64_t task_mini_batches() const {
+    return workflow::mini_batches_of(scenario_.job.workflow.tasks[task_], scenario_.job.workload);
+  }
+
   std::vector<llm::Layout> layouts() const {
     const int node = mesh_.count / cluster::nodes_of(scenario_.job.cluster, mesh_);
     LayoutRules rules{.max_tensor = node, .powers_of_two = (node & (node - 1)) == 0};
     if (real()) {
-      const std::int64_t mini_batches = kind_ == TaskKind::train ? scenario_.job.workload.mini_batches : 0;
+      const std::int64_t mini_batches = kind_ == TaskKind::train ? task_mini_batches() : 0;
       rules = real_search_rules(cluster::node_count(scenario_.job.cluster), sequences(), mini_batches);
       rules.min_devices = std::min(rules.min_devices, cluster::device_count(scenario_.job.cluster));
     }
@@ -139,7 +143,7 @@ class Maker {
 
   /// Whether each data-parallel rank, and each stage of it, has a sequence at a time.
   bool has_work(const llm::Layout& layout) const {
-    const double steps = kind_ == TaskKind::train ? static_cast<double>(scenario_.job.workload.mini_batches) : 1;
+    const double steps = kind_ == TaskKind::train ? static_cast<double>(task_mini_batches()) : 1;
     return layout.data * layout.pipeline <= sequences() / steps || (layout.data == 1 && layout.pipeline == 1);
   }
 

@@ -43,9 +43,10 @@ cost::GenerationSeconds generation_of(const TaskScenario& task) {
   const cost::GenerationWork work{task.sequences, per_sample ? static_cast<double>(workload.samples_per_prompt) : 1,
                                   &workload.prompt_length, &workload.response_length};
   const plan::Engine engine = engine_in_use(task.plan.engine);
-  const cost::EngineLimits limits{static_cast<double>(engine.max_num_seqs),
-                                  std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu)),
-                                  static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
+  const cost::EngineLimits limits{
+      static_cast<double>(engine.max_num_seqs),
+      std::max(0.0, key_value_room(task.facts, task.plan, task.machine.gpu, task.scenario.job.software.engine)),
+      static_cast<double>(engine.max_num_batched_tokens), engine.chunked_prefill};
   return cost::generation_seconds(task.facts, task.plan.layout, work, limits, task.machine,
                                   task.scenario.software.efficiency);
 }
@@ -147,11 +148,21 @@ std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layo
   return cost::weight_bytes(facts, layout);
 }
 
-double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu) {
+double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
+                      plan::EngineKind kind) {
   if (!task.engine.own_weights) return std::numeric_limits<double>::max();
-  constexpr double reserve = 4e9;
   const auto weights = static_cast<double>(engine_weight_bytes(facts, task.layout));
-  return task.engine.memory_utilization * static_cast<double>(gpu.memory) - weights - reserve;
+  const auto memory = static_cast<double>(gpu.memory);
+  const double share = task.engine.memory_utilization;
+  switch (kind) {
+    case plan::EngineKind::vllm:
+      break;
+    case plan::EngineKind::sglang:
+      return share * memory - weights;
+    case plan::EngineKind::trtllm:
+      return share * (memory - weights - engine_reserve);
+  }
+  return share * memory - weights - engine_reserve;
 }
 
 plan::Engine engine_in_use(const plan::Engine& engine) {

@@ -36,10 +36,15 @@ std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activi
 /// all else, over its tensor-parallel ranks (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
-/// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less 4 GB
-/// for activations, graphs and buffers (docs/facts.md#room-for-keys-and-values: 2 to 5 GB). Negative where there is no
-/// room; without limit for an engine without weights of its own, whose cache is as large as its batch needs.
-double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu);
+/// Bytes of a device that an engine has for activations, graphs and buffers (docs/facts.md#room-for-keys-and-values: 2
+/// to 5 GB).
+inline constexpr double engine_reserve = 4e9;
+
+/// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less
+/// engine_reserve, as far as that share has them (plan::EngineKind). Negative where there is no room; without limit for
+/// an engine without weights of its own, whose cache is as large as its batch needs.
+double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
+                      plan::EngineKind kind);
 
 /// The engine's settings as they count. One without weights of its own is the trainer (ReaL), which computes all
 /// prompts in one pass.

@@ -30,7 +30,8 @@ int keepers_of(const GenerationScenario& of, double left) {
   most = std::max(most, std::ceil(left / static_cast<double>(planned.engine.max_num_seqs)));
   const double longest =
       static_cast<double>(of.scenario.lengths.longest()) * cost::key_value_bytes(of.facts, planned.layout);
-  const double room = std::max(longest, key_value_room(of.facts, planned, of.machine.gpu));
+  const double room =
+      std::max(longest, key_value_room(of.facts, planned, of.machine.gpu, of.scenario.job.software.engine));
   most = std::max(most, std::ceil(left * longest / room));
   return static_cast<int>(std::clamp(most, 1.0, static_cast<double>(planned.layout.data)));
 }

@@ -14,6 +14,8 @@ Scenario scenario_of(const plan::Job& job, const Software& software, const paral
   for (const llm::Transformer& model : job.models) {
     scenario.models.push_back(cost::facts_of(model));
     scenario.models.back().element_bytes = software.conventions.element_bytes;
+    scenario.models.back().shard_group = software.conventions.shard_group;
+    scenario.models.back().head_again = software.conventions.logit_tokens > 0 && model.head != llm::Head::scalar;
     scenario.models.back().profiles = cost::profiles_of(software.profile, model, software.conventions.element_bytes);
   }
   return scenario;
@@ -41,8 +43,8 @@ cost::Batch batch_of(const Scenario& scenario, std::size_t index) {
   const bool trains = task.kind == workflow::TaskKind::train;
   double sequences = static_cast<double>(workflow::sequences_of(task, scenario.job.workload));
   if (trains)
-    sequences =
-        (sequences + static_cast<double>(task.extra_tokens) / scenario.rows.mean()) * scenario.job.workload.epochs;
+    sequences = (sequences + static_cast<double>(task.extra_tokens) / scenario.rows.mean()) *
+                workflow::epochs_of(task, scenario.job.workload);
   cost::Batch batch = cost::batch_of(sequences, scenario.rows);
   batch.balanced = scenario.software.conventions.balances_ranks;
   batch.together = workflow::sequences_together(task);

@@ -1,5 +1,8 @@
 #include "predict/closed_form/software.h"
 
+#include <string_view>
+#include <utility>
+
 #include "base/file.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
@@ -17,12 +20,44 @@ void take_links(const cost::Profile& profile, const cluster::Cluster& cluster, c
   if (link && published > 0) inside = {link->bandwidth / published, link->latency, link->half_size};
 }
 
+int bytes_of(plan::StateType type) { return type == plan::StateType::fp32 ? 4 : 2; }
+
+int bytes_of(plan::MasterType type) {
+  return type == plan::MasterType::none ? 0 : type == plan::MasterType::fp32 ? 4 : 2;
+}
+
+/// Bytes a parameter that an optimizer reads and writes: the gradient, and what it keeps twice each; weights beside a
+/// copy of its own are written alone.
+int stepped_bytes(const cost::Conventions& conventions) {
+  const int weight = (conventions.master_bytes > 0 ? 1 : 2) * conventions.weight_bytes;
+  return conventions.gradient_bytes + 2 * (conventions.moment_bytes + conventions.master_bytes) + weight;
+}
+
+/// What the job says in place of the conventions.
+cost::Conventions with_said(cost::Conventions conventions, const plan::Software& said) {
+  using enum plan::StateType;
+  const int before = stepped_bytes(conventions);
+  if (said.weight_type != usual) conventions.weight_bytes = bytes_of(said.weight_type);
+  if (said.gradient_type != usual) conventions.gradient_bytes = bytes_of(said.gradient_type);
+  // A buffer of gradients is reduced as it is; those that come and go are reduced in the type that was fitted.
+  if (said.gradient_type != usual && !conventions.fleeting_gradients)
+    conventions.reduced_bytes = bytes_of(said.gradient_type);
+  if (said.moment_type != usual) conventions.moment_bytes = 2 * bytes_of(said.moment_type);
+  if (said.master_type != plan::MasterType::usual) conventions.master_bytes = bytes_of(said.master_type);
+  conventions.step_bytes += stepped_bytes(conventions) - before;
+  conventions.logit_tokens = said.logit_tokens;
+  conventions.shard_group = said.shard_group;
+  return conventions;
+}
+
 }  // namespace
 
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
-  if (const plan::Framework* const framework = plan::find_framework(software))
-    return cost::find_conventions(framework->training);
-  return cost::find_conventions(software.training.empty() ? "megatron" : software.training);
+  std::string_view name = "megatron";
+  if (!software.training.empty()) name = software.training;
+  if (const plan::Framework* const framework = plan::find_framework(software)) name = framework->training;
+  DOVETAIL_TRY(cost::Conventions conventions, cost::find_conventions(name));
+  return with_said(std::move(conventions), software);
 }
 
 base::Result<cost::Efficiency> efficiency_of(const std::string& name) {

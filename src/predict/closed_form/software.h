@@ -24,7 +24,8 @@ struct Software {
 /// file. An Error with a message only for a name that is not known, with its place for what is wrong in a file.
 base::Result<Software> software_of(const plan::Job& job);
 
-/// The conventions of the framework, or those that are named; Megatron-LM's where neither is.
+/// The conventions of the framework, or those that are named; Megatron-LM's where neither is. With the types that the
+/// job says, the tokens whose logits are there at once, and the ranks that ZeRO cuts over.
 base::Result<cost::Conventions> conventions_of(const plan::Software& software);
 
 /// The bundled efficiencies of that name, or, where it ends in .json, .yaml or .yml, those of the file at that path.

@@ -46,11 +46,17 @@ struct Arguments {
 
 Arguments arguments_of(const Scenario& scenario, const TrainTask& train) {
   DOVETAIL_ASSERT(scenario.job.workflow.tasks[train.task].kind == workflow::TaskKind::train);
+  const workflow::Task& task = scenario.job.workflow.tasks[train.task];
+  const cost::Conventions& conventions = scenario.software.conventions;
   return {facts_of(scenario, train.task),
           train.planned.layout,
           batch_of(scenario, train.task),
-          {static_cast<int>(scenario.job.workload.optimizer_steps()), train.planned.micro_batching,
-           train.planned.offload.optimizer_on_host, scenario.software.conventions.gradients_follow},
+          {.mini_batches = static_cast<int>(workflow::optimizer_steps_of(task, scenario.job.workload)),
+           .micro_batching = train.planned.micro_batching,
+           .optimizer_on_host = train.planned.offload.optimizer_on_host,
+           .gradients_follow = conventions.gradients_follow,
+           .reduced_bytes = static_cast<double>(conventions.reduced_bytes),
+           .step_bytes = static_cast<double>(conventions.step_bytes)},
           cost::machine_of(scenario.job.cluster, train.planned.mesh, scenario.software.efficiency),
           scenario.software.efficiency};
 }

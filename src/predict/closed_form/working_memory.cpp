@@ -125,7 +125,8 @@ void pack(const Scenario& scenario, const workflow::Task& task, const plan::Task
 
 cost::TrainingShape shape_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned) {
   const workflow::Workload& workload = scenario.job.workload;
-  const double steps = task.kind == workflow::TaskKind::train ? static_cast<double>(workload.mini_batches) : 1;
+  const double steps =
+      task.kind == workflow::TaskKind::train ? static_cast<double>(workflow::mini_batches_of(task, workload)) : 1;
   const double extra = static_cast<double>(task.extra_tokens) / scenario.rows.mean();
   const double share =
       (static_cast<double>(workflow::sequences_of(task, workload)) + extra) / steps / planned.layout.data;
@@ -200,15 +201,18 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
     return {{MemoryKind::weights, role, weights},
             {MemoryKind::keys_and_values, {}, of_longest * std::min(share, planned.engine.max_num_seqs)}};
   }
+  const plan::EngineKind kind = scenario.job.software.engine;
   const auto share = static_cast<std::int64_t>(planned.engine.memory_utilization * static_cast<double>(gpu.memory));
-  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu));
+  const auto room = static_cast<std::int64_t>(key_value_room(scenario.models[role], planned, gpu, kind));
+  const std::int64_t buffers = kind == plan::EngineKind::vllm ? std::max<std::int64_t>(0, share - weights - room)
+                                                              : static_cast<std::int64_t>(engine_reserve);
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
-                                {MemoryKind::engine_buffers, {}, std::max<std::int64_t>(0, share - weights - room)}};
+                                {MemoryKind::engine_buffers, {}, buffers}};
   // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it
   // would need a device of which this is the share. What it keeps for graphs and buffers is assumed, so that it is left
   // out here.
-  if (share < weights + of_longest) {
+  if (kind != plan::EngineKind::trtllm && share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
     parts.push_back(
         {MemoryKind::denied_to_engine, {}, std::llround(needed / planned.engine.memory_utilization - needed)});
@@ -223,7 +227,8 @@ std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, co
   const llm::Transformer& model = scenario.job.models[role];
   const cost::Conventions& conventions = scenario.software.conventions;
   const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
-  const std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
+  if (conventions.logit_tokens > 0) tokens = std::min(tokens, conventions.logit_tokens);
   const std::int64_t rows =
       model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
   const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor *

@@ -9,7 +9,7 @@ namespace dovetail::predict {
 
 simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
-  const double room = key_value_room(facts_of(scenario, task), planned, machine.gpu);
+  const double room = key_value_room(facts_of(scenario, task), planned, machine.gpu, scenario.job.software.engine);
   return {.facts = facts_of(scenario, task),
           .cluster = scenario.job.cluster,
           .mesh = planned.mesh,

@@ -67,9 +67,10 @@ std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task
   const llm::Layout& layout = planned.layout;
   const plan::MicroBatching& cut = planned.micro_batching;
   const cost::Batch batch = batch_of(scenario, task);
-  const bool trains = scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train;
+  const workflow::Task& of = scenario.job.workflow.tasks[task];
+  const bool trains = of.kind == workflow::TaskKind::train;
   const double sequences =
-      batch.sequences / (trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1);
+      batch.sequences / (trains ? static_cast<double>(workflow::optimizer_steps_of(of, scenario.job.workload)) : 1);
   if (!scenario.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 ||
       sequences > max_sequences)
     return std::nullopt;

@@ -96,8 +96,9 @@ class Shortened {
 }  // namespace
 
 Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
-  const bool trains = scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train;
-  const double steps = trains ? static_cast<double>(scenario.job.workload.optimizer_steps()) : 1;
+  const workflow::Task& of = scenario.job.workflow.tasks[task];
+  const bool trains = of.kind == workflow::TaskKind::train;
+  const double steps = trains ? static_cast<double>(workflow::optimizer_steps_of(of, scenario.job.workload)) : 1;
   return {static_cast<std::int32_t>(task), cost::shares_of_ranks(batch_of(scenario, task), steps, planned.layout.data)};
 }
 

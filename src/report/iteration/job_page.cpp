@@ -131,6 +131,7 @@ Page job_page(const answer::SimulationAnswer& played) {
   page.sections.emplace_back(memory_table(played));
   if (played.ranking) page.sections.emplace_back(ranking_table(played));
   page.sections.emplace_back(plan_table(played));
+  if (!job.not_modelled.empty()) page.sections.emplace_back(not_modelled_table(job));
   return page;
 }
 

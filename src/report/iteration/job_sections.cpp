@@ -298,4 +298,13 @@ Table plan_table(const answer::SimulationAnswer& played) {
   return table;
 }
 
+Table not_modelled_table(const plan::Job& job) {
+  Table table;
+  table.title = "Not modelled";
+  table.note = "Settings of the configuration that change time or memory and that no figure here counts.";
+  table.columns = {{"setting", Align::left}, {"what it means", Align::left}};
+  for (const plan::NotModelled& setting : job.not_modelled) table.rows.push_back({setting.key, setting.what});
+  return table;
+}
+
 }  // namespace dovetail::report

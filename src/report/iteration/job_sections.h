@@ -26,4 +26,7 @@ LineChart threshold_chart(const study::Sweep& thresholds);
 /// A row for each task: its devices, layout and settings.
 Table plan_table(const answer::SimulationAnswer& played);
 
+/// A row for each setting that no figure counts.
+Table not_modelled_table(const plan::Job& job);
+
 }  // namespace dovetail::report

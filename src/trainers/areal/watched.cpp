@@ -7,9 +7,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "trainers/areal/layouts.h"
 #include "trainers/areal/settings.h"
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 
@@ -83,18 +85,13 @@ constexpr std::array megatron_settings{
     Watched{"wrap_with_ddp", "true", "counted with Megatron's data parallelism"},
     Watched{"use_torch_fsdp2", "false", "counted as ZeRO 1, the real run cuts more"},
     Watched{"use_custom_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
-    Watched{"ddp.grad_reduce_in_fp32", "true", "gradients in bf16: counted in fp32, the real run holds less"},
     Watched{"ddp.overlap_grad_reduce", "true", "counted as beside the backward, the real run is slower"},
     Watched{"ddp.overlap_param_gather", "true", "counted as beside the forward, the real run is slower"},
     Watched{"ddp.bucket_size", "null", "not counted"},
     Watched{"ddp.fp8_param_gather", "false", "counted in bf16"},
     Watched{"overlap_param_gather_with_optimizer_step", "false", "the real run is faster"},
-    Watched{"use_precision_aware_optimizer", "false",
-            "states of other types: counted in fp32, the real run holds less"},
-    Watched{"main_grads_dtype", "float32", "counted in fp32"},
+    Watched{"main_grads_dtype", "float32", "counted as they are reduced"},
     Watched{"main_params_dtype", "float32", "counted in fp32"},
-    Watched{"exp_avg_dtype", "float32", "counted in fp32"},
-    Watched{"exp_avg_sq_dtype", "float32", "counted in fp32"},
     Watched{"use_deterministic_algorithms", "false", "deterministic kernels: the real run is slower"},
     Watched{"moe_shared_expert_overlap", "false", "shared experts beside the exchange: the real run is faster"},
     Watched{"moe_enable_deepep", "false", "experts' tokens sent by DeepEP: the real run sends faster"},
@@ -257,8 +254,52 @@ void add_unheeded(const SettingTree& tree, const ArealEngine& engine, bool recom
       add(fmt::format("{}.{}", engine.role, name), "without gradient_checkpointing it has no effect");
 }
 
+/// Megatron sums gradients in the type that they are reduced in. Its precision-aware optimizer, which adam_bf16 is with
+/// moments in bf16, keeps of master weights what bf16 leaves of them. On the host all is in fp32.
+base::Result<RoleTypes> megatron_types(const SettingTree& tree, const ArealEngine& engine, bool is_adam_bf16) {
+  RoleTypes role;
+  const std::string keys = engine.role + ".megatron.";
+  const auto otherwise = [&](const std::string& key, const char* what) {
+    role.otherwise.push_back({key, what, place_of(tree, key)});
+  };
+  DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, keys + "ddp.grad_reduce_in_fp32"));
+  if (!in_fp32.value_or(true)) {
+    role.types.gradient_type = plan::StateType::bf16;
+    otherwise(keys + "ddp.grad_reduce_in_fp32", "false: gradients in bf16: counted in fp32, the real run holds less");
+  }
+  DOVETAIL_TRY(const bool on_host, areal_optimizer_on_host(tree, engine));
+  DOVETAIL_TRY(const auto aware, optional_flag(tree, keys + "use_precision_aware_optimizer"));
+  if (on_host || (!aware.value_or(false) && !is_adam_bf16)) return role;
+  role.types.master_type = plan::MasterType::remainder;
+  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_said.value_or("float32");
+  const std::string second = second_said.value_or("float32");
+  const auto moments = is_adam_bf16 ? plan::StateType::bf16 : state_type(first);
+  if (moments && moments != plan::StateType::fp32 && (is_adam_bf16 || first == second))
+    role.types.moment_type = *moments;
+  const std::string key = is_adam_bf16 ? engine.role + ".optimizer.type" : keys + "use_precision_aware_optimizer";
+  otherwise(key, "states of other types: counted in fp32, the real run holds less");
+  return role;
+}
+
+/// Types of moments that jobs do not say.
+base::Status watch_moments(const SettingTree& tree, const std::string& keys, ImportedRun& run) {
+  DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
+  DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
+  const std::string first = first_said.value_or("float32");
+  const std::string second = second_said.value_or("float32");
+  const std::string key = keys + (state_type(first) == plan::StateType::fp32 ? "exp_avg_sq_dtype" : "exp_avg_dtype");
+  if (first != second || !state_type(first))
+    run.not_modelled.push_back(
+        {key, fmt::format("{}: moments are counted in fp32, the real run holds less", first == second ? first : second),
+         place_of(tree, key)});
+  return {};
+}
+
 /// Types of weights and of what the optimizer keeps.
-base::Status watch_types(const SettingTree& tree, const ArealEngine& engine, bool trains, ImportedRun& run) {
+base::Status watch_types(const SettingTree& tree, const ArealEngine& engine, bool trains, std::vector<RoleTypes>& roles,
+                         ImportedRun& run) {
   const std::string key = engine.role + ".dtype";
   DOVETAIL_TRY(const std::string type, text_at(tree, key));
   const auto add = [&](const std::string& at, const std::string& what) {
@@ -271,30 +312,39 @@ base::Status watch_types(const SettingTree& tree, const ArealEngine& engine, boo
   } else if (!is_short) {
     add(key,
         fmt::format("{}: computed in fp32: counted as computed in bf16, the real run is slower and holds more", type));
-  } else if (trains && adapters) {
-    add(key, fmt::format("{}: adapters are kept in 16 bits: counted in 32", type));
-  } else if (trains) {
-    add(key, fmt::format("{}: weights, gradients and moments are kept in 16 bits, 8 bytes a parameter: counted in 32, "
-                         "the real run holds half of that",
-                         type));
   }
   if (!trains) return {};
   const std::string optimizer_key = engine.role + ".optimizer.type";
   DOVETAIL_TRY(const auto optimizer, optional_text(tree, optimizer_key));
+  if (engine.allocation.backend == "megatron") {
+    DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, engine, optimizer.value_or("adam") == "adam_bf16"));
+    if (optimizer.value_or("adam") == "adam") DOVETAIL_CHECK(watch_moments(tree, engine.role + ".megatron.", run));
+  } else if (is_short) {
+    // FSDP keeps all of a model in the type of its weights.
+    RoleTypes& role = roles.emplace_back();
+    const plan::StateType kept = state_type(type).value();
+    role.types.weight_type = role.types.gradient_type = role.types.moment_type = kept;
+    role.otherwise.push_back(
+        {key,
+         fmt::format("{}: {} are kept in 16 bits, 8 bytes a parameter: counted in 32, the real run holds half of that",
+                     type, adapters ? "adapters" : "weights, gradients and moments"),
+         place_of(tree, key)});
+  } else {
+    roles.emplace_back();
+  }
   if (optimizer.value_or("adam") == "sgd") add(optimizer_key, "sgd: counted as Adam, whose moments take more");
-  if (optimizer.value_or("adam") == "adam_bf16")
-    add(optimizer_key, engine.allocation.backend == "megatron"
-                           ? "adam_bf16: moments in bf16: counted in fp32, the real run holds less"
-                           : "adam_bf16: moments in bf16 beside weights of their own type: not counted");
+  if (optimizer.value_or("adam") == "adam_bf16" && engine.allocation.backend != "megatron")
+    add(optimizer_key, "adam_bf16: moments in bf16 beside weights of their own type: not counted");
   return {};
 }
 
-base::Status watch_role(const SettingTree& tree, const ArealEngine& engine, ImportedRun& run) {
+base::Status watch_role(const SettingTree& tree, const ArealEngine& engine, std::vector<RoleTypes>& roles,
+                        ImportedRun& run) {
   const std::string keys = engine.role + ".";
   const std::string& backend = engine.allocation.backend;
   const bool trains = engine.role != "ref";
   DOVETAIL_CHECK(watch(tree, keys, role_settings, run));
-  DOVETAIL_CHECK(watch_types(tree, engine, trains, run));
+  DOVETAIL_CHECK(watch_types(tree, engine, trains, roles, run));
   DOVETAIL_TRY(const bool recomputes, flag_at(tree, keys + "gradient_checkpointing"));
   add_unheeded(tree, engine, recomputes, run);
   if (backend == "fsdp") return watch(tree, keys, fsdp_settings, run);
@@ -322,9 +372,10 @@ base::Status watch_rollout(const SettingTree& tree, const ArealEngine& rollout, 
   const std::string other = sglang ? "vllm" : "sglang";
   if (const Place place = place_of(tree, other); place.line > 0)
     run.ignored.push_back({other, fmt::format("the rollout runs {}: it has no effect", section), place});
+  if (sglang) run.software.engine = plan::EngineKind::sglang;
   if (sglang)
     run.not_modelled.push_back(
-        {rollout.key, "sglang: the engine is counted as vLLM schedules and keeps memory", place_of(tree, rollout.key)});
+        {rollout.key, "sglang: the engine is counted as vLLM schedules", place_of(tree, rollout.key)});
   const std::span<const std::string_view> known =
       sglang ? std::span<const std::string_view>(known_of_sglang) : std::span<const std::string_view>(known_of_vllm);
   DOVETAIL_CHECK(add_handed_on(tree, section, known, *find_member(defaults, section), run));
@@ -364,9 +415,11 @@ base::Status add_differences(const SettingTree& tree, const std::vector<ArealEng
     }
     const std::string key = "critic.ppo_n_minibatches";
     DOVETAIL_TRY(const std::int64_t parts, count_at(tree, key));
+    const std::int64_t samples = run.prompts * run.samples_per_prompt;
     if (parts != actor_parts)
-      run.not_modelled.push_back(
-          {key, fmt::format("{}: counted as of the actor, {}", parts, actor_parts), place_of(tree, key)});
+      take_critic_batch(samples % parts == 0 ? samples / parts : 0,
+                        {key, fmt::format("{}: counted as of the actor, {}", parts, actor_parts), place_of(tree, key)},
+                        run);
   }
   return {};
 }
@@ -394,8 +447,10 @@ base::Status add_areal_watched(const SettingTree& tree, const std::vector<ArealE
                                const llm::Transformer& model, ImportedRun& run) {
   DOVETAIL_TRY(const Setting defaults, areal_defaults());
   DOVETAIL_CHECK(watch(tree, "", whole_settings, run));
+  std::vector<RoleTypes> types;
   for (const ArealEngine& engine : engines)
-    if (engine.role != "rollout") DOVETAIL_CHECK(watch_role(tree, engine, run));
+    if (engine.role != "rollout") DOVETAIL_CHECK(watch_role(tree, engine, types, run));
+  take_types(types, run);
   DOVETAIL_CHECK(watch_rollout(tree, areal_engine_of(engines, "rollout"), run));
   DOVETAIL_CHECK(add_differences(tree, engines, run));
   for (const auto& [name, value] : tree.root.members) {

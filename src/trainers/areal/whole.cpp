@@ -21,7 +21,8 @@ base::Status check_areal_facts(const JobFacts& facts) {
   if (facts.colocated)
     return base::bad_input(
         "AReaL's engines have GPUs of their own in files without --base; accepted: such a plan, or --base");
-  return {};
+  return check_engine_and_types(facts, "AReaL", {plan::EngineKind::vllm, plan::EngineKind::sglang},
+                                facts.training == "fsdp2");
 }
 
 /// What a role that trains has; the plan says its layout and micro-batches.
@@ -46,11 +47,12 @@ std::string areal_head_text(const JobFacts& facts) {
       "tokenizer_path: ${{actor.path}}\ncluster:\n  n_nodes: {}\n  n_gpus_per_node: {}\n"
       "  fileroot: ${{oc.env:AREAL_ROOT}}\n  name_resolve:\n    type: nfs\n"
       "    nfs_record_root: ${{cluster.fileroot}}/name_resolve\nscheduler:\n  type: null\n"
-      "rollout:\n  backend: \"sglang:d1\"\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+      "rollout:\n  backend: \"{}:d1\"\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
       "  consumer_batch_size: ${{train_dataset.batch_size}}\n  max_head_offpolicyness: {}\n"
       "  scheduling_spec: ${{actor.scheduling_spec}}\n  fileroot: ${{cluster.fileroot}}\n"
       "  tokenizer_path: ${{tokenizer_path}}\ngconfig:\n  n_samples: {}\n  max_new_tokens: {}\n",
-      facts.nodes, facts.gpus_per_node, facts.steps_off_policy, facts.samples_per_prompt, facts.response_cap);
+      facts.nodes, facts.gpus_per_node, base::enum_name(facts.engine), facts.steps_off_policy, facts.samples_per_prompt,
+      facts.response_cap);
 }
 
 }  // namespace
@@ -78,10 +80,10 @@ base::Result<WholeFile> areal_whole(const JobFacts& facts) {
         "  scheduling_strategy:\n    type: colocation\n    target: actor\n"
         "  scheduling_spec: ${{actor.scheduling_spec}}\n",
         facts.prompt_cap + facts.response_cap);
-  text += fmt::format(
-      "sglang:\n  model_path: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  context_length: {}\n"
-      "  mem_fraction_static: 0.8\n",
-      facts.prompt_cap + facts.response_cap);
+  const bool sglang = facts.engine == plan::EngineKind::sglang;
+  text += fmt::format("{}: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  {}: {}\n  {}: 0.8\n",
+                      sglang ? "sglang:\n  model_path" : "vllm:\n  model", sglang ? "context_length" : "max_model_len",
+                      facts.prompt_cap + facts.response_cap, sglang ? "mem_fraction_static" : "gpu_memory_utilization");
   text += fmt::format(
       "train_dataset:\n  path: ${{oc.env:TRAIN_DATA}}\n  type: rl\n  batch_size: {}\n"
       "  max_length: {}\n  shuffle: true\n",

@@ -52,13 +52,34 @@ base::Status check_kind(const plan::Job& job) {
         fmt::format("{} samples are not cut into {} mini-batches of as many; accepted: a number "
                     "that divides them",
                     job.workload.samples(), job.workload.mini_batches));
+  if (job.workload.critic)
+    return base::bad_input("the critic has mini-batches of its own; accepted without --base: those of all");
   return {};
+}
+
+bool has_half_types(const plan::Software& software) {
+  constexpr plan::StateType half = plan::StateType::bf16;
+  return software.weight_type == half && software.gradient_type == half && software.moment_type == half;
+}
+
+base::Status check_software(const plan::Software& software) {
+  plan::Software said = software;
+  if (has_half_types(said)) said.weight_type = said.gradient_type = said.moment_type = plan::StateType::usual;
+  constexpr plan::StateType usual = plan::StateType::usual;
+  if (said.weight_type == usual && said.gradient_type == usual && said.moment_type == usual &&
+      said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.shard_group == 0)
+    return {};
+  return base::bad_input(
+      "the job says types, logits or groups of its own in `software`; accepted without --base: none of them, or "
+      "weights, "
+      "gradients and moments in bf16");
 }
 
 }  // namespace
 
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   DOVETAIL_CHECK(check_kind(job));
+  DOVETAIL_CHECK(check_software(job.software));
   const cluster::NodeGroup& group = job.cluster.groups.front();
   const workflow::Workload& workload = job.workload;
   JobFacts facts;
@@ -83,6 +104,8 @@ base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   facts.epochs = workload.epochs;
   facts.steps_off_policy = workload.steps_off_policy;
   facts.packing = workload.packing;
+  facts.engine = job.software.engine;
+  facts.half_types = has_half_types(job.software);
   facts.prompt_cap = workload.prompt_length.longest();
   facts.response_cap = workload.response_length.longest();
   const auto mesh_of = [&](std::string_view task) {
@@ -92,6 +115,20 @@ base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   facts.nodes = group.nodes;
   facts.gpus_per_node = group.devices_per_node;
   return facts;
+}
+
+base::Status check_engine_and_types(const JobFacts& facts, std::string_view trainer,
+                                    const std::vector<plan::EngineKind>& engines, bool half_types) {
+  if (std::find(engines.begin(), engines.end(), facts.engine) == engines.end()) {
+    std::vector<std::string_view> names;
+    for (const plan::EngineKind engine : engines) names.push_back(base::enum_name(engine));
+    return base::bad_input(fmt::format("{} is not written with the engine {} without --base; accepted: {}", trainer,
+                                       base::enum_name(facts.engine), fmt::join(names, ", ")));
+  }
+  if (facts.half_types && !half_types)
+    return base::bad_input(
+        fmt::format("{} is not written with types of its own without --base; accepted: a job without them", trainer));
+  return {};
 }
 
 std::vector<DemandedName> demanded_models(const JobFacts& facts) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +31,8 @@ struct JobFacts {
   std::int64_t steps_off_policy = 0;
   bool packing = true;
   bool colocated = true;  ///< engines share GPUs with the trainer
+  plan::EngineKind engine = plan::EngineKind::vllm;
+  bool half_types = false;  ///< weights, gradients and moments are in bf16
   std::int64_t prompt_cap = 0;
   std::int64_t response_cap = 0;
   std::int64_t nodes = 1;
@@ -40,8 +43,14 @@ struct JobFacts {
 };
 
 /// The facts of a job and of the pools of its plan. An Error where they are none that trainers have: another algorithm,
-/// adapters, a mini-batch that is no whole number of samples, models of no bundled name, nodes that differ.
+/// adapters, a mini-batch that is no whole number of samples or the critic's own, types, logits or groups but bf16,
+/// models of no bundled name, nodes that differ.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
+
+/// An Error where the job has another engine than those that the trainer's files can name, or, without `half_types`,
+/// types in bf16.
+base::Status check_engine_and_types(const JobFacts& facts, std::string_view trainer,
+                                    const std::vector<plan::EngineKind>& engines, bool half_types);
 
 /// What only the user can say: a variable of the environment.
 struct DemandedName {

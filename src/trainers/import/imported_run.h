@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/job.h"
 #include "plan/task_plan.h"
 #include "trainers/import/cluster_choice.h"
 #include "trainers/syntax/text.h"
@@ -41,9 +42,10 @@ struct ImportedTask {
 
 /// A run. Counts are at least 1 unless said otherwise.
 struct ImportedRun {
-  std::string name;            ///< of the job
-  std::string framework = {};  ///< as jobs name it (plan/framework.h)
-  std::string training;        ///< memory conventions (cost/conventions.h)
+  std::string name;              ///< of the job
+  std::string framework = {};    ///< as jobs name it (plan/framework.h)
+  std::string training;          ///< memory conventions (cost/conventions.h)
+  plan::Software software = {};  ///< types and logits, where they are not those of the conventions
 
   std::string algorithm;  ///< "ppo", "grpo", ... (workflow/algorithms.h)
   bool reference = false;
@@ -54,6 +56,8 @@ struct ImportedRun {
   std::int64_t samples_per_prompt = 1;
   std::int64_t mini_batch = 0;  ///< samples in an optimizer step
   std::int64_t epochs = 1;
+  std::int64_t critic_mini_batch = 0;  ///< of the critic where it is another; 0: it is not
+  std::int64_t critic_epochs = 0;      ///< likewise
   std::int64_t steps_off_policy = 0;
   bool packing = true;
   std::int64_t prompt_cap = 0;    ///< tokens

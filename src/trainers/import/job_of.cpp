@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor_file.h"
 #include "base/document.h"
+#include "base/utf8.h"
 #include "plan/job_file.h"
 
 namespace dovetail::trainers {
@@ -85,6 +87,14 @@ const ImportedTask* imported_task(const ImportedRun& run, std::string_view name)
   return found == run.tasks.end() ? nullptr : &*found;
 }
 
+/// How the critic is trained, where that is another way.
+std::string critic_text(const ImportedRun& run) {
+  std::string members;
+  if (run.critic_mini_batch > 0) members = fmt::format("mini_batch: {}", run.critic_mini_batch);
+  if (run.critic_epochs > 0) members += fmt::format("{}epochs: {}", members.empty() ? "" : ", ", run.critic_epochs);
+  return members.empty() ? "" : fmt::format("  critic: {{{}}}\n", members);
+}
+
 /// Pools of devices stay as they are: which there are is a mode of the trainer. Nothing where all tasks have all.
 std::string pools_text(const ImportedRun& run) {
   const std::int64_t all = run.cluster.nodes * run.cluster.gpus_per_node;
@@ -109,9 +119,14 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
                       run.samples_per_prompt, run.mini_batch, run.epochs);
   if (run.steps_off_policy > 0) text += fmt::format("  steps_off_policy: {}\n", run.steps_off_policy);
   if (!run.packing) text += "  packing: false\n";
+  text += critic_text(run);
   text += fmt::format("  prompt_length: {}\n  response_length: {}\n", prompts, responses);
   const std::string framework = run.framework.empty() ? "" : fmt::format("framework: {}, ", run.framework);
-  text += fmt::format("cluster: {}\nsoftware: {{{}training: {}}}\n", run.cluster.text, framework, run.training);
+  // Names and numbers need no quotes.
+  std::string more = base::json_object(base::unusual(run.software)).members();
+  std::erase(more, '"');
+  text += fmt::format("cluster: {}\nsoftware: {{{}training: {}{}{}}}\n", run.cluster.text, framework, run.training,
+                      more.empty() ? "" : ", ", more);
   return text + pools_text(run);
 }
 
@@ -123,6 +138,8 @@ base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {
       return base::bad_input(fmt::format("the configuration says nothing of how {} runs", task.name));
     plan.tasks.push_back(imported == nullptr ? plan::TaskPlan{} : imported->planned);
   }
+  for (const Finding& finding : run.not_modelled)
+    plan.not_modelled.push_back({base::visible(finding.key), base::visible(finding.what)});
   if (const auto fault = plan::find_fault(plan, job))
     return base::bad_input(fmt::format("{}: {}", job.workflow.tasks[fault->task].name, fault->message));
   return plan;

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <string_view>
+#include <vector>
 
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/nemo_rl/layouts.h"
@@ -43,8 +45,6 @@ constexpr std::array megatron_settings{
     Watched{"optimizer.params_dtype", "float32", "master weights are counted in fp32"},
     Watched{"optimizer.overlap_cpu_optimizer_d2h_h2d", "false",
             "the optimizer's transfers beside its step: the real run is faster"},
-    Watched{"distributed_data_parallel_config.grad_reduce_in_fp32", "false",
-            "gradients in fp32: counted in bf16, the real run holds more"},
     Watched{"distributed_data_parallel_config.use_custom_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
     Watched{"distributed_data_parallel_config.overlap_grad_reduce", "true", "counted as beside the backward"},
     Watched{"distributed_data_parallel_config.overlap_param_gather", "true", "counted as beside the forward"},
@@ -61,7 +61,7 @@ constexpr std::array dtensor_settings{
 };
 
 constexpr std::array generation_settings{
-    Watched{"backend", "vllm", "the engine is counted as vLLM schedules and keeps memory"},
+    Watched{"backend", "vllm", "the engine is counted as vLLM schedules"},
     Watched{"refit_transport", "null", "weights sent another way: counted as broadcast or copied on the node"},
     Watched{"vllm_cfg.precision", "bfloat16", "counted as bf16, the real run is faster"},
     Watched{"vllm_cfg.kv_cache_dtype", "auto", "counted as bf16: the real run holds twice the tokens"},
@@ -124,6 +124,29 @@ base::Status watch_role(const SettingTree& tree, const std::string& role, Import
   return {};
 }
 
+/// Gradients of Megatron are summed in bf16 where nobody says otherwise.
+base::Result<RoleTypes> nemo_rl_types(const SettingTree& tree, const std::string& role) {
+  RoleTypes types;
+  DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
+  const std::string key = role + ".megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32";
+  DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, key));
+  if (!megatron || !in_fp32.value_or(false)) return types;
+  types.types.gradient_type = plan::StateType::fp32;
+  types.otherwise.push_back(
+      {key, "true: gradients in fp32: counted in bf16, the real run holds more", place_of(tree, key)});
+  return types;
+}
+
+base::Status add_types(const SettingTree& tree, bool has_value_model, ImportedRun& run) {
+  std::vector<RoleTypes> roles;
+  DOVETAIL_TRY(roles.emplace_back(), nemo_rl_types(tree, "policy"));
+  if (has_value_model) {
+    DOVETAIL_TRY(roles.emplace_back(), nemo_rl_types(tree, "value"));
+  }
+  take_types(roles, run);
+  return {};
+}
+
 /// Facts of NeMo-RL that are no setting.
 void add_facts(const SettingTree& tree, ImportedRun& run) {
   if (run.reference)
@@ -156,6 +179,7 @@ base::Status add_nemo_rl_watched(const SettingTree& tree, const std::string& loo
   DOVETAIL_CHECK(watch_role(tree, "policy", run));
   DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));
   DOVETAIL_CHECK(watch_engine_cap(tree, run));
+  DOVETAIL_TRY(run.software.engine, engine_kind(tree, "policy.generation.backend"));
   watch_handed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
   watch_handed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
   watch_handed_on(tree, "async_rl", {}, run);
@@ -166,10 +190,12 @@ base::Status add_nemo_rl_watched(const SettingTree& tree, const std::string& loo
     DOVETAIL_CHECK(watch_role(tree, "value", run));
     const std::string key = "value.train_global_batch_size";
     DOVETAIL_TRY(const auto values, optional_whole(tree, key));
-    if (values && *values != run.mini_batch)
-      run.not_modelled.push_back(
-          {key, fmt::format("{}: counted as of the policy, {}", *values, run.mini_batch), place_of(tree, key)});
+    if (values)
+      take_critic_batch(
+          *values, {key, fmt::format("{}: counted as of the policy, {}", *values, run.mini_batch), place_of(tree, key)},
+          run);
   }
+  DOVETAIL_CHECK(add_types(tree, loop == "ppo", run));
   add_facts(tree, run);
   return {};
 }

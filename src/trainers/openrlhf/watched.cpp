@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 
@@ -17,8 +18,6 @@ constexpr std::array watched_flags{
             "groups that hold all weights: counted as if all GPUs shared them; the real run holds more"},
     Watched{"--ds.load_in_4bit", "false", "counted in 16 bits, the real run holds less"},
     Watched{"--ds.overlap_comm", "false", "gradients are reduced beside the backward: the real run is faster"},
-    Watched{"--ds.grad_accum_dtype", "null|bf16",
-            "gradients of another type: counted in 16 bits, the real run holds more"},
     Watched{"--ds.use_liger_kernel", "false", "fused kernels: the real run needs less for logits"},
     Watched{"--ds.deepcompile", "false", "compiled layers: not counted"},
     Watched{"--ds.attn_implementation", "flash_attention_2|flash_attention_3|kernels-community/vllm-flash-attn3",
@@ -80,6 +79,17 @@ base::Status add_dependent(const SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
+/// Gradients are summed in 16 bits where nobody says another type.
+base::Status add_types(const SettingTree& tree, ImportedRun& run) {
+  const std::string key = "--ds.grad_accum_dtype";
+  DOVETAIL_TRY(const auto said, optional_text(tree, key));
+  if (!said || *said == "bf16") return {};
+  const auto type = state_type(*said);
+  if (!type) return setting_error(tree, key, "is " + *said + "; accepted: bf16, fp16, fp32");
+  run.software.gradient_type = *type;
+  return {};
+}
+
 base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
   DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
@@ -115,6 +125,7 @@ base::Status add_openrlhf_watched(const SettingTree& tree, ImportedRun& run) {
     run.not_modelled.push_back({"--reward.remote_url", "a reward outside of the cluster: counted as no time",
                                 place_of(tree, "--reward.remote_url")});
   DOVETAIL_CHECK(add_dependent(tree, run));
+  DOVETAIL_CHECK(add_types(tree, run));
   return add_engines(tree, run);
 }
 

@@ -16,6 +16,7 @@ void add_role(const JobFacts& facts, std::string_view role, std::vector<std::str
 }  // namespace
 
 base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_engine_and_types(facts, "OpenRLHF", {plan::EngineKind::vllm}, false));
   if (facts.training != "deepspeed-zero")
     return base::bad_input(
         fmt::format("OpenRLHF does not train by `training: {}`; accepted: deepspeed-zero", facts.training));

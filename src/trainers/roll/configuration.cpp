@@ -11,6 +11,7 @@
 
 #include "base/document.h"
 #include "trainers/import/layouts.h"
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/roll/devices.h"
 #include "trainers/roll/layouts.h"
@@ -401,10 +402,13 @@ base::Status add_roll_tasks(RollDraft& draft) {
                role_pass(draft, critic_role, RollUse::trains, draft.critics, draft.critic_model));
   DOVETAIL_TRY(plan::TaskPlan values, role_training(draft, critic_role, draft.critics, draft.critic_model));
   DOVETAIL_TRY(const std::int64_t batch, role_batch(draft, critic_role, values.layout.data));
-  if (batch != run.mini_batch)
-    run.not_modelled.push_back({critic_role + ".training_args.gradient_accumulation_steps",
-                                fmt::format("{} samples of a step: counted as of the actor, {}", batch, run.mini_batch),
-                                place_of(draft.tree(), critic_role + ".training_args.gradient_accumulation_steps")});
+  const std::string batch_key = critic_role + ".training_args.gradient_accumulation_steps";
+  take_critic_batch(batch,
+                    {batch_key, fmt::format("{} samples of a step: counted as of the actor, {}", batch, run.mini_batch),
+                     place_of(draft.tree(), batch_key)},
+                    run);
+  // It is trained once, however often the actor is.
+  if (run.epochs > 1) run.critic_epochs = 1;
   run.tasks.push_back({"critic_infer", std::move(passed)});
   run.tasks.push_back({"critic_train", std::move(values)});
   return {};

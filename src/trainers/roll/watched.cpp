@@ -12,6 +12,7 @@
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/roll/layouts.h"
+#include "trainers/roll/types.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -228,15 +229,10 @@ base::Status watch_fsdp2(const SettingTree& tree, const std::string& role, bool 
   const bool whole = type && is_one_of(*type, "fp32|float32");
   if (!trains && whole)
     add_not_modelled(tree, type_key, *type + ": weights are kept in it: counted in bf16, the real run holds more", run);
-  if (trains && type && !whole)
-    add_not_modelled(tree, type_key,
-                     *type + ": weights and moments are kept in it: counted in fp32, the real run holds less", run);
   DOVETAIL_TRY(const std::int64_t size, roll_count(tree, keys + ".fsdp_size", 1));
-  if (size > 1 && size < devices)
-    add_not_modelled(
-        tree, keys + ".fsdp_size",
-        fmt::format("{}: shard groups: counted as if all {} GPUs shared one; the real run holds more", size, devices),
-        run);
+  if (!trains && size > 1 && size < devices)
+    add_not_modelled(tree, keys + ".fsdp_size",
+                     fmt::format("{}: shard groups of what passes: counted as of what is trained", size), run);
   DOVETAIL_TRY(const bool on_host, roll_flag(tree, keys + ".offload_policy"));
   if (on_host)
     add_not_modelled(
@@ -369,9 +365,10 @@ base::Status watch_roll_generation(const SettingTree& tree, ImportedRun& run) {
                                  "faster",
                                  is_vllm),
                      run);
+  if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
   if (backend == RollBackend::sglang)
-    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name",
-                     "sglang: the engine is counted as vLLM schedules and keeps memory", run);
+    add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: the engine is counted as vLLM schedules",
+                     run);
   DOVETAIL_TRY(const auto copies, optional_whole(tree, "actor_infer.generating_args.num_return_sequences"));
   if (copies && *copies != run.samples_per_prompt)
     add_ignored(tree, "actor_infer.generating_args.num_return_sequences",
@@ -430,9 +427,6 @@ base::Status add_roll_facts(const SettingTree& tree, bool critic, bool adapted, 
   add_not_modelled(tree, "critic.device_mapping",
                    "critic and actor are trained at the same time: counted one behind the other where they share GPUs",
                    run);
-  if (run.epochs > 1)
-    add_not_modelled(tree, "ppo_epochs",
-                     fmt::format("{}: the critic is trained once: counted as often as the actor", run.epochs), run);
   return {};
 }
 
@@ -455,6 +449,7 @@ base::Status add_roll_watched(const SettingTree& tree, const std::string& judge,
   DOVETAIL_CHECK(watch_roll_generation(tree, run));
   DOVETAIL_CHECK(watch_roll_judge(tree, judge, run));
   DOVETAIL_CHECK(watch_roll_rewards(tree, run));
+  DOVETAIL_CHECK(add_roll_types(tree, mesh_of("actor_train"), mesh_of("critic_train"), run));
   if (!run.reference || adapted)
     add_ignored(tree, "reference.device_mapping",
                 adapted ? "with adapters the actor without them is the reference" : "nothing asks for a reference",

@@ -11,8 +11,8 @@ namespace dovetail::trainers {
 
 /// Adds a Finding to `not_modelled` for each such setting that has another value than the one that is modelled, for
 /// what is handed on to a strategy unread, and for what ROLL does that plans cannot say; and to `ignored` for each
-/// setting that ROLL accepts and does not heed. `judge` is the role that judges on GPUs, or empty; `run` is read but
-/// for that. An Error where one is unknown.
+/// setting that ROLL accepts and does not heed. `judge` is the role that judges on GPUs, or empty; of the
+/// rest of `run` types and engine are set. An Error where one is unknown.
 base::Status add_roll_watched(const SettingTree& tree, const std::string& judge, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -18,7 +18,8 @@ base::Status check_roll_facts(const JobFacts& facts) {
     return base::bad_input(
         "files of ROLL without --base are of ppo, grpo and reinforce++ with `reward: rule`; accepted: such a job, or "
         "--base");
-  return {};
+  return check_engine_and_types(facts, "ROLL", {plan::EngineKind::vllm, plan::EngineKind::sglang},
+                                facts.training == "fsdp2");
 }
 
 /// The strategy of a role; the plan says what is in its configuration.
@@ -28,7 +29,8 @@ std::string strategy_text(const JobFacts& facts, bool trains) {
                                                                 : "deepspeed";
   const std::string more = backend == "megatron" ? "      tensor_model_parallel_size: 1\n"
                            : backend == "fsdp2"
-                               ? fmt::format("      fsdp_size: {}\n", facts.nodes * facts.gpus_per_node)
+                               ? fmt::format("      fsdp_size: {}\n{}", facts.nodes * facts.gpus_per_node,
+                                             facts.half_types ? "      param_dtype: bf16\n" : "")
                                : "      zero_optimization:\n        stage: 3\n";
   return fmt::format("  strategy_args:\n    strategy_name: {}_{}\n    strategy_config:\n{}", backend,
                      trains ? "train" : "infer", more);
@@ -86,8 +88,11 @@ base::Result<WholeFile> roll_whole(const JobFacts& facts) {
       "actor_infer:\n  model_args:\n    model_name_or_path: ${pretrain}\n    dtype: bf16\n  generating_args:\n"
       "    max_new_tokens: ${response_length}\n    temperature: 1.0\n"
       "    num_return_sequences: ${num_return_sequences_in_group}\n  data_args:\n"
-      "    template: ${oc.env:CHAT_TEMPLATE}\n  strategy_args:\n    strategy_name: vllm\n    strategy_config:\n"
-      "      gpu_memory_utilization: 0.8\n      block_size: 16\n";
+      "    template: ${oc.env:CHAT_TEMPLATE}\n";
+  text += facts.engine == plan::EngineKind::sglang
+              ? "  strategy_args:\n    strategy_name: sglang\n    strategy_config:\n      mem_fraction_static: 0.8\n"
+              : "  strategy_args:\n    strategy_name: vllm\n    strategy_config:\n      gpu_memory_utilization: 0.8\n"
+                "      block_size: 16\n";
   text +=
       fmt::format("  device_mapping: list(range(0, {}))\n  infer_batch_size: 1\n", facts.nodes * facts.gpus_per_node);
   if (facts.reference)

@@ -206,10 +206,10 @@ base::Status add_slime_generation(SlimeDraft& draft) {
         {"--sglang-mem-fraction-static", fmt::format("is not given: counted as {}, SGLang decides by its buffers",
                                                      generated.engine.memory_utilization)});
   draft.run.assumed.push_back(
-      {"",
-       fmt::format("engines are counted as vLLM schedules and keeps memory, with at most {} sequences and {} tokens "
-                   "in a step",
-                   generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
+      {"", fmt::format("engines are counted as vLLM schedules, with at most {} sequences and {} tokens "
+                       "in a step",
+                       generated.engine.max_num_seqs, generated.engine.max_num_batched_tokens)});
+  draft.run.software.engine = plan::EngineKind::sglang;
   draft.run.tasks.push_back({"actor_generate", std::move(generated)});
   return {};
 }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/slime/shape.h"
@@ -40,13 +42,7 @@ constexpr std::array watched_training{
     Watched{"--optimizer", "adam", "counted as Adam"},
     Watched{"--overlap-cpu-optimizer-d2h-h2d", "false",
             "the optimizer's transfers beside its step: the real run is faster"},
-    Watched{"--use-precision-aware-optimizer", "false",
-            "master weights are kept as what bf16 leaves of them: counted whole, the real run holds less"},
-    Watched{"--main-grads-dtype", "fp32", "gradients are counted in fp32, the real run holds less"},
-    Watched{"--main-params-dtype", "fp32", "master weights are counted in fp32, the real run holds less"},
-    Watched{"--exp-avg-dtype", "fp32", "moments are counted in fp32, the real run holds less"},
-    Watched{"--exp-avg-sq-dtype", "fp32", "moments are counted in fp32, the real run holds less"},
-    Watched{"--grad-reduce-in-bf16", "false", "gradients are counted in fp32, the real run holds less"},
+    Watched{"--main-grads-dtype", "fp32", "gradients are counted as they are reduced, the real run holds less"},
     Watched{"--use-stateless-adam", "false", "no moments are kept: counted with them, the real run holds less"},
     Watched{"--fp16", "false", "counted as bf16"},
     Watched{"--fp8-format", "null", "training in fp8: counted as bf16, the real run is faster"},
@@ -169,6 +165,39 @@ void watch_layers(const SettingTree& tree, ImportedRun& run) {
     leave(tree, "--spec", fmt::format("{}: {}: not counted", value_words(*spec), *what), run.not_modelled);
 }
 
+/// A type of the optimizer's; nothing where it is fp32, or another than jobs know, which is not modelled.
+base::Result<std::optional<plan::StateType>> optimizer_type(const SettingTree& tree, const std::string& key,
+                                                            const char* what, ImportedRun& run) {
+  DOVETAIL_TRY(const std::string said, text_at(tree, key));
+  const auto type = state_type(said);
+  if (type == plan::StateType::fp32) return std::optional<plan::StateType>();
+  if (!type)
+    leave(tree, key, fmt::format("{}: {} are counted in fp32, the real run holds less", said, what), run.not_modelled);
+  return type;
+}
+
+/// Types of what the optimizer keeps. On the host all of it is in fp32.
+base::Status add_types(const SettingTree& tree, ImportedRun& run) {
+  plan::Software& types = run.software;
+  DOVETAIL_TRY(const bool aware, flag_at(tree, "--use-precision-aware-optimizer"));
+  DOVETAIL_TRY(const bool on_host, flag_at(tree, "--optimizer-cpu-offload"));
+  DOVETAIL_TRY(const bool reduced_in_bf16, flag_at(tree, "--grad-reduce-in-bf16"));
+  DOVETAIL_TRY(const auto master, optimizer_type(tree, "--main-params-dtype", "master weights", run));
+  DOVETAIL_TRY(const auto first, optimizer_type(tree, "--exp-avg-dtype", "moments", run));
+  DOVETAIL_TRY(const auto second, optimizer_type(tree, "--exp-avg-sq-dtype", "moments", run));
+  if (reduced_in_bf16) types.gradient_type = plan::StateType::bf16;
+  if (first == second && first) types.moment_type = *first;
+  if (first != second)
+    leave(tree, first ? "--exp-avg-dtype" : "--exp-avg-sq-dtype",
+          "moments of two types: counted in fp32, the real run holds less", run.not_modelled);
+  if (aware && !on_host) types.master_type = plan::MasterType::remainder;
+  if (master == plan::StateType::fp16) types.master_type = plan::MasterType::fp16;
+  if (master == plan::StateType::bf16)
+    leave(tree, "--main-params-dtype", "bf16: master weights are counted in fp32, the real run holds less",
+          run.not_modelled);
+  return {};
+}
+
 base::Status add_experts(const SettingTree& tree, const llm::Transformer& model, ImportedRun& run) {
   DOVETAIL_TRY(const std::int64_t expert, count_at(tree, "--sglang-ep-size"));
   DOVETAIL_TRY(const std::int64_t data, count_at(tree, "--sglang-dp-size"));
@@ -244,6 +273,7 @@ base::Status add_slime_watched(const SettingTree& tree, bool async, const llm::T
   DOVETAIL_CHECK(watch(tree, "", watched_training, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
   DOVETAIL_CHECK(watch_given(tree, run));
+  DOVETAIL_CHECK(add_types(tree, run));
   watch_checkpoint(tree, run);
   watch_layers(tree, run);
   DOVETAIL_CHECK(add_experts(tree, model, run));

@@ -6,7 +6,9 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 
@@ -15,12 +17,8 @@ namespace {
 
 constexpr std::array watched_actor{
     Watched{"actor_rollout_ref.actor.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.fsdp_size", "-1",
-            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
     Watched{"actor_rollout_ref.actor.fsdp_config.reshard_after_forward", "true",
             "weights stay gathered from forward to backward: the real run holds more and gathers once"},
-    Watched{"actor_rollout_ref.actor.fsdp_config.model_dtype", "fp32|float32|null",
-            "shards in another type than fp32: counted in fp32, the real run holds less"},
     Watched{"actor_rollout_ref.actor.fsdp_config.offload_policy", "false",
             "FSDP2 streams weights, gradients and optimizer from the host: counted on the device"},
     Watched{"actor_rollout_ref.actor.fsdp_config.forward_prefetch", "false",
@@ -35,8 +33,6 @@ constexpr std::array watched_actor{
     Watched{"actor_rollout_ref.actor.freeze_vision_tower", "false", "vision is not counted"},
     Watched{"actor_rollout_ref.actor.use_prefix_grouper", "false",
             "prompts of a group are computed once: the real run is faster"},
-    Watched{"actor_rollout_ref.model.use_fused_kernels", "false",
-            "logits in fused kernels: the real run needs less memory"},
     Watched{"actor_rollout_ref.model.use_liger", "false", "fused kernels: the real run needs less memory"},
     Watched{"actor_rollout_ref.model.enable_activation_offload", "false",
             "activations leave for the host: the real run holds less and moves more"},
@@ -54,10 +50,6 @@ constexpr std::array watched_megatron{
     Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
     Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "counted as one degree"},
     Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "counted as bf16"},
-    Watched{"actor_rollout_ref.actor.optim.use_precision_aware_optimizer", "false",
-            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
-    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer", "false|null",
-            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
     Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction", "1|1.0|null",
             "a part of the optimizer on the host: counted as all of it"},
     Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d", "false|null",
@@ -66,8 +58,7 @@ constexpr std::array watched_megatron{
 };
 
 constexpr std::array watched_rollout{
-    Watched{"actor_rollout_ref.rollout.name", "vllm",
-            "gpu_memory_utilization and scheduling are counted as vLLM has them"},
+    Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is counted as vLLM has it"},
     Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
     Watched{"actor_rollout_ref.rollout.quantization", "null", "counted as bf16, the real run is faster"},
     Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
@@ -93,22 +84,16 @@ constexpr std::array watched_rollout{
 };
 
 constexpr std::array watched_reference{
-    Watched{"actor_rollout_ref.ref.fsdp_config.fsdp_size", "-1", "shard groups: counted as if all GPUs shared one"},
     Watched{"actor_rollout_ref.ref.fsdp_config.model_dtype", "fp32|float32|null", "counted in fp32"},
 };
 
 constexpr std::array watched_critic{
     Watched{"critic.strategy", "fsdp|megatron", "memory is counted as of FSDP's first version"},
-    Watched{"critic.fsdp.fsdp_size", "-1",
-            "shard groups: counted as if all GPUs shared one; the real run holds more and sends less"},
     Watched{"critic.fsdp.reshard_after_forward", "true",
             "weights stay gathered from forward to backward: the real run holds more and gathers once"},
-    Watched{"critic.fsdp.model_dtype", "fp32|float32|null", "counted in fp32, the real run holds less"},
     Watched{"critic.fsdp.offload_policy", "false", "counted on the device"},
     Watched{"critic.model.enable_activation_offload", "false",
             "activations leave for the host: the real run holds less and moves more"},
-    Watched{"critic.optim.use_precision_aware_optimizer", "false|null",
-            "gradients and moments may have smaller types: counted in fp32, the real run holds less"},
 };
 
 /// Maps that verl hands on as they are; what is read of them stands in configuration.cpp and layouts.cpp.
@@ -166,15 +151,127 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
 
 base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_critic, run));
-  for (const auto& [own, actors] :
-       {std::pair{"critic.ppo_mini_batch_size", "actor_rollout_ref.actor.ppo_mini_batch_size"},
-        std::pair{"critic.ppo_epochs", "actor_rollout_ref.actor.ppo_epochs"}}) {
-    DOVETAIL_TRY(const std::int64_t critics, count_at(tree, own));
-    DOVETAIL_TRY(const std::int64_t said, count_at(tree, actors));
-    if (critics != said)
-      run.not_modelled.push_back(
-          {own, fmt::format("{}: counted as of the actor, {}", critics, said), place_of(tree, own)});
+  constexpr std::string_view batch_key = "critic.ppo_mini_batch_size";
+  DOVETAIL_TRY(const std::int64_t batch, count_at(tree, batch_key));
+  DOVETAIL_TRY(const std::int64_t epochs, count_at(tree, "critic.ppo_epochs"));
+  const std::int64_t samples = std::min(batch, plan::max_count) * run.samples_per_prompt;
+  take_critic_batch(samples,
+                    {std::string(batch_key),
+                     fmt::format("{} prompts, which do not divide the {}: counted as of the actor", batch, run.prompts),
+                     place_of(tree, batch_key)},
+                    run);
+  if (epochs != run.epochs) run.critic_epochs = epochs;
+  return {};
+}
+
+/// The GPUs that FSDP cuts over, of `devices`; 0: all.
+base::Result<int> fsdp_group(const SettingTree& tree, const std::string& key, int devices) {
+  DOVETAIL_TRY(const auto size, optional_whole(tree, key));
+  if (!size || *size < 0 || *size >= devices) return 0;
+  if (*size >= 1 && devices % *size == 0) return static_cast<int>(*size);
+  return setting_error(tree, key, fmt::format("is {}; accepted: -1, or a divisor of the {} GPUs", *size, devices));
+}
+
+/// FSDP keeps all of a model in the type that it is made in, and cuts it over groups of GPUs.
+base::Result<RoleTypes> fsdp_types(const SettingTree& tree, const std::string& keys, int devices) {
+  RoleTypes role;
+  const std::string size_key = keys + ".fsdp_size";
+  DOVETAIL_TRY(role.types.shard_group, fsdp_group(tree, size_key, devices));
+  if (role.types.shard_group > 0)
+    role.otherwise.push_back({size_key,
+                              fmt::format("{}: shard groups: counted as if all GPUs shared one; the real run holds "
+                                          "more and sends less",
+                                          role.types.shard_group),
+                              place_of(tree, size_key)});
+  const std::string key = keys + ".model_dtype";
+  DOVETAIL_TRY(const auto said, optional_text(tree, key));
+  if (!said) return role;
+  const auto type = state_type(*said);
+  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16, fp16", *said));
+  if (type == plan::StateType::fp32) return role;
+  role.types.weight_type = role.types.gradient_type = role.types.moment_type = *type;
+  role.otherwise.push_back(
+      {key, fmt::format("{}: shards in another type than fp32: counted in fp32, the real run holds less", *said),
+       place_of(tree, key)});
+  return role;
+}
+
+/// What of a type is said at `key`, which only the precision-aware optimizer heeds.
+base::Result<plan::StateType> aware_type(const SettingTree& tree, const std::string& key) {
+  DOVETAIL_TRY(const auto said, optional_text(tree, key));
+  const auto type = said ? state_type(*said) : plan::StateType::fp32;
+  if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *said));
+  return *type == plan::StateType::fp32 ? plan::StateType::usual : *type;
+}
+
+/// Megatron's precision-aware optimizer keeps of the master weights what bf16 leaves of them, and the types that it is
+/// given. On the host all is in fp32.
+base::Result<RoleTypes> megatron_types(const SettingTree& tree, const std::string& keys) {
+  RoleTypes role;
+  const std::string key = keys + ".use_precision_aware_optimizer";
+  const std::string override_key = keys + ".override_optimizer_config.use_precision_aware_optimizer";
+  DOVETAIL_TRY(const auto own, optional_flag(tree, key));
+  DOVETAIL_TRY(const auto overridden, optional_flag(tree, override_key));
+  DOVETAIL_TRY(const auto on_host, optional_flag(tree, keys + ".override_optimizer_config.optimizer_cpu_offload"));
+  if (!overridden.value_or(own.value_or(false)) || on_host.value_or(false)) return role;
+  role.types.master_type = plan::MasterType::remainder;
+  if (own.value_or(false)) {
+    DOVETAIL_TRY(role.types.gradient_type, aware_type(tree, keys + ".main_grads_dtype"));
+    DOVETAIL_TRY(role.types.moment_type, aware_type(tree, keys + ".exp_avg_dtype"));
+    DOVETAIL_TRY(const plan::StateType second, aware_type(tree, keys + ".exp_avg_sq_dtype"));
+    const std::string second_key = keys + ".exp_avg_sq_dtype";
+    if (second != role.types.moment_type) {
+      role.types.moment_type = plan::StateType::usual;
+      role.otherwise.push_back(
+          {second_key, "moments of two types: counted in fp32, the real run holds less", place_of(tree, second_key)});
+    }
   }
+  const std::string& said = overridden ? override_key : key;
+  role.otherwise.push_back({said,
+                            "true: gradients and moments may have smaller types: counted in fp32, the real run "
+                            "holds less",
+                            place_of(tree, said)});
+  return role;
+}
+
+/// Types of the roles that train, and logits that are never whole.
+base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
+  const SettingTree& tree = settings.tree;
+  const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
+                                    [](const ImportedTask& task) { return task.task == "actor_train"; });
+  const int devices = trained == run.tasks.end() ? 0 : trained->planned.mesh.count;
+  std::vector<RoleTypes> roles;
+  if (settings.engine == VerlEngine::megatron) {
+    DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "actor_rollout_ref.actor.optim"));
+    if (has_critic) {
+      DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "critic.optim"));
+    }
+  } else {
+    DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "actor_rollout_ref.actor.fsdp_config", devices));
+    if (has_critic) {
+      DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "critic.fsdp", devices));
+    }
+  }
+  take_types(roles, run);
+  if (run.reference && settings.engine == VerlEngine::fsdp) {
+    const std::string size_key = "actor_rollout_ref.ref.fsdp_config.fsdp_size";
+    DOVETAIL_TRY(const int group, fsdp_group(tree, size_key, devices));
+    if (group != run.software.shard_group)
+      run.not_modelled.push_back({size_key,
+                                  fmt::format("{}: shard groups of the reference: counted as of what is trained",
+                                              group == 0 ? "all GPUs" : std::to_string(group)),
+                                  place_of(tree, size_key)});
+  }
+  const std::string key = "actor_rollout_ref.model.use_fused_kernels";
+  DOVETAIL_TRY(const auto fused, optional_flag(tree, key));
+  DOVETAIL_TRY(const auto kernels, optional_text(tree, "actor_rollout_ref.model.fused_kernel_options.impl_backend"));
+  if (!fused.value_or(false)) return {};
+  constexpr std::int64_t tokens_of_torch_kernel = 512;
+  if (settings.engine == VerlEngine::fsdp && kernels.value_or("torch") == "torch")
+    run.software.logit_tokens = tokens_of_torch_kernel;
+  else
+    run.not_modelled.push_back(
+        {key, "true: logits in fused kernels: counted whole, the real run needs less memory", place_of(tree, key)});
   return {};
 }
 
@@ -207,9 +304,11 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
   if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  DOVETAIL_TRY(run.software.engine, engine_kind(tree, "actor_rollout_ref.rollout.name"));
   if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
   const bool has_critic = run.algorithm == "ppo";
   if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));
+  DOVETAIL_CHECK(add_types(settings, has_critic, run));
   for (const std::string_view key : handed_on) watch_handed_on(tree, std::string(key), read_of_them, run);
   if (megatron) {
     DOVETAIL_CHECK(add_recomputation(tree, run));

@@ -38,6 +38,8 @@ void add_batches(const JobFacts& facts, VerlWords& words) {
 }  // namespace
 
 base::Result<WholeFile> verl_whole(const JobFacts& facts) {
+  DOVETAIL_CHECK(check_engine_and_types(
+      facts, "verl", {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, false));
   if (facts.training != "verl-fsdp" && facts.training != "megatron-policy")
     return base::bad_input(
         fmt::format("verl does not train by `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
@@ -59,7 +61,7 @@ base::Result<WholeFile> verl_whole(const JobFacts& facts) {
   words.set("data.train_files", "\"$TRAIN_FILES\"");
   words.set("data.val_files", "\"$VAL_FILES\"");
   words.set("actor_rollout_ref.model.path", "\"$ACTOR_PATH\"");
-  words.set("actor_rollout_ref.rollout.name", "vllm");
+  words.set("actor_rollout_ref.rollout.name", std::string(base::enum_name(facts.engine)));
   add_batches(facts, words);
   words.turn("actor_rollout_ref.actor.use_kl_loss", facts.reference && !facts.critic);
   words.turn("algorithm.use_kl_in_reward", facts.reference && facts.critic);

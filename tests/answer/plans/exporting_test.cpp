@@ -102,6 +102,8 @@ std::vector<std::string> told(const plan::Job& job, plan::Plan plan) {
     if (planned.layout.data * planned.layout.context == 1) planned.layout.zero = 0;
   }
   plan.placement = "custom";
+  // What a change takes with it of what is not modelled is no part of what runs.
+  plan.not_modelled.clear();
   std::istringstream stream(plan::plan_to_json(plan, job));
   for (std::string line; std::getline(stream, line);)
     if (line.find("\"task\"") != std::string::npos) lines.push_back(line);

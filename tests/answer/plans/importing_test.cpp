@@ -61,6 +61,44 @@ TEST(Importing, TheObjectHasWhatTheSectionsSay) {
   EXPECT_FALSE(object["assumed"].empty());
 }
 
+/// A configuration with a setting that is not counted.
+JobInput quantized() {
+  JobInput input = script();
+  std::string& text = *input.text;
+  text.replace(text.rfind('\n'), 1, " actor_rollout_ref.rollout.quantization=fp8\n");
+  return input;
+}
+
+const plan::NotModelled fp8{"actor_rollout_ref.rollout.quantization", "fp8: counted as bf16, the real run is faster"};
+
+TEST(Importing, PlansKeepWhatIsNotModelled) {
+  const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();
+  const plan::Job job = plan::parse_job(job_file(answer, "-").value(), "job.yaml").value();
+  const plan::Plan plan = plan::parse_plan(plan_file(answer), "plan.json", job).value();
+  EXPECT_THAT(plan.not_modelled, testing::Contains(fp8));
+  EXPECT_EQ(plan.not_modelled.size(), answer.import.run.not_modelled.size());
+  EXPECT_THAT(ask(ImportRequest{.job = script()}, {})->import.plan.not_modelled, testing::Not(testing::Contains(fp8)));
+}
+
+TEST(Importing, AnswersAboutAJobOrAPlanEndWithWhatIsNotModelled) {
+  const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();
+  const Input plan{"plan.json", plan_file(answer)};
+  const auto ends = testing::AllOf(HasSubstr("\nnot modelled:\n"), HasSubstr("\n  " + plan::to_text(fp8) + "\n"));
+  // The configuration is the job; a job file is, and the plan was read from the configuration.
+  for (const JobInput& job : {quantized(), JobInput{"job.yaml", job_file(answer, "-").value()}}) {
+    const PredictionAnswer predicted = ask(PredictionRequest{job, plan}, {}).value();
+    EXPECT_THAT(text_of(sections(predicted)), ends);
+    const nlohmann::json object = nlohmann::json::parse(to_json(predicted));
+    EXPECT_THAT(object["not_modelled"], testing::Contains(nlohmann::json{{"key", fp8.key}, {"what", fp8.what}}));
+    const FitRequest fit{.job = job, .plan = plan, .search = short_search()};
+    EXPECT_THAT(text_of(sections(ask(fit, {}).value())), ends);
+    const SweepRequest sweep{.job = job, .plan = plan, .over = study::SweepInput::bandwidth};
+    EXPECT_THAT(text_of(sections(ask(sweep, {}).value())), ends);
+  }
+  EXPECT_THAT(text_of(sections(ask(PredictionRequest{script(), {"plan.json", plan_file(imported())}}, {}).value())),
+              testing::Not(HasSubstr("fp8")));
+}
+
 TEST(Importing, AJobFileIsNoConfiguration) {
   const auto answer = ask(ImportRequest{.job = example("ppo-7b.yaml")}, {});
   ASSERT_FALSE(answer.ok());

@@ -151,6 +151,15 @@ TEST_F(RunChecks, AJobIsPlannedForTheRuntimeAndMayBeAFolder) {
   EXPECT_EQ(run.settings.weights.at("actor"), folder_.file("actor"));
 }
 
+TEST_F(RunChecks, TypesOfATrainerAreNotForARun) {
+  for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "engine: sglang"}) {
+    const auto run = read_run_job(write_job("{actor: actor}", "{" + said + "}"));
+    ASSERT_FALSE(run.ok()) << said;
+    EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("accepted: no `"))) << said;
+  }
+  EXPECT_TRUE(read_run_job(write_job("{actor: actor}", "{weight_type: usual, engine: vllm}")).ok());
+}
+
 TEST_F(RunChecks, ModelsStandBehindTheOneThatTheyAreLike) {
   const auto run = read_run_job(write_job("{actor: actor, reward: reward}"));
   ASSERT_TRUE(run.ok()) << to_text(run.error());

@@ -65,7 +65,7 @@ TEST(PrintedConfiguration, IsTheScriptsRun) {
   const auto import = import_run("run.log", log, {});
   ASSERT_TRUE(import.ok()) << base::to_text(import.error());
   EXPECT_EQ(import->text, script.job);
-  EXPECT_EQ(plan::plan_to_json(import->plan, import->job), script.plan);
+  EXPECT_EQ(plan_text(*import), script.plan);
   EXPECT_EQ(reading_words(*import),
             "run.log is read as a configuration of verl: its configuration stands at its head, from line 3 on");
 }
@@ -139,7 +139,7 @@ TEST(LoggedCommand, IsReadAsTheScriptThatItIsOf) {
     const auto import = import_run("run.log", log, {});
     ASSERT_TRUE(import.ok()) << base::to_text(import.error());
     EXPECT_EQ(import->text, script.job);
-    EXPECT_EQ(plan::plan_to_json(import->plan, import->job), script.plan);
+    EXPECT_EQ(plan_text(*import), script.plan);
   }
   EXPECT_THAT(reading_words(*import_run("run.log", traced, {})),
               HasSubstr("the command that started it stands at its head: it starts verl.trainer.main_ppo in line 4"));

@@ -223,7 +223,7 @@ const NemoRlChange nemo_rl_changes[] = {
      "policy.megatron_cfg.optimizer.optimizer_cpu_offload=true"},
     {"policy.megatron_cfg.optimizer.use_precision_aware_optimizer=false", Where::not_modelled},
     {"policy.megatron_cfg.optimizer.use_distributed_optimizer=false", Where::plan},
-    {"policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32=true", Where::not_modelled},
+    {"policy.megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32=true", Where::job},
     {"policy.megatron_cfg.peft.enabled=true", Where::job},
     {"policy.megatron_cfg.peft.dim=32", Where::job, megatron_grpo, "policy.megatron_cfg.peft.enabled=true"},
     {"policy.dtensor_cfg.tensor_parallel_size=4", Where::plan, dtensor_grpo},
@@ -280,7 +280,7 @@ const NemoRlChange nemo_rl_changes[] = {
     {"value.dtensor_cfg.tensor_parallel_size=2", Where::plan, dtensor_ppo},
     {"value.dtensor_cfg.activation_checkpointing=true", Where::plan, dtensor_ppo},
     {"value.train_micro_batch_size=2", Where::plan, dtensor_ppo},
-    {"value.train_global_batch_size=256", Where::not_modelled, dtensor_ppo},
+    {"value.train_global_batch_size=256", Where::job, dtensor_ppo},
 };
 
 class NemoRlChangedSetting : public testing::TestWithParam<NemoRlChange> {};

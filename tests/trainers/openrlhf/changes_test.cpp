@@ -66,7 +66,7 @@ const OpenrlhfChange openrlhf_changes[] = {
     {"--ds.enable_sleep", Where::plan, openrlhf_apart},
     {"--ds.packing_samples", Where::job, openrlhf_apart},
     {"--ds.param_dtype fp16", Where::not_modelled},
-    {"--ds.grad_accum_dtype fp32", Where::not_modelled},
+    {"--ds.grad_accum_dtype fp32", Where::job},
     {"--ds.load_in_4bit", Where::not_modelled},
     {"--ds.lora.rank 16", Where::job},
     {"--ds.lora.target_modules q_proj", Where::not_modelled, openrlhf_ppo, "--ds.lora.rank 16"},

@@ -1,5 +1,6 @@
 #include "trainers/openrlhf/configuration.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>

@@ -80,7 +80,7 @@ TEST(SlimeConfiguration, OfGrpoIsAJobAndAPlan) {
             "workload:\n  prompts: 32\n  samples_per_prompt: 8\n  mini_batch: 64\n  epochs: 1\n"
             "  prompt_length: 2048\n  response_length: 8192\n"
             "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {framework: slime, training: "
-            "megatron-policy}\n");
+            "megatron-policy, engine: sglang}\n");
   const plan::TaskPlan& trained = planned(*read, "actor_train");
   EXPECT_EQ(llm::to_text(trained.layout), "dp4 tp2 pp1 zero1 sp");
   EXPECT_EQ(trained.micro_batching.tokens, 9216);
@@ -251,11 +251,10 @@ INSTANTIATE_TEST_SUITE_P(
         Change{recomputed, "--recompute-method block", Where::not_modelled},
         Change{recomputed, "--recompute-num-layers 2", Where::not_modelled},
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer", Where::plan},
-        Change{grpo, "--use-precision-aware-optimizer", Where::not_modelled},
+        Change{grpo, "--use-precision-aware-optimizer", Where::job},
         Change{grpo, "--overlap-cpu-optimizer-d2h-h2d", Where::not_modelled},
         Change{grpo, "--optimizer-offload-fraction 0.5", Where::ignored},
-        Change{grpo, "--grad-reduce-in-bf16", Where::not_modelled},
-        Change{grpo, "--fp8-format hybrid", Where::not_modelled},
+        Change{grpo, "--grad-reduce-in-bf16", Where::job}, Change{grpo, "--fp8-format hybrid", Where::not_modelled},
         Change{grpo, "--attention-backend unfused", Where::not_modelled},
         Change{grpo, "--some-flag-of-a-later-version 3", Where::not_modelled}));
 

@@ -107,7 +107,10 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.model.use_remove_padding=False", Where::job},
     {"actor_rollout_ref.model.enable_gradient_checkpointing=False", Where::plan},
     {"actor_rollout_ref.model.enable_activation_offload=True", Where::not_modelled},
-    {"actor_rollout_ref.model.use_fused_kernels=True", Where::not_modelled},
+    {"actor_rollout_ref.model.use_fused_kernels=True", Where::job},
+    {"actor_rollout_ref.model.use_fused_kernels=True actor_rollout_ref.model.fused_kernel_options.impl_backend=triton",
+     Where::not_modelled},
+    {"actor_rollout_ref.model.use_fused_kernels=True", Where::not_modelled, true},
     {"actor_rollout_ref.model.use_liger=True", Where::not_modelled},
     {"+actor_rollout_ref.model.mtp.enable=True", Where::not_modelled},
     {"actor_rollout_ref.model.path=Qwen/Qwen3-VL-8B-Instruct", Where::not_modelled},
@@ -115,9 +118,11 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.actor.strategy=fsdp2", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.param_offload=True", Where::plan},
     {"actor_rollout_ref.actor.fsdp_config.optimizer_offload=True", Where::plan},
-    {"actor_rollout_ref.actor.fsdp_config.fsdp_size=8", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.fsdp_size=8", Where::job},
+    {"actor_rollout_ref.ref.fsdp_config.fsdp_size=8", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.reshard_after_forward=False", Where::not_modelled},
-    {"actor_rollout_ref.actor.fsdp_config.model_dtype=bfloat16", Where::not_modelled},
+    {"actor_rollout_ref.actor.fsdp_config.model_dtype=bfloat16", Where::job},
+    {"algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B critic.fsdp.model_dtype=bf16", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.offload_policy=True", Where::not_modelled},
     {"actor_rollout_ref.actor.fsdp_config.ulysses_sequence_parallel_size=2", Where::plan},
     {"actor_rollout_ref.actor.ulysses_sequence_parallel_size=2", Where::plan},
@@ -163,6 +168,8 @@ constexpr VerlChange verl_changes[] = {
     {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5", Where::not_modelled,
      true},
     {"actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True", Where::not_modelled, true},
+    {"actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True critic.optim.use_precision_aware_optimizer=True",
+     Where::job, true},
     {"actor_rollout_ref.ref.megatron.param_offload=True", Where::plan, true},
     {"critic.megatron.tensor_model_parallel_size=4", Where::plan, true},
     {"critic.megatron.pipeline_model_parallel_size=4", Where::plan, true},
@@ -171,8 +178,9 @@ constexpr VerlChange verl_changes[] = {
     {"critic.megatron.param_offload=True", Where::plan, true},
     {"critic.model.path=Qwen/Qwen3-4B", Where::job, true},
     {"critic.ppo_micro_batch_size_per_gpu=2", Where::plan, true},
-    {"critic.ppo_epochs=2", Where::not_modelled, true},
-    {"critic.ppo_mini_batch_size=128", Where::not_modelled, true},
+    {"critic.ppo_epochs=2", Where::job, true},
+    {"critic.ppo_mini_batch_size=128", Where::job, true},
+    {"critic.ppo_mini_batch_size=100", Where::not_modelled, true},
     {"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=1", Where::plan, true},
     {"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu=8", Where::plan, true},
     {"actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu=8", Where::plan, true},
@@ -214,6 +222,60 @@ TEST(VerlConfiguration, TakesOldNamesForTheirPresentOnes) {
   std::vector<std::string> said = ppo_megatron;
   said.front() = "actor_rollout_ref.actor.strategy=megatron";
   EXPECT_EQ(told(script_of(said)).plan, told(script_of(ppo_megatron)).plan);
+}
+
+/// What the job says of its software.
+std::string software_line(const Told& run) {
+  const std::size_t begin = run.job.find("software: ");
+  return run.job.substr(begin, run.job.find('\n', begin) - begin);
+}
+
+TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
+  const std::string types = "weight_type: bf16, gradient_type: bf16, moment_type: bf16";
+  EXPECT_EQ(software_line(told(script_of(grpo_fsdp,
+                                         " actor_rollout_ref.actor.fsdp_config.model_dtype=bf16 "
+                                         "actor_rollout_ref.model.use_fused_kernels=True"))),
+            "software: {framework: verl, training: verl-fsdp, " + types + ", logit_tokens: 512}");
+  // Of one role alone nothing can be said.
+  const std::string more =
+      " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B "
+      "actor_rollout_ref.actor.fsdp_config.model_dtype=bf16";
+  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more))), "software: {framework: verl, training: verl-fsdp}");
+  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more + " critic.fsdp.model_dtype=bf16"))),
+            "software: {framework: verl, training: verl-fsdp, " + types + "}");
+  const std::string aware =
+      " actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True "
+      "critic.optim.use_precision_aware_optimizer=True";
+  EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware))),
+            "software: {framework: verl, training: megatron-policy, master_type: remainder, engine: sglang}");
+  EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim.exp_avg_dtype=bf16 "
+                                                               "actor_rollout_ref.actor.optim.exp_avg_sq_dtype=bf16 "
+                                                               "critic.optim.exp_avg_dtype=bf16 "
+                                                               "critic.optim.exp_avg_sq_dtype=bf16"))),
+            "software: {framework: verl, training: megatron-policy, moment_type: bf16, master_type: "
+            "remainder, engine: sglang}");
+}
+
+TEST(VerlConfiguration, ShardGroupsAreThoseOfAllThatTrains) {
+  const Told groups = told(script_of(grpo_fsdp,
+                                     " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
+                                     "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
+  EXPECT_EQ(software_line(groups), "software: {framework: verl, training: verl-fsdp, shard_group: 8}");
+  EXPECT_EQ(groups.not_modelled, told(script_of(grpo_fsdp)).not_modelled);
+  EXPECT_EQ(told(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=16")).job,
+            told(script_of(grpo_fsdp)).job)
+      << "all GPUs are one group";
+  const auto refused = imported(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=3"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("accepted: -1, or a divisor of the 16 GPUs"), std::string::npos);
+}
+
+TEST(VerlConfiguration, TheCriticHasItsOwnMiniBatches) {
+  const base::Result<Import> read =
+      imported(script_of(ppo_megatron, " critic.ppo_mini_batch_size=64 critic.ppo_epochs=3"));
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_EQ(read->job.workload.mini_batches, 2);
+  EXPECT_EQ(read->job.workload.critic, (workflow::OwnTraining{8, 3}));
 }
 
 TEST(VerlConfiguration, OfGlobalMicroBatchesCountsThoseOfARank) {
@@ -341,7 +403,7 @@ TEST(VerlConfiguration, ResolvedIsReadAsTheScript) {
     const base::Result<Import> read = import_run("run.yaml", content, {});
     ASSERT_TRUE(read.ok()) << base::to_text(read.error());
     EXPECT_EQ(read->text, script.job);
-    EXPECT_EQ(plan::plan_to_json(read->plan, read->job), script.plan);
+    EXPECT_EQ(plan_text(*read), script.plan);
   }
 }
 

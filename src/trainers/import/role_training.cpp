@@ -1,0 +1,59 @@
+#include "trainers/import/role_training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/enum_names.h"
+#include "trainers/import/settings.h"
+
+namespace dovetail::trainers {
+namespace {
+
+bool are_alike(const plan::Software& a, const plan::Software& b) {
+  return a.weight_type == b.weight_type && a.gradient_type == b.gradient_type && a.moment_type == b.moment_type &&
+         a.master_type == b.master_type && a.shard_group == b.shard_group;
+}
+
+}  // namespace
+
+void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
+  if (roles.empty()) return;
+  const plan::Software& first = roles.front().types;
+  const bool alike =
+      std::all_of(roles.begin(), roles.end(), [&first](const RoleTypes& role) { return are_alike(role.types, first); });
+  if (alike) {
+    run.software.weight_type = first.weight_type;
+    run.software.gradient_type = first.gradient_type;
+    run.software.moment_type = first.moment_type;
+    run.software.master_type = first.master_type;
+    run.software.shard_group = first.shard_group;
+    return;
+  }
+  for (const RoleTypes& role : roles)
+    run.not_modelled.insert(run.not_modelled.end(), role.otherwise.begin(), role.otherwise.end());
+}
+
+base::Result<plan::EngineKind> engine_kind(const SettingTree& tree, std::string_view key) {
+  DOVETAIL_TRY(const auto name, optional_text(tree, key));
+  return base::enum_named<plan::EngineKind>(name.value_or("vllm")).value_or(plan::EngineKind::vllm);
+}
+
+std::optional<plan::StateType> state_type(std::string_view word) {
+  using enum plan::StateType;
+  constexpr std::pair<std::string_view, plan::StateType> words[] = {
+      {"fp32", fp32}, {"float32", fp32}, {"bf16", bf16}, {"bfloat16", bf16}, {"fp16", fp16}, {"float16", fp16}};
+  for (const auto& [name, type] : words)
+    if (name == word) return type;
+  return std::nullopt;
+}
+
+void take_critic_batch(std::int64_t samples, Finding otherwise, ImportedRun& run) {
+  if (samples == run.mini_batch) return;
+  const std::int64_t all = run.prompts * run.samples_per_prompt;
+  if (samples >= 1 && samples <= all && all % samples == 0)
+    run.critic_mini_batch = samples;
+  else
+    run.not_modelled.push_back(std::move(otherwise));
+}
+
+}  // namespace dovetail::trainers

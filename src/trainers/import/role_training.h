@@ -1,0 +1,37 @@
+// What jobs say of the software once: of roles that train, which may have it each by itself, of the critic alone, of
+// the engine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/job.h"
+#include "trainers/import/imported_run.h"
+#include "trainers/syntax/tree.h"
+
+namespace dovetail::trainers {
+
+/// The types that a role keeps its states in, and the groups of ranks that it cuts them over.
+struct RoleTypes {
+  plan::Software types = {};            ///< of which only these count
+  std::vector<Finding> otherwise = {};  ///< what is not modelled where another role has others
+};
+
+/// Gives the run the types of its roles. Where these differ it has those of the conventions, and each role's
+/// `otherwise` is not modelled.
+void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
+
+/// The engine that is named at `key`; vLLM where it is none that jobs know.
+base::Result<plan::EngineKind> engine_kind(const SettingTree& tree, std::string_view key);
+
+/// "fp32", "float32", "bf16", ... as a type; nothing of another word.
+std::optional<plan::StateType> state_type(std::string_view word);
+
+/// Gives the run's critic mini-batches of so many samples. Where these do not divide the samples of an iteration,
+/// `otherwise` is not modelled. REQUIRES: the run has its prompts, samples and mini-batch.
+void take_critic_batch(std::int64_t samples, Finding otherwise, ImportedRun& run);
+
+}  // namespace dovetail::trainers

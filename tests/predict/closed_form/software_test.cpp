@@ -1,0 +1,215 @@
+// What a job says of types and logits, in the memory and the time that come of it: sums by hand.
+#include "predict/closed_form/software.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "cost/training.h"
+#include "cost/training_memory.h"
+#include "llm/bundled_models.h"
+#include "predict/closed_form/scenario.h"
+#include "predict/closed_form/training_phase.h"
+#include "predict/closed_form/working_memory.h"
+#include "support/jobs.h"
+
+namespace dovetail::predict {
+namespace {
+
+constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B, which has its embedding as its head
+
+plan::Software software(const std::string& training) {
+  plan::Software said;
+  said.training = training;
+  return said;
+}
+
+cost::MemoryParts held(const plan::Software& said) {
+  const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
+  return cost::static_memory(model, {}, conventions_of(said).value(), 0);
+}
+
+TEST(SoftwareTypes, WeightsMomentsAndGradientsInSixteenBitsTakeHalf) {
+  plan::Software said = software("verl-fsdp");
+  EXPECT_EQ(held(said).weights, 4 * parameters);
+  EXPECT_EQ(held(said).optimizer, 8 * parameters);
+  EXPECT_EQ(conventions_of(said)->gradient_bytes, 4);
+  said.weight_type = said.gradient_type = said.moment_type = plan::StateType::bf16;
+  EXPECT_EQ(held(said).weights, 2 * parameters);
+  EXPECT_EQ(held(said).optimizer, 4 * parameters);
+  EXPECT_EQ(conventions_of(said)->gradient_bytes, 2);
+}
+
+TEST(SoftwareTypes, MegatronKeepsGradientsMomentsAndMasterWeights) {
+  plan::Software said = software("megatron");
+  const cost::MemoryParts usual = held(said);
+  EXPECT_EQ(usual.gradients, 4 * (usual.weights / 2));
+  EXPECT_EQ(usual.optimizer, 12 * (usual.weights / 2));
+  said.gradient_type = plan::StateType::bf16;
+  EXPECT_EQ(held(said).gradients, usual.weights);
+  said.moment_type = plan::StateType::bf16;
+  EXPECT_EQ(held(said).optimizer, 8 * (usual.weights / 2)) << "moments of 2 and 2, master weights of 4";
+  said.master_type = plan::MasterType::remainder;
+  EXPECT_EQ(held(said).optimizer, 6 * (usual.weights / 2));
+  said.master_type = plan::MasterType::none;
+  EXPECT_EQ(held(said).optimizer, 4 * (usual.weights / 2));
+  EXPECT_EQ(held(said).weights, usual.weights);
+}
+
+TEST(SoftwareTypes, WhatIsUsualChangesNothing) {
+  for (const std::string_view name : cost::conventions_names()) {
+    plan::Software said = software(std::string(name));
+    const cost::Conventions usual = cost::find_conventions(name).value();
+    const cost::Conventions same = conventions_of(said).value();
+    EXPECT_EQ(same.step_bytes, 30) << name;
+    EXPECT_EQ(same.reduced_bytes, 4) << name;
+    EXPECT_EQ(same.weight_bytes, usual.weight_bytes) << name;
+    EXPECT_EQ(same.gradient_bytes, usual.gradient_bytes) << name;
+    EXPECT_EQ(same.moment_bytes, usual.moment_bytes) << name;
+    EXPECT_EQ(same.master_bytes, usual.master_bytes) << name;
+    EXPECT_EQ(same.logit_tokens, 0) << name;
+  }
+}
+
+/// Seconds of the trainings of an iteration.
+cost::TrainingSeconds trained(const plan::Software& said) {
+  plan::Job job = test::grpo_job();
+  job.software = said;
+  plan::Plan plan = test::co_located(job);
+  const std::size_t task = workflow::find_task(job.workflow, "actor_train")->index();
+  plan.tasks[task].layout.zero = 1;
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  return closed_training_seconds(scenario, {task, plan.tasks[task]});
+}
+
+TEST(SoftwareTypes, AStepMovesFewerBytes) {
+  const cost::TrainingSeconds usual = trained(software("megatron"));
+  plan::Software said = software("megatron");
+  // Of 30 bytes a parameter: the gradient 4, moments and master weight read and written 24, the weight 2.
+  said.moment_type = plan::StateType::bf16;
+  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 22.0 / 30, 1e-9);
+  said.master_type = plan::MasterType::remainder;
+  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 18.0 / 30, 1e-9);
+  EXPECT_EQ(trained(said).gradients, usual.gradients);
+  said.gradient_type = plan::StateType::bf16;
+  EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 16.0 / 30, 1e-9);
+  EXPECT_LT(trained(said).gradients, usual.gradients);
+  EXPECT_GT(trained(said).gradients, usual.gradients / 2) << "weights are gathered in their own type";
+  EXPECT_EQ(trained(said).pipeline.seconds, usual.pipeline.seconds);
+}
+
+TEST(SoftwareTypes, GradientsThatComeAndGoAreReducedAsBefore) {
+  plan::Software said = software("verl-fsdp");
+  said.gradient_type = plan::StateType::bf16;
+  EXPECT_EQ(conventions_of(said)->reduced_bytes, 4);
+}
+
+TEST(SoftwareLogits, OfSomeTokensAtATimeAreNeverWhole) {
+  const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
+  plan::Software said = software("verl-fsdp");
+  cost::TrainingShape shape;
+  shape.sequence_length = 8192;
+  const auto bytes = [&] { return cost::loss_bytes(model, {}, shape, conventions_of(said).value()); };
+  const std::int64_t whole = bytes();
+  const std::int64_t vocabulary = model.vocabulary;
+  said.logit_tokens = 512;
+  // 8 bytes an entry; in place of 8192 tokens 512, and the gradient of the head's weight in bf16.
+  EXPECT_EQ(whole - bytes(), 8 * vocabulary * (8192 - 512) - 2 * vocabulary * 1024);
+  shape.sequence_length = 100;
+  const std::int64_t few = bytes();
+  said.logit_tokens = 100;
+  EXPECT_EQ(bytes(), few) << "there are no more";
+}
+
+TEST(SoftwareLogits, OfPassesAreHeldInParts) {
+  plan::Job job = test::grpo_job();
+  job.software.training = "verl-fsdp";
+  const auto logits = [&] {
+    const plan::Plan plan = test::co_located(job);
+    const Scenario scenario = scenario_of(job, software_of(job).value());
+    const std::size_t task = workflow::find_task(job.workflow, "reference_infer")->index();
+    for (const MemoryPart& part : working_memory(scenario, task, plan.tasks[task]))
+      if (part.kind == MemoryKind::logits) return part.bytes;
+    return std::int64_t{0};
+  };
+  EXPECT_GT(logits(), 6 * 512 * job.models[0].vocabulary);
+  job.software.logit_tokens = 512;
+  EXPECT_EQ(logits(), 6 * 512 * job.models[0].vocabulary);
+}
+
+TEST(SoftwareLogits, AreComputedAgainInTheBackward) {
+  const plan::Software whole = software("verl-fsdp");
+  plan::Software parts = whole;
+  parts.logit_tokens = 512;
+  plan::Job job = test::grpo_job();
+  const auto passes = [&](const plan::Software& said, llm::Recomputation recomputation) {
+    job.software = said;
+    plan::Plan plan = test::co_located(job);
+    const std::size_t task = workflow::find_task(job.workflow, "actor_train")->index();
+    plan.tasks[task].layout.recomputation = recomputation;
+    return training_passes(scenario_of(job, software_of(job).value()), {task, plan.tasks[task]});
+  };
+  const cost::TrainingPasses before = passes(whole, llm::Recomputation::none);
+  const cost::TrainingPasses after = passes(parts, llm::Recomputation::none);
+  EXPECT_EQ(after.chunks.back().forward.compute, before.chunks.back().forward.compute);
+  const llm::Transformer& model = job.models[0];
+  const double tensor = test::co_located(job).tasks.back().layout.tensor;
+  const double head = 2.0 * static_cast<double>(model.hidden * model.vocabulary) * before.micro_batch.count / tensor;
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  const double rate = scenario.software.efficiency.matrix_products * job.cluster.groups[0].gpu.bf16;
+  EXPECT_NEAR(after.chunks.back().backward.compute - before.chunks.back().backward.compute, head / rate,
+              1e-6 * head / rate);
+  EXPECT_EQ(passes(parts, llm::Recomputation::full).chunks.back().backward.compute,
+            passes(whole, llm::Recomputation::full).chunks.back().backward.compute)
+      << "it is there already";
+}
+
+TEST(SoftwareGroups, AGroupHoldsAllAndTheOthersAreCopies) {
+  const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
+  plan::Software said = software("verl-fsdp");
+  const auto weights = [&](int data) {
+    return cost::static_memory(model, {.data = data, .zero = 3, .stage_layers = {}}, conventions_of(said).value(), 0)
+        .weights;
+  };
+  EXPECT_EQ(weights(16), 4 * parameters / 16);
+  said.shard_group = 8;
+  EXPECT_EQ(weights(16), 4 * parameters / 8);
+  EXPECT_EQ(weights(8), 4 * parameters / 8);
+  EXPECT_EQ(weights(4), 4 * parameters / 4) << "there are no more";
+  EXPECT_EQ(weights(12), 4 * 49'670'827) << "no groups of eight";
+}
+
+/// The parts of generation's memory under an engine.
+std::int64_t generation_bytes(plan::EngineKind engine, std::optional<MemoryKind> kind) {
+  plan::Job job = test::grpo_job();
+  job.software.engine = engine;
+  plan::Plan plan = test::co_located(job);
+  const std::size_t task = workflow::find_task(job.workflow, "actor_generate")->index();
+  plan.tasks[task].engine.memory_utilization = 0.5;
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  std::int64_t bytes = 0;
+  for (const MemoryPart& part : working_memory(scenario, task, plan.tasks[task]))
+    if (!kind || part.kind == *kind) bytes += part.bytes;
+  return bytes;
+}
+
+TEST(SoftwareEngine, ItsShareOfTheMemoryHoldsWhatItIsFor) {
+  using enum plan::EngineKind;
+  const double memory = 80e9 * 1.073741824;  // 80 GiB
+  const std::int64_t weights = 2 * parameters;
+  const auto room = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::keys_and_values); };
+  const auto own = [](plan::EngineKind engine) { return generation_bytes(engine, MemoryKind::engine_buffers); };
+  const auto device = static_cast<double>(test::grpo_job().cluster.groups[0].gpu.memory);
+  ASSERT_NEAR(device, memory, 0.1 * memory);
+  EXPECT_NEAR(static_cast<double>(room(vllm)), 0.5 * device - static_cast<double>(weights) - 4e9, 2);
+  EXPECT_NEAR(static_cast<double>(room(sglang)), 0.5 * device - static_cast<double>(weights), 2);
+  EXPECT_NEAR(static_cast<double>(room(trtllm)), 0.5 * (device - static_cast<double>(weights) - 4e9), 2);
+  EXPECT_NEAR(static_cast<double>(own(vllm)), 4e9, 2);
+  EXPECT_EQ(own(sglang), 4'000'000'000);
+  EXPECT_EQ(own(trtllm), 4'000'000'000);
+  EXPECT_NEAR(static_cast<double>(generation_bytes(sglang, std::nullopt) - generation_bytes(vllm, std::nullopt)), 4e9,
+              4);
+}
+
+}  // namespace
+}  // namespace dovetail::predict
