@@ -2,15 +2,16 @@
 """Exported plans against the trainers themselves: what loads their configurations must take each one, and what comes out
 of it must be the plan.
 
-Random configurations of verl (FSDP and Megatron), OpenRLHF and NeMo-RL (DTensor and Megatron) are planned, and the plan is
-exported. verl's own Hydra configuration is composed with what is exported, and its own validation looks at it; OpenRLHF's own
-parser reads its flags, and the checks behind it; NeMo-RL's files are merged as its loader does, or by it. Layouts, budgets, offload and engine settings are then derived from what was loaded, by rules
-that share no code with Dovetail, and compared with the plan. Nothing is trained: no GPU is needed.
+Random configurations of verl (FSDP and Megatron), OpenRLHF, NeMo-RL (DTensor and Megatron) and AReaL (FSDP and Megatron) are
+planned, and the plan is exported, over them and as a whole file of the job. verl's own Hydra configuration is composed with what is exported, and its own validation
+looks at it; OpenRLHF's own parser reads its flags, and the checks behind it; NeMo-RL's files are merged as its loader does,
+or by it; AReaL's own loader makes its dataclasses. Layouts, budgets, offload and engine settings are then derived from what
+was loaded, by rules that share no code with Dovetail, and compared with the plan. Nothing is trained: no GPU is needed.
 
-usage: trainer_loaders.py DOVETAIL VERL OPENRLHF [--nemo-rl FOLDER] [--plans N] [--seed N]
+usage: trainer_loaders.py DOVETAIL VERL OPENRLHF AREAL [--nemo-rl FOLDER] [--plans N] [--seed N]
 
-VERL and OPENRLHF are folders with the packages of these names. Needs a Python with what verl's configuration imports
-(hydra-core, ray, tensordict, codetiming, orjson, torch, transformers). Ends with 1 where anything is wrong.
+VERL, OPENRLHF and AREAL are folders with the packages of these names. Needs a Python with what verl's configuration imports
+and AReaL's import (tools/check has the list). Ends with 1 where anything is wrong.
 """
 
 import argparse
@@ -18,7 +19,9 @@ import ast
 import contextlib
 import io
 import json
+import os
 import random
+import re
 import shlex
 import shutil
 import subprocess
@@ -351,6 +354,7 @@ class NemoRl:
     def load(self, exported, folder):
         from omegaconf import OmegaConf
 
+        os.environ.update(demanded_by(exported))
         OmegaConf.register_new_resolver("mul", lambda a, b: a * b, replace=True)
         path = folder / "tuned.yaml"
         path.write_text(exported, encoding="utf-8")
@@ -403,6 +407,101 @@ class NemoRl:
         return {"actor_generate": generated, "actor_train": train, "actor_infer": passed, "reference_infer": passed}
 
 
+class Areal:
+    """`package`: the folder that holds areal."""
+
+    to = "areal"
+
+    def __init__(self, package, backend):
+        self.name, self.package, self.backend = f"AReaL, {backend}", package, backend
+
+    def base(self, of, chance):
+        of.critic = False
+        half, total = of.devices // 2, of.prompt + of.response
+        engine = chance.choice(["sglang", "vllm"])
+        names = {"experiment_name": "random", "trial_name": "trial"}
+        config = {
+            **names,
+            "total_train_epochs": 1,
+            "tokenizer_path": of.model,
+            "cluster": {"n_nodes": of.nodes, "n_gpus_per_node": of.gpus},
+            "rollout": {
+                **names,
+                "backend": f"{engine}:d{half // 2}t2",
+                "max_head_offpolicyness": 2,
+                "consumer_batch_size": of.prompts,
+            },
+            "gconfig": {"n_samples": of.samples, "max_new_tokens": of.response},
+            "actor": {
+                **names,
+                "mb_spec": {"max_tokens_per_mb": 2 * total},
+                "backend": f"{self.backend}:d{half}",
+                "path": of.model,
+                "gradient_checkpointing": chance.random() < 0.5,
+                "optimizer": {"type": "adam"},
+                "kl_ctl": 0.1,
+                "use_decoupled_loss": True,
+                "ppo_n_minibatches": chance.choice([1, 2, 4]),
+            },
+            "ref": {
+                **names,
+                "mb_spec": {"max_tokens_per_mb": 2 * total},
+                "backend": f"{self.backend}:d{half}",
+                "path": of.model,
+                "optimizer": None,
+                "scheduling_strategy": {"type": "colocation", "target": "actor"},
+            },
+            engine: {},
+            "train_dataset": {"batch_size": of.prompts, "path": "data", "type": "rl", "max_length": of.prompt},
+        }
+        for name in ("saver", "recover", "evaluator", "stats_logger"):
+            config[name] = {**names, "fileroot": "/tmp/areal"}
+        return "run.yaml", yaml.safe_dump(config, sort_keys=False)
+
+    def load(self, exported, folder):
+        sys.path.insert(0, str(self.package))
+        from areal.api.cli_args import PPOConfig, parse_cli_args, to_structured_cfg
+        from omegaconf import OmegaConf
+
+        os.environ.update(demanded_by(exported))
+        path = folder / "tuned.yaml"
+        path.write_text(exported, encoding="utf-8")
+        config, _ = parse_cli_args(["--config", str(path)])
+        return OmegaConf.to_object(to_structured_cfg(config, PPOConfig))
+
+    @staticmethod
+    def degrees(text):
+        """The backend of "fsdp:d4t2", and its degrees."""
+        backend, _, said = text.partition(":")
+        degrees = {letter: int(number) for letter, number in re.findall(r"([a-z])(\d+)", said)}
+        sizes = {name: degrees.get(name[0], 1) for name in ("tp", "pp", "cp")}
+        devices = degrees.get("d", 1) * sizes["tp"] * sizes["pp"] * sizes["cp"]
+        return backend, Expected(devices, **sizes)
+
+    def expected(self, config):
+        engine, generated = self.degrees(config.rollout.backend)
+        limits = getattr(config, engine)
+        share = limits.mem_fraction_static if engine == "sglang" else limits.gpu_memory_utilization
+        generated.engine = {"memory_utilization": share}
+        tasks = {"actor_generate": generated}
+        for task, role in (
+            ("actor_train", config.actor),
+            ("actor_infer", config.actor),
+            ("reference_infer", config.ref),
+        ):
+            backend, expected = self.degrees(role.backend)
+            shards = expected.layout["dp"] * expected.layout["cp"] > 1
+            expected.zero = 3 if backend == "fsdp" and shards else None
+            expected.micro_batch = {"tokens": role.mb_spec.max_tokens_per_mb}
+            if task == "actor_train":
+                kind = role.megatron.recompute_granularity if backend == "megatron" else "full"
+                expected.recompute = kind if role.gradient_checkpointing else "none"
+                chunks = role.megatron.virtual_pipeline_parallel_size
+                expected.layout["vpp"] = chunks if backend == "megatron" and expected.layout["pp"] > 1 else 1
+            tasks[task] = expected
+        return tasks
+
+
 def run(command):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode not in (0, INFEASIBLE):
@@ -436,11 +535,65 @@ def check(dovetail, trainer, chance, folder):
     return [f"{wrong}\n{text}\n{exported}"] if wrong else []
 
 
+def demanded_by(exported):
+    """A value for each variable that a whole file demands."""
+    return {name: f"/demanded/{name}" for name in re.findall(r"(?:\$\{|oc\.env:)(\w+)(?::\?|\})", exported)}
+
+
+def words_of_script(script, folder):
+    """The command that a script of ours starts, which is a python3 that says its words."""
+    programs = folder / "programs"
+    programs.mkdir()
+    stand_in = programs / "python3"
+    stand_in.write_text('#!/bin/bash\nprintf "%s\\0" python3 "$@" >"$SAID"\n', encoding="utf-8")
+    stand_in.chmod(0o755)
+    (folder / "whole.sh").write_text(script, encoding="utf-8")
+    said = folder / "said"
+    environment = {**os.environ, **demanded_by(script), "PATH": f"{programs}:{os.environ['PATH']}", "SAID": str(said)}
+    subprocess.run(["bash", folder / "whole.sh"], env=environment, check=True, capture_output=True)
+    return said.read_text(encoding="utf-8").split("\0")[:-1]
+
+
+def whole(dovetail, trainer, chance, folder):
+    """What is wrong with a whole file of a random job and its plan; None where nothing fits or it is no such job."""
+    of = workload(chance)
+    name, text = trainer.base(of, chance)
+    base, job, plan = folder / name, folder / "job.yaml", folder / "plan.json"
+    base.write_text(text, encoding="utf-8")
+    if isinstance(trainer, NemoRl):
+        shutil.copy(trainer.defaults / "grpo.yaml", folder)
+        shutil.copy(trainer.defaults / "grpo.yaml", folder / "grpo_math_1B.yaml")
+    run([dovetail, "import", base, "-o", job])
+    if run([dovetail, "plan", job, "--iterations", "2000", "--simulate", "0", "-o", plan]) is None:
+        return None
+    command = [dovetail, "export", plan, "--job", job, "--to", trainer.to, "-o", "-"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None if "accepted" in done.stderr else [done.stderr]
+    exported = done.stdout
+    if trainer.to in ("verl", "openrlhf"):
+        words = words_of_script(exported, folder)
+        # Behind the module's name.
+        exported = words[3:] if trainer.to == "verl" else shlex.join(words[1:])
+        if trainer.to == "verl":
+            trainer.words = [word for word in exported if not word.startswith("--config-name")]
+            exported = []
+    try:
+        loaded = trainer.load(exported, folder)
+    except (Exception, SystemExit) as refused:  # whatever the trainer says
+        return [f"whole file refused: {type(refused).__name__}: {refused}\n{job.read_text()}\n{exported}"]
+    tasks = {task["task"]: task for task in json.loads(plan.read_text(encoding="utf-8"))["tasks"]}
+    expected = trainer.expected(loaded)
+    wrong = [f"{name}: {said}" for name, task in expected.items() for said in task.differences(tasks[name])]
+    return [f"whole file: {wrong}\n{job.read_text()}\n{exported}"] if wrong else []
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("dovetail")
     parser.add_argument("verl", type=Path)
     parser.add_argument("openrlhf", type=Path)
+    parser.add_argument("areal", type=Path)
     parser.add_argument("--nemo-rl", type=Path, metavar="FOLDER", help="the repository of NeMo-RL, for its own loader")
     parser.add_argument("--plans", type=int, default=30, metavar="N", help="of each trainer")
     parser.add_argument("--seed", type=int, default=1)
@@ -451,19 +604,21 @@ def main():
     defaults = Path(__file__).resolve().parents[2] / "src/trainers/nemo_rl/defaults"
     trainers = [Verl(arguments.verl, False), Verl(arguments.verl, True), OpenRlhf(arguments.openrlhf)]
     trainers += [NemoRl(arguments.nemo_rl, defaults, megatron) for megatron in (False, True)]
+    trainers += [Areal(arguments.areal, backend) for backend in ("fsdp", "megatron")]
     for trainer in trainers:
-        checked = infeasible = 0
-        while checked < arguments.plans:
-            with tempfile.TemporaryDirectory() as folder:
-                wrong = check(arguments.dovetail, trainer, chance, Path(folder))
-            if wrong is None:
-                infeasible += 1
-                continue
-            checked += 1
-            failures += len(wrong)
-            for each in wrong:
-                print(f"WRONG {trainer.name}: {each}")
-        print(f"{trainer.name}: {checked} plans, {infeasible} more without one that fits", flush=True)
+        for kind, look, count in (("plans", check, arguments.plans), ("whole files", whole, arguments.plans // 3)):
+            checked = infeasible = 0
+            while checked < count:
+                with tempfile.TemporaryDirectory() as folder:
+                    wrong = look(arguments.dovetail, trainer, chance, Path(folder))
+                if wrong is None:
+                    infeasible += 1
+                    continue
+                checked += 1
+                failures += len(wrong)
+                for each in wrong:
+                    print(f"WRONG {trainer.name}: {each}")
+            print(f"{trainer.name}: {checked} {kind}, {infeasible} more without one", flush=True)
     print(f"{failures} wrong")
     return int(failures > 0)
 

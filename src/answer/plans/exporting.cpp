@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
+#include "answer/plans/open_lengths.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
 #include "answer/words/plan_words.h"
@@ -136,8 +137,15 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
   DOVETAIL_TRY(const trainers::Import import,
                trainers::import_run(base.path, base.content, base.options, base.hub_cache));
-  DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, request.base));
-  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
+  DOVETAIL_TRY(predict::Scenario scenario, scenario_for(import.job, request.base));
+  const bool open_lengths = !base.options.response_length;
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch, open_lengths));
+  if (open_lengths) {
+    scenario = at_part_of_cap(scenario, answered_part);
+    tell_note(watch, fmt::format("nobody says how long responses are: seconds are at {:.0f}% of their cap; "
+                                 "--response-length says it",
+                                 100 * answered_part));
+  }
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, request.trainer));
   DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));

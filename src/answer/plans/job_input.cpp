@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "answer/plans/log_lengths.h"
+#include "answer/plans/open_lengths.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/software.h"
@@ -95,10 +97,23 @@ base::Result<predict::Scenario> read_scenario(const JobInput& input, const Watch
   return scenario_for(read.job, input, cancellation);
 }
 
-base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch) {
+namespace {
+
+bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, bool open_lengths) {
+  if (!plan::is_for_another_job(plan, scenario.job)) return false;
+  const auto was_found_at = [&](double part) {
+    return !plan::is_for_another_job(plan, at_part_of_cap(scenario, part).job);
+  };
+  return !open_lengths || std::none_of(open_parts.begin(), open_parts.end(), was_found_at);
+}
+
+}  // namespace
+
+base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch,
+                                   bool open_lengths) {
   DOVETAIL_TRY(const std::string text, read_input(input));
   DOVETAIL_TRY(plan::Plan plan, plan::parse_plan(text, name_of(input), scenario.job));
-  if (plan::is_for_another_job(plan, scenario.job))
+  if (is_for_another(plan, scenario, open_lengths))
     tell_note(watch,
               "the plan was made for another job, or for this one before it was changed; what follows is of this job");
   for (const predict::TrainerFault& fault : predict::trainer_faults(scenario.job, scenario.software.conventions, plan))
@@ -115,7 +130,7 @@ base::Result<AskedJob> read_asked(const JobInput& job, const std::optional<Input
   const bool own = !plan && read.plan;
   AskedJob asked{std::move(scenario), own ? std::move(read.plan) : std::nullopt, own, std::move(read.imported)};
   if (plan) {
-    DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch));
+    DOVETAIL_TRY(asked.plan, read_plan(*plan, asked.scenario, watch, asked.has_open_lengths()));
     plan::Job& of = asked.scenario.job;
     of.not_modelled = plan::joined(std::move(of.not_modelled), asked.plan->not_modelled);
   }

@@ -34,7 +34,10 @@ base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& 
                                              const parallel::Cancellation* cancellation = nullptr);
 
 /// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
-base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch);
+/// `open_lengths`: nobody says how long responses are, so that a plan found at a part of their cap (open_lengths.h) is
+/// of this job, too.
+base::Result<plan::Plan> read_plan(const Input& plan, const predict::Scenario& scenario, const Watch& watch,
+                                   bool open_lengths = false);
 
 /// A job that a trainer's configuration was read as.
 struct ImportedJob {

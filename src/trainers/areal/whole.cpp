@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <string_view>
 
 #include "trainers/export/change.h"
 
@@ -88,6 +89,11 @@ base::Result<WholeFile> areal_whole(const JobFacts& facts) {
       "train_dataset:\n  path: ${{oc.env:TRAIN_DATA}}\n  type: rl\n  batch_size: {}\n"
       "  max_length: {}\n  shuffle: true\n",
       facts.prompts, facts.prompt_cap);
+  for (const std::string_view part : {"saver", "recover", "evaluator", "stats_logger"})
+    text += fmt::format(
+        "{}:\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
+        "  fileroot: ${{cluster.fileroot}}\n{}",
+        part, part == "saver" ? "  freq_epochs: 1\n" : "");
   return file;
 }
 
