@@ -261,8 +261,9 @@ class Faults:
         return True
 
     def expect_the_rest_is_equal(self, out, ranks):
-        # A run may have ended before it wrote more than its plan.
-        is_begun = (self.folder / out).is_dir() and any((self.folder / out).iterdir())
+        # A run may have ended before it wrote more than its plan, or the beginning of a file.
+        folder = self.folder / out
+        is_begun = folder.is_dir() and any(entry.name != "plan.json" for entry in folder.iterdir())
         resume = ["--resume"] if is_begun else []
         process = self.start(out, ranks, *resume)
         expect(self.wait_for(process, LIMIT_SECONDS) == 0, f"it cannot be resumed: {self.said(process)}")

@@ -32,9 +32,8 @@ std::size_t offset_of(std::string_view text, const base::Node& node) {
 std::size_t end_of_yaml_quoted(std::string_view text, std::size_t at) {
   const char quote = text[at++];
   while (at < text.size()) {
-    if (quote == '"' && text[at] == '\\')
-      ++at;
-    else if (text[at] == quote && quote == '\'' && at + 1 < text.size() && text[at + 1] == quote)
+    const bool doubled = quote == '\'' && text[at] == quote && at + 1 < text.size() && text[at + 1] == quote;
+    if (doubled || (quote == '"' && text[at] == '\\'))
       ++at;
     else if (text[at] == quote)
       return at + 1;
@@ -296,7 +295,8 @@ class YamlEditor {
       std::string text = value;
       for (std::size_t i = names.size(); i-- > 0;)
         text = fmt::format("{}: {}", names[i], i + 1 < names.size() ? "{" + text + "}" : text);
-      text_.insert(brace + 1, text + (map.size() > 0 ? ", " : ""));
+      if (map.size() > 0) text += ", ";
+      text_.insert(brace + 1, text);
       add_comment(brace, edit.comment);
       return;
     }
