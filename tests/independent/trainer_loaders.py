@@ -588,18 +588,18 @@ def whole(dovetail, trainer, chance, folder):
     return [f"whole file: {wrong}\n{job.read_text()}\n{exported}"] if wrong else []
 
 
-def folder(text):
+def absolute(text):
     return Path(text).resolve()
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("dovetail")
-    parser.add_argument("verl", type=folder)
-    parser.add_argument("openrlhf", type=folder)
-    parser.add_argument("areal", type=folder)
+    parser.add_argument("verl", type=absolute)
+    parser.add_argument("openrlhf", type=absolute)
+    parser.add_argument("areal", type=absolute)
     parser.add_argument(
-        "--nemo-rl", type=folder, metavar="FOLDER", help="the repository of NeMo-RL, for its own loader"
+        "--nemo-rl", type=absolute, metavar="FOLDER", help="the repository of NeMo-RL, for its own loader"
     )
     parser.add_argument("--plans", type=int, default=30, metavar="N", help="of each trainer")
     parser.add_argument("--seed", type=int, default=1)

@@ -161,7 +161,12 @@ base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Sc
   while (true) {
     DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer));
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
-    if (!nearer) return answer_of(scenario, base, std::move(made), plan);
+    if (!nearer) {
+      DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
+      // Whoever found the plan says that of the job.
+      answer.not_modelled.clear();
+      return answer;
+    }
     plan = *std::move(nearer);
     plan.placement = placement;
   }
