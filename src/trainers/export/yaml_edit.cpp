@@ -294,7 +294,7 @@ class YamlEditor {
       const std::size_t brace = begin_of(map);
       std::string text = value;
       for (std::size_t i = names.size(); i-- > 0;)
-        text = fmt::format("{}: {}", names[i], i + 1 < names.size() ? "{" + text + "}" : text);
+        text = i + 1 < names.size() ? fmt::format("{}: {{{}}}", names[i], text) : fmt::format("{}: {}", names[i], text);
       if (map.size() > 0) text += ", ";
       text_.insert(brace + 1, text);
       add_comment(brace, edit.comment);
