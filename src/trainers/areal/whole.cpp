@@ -1,10 +1,9 @@
-#include "trainers/areal/whole.h"
-
 #include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 
+#include "trainers/areal/writing.h"
 #include "trainers/export/change.h"
 
 namespace dovetail::trainers {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "trainers/areal/engines.h"
-#include "trainers/areal/whole.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {

@@ -36,14 +36,6 @@ Plan as_run(const plan::Job& job, Plan plan) {
   return plan;
 }
 
-}  // namespace
-
-bool run_alike(const plan::Job& job, const Plan& a, const Plan& b) {
-  return as_run(job, a).tasks == as_run(job, b).tasks;
-}
-
-namespace {
-
 /// The lines of a plan's file that say a task.
 std::vector<std::string> task_lines(const plan::Job& job, const Plan& plan) {
   const std::string text = plan::plan_to_json(as_run(job, plan), job);
@@ -61,6 +53,10 @@ std::vector<std::string> task_lines(const plan::Job& job, const Plan& plan) {
 }
 
 }  // namespace
+
+bool run_alike(const plan::Job& job, const Plan& a, const Plan& b) {
+  return as_run(job, a).tasks == as_run(job, b).tasks;
+}
 
 base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const Plan& wanted, const Plan& got) {
   const std::vector<std::string> want = task_lines(job, wanted);

@@ -1,10 +1,9 @@
-#include "trainers/nemo_rl/whole.h"
-
 #include <fmt/format.h>
 
 #include <string>
 
 #include "trainers/export/change.h"
+#include "trainers/nemo_rl/writing.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "trainers/nemo_rl/whole.h"
-
 namespace dovetail::trainers {
 namespace {
 

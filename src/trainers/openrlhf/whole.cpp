@@ -1,8 +1,8 @@
-#include "trainers/openrlhf/whole.h"
-
 #include <fmt/format.h>
 
 #include <string>
+
+#include "trainers/openrlhf/writing.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "trainers/openrlhf/flags.h"
-#include "trainers/openrlhf/whole.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -1,11 +1,10 @@
-#include "trainers/roll/whole.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
 
 #include "trainers/export/change.h"
+#include "trainers/roll/writing.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -8,7 +8,6 @@
 #include "trainers/import/settings.h"
 #include "trainers/roll/devices.h"
 #include "trainers/roll/layouts.h"
-#include "trainers/roll/whole.h"
 
 namespace dovetail::trainers {
 namespace {

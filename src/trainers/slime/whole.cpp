@@ -1,8 +1,8 @@
-#include "trainers/slime/whole.h"
-
 #include <fmt/format.h>
 
 #include <string>
+
+#include "trainers/slime/writing.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "trainers/slime/flags.h"
-#include "trainers/slime/whole.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -1,10 +1,9 @@
-#include "trainers/verl/whole.h"
-
 #include <fmt/format.h>
 
 #include <string>
 
 #include "trainers/export/change.h"
+#include "trainers/verl/writing.h"
 
 namespace dovetail::trainers {
 namespace {

@@ -7,7 +7,6 @@
 
 #include "trainers/import/settings.h"
 #include "trainers/verl/keys.h"
-#include "trainers/verl/whole.h"
 
 namespace dovetail::trainers {
 namespace {
