@@ -52,6 +52,16 @@ std::chrono::milliseconds until(Deadline deadline) {
   return std::max(1ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()));
 }
 
+/// Whether the work has ended, well or not. What a wait throws is not asked: it may be the wait's own end, and the work
+/// may end just after it.
+bool ends_within(c10d::Work& work, std::chrono::milliseconds time) {
+  try {
+    work.wait(time);
+  } catch (const std::exception&) {
+  }
+  return work.isCompleted();
+}
+
 /// Gloo writes into tensors, which it may not where they are made in libtorch's inference mode, as all of a run's are.
 class GlooCollectives final : public transport::Collectives {
  public:
@@ -152,15 +162,15 @@ class GlooCollectives final : public transport::Collectives {
     } catch (const std::exception& error) {
       return lost_in(deed, ranks, reason_of(error));
     }
-    while (true) {
-      try {
-        work->wait(std::min(tick, until(deadline)));
-        return {};
-      } catch (const std::exception& error) {
-        if (work->isCompleted()) return lost_in(deed, ranks, reason_of(error));
-      }
+    while (!ends_within(*work, std::min(tick, until(deadline)))) {
       DOVETAIL_CHECK(transport_.status());
       if (Clock::now() >= deadline) return lost_in(deed, ranks, "it waited in vain");
+    }
+    try {
+      work->wait();
+      return {};
+    } catch (const std::exception& error) {
+      return lost_in(deed, ranks, reason_of(error));
     }
   }
 
