@@ -1,6 +1,6 @@
 # What `cmake --install` puts where: the program and its completions, the module for MPI, the libraries with their
 # headers, the CMake package.
-set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching text weights learn transport execute kernels control records cost trainers simulate predict planner measure study answer report)
+set(dovetail_libraries base parallel pipeline timeline fuse llm cluster workflow plan realloc batching text weights learn transport execute kernels control records cost syntax trainers simulate predict planner measure study answer report)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 
 install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})

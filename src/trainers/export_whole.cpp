@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/configuration.h"
 #include "trainers/export/alike.h"
 #include "trainers/export/yaml_edit.h"
 #include "trainers/import_run.h"
-#include "trainers/syntax/configuration.h"
 #include "trainers/writers.h"
 
 namespace dovetail::trainers {
@@ -64,12 +64,12 @@ base::Result<Import> read_again(std::string_view trainer, const WholeFile& file,
 }
 
 /// The settings of a configuration; none of a launch script.
-base::Result<SettingTree> settings_of(const WholeFile& file) {
-  SettingTree tree;
+base::Result<syntax::SettingTree> settings_of(const WholeFile& file) {
+  syntax::SettingTree tree;
   if (file.yaml.empty()) return tree;
   tree.sources = {"the configuration"};
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(file.yaml, tree.sources.front()));
-  DOVETAIL_TRY(tree.root, setting_of(document, file.yaml, 0));
+  DOVETAIL_TRY(tree.root, syntax::setting_of(document, file.yaml, 0));
   std::map<std::string, std::string> environment;
   for (const DemandedName& demanded : file.demanded) environment[demanded.name] = demanded.example;
   DOVETAIL_CHECK(resolve(tree, environment));
@@ -116,7 +116,7 @@ base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& p
         fmt::format("the plan fuses tasks, which {} does not run; accepted: one without fusion", trainer));
   DOVETAIL_TRY(const JobFacts facts, facts_of(job, plan));
   DOVETAIL_TRY(const WholeFile file, writer->whole(facts));
-  DOVETAIL_TRY(const SettingTree settings, settings_of(file));
+  DOVETAIL_TRY(const syntax::SettingTree settings, settings_of(file));
   std::vector<Change> changes = writer->changes_of(job, plan, settings);
   std::erase_if(changes, [](const Change& change) { return change.removes; });
   const auto read = [&](const std::vector<Change>& some) -> base::Result<Import> {

@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "plan/job_file.h"
+#include "syntax/shell/launch.h"
 #include "trainers/areal/configuration.h"
 #include "trainers/import/job_of.h"
 #include "trainers/logs/logged_command.h"
@@ -21,7 +22,6 @@
 #include "trainers/nemo_rl/configuration.h"
 #include "trainers/openrlhf/configuration.h"
 #include "trainers/roll/configuration.h"
-#include "trainers/shell/launch.h"
 #include "trainers/slime/configuration.h"
 #include "trainers/verl/configuration.h"
 
@@ -62,7 +62,7 @@ struct EntryReader {
   bool sure = false;
 };
 
-EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
+EntryReader reader_of(const syntax::EntryPoint& entry, const TrainerReader* named) {
   for (const bool sure : {true, false})
     for (const TrainerReader* const reader : readers) {
       const auto is_its = sure ? reader->is_entry : reader->may_be_entry;
@@ -73,8 +73,8 @@ EntryReader reader_of(const EntryPoint& entry, const TrainerReader* named) {
 }
 
 /// Whether a program is a trainer's for sure.
-TrainerTest trainer_test(const TrainerReader* named) {
-  return [named](const EntryPoint& entry) { return reader_of(entry, named).sure; };
+syntax::TrainerTest trainer_test(const TrainerReader* named) {
+  return [named](const syntax::EntryPoint& entry) { return reader_of(entry, named).sure; };
 }
 
 bool is_script(const std::string& path, std::string_view content) {
@@ -97,7 +97,7 @@ std::string root_of(const std::string& file, const ImportOptions& options) {
   if (options.root) return *options.root;
   std::error_code fault;
   const fs::path folder = fs::absolute(fs::path(file), fault).parent_path();
-  if (fault) return folder_of(file);
+  if (fault) return syntax::folder_of(file);
   for (fs::path above = folder; !above.empty(); above = above.parent_path()) {
     if (fs::exists(above / ".git", fault)) return above.string();
     if (above == above.parent_path()) break;
@@ -106,9 +106,9 @@ std::string root_of(const std::string& file, const ImportOptions& options) {
 }
 
 /// Reads below `root`, relative paths from it, and keeps the names of what it read.
-FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::vector<std::string>>& files) {
-  return [read = read_below(root), root, files](const std::string& path) -> base::Result<std::string> {
-    const std::string whole = join_path(root, path);
+syntax::FileReader keeping_reader(const std::string& root, const std::shared_ptr<std::vector<std::string>>& files) {
+  return [read = syntax::read_below(root), root, files](const std::string& path) -> base::Result<std::string> {
+    const std::string whole = syntax::join_path(root, path);
     auto content = read(whole);
     if (content.ok() && std::find(files->begin(), files->end(), path) == files->end()) files->push_back(path);
     return content;
@@ -125,7 +125,7 @@ struct MovedFile {
 
 /// Reads for scripts, which name folders of the machines that they were written for: a file that is not there is looked
 /// for by the end of its path, a folder and a name at least, and `moved` has it.
-FileReader moving_reader(const FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
+syntax::FileReader moving_reader(const syntax::FileReader& read, const std::shared_ptr<std::vector<MovedFile>>& moved) {
   return [read, moved](const std::string& path) -> base::Result<std::string> {
     auto content = read(path);
     if (content.ok()) return content;
@@ -147,9 +147,9 @@ FileReader moving_reader(const FileReader& read, const std::shared_ptr<std::vect
 }
 
 /// What went wrong with a launch, and what may be missing there since a file was not read.
-base::Error with_unread(base::Error error, const ScriptOutcome& outcome) {
+base::Error with_unread(base::Error error, const syntax::ScriptOutcome& outcome) {
   if (outcome.unread.empty()) return error;
-  const UnreadFile& unread = outcome.unread.front();
+  const syntax::UnreadFile& unread = outcome.unread.front();
   error.message +=
       fmt::format("; {}, which line {} of {} includes, was not read: {}", describe(unread.name), unread.place.line,
                   outcome.sources[static_cast<std::size_t>(unread.place.source)], unread.reason);
@@ -160,25 +160,27 @@ struct Reading {
   const TrainerReader* reader = nullptr;
   std::string why;
   ReadRun run;
-  std::optional<Launch> launch = std::nullopt;  ///< of a script
+  std::optional<syntax::Launch> launch = std::nullopt;  ///< of a script
 };
 
 base::Result<Reading> read_script(const ConfigurationFile& file, const std::string& root, const TrainerReader* named,
                                   const RunRequest& request) {
   const auto moved = std::make_shared<std::vector<MovedFile>>();
-  const ScriptRequest script{.path = file.name,
-                             .content = file.content,
-                             .directory = root,
-                             .environment = request.environment,
-                             .arguments = request.options.arguments,
-                             .read = moving_reader(request.read, moved)};
-  DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(script));
-  const auto is_trainer = [named](const EntryPoint& entry) { return reader_of(entry, named).reader != nullptr; };
-  DOVETAIL_TRY(std::vector<Launch> launches, find_launches(outcome, script, is_trainer));
-  const auto is_sure = [named](const Launch& launch) { return reader_of(launch.entry, named).sure; };
+  const syntax::ScriptRequest script{.path = file.name,
+                                     .content = file.content,
+                                     .directory = root,
+                                     .environment = request.environment,
+                                     .arguments = request.options.arguments,
+                                     .read = moving_reader(request.read, moved)};
+  DOVETAIL_TRY(syntax::ScriptOutcome outcome, syntax::evaluate_script(script));
+  const auto is_trainer = [named](const syntax::EntryPoint& entry) {
+    return reader_of(entry, named).reader != nullptr;
+  };
+  DOVETAIL_TRY(std::vector<syntax::Launch> launches, syntax::find_launches(outcome, script, is_trainer));
+  const auto is_sure = [named](const syntax::Launch& launch) { return reader_of(launch.entry, named).sure; };
   // Beside a program that is a trainer's, one that may be is what scripts prepare and evaluate by.
   if (std::any_of(launches.begin(), launches.end(), is_sure)) std::erase_if(launches, std::not_fn(is_sure));
-  DOVETAIL_TRY(Launch launch, only_launch(outcome, launches));
+  DOVETAIL_TRY(syntax::Launch launch, syntax::only_launch(outcome, launches));
   const TrainerReader* const reader = reader_of(launch.entry, named).reader;
   auto run = reader->of_launch(launch, outcome.sources, request);
   if (!run.ok()) return with_unread(std::move(run).error(), outcome);
@@ -247,7 +249,7 @@ std::string path_from(const std::string& root, const std::string& file) {
 }
 
 std::string job_name(const std::string& file) {
-  const std::string name = name_of(file, "");
+  const std::string name = syntax::name_of(file, "");
   const std::size_t dot = name.rfind('.');
   return dot == std::string::npos || dot == 0 ? name : name.substr(0, dot);
 }
@@ -278,7 +280,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   const RunRequest request{.options = options,
                            .read = keeping_reader(root, files),
                            .hub_cache = hub_cache,
-                           .read_cached = hub_cache.empty() ? FileReader() : keeping_reader(hub_cache, files),
+                           .read_cached = hub_cache.empty() ? syntax::FileReader() : keeping_reader(hub_cache, files),
                            .name = job_name(file),
                            .environment = environment};
   const ConfigurationFile read{.name = base::display_path(file), .path = path_from(root, file), .content = content};

@@ -8,10 +8,10 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
+#include "syntax/shell/launch.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
 #include "trainers/import/options.h"
-#include "trainers/shell/launch.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -25,8 +25,8 @@ struct Import {
   std::string text;  ///< the job, as dovetail/job@1
   plan::Job job;
   plan::Plan plan;
-  std::optional<Launch> launch = std::nullopt;  ///< of a launch script, whose places count `files`
-  SettingTree settings = {};                    ///< as ReadRun has them
+  std::optional<syntax::Launch> launch = std::nullopt;  ///< of a launch script, whose places count `files`
+  syntax::SettingTree settings = {};                    ///< as ReadRun has them
 };
 
 /// Whether `content` is to be read by import_run: `path` says so ("verl:run.sh", "nemo-rl:grpo.yaml"), or it is a

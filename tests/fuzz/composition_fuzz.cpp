@@ -2,16 +2,16 @@
 #include <vector>
 
 #include "fuzz.h"
-#include "trainers/syntax/configuration.h"
+#include "syntax/configuration.h"
 
-namespace trainers = dovetail::trainers;
+namespace syntax = dovetail::syntax;
 
 namespace {
 
-void visit(const trainers::Setting& setting, std::size_t sources) {
+void visit(const syntax::Setting& setting, std::size_t sources) {
   DOVETAIL_ASSERT(static_cast<std::size_t>(setting.place.source) < sources);
-  DOVETAIL_ASSERT(setting.kind != trainers::Setting::Kind::unknown || setting.unknown.has_value());
-  for (const trainers::Setting& item : setting.items) visit(item, sources);
+  DOVETAIL_ASSERT(setting.kind != syntax::Setting::Kind::unknown || setting.unknown.has_value());
+  for (const syntax::Setting& item : setting.items) visit(item, sources);
   for (const auto& [name, value] : setting.members) visit(value, sources);
 }
 
@@ -26,22 +26,22 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   }
   if (files.empty()) return 0;
   std::size_t next = 0;
-  trainers::ConfigurationRequest request;
+  syntax::ConfigurationRequest request;
   request.path = "main.yaml";
   request.sources = {"input"};
   request.words.push_back(
-      {.text = trainers::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .doubt = {}});
+      {.text = syntax::text_of("group=other"), .place = {.source = 0, .line = 1, .column = 1}, .doubt = {}});
   // Each file that is asked for is the next part.
   request.read = [&](const std::string&) -> dovetail::base::Result<std::string> {
     if (next >= files.size()) return dovetail::base::bad_input("it is not there");
     return files[next++];
   };
-  auto tree = trainers::compose_configuration(request);
+  auto tree = syntax::compose_configuration(request);
   if (!tree.ok()) {
     DOVETAIL_ASSERT(!tree.error().message.empty());
     return 0;
   }
   visit(tree->root, tree->sources.size());
-  if (trainers::resolve(*tree, {{"HOME", "/home"}}).ok()) visit(tree->root, tree->sources.size());
+  if (syntax::resolve(*tree, {{"HOME", "/home"}}).ok()) visit(tree->root, tree->sources.size());
   return 0;
 }

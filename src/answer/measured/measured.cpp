@@ -11,8 +11,8 @@
 #include "measure/measured_file.h"
 #include "plan/job_folder.h"
 #include "plan/plan_file.h"
-#include "trainers/syntax/files.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/files.h"
+#include "syntax/tree.h"
 
 namespace dovetail::answer {
 namespace {
@@ -20,8 +20,8 @@ namespace {
 /// A document in one line of JSON, as it may stand within another one.
 base::Result<std::string> in_one_line(const std::string& document, const std::string& name) {
   DOVETAIL_TRY(const base::Document parsed, base::parse_yaml_or_json(document, name));
-  DOVETAIL_TRY(const trainers::Setting setting, trainers::setting_of(parsed, document, 0));
-  return trainers::to_json(setting);
+  DOVETAIL_TRY(const syntax::Setting setting, syntax::setting_of(parsed, document, 0));
+  return syntax::to_json(setting);
 }
 
 /// `path` as a file in the folder of `output` names it: relative where it was given so, or lies in that folder.
@@ -77,7 +77,7 @@ base::Result<std::string> measurement_file(const MeasuredAnswer& answer, const s
   if (predicted.imported) {
     const std::string& text = predicted.imported->text;
     const std::string& file = predicted.imported->file;
-    DOVETAIL_TRY(const std::string seen, plan::job_seen_from(text, file, trainers::folder_of(path)));
+    DOVETAIL_TRY(const std::string seen, plan::job_seen_from(text, file, syntax::folder_of(path)));
     DOVETAIL_TRY(names.job_text, in_one_line(path == "-" ? text : seen, file));
   } else {
     names.job = path_from(answer.request.job.path, path);

@@ -9,7 +9,7 @@
 #include "answer/words/plan_words.h"
 #include "plan/job_folder.h"
 #include "plan/plan_file.h"
-#include "trainers/syntax/files.h"
+#include "syntax/files.h"
 
 namespace dovetail::answer {
 namespace {
@@ -34,7 +34,7 @@ base::Result<ImportAnswer> ask(const ImportRequest& request, const Watch& watch)
 
 base::Result<std::string> job_file(const ImportAnswer& answer, const std::string& target) {
   if (target == "-") return answer.import.text;
-  return plan::job_seen_from(answer.import.text, answer.import.file, trainers::folder_of(target));
+  return plan::job_seen_from(answer.import.text, answer.import.file, syntax::folder_of(target));
 }
 
 std::string plan_file(const ImportAnswer& answer) { return plan::plan_to_json(answer.import.plan, answer.import.job); }

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/file.h"
+#include "syntax/files.h"
 #include "trainers/log_formats.h"
-#include "trainers/syntax/files.h"
 #include "workflow/lengths_table.h"
 
 namespace dovetail::answer {

@@ -30,7 +30,7 @@ struct ArealDraft {
   llm::Transformer actor_model = {};
   llm::Transformer critic_model = {};
 
-  const SettingTree& tree() const { return settings.tree; }
+  const syntax::SettingTree& tree() const { return settings.tree; }
   const ArealEngine& engine(std::string_view role) const { return areal_engine_of(engines, role); }
   const cluster::Mesh& mesh(std::string_view role) const {
     return meshes[static_cast<std::size_t>(&engine(role) - engines.data())];
@@ -38,10 +38,10 @@ struct ArealDraft {
 };
 
 /// What a file trains that has no loop of generation and training, or another one than jobs have.
-base::Status check_is_rl(const SettingTree& tree) {
+base::Status check_is_rl(const syntax::SettingTree& tree) {
   base::Error error = setting_error(tree, "gconfig", "");
   if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();
-  const Setting* const gconfig = find_setting(tree.root, "gconfig");
+  const syntax::Setting* const gconfig = find_setting(tree.root, "gconfig");
   const bool generates = gconfig != nullptr && (gconfig->place.line > 0 || place_of(tree, "rollout").line > 0 ||
                                                 place_of(tree, "allocation_mode").line > 0);
   if (!generates || place_of(tree, "actor").line == 0) {
@@ -57,7 +57,7 @@ base::Status check_is_rl(const SettingTree& tree) {
 }
 
 base::Status read_algorithm(ArealDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   run.algorithm = areal_has_role(tree, "critic") ? "ppo" : "grpo";
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "actor.kl_ctl"));
@@ -81,7 +81,7 @@ base::Result<std::optional<std::int64_t>> context_cap(const ArealDraft& draft, s
 }
 
 base::Status read_lengths(ArealDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   const std::string prompt_key = "train_dataset.max_length";
   const std::string response_key = "gconfig.max_new_tokens";
@@ -120,7 +120,7 @@ base::Status read_lengths(ArealDraft& draft) {
 }
 
 base::Status read_workload(ArealDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   const std::string batch_key = "train_dataset.batch_size";
   const std::string parts_key = "actor.ppo_n_minibatches";
@@ -143,7 +143,7 @@ base::Status read_workload(ArealDraft& draft) {
 /// The nodes that the run has, where nobody says other ones beside the file.
 base::Result<ClusterChoice> cluster_of_file(ArealDraft& draft, const std::vector<std::int64_t>& counts,
                                             DealtPools& dealt) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const std::string nodes_key = "cluster.n_nodes";
   const std::string gpus_key = "cluster.n_gpus_per_node";
   DOVETAIL_TRY(std::int64_t nodes, count_at(tree, nodes_key));
@@ -210,14 +210,14 @@ base::Status read_pools(ArealDraft& draft) {
   return {};
 }
 
-base::Result<int> areal_rank(const SettingTree& tree, const std::string& role) {
+base::Result<int> areal_rank(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const bool enabled, flag_at(tree, role + ".use_lora"));
   if (!enabled) return 0;
   return adapter_rank_at(tree, role + ".lora_rank");
 }
 
 base::Status read_models(ArealDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_CHECK(check_said_models(draft.request.options));
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "actor.path", run));
@@ -270,7 +270,7 @@ base::Status add_reference(ArealDraft& draft) {
 }
 
 base::Status add_generation(ArealDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const std::string limit_key = "rollout.max_concurrent_rollouts";
   DOVETAIL_TRY(const auto limit, optional_whole(tree, limit_key));
   DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, "rollout.consumer_batch_size"));
@@ -306,7 +306,7 @@ base::Result<ReadRun> areal_run(const ComposedSettings& settings, const RunReque
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources, .settings = settings.tree};
 }
 
-base::Result<ReadRun> areal_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> areal_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                       const RunRequest& request) {
   DOVETAIL_TRY(const ComposedSettings settings, areal_settings_of_launch(launch, sources, request));
   return areal_run(settings, request);

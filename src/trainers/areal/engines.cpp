@@ -14,19 +14,20 @@ namespace {
 
 constexpr std::string_view mode_key = "allocation_mode";
 
-base::Error at_key(const SettingTree& tree, const std::string& key, const std::string& value, base::Error error) {
+base::Error at_key(const syntax::SettingTree& tree, const std::string& key, const std::string& value,
+                   base::Error error) {
   return setting_error(tree, key, fmt::format("is {}: {}", base::quote(value), error.message));
 }
 
 /// The string of a role, where it has one.
-base::Result<std::optional<std::string>> said_backend(const SettingTree& tree, const std::string& role) {
+base::Result<std::optional<std::string>> said_backend(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(auto said, optional_text(tree, role + ".backend"));
   if (said && said->empty()) said.reset();
   return said;
 }
 
 /// What `scheduling_strategy` says of a role: the role that it shares the GPUs of, one of `before`.
-base::Result<std::string> target_of(const SettingTree& tree, const ArealEngine& engine,
+base::Result<std::string> target_of(const syntax::SettingTree& tree, const ArealEngine& engine,
                                     const std::vector<ArealEngine>& before) {
   const std::string type_key = engine.role + ".scheduling_strategy.type";
   const std::string target_key = engine.role + ".scheduling_strategy.target";
@@ -56,7 +57,7 @@ base::Result<std::string> target_of(const SettingTree& tree, const ArealEngine& 
   return found->target.empty() ? found->role : found->target;
 }
 
-base::Status check_kind(const SettingTree& tree, const ArealEngine& engine) {
+base::Status check_kind(const syntax::SettingTree& tree, const ArealEngine& engine) {
   const bool generates = engine.role == "rollout";
   if (engine.allocation.generates() == generates) return {};
   return setting_error(tree, engine.key,
@@ -65,7 +66,7 @@ base::Status check_kind(const SettingTree& tree, const ArealEngine& engine) {
 }
 
 /// The engines by one string for all: critic and reference are where the actor is.
-base::Result<std::vector<ArealEngine>> engines_of_mode(const SettingTree& tree, const std::string& said,
+base::Result<std::vector<ArealEngine>> engines_of_mode(const syntax::SettingTree& tree, const std::string& said,
                                                        const std::vector<std::string>& roles) {
   const std::string key(mode_key);
   auto mode = parse_areal_mode(said);
@@ -82,7 +83,7 @@ base::Result<std::vector<ArealEngine>> engines_of_mode(const SettingTree& tree, 
   return engines;
 }
 
-base::Result<std::vector<ArealEngine>> engines_of_backends(const SettingTree& tree,
+base::Result<std::vector<ArealEngine>> engines_of_backends(const syntax::SettingTree& tree,
                                                            const std::vector<std::string>& roles, ImportedRun& run) {
   std::vector<ArealEngine> engines;
   for (const std::string& role : roles) {
@@ -109,12 +110,12 @@ base::Result<std::vector<ArealEngine>> engines_of_backends(const SettingTree& tr
 
 }  // namespace
 
-bool areal_has_role(const SettingTree& tree, const std::string& role) {
-  const Setting* const found = find_setting(tree.root, role);
-  return found != nullptr && found->kind == Setting::Kind::map;
+bool areal_has_role(const syntax::SettingTree& tree, const std::string& role) {
+  const syntax::Setting* const found = find_setting(tree.root, role);
+  return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
-base::Result<std::vector<ArealEngine>> areal_engines(const SettingTree& tree, ImportedRun& run) {
+base::Result<std::vector<ArealEngine>> areal_engines(const syntax::SettingTree& tree, ImportedRun& run) {
   std::vector<std::string> roles{"actor"};
   if (areal_has_role(tree, "critic")) roles.emplace_back("critic");
   if (run.reference) roles.emplace_back("ref");

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "syntax/tree.h"
 #include "trainers/areal/allocation.h"
 #include "trainers/import/imported_run.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -22,10 +22,10 @@ struct ArealEngine {
 /// them. Before March 2026 `allocation_mode` says all; where engines have strings of their own it is ignored. An Error
 /// where an allocation is none, where one generates that should train, or where engines share GPUs that AReaL would not
 /// let share them. `run` is given what is assumed and ignored.
-base::Result<std::vector<ArealEngine>> areal_engines(const SettingTree& tree, ImportedRun& run);
+base::Result<std::vector<ArealEngine>> areal_engines(const syntax::SettingTree& tree, ImportedRun& run);
 
 /// Whether a member is a map: the role has settings.
-bool areal_has_role(const SettingTree& tree, const std::string& role);
+bool areal_has_role(const syntax::SettingTree& tree, const std::string& role);
 
 /// The engine of a role; REQUIRES that it is there.
 const ArealEngine& areal_engine_of(const std::vector<ArealEngine>& engines, std::string_view role);

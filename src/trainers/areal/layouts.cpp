@@ -15,7 +15,7 @@ namespace {
 /// SGLang's own limit of sequences where nobody says one.
 constexpr std::int64_t sglang_max_requests = 4096;
 
-base::Status lay_out_megatron(const SettingTree& tree, const ArealEngine& engine, bool recomputes,
+base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes,
                               llm::Layout& layout) {
   const std::string keys = engine.role + ".megatron";
   DOVETAIL_TRY(const bool shards, flag_at(tree, keys + ".ddp.use_distributed_optimizer"));
@@ -32,7 +32,7 @@ base::Status lay_out_megatron(const SettingTree& tree, const ArealEngine& engine
 }
 
 /// Chunks of layers on each stage of an Archon pipeline, which its schedule decides.
-base::Result<int> archon_virtual_stages(const SettingTree& tree, const ArealEngine& engine,
+base::Result<int> archon_virtual_stages(const syntax::SettingTree& tree, const ArealEngine& engine,
                                         const llm::Transformer& model) {
   const int stages = engine.allocation.pipeline;
   if (stages == 1) return 1;
@@ -63,7 +63,7 @@ base::Result<int> archon_virtual_stages(const SettingTree& tree, const ArealEngi
   return static_cast<int>(chunks / stages);
 }
 
-base::Status lay_out_archon(const SettingTree& tree, const ArealEngine& engine, const llm::Transformer& model,
+base::Status lay_out_archon(const syntax::SettingTree& tree, const ArealEngine& engine, const llm::Transformer& model,
                             bool recomputes, llm::Layout& layout) {
   layout.zero = 3;
   DOVETAIL_TRY(layout.virtual_stages, archon_virtual_stages(tree, engine, model));
@@ -83,13 +83,13 @@ base::Status lay_out_archon(const SettingTree& tree, const ArealEngine& engine, 
   return {};
 }
 
-base::Result<std::int64_t> count_or(const SettingTree& tree, const std::string& key, std::int64_t otherwise) {
+base::Result<std::int64_t> count_or(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
   DOVETAIL_TRY(const auto said, optional_whole(tree, key));
   if (!said) return otherwise;
   return count_at(tree, key);
 }
 
-base::Status read_sglang(const SettingTree& tree, const llm::Transformer& model, ArealRollout& all) {
+base::Status read_sglang(const syntax::SettingTree& tree, const llm::Transformer& model, ArealRollout& all) {
   const std::string keys = "sglang";
   DOVETAIL_TRY(const auto fraction, optional_number(tree, keys + ".mem_fraction_static"));
   all.engine.memory_utilization = fraction.value_or(all.engine.memory_utilization);
@@ -109,7 +109,7 @@ base::Status read_sglang(const SettingTree& tree, const llm::Transformer& model,
   return {};
 }
 
-base::Status read_vllm(const SettingTree& tree, ArealRollout& all) {
+base::Status read_vllm(const syntax::SettingTree& tree, ArealRollout& all) {
   const std::string keys = "vllm";
   DOVETAIL_TRY(all.engine.memory_utilization, decimal_at(tree, keys + ".gpu_memory_utilization"));
   DOVETAIL_TRY(all.engine.max_num_seqs, count_at(tree, keys + ".max_num_seqs"));
@@ -122,7 +122,7 @@ base::Status read_vllm(const SettingTree& tree, ArealRollout& all) {
 
 }  // namespace
 
-base::Result<llm::Layout> areal_layout(const SettingTree& tree, const ArealEngine& engine,
+base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model) {
   const ArealAllocation& said = engine.allocation;
   llm::Layout layout{.data = said.data,
@@ -147,7 +147,7 @@ base::Result<llm::Layout> areal_layout(const SettingTree& tree, const ArealEngin
   return layout;
 }
 
-base::Result<plan::MicroBatching> areal_micro_batching(const SettingTree& tree, const ArealEngine& engine) {
+base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine) {
   const std::string keys = engine.role + ".mb_spec";
   DOVETAIL_TRY(const auto tokens, optional_whole(tree, keys + ".max_tokens_per_mb"));
   if (tokens) {
@@ -163,7 +163,7 @@ base::Result<plan::MicroBatching> areal_micro_batching(const SettingTree& tree, 
   return batching;
 }
 
-base::Result<bool> areal_optimizer_on_host(const SettingTree& tree, const ArealEngine& engine) {
+base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, const ArealEngine& engine) {
   const std::string& backend = engine.allocation.backend;
   if (backend == "megatron") return false;
   DOVETAIL_TRY(const bool all, flag_at(tree, fmt::format("{}.{}.offload_params", engine.role, backend)));
@@ -172,7 +172,7 @@ base::Result<bool> areal_optimizer_on_host(const SettingTree& tree, const ArealE
   return all || by_layer;
 }
 
-base::Result<ArealRollout> areal_rollout(const SettingTree& tree, const ArealEngine& rollout,
+base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences) {
   const ArealAllocation& said = rollout.allocation;
   ArealRollout all{.layout = {.data = said.data, .tensor = said.tensor, .pipeline = said.pipeline, .stage_layers = {}},

@@ -9,28 +9,28 @@
 #include "llm/layout.h"
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
+#include "syntax/tree.h"
 #include "trainers/areal/engines.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
 /// The layout of training of an engine, whose settings tell what its allocation does not. Passes have it without
 /// recomputation. An Error at the key that AReaL would stop at.
-base::Result<llm::Layout> areal_layout(const SettingTree& tree, const ArealEngine& engine,
+base::Result<llm::Layout> areal_layout(const syntax::SettingTree& tree, const ArealEngine& engine,
                                        const llm::Transformer& model);
 
 /// Micro-batches of training as of passes: of at most so many tokens, else so many of them.
-base::Result<plan::MicroBatching> areal_micro_batching(const SettingTree& tree, const ArealEngine& engine);
+base::Result<plan::MicroBatching> areal_micro_batching(const syntax::SettingTree& tree, const ArealEngine& engine);
 
 /// Whether the optimizer of an engine is on the host.
-base::Result<bool> areal_optimizer_on_host(const SettingTree& tree, const ArealEngine& engine);
+base::Result<bool> areal_optimizer_on_host(const syntax::SettingTree& tree, const ArealEngine& engine);
 
 /// Instances of the rollout engine and their settings. AReaL lets `sequences` be generated at once by all of them.
 struct ArealRollout {
   llm::Layout layout;
   plan::Engine engine;
 };
-base::Result<ArealRollout> areal_rollout(const SettingTree& tree, const ArealEngine& rollout,
+base::Result<ArealRollout> areal_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout,
                                          const llm::Transformer& model, std::int64_t sequences);
 
 }  // namespace dovetail::trainers

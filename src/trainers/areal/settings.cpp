@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/files.h"
 #include "trainers/areal/defaults_files.h"
-#include "trainers/syntax/files.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -15,15 +15,15 @@ namespace {
 /// Parts that a critic has as the actor has them.
 constexpr std::array<std::string_view, 5> shared_parts{"mb_spec", "fsdp", "archon", "megatron", "scheduling_strategy"};
 
-bool is_map(const Setting& root, std::string_view name) {
-  const Setting* const found = find_member(root, name);
-  return found != nullptr && found->kind == Setting::Kind::map;
+bool is_map(const syntax::Setting& root, std::string_view name) {
+  const syntax::Setting* const found = find_member(root, name);
+  return found != nullptr && found->kind == syntax::Setting::Kind::map;
 }
 
 /// The defaults without those of roles that a tree does not have.
-base::Result<Setting> defaults_of(const Setting& root) {
-  DOVETAIL_TRY(Setting defaults, areal_defaults());
-  const Setting actor = *find_member(defaults, "actor");
+base::Result<syntax::Setting> defaults_of(const syntax::Setting& root) {
+  DOVETAIL_TRY(syntax::Setting defaults, areal_defaults());
+  const syntax::Setting actor = *find_member(defaults, "actor");
   if (is_map(root, "ref")) put_setting(defaults, "ref", actor);
   if (!is_map(root, "critic")) remove_setting(defaults, "critic");
   return defaults;
@@ -42,27 +42,28 @@ const BaseFiles areal_files{
 
 }  // namespace
 
-base::Result<Setting> areal_defaults() {
+base::Result<syntax::Setting> areal_defaults() {
   const std::string_view content = areal_ppo_defaults();
   DOVETAIL_TRY(const base::Document document,
                base::parse_yaml_or_json(std::string(content), std::string(areal_version)));
-  DOVETAIL_TRY(Setting defaults, setting_of(document, content, 0));
-  const Setting actor = *find_member(defaults, "actor");
+  DOVETAIL_TRY(syntax::Setting defaults, syntax::setting_of(document, content, 0));
+  const syntax::Setting actor = *find_member(defaults, "actor");
   for (const std::string_view part : shared_parts)
     put_setting(defaults, fmt::format("critic.{}", part), *find_member(actor, part));
   return defaults;
 }
 
-bool is_areal_entry(const EntryPoint& entry) {
+bool is_areal_entry(const syntax::EntryPoint& entry) {
   return entry.is_module &&
          (entry.name.starts_with("areal.infra.launcher.") || entry.name.starts_with("areal.launcher."));
 }
 
-bool may_be_areal_entry(const EntryPoint& entry) {
+bool may_be_areal_entry(const syntax::EntryPoint& entry) {
   return !entry.is_module && entry.has_configuration && entry.name.ends_with(".py");
 }
 
-base::Result<ComposedSettings> areal_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ComposedSettings> areal_settings_of_launch(const syntax::Launch& launch,
+                                                        const std::vector<std::string>& sources,
                                                         const RunRequest& request) {
   DOVETAIL_TRY(const LaunchFile named, launch_file(launch, sources, "--config"));
   if (named.path.empty())

@@ -15,12 +15,12 @@ namespace dovetail::trainers {
 namespace {
 
 /// "WHAT; accepted: ..." as what stops AReaL.
-base::Error stops(const SettingTree& tree, const std::string& key, std::string what) {
+base::Error stops(const syntax::SettingTree& tree, const std::string& key, std::string what) {
   what.insert(what.find("; accepted: "), ", and AReaL stops");
   return setting_error(tree, key, what);
 }
 
-base::Status check_offload(const SettingTree& tree, const std::vector<ArealEngine>& engines) {
+base::Status check_offload(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines) {
   const std::string mode_key = "actor.weight_update_mode";
   const bool colocated = areal_is_colocated(engines);
   DOVETAIL_TRY(const bool enabled, flag_at(tree, "enable_offload"));
@@ -41,7 +41,7 @@ base::Status check_offload(const SettingTree& tree, const std::vector<ArealEngin
 
 /// The rollout begins at most (staleness + 1) x consumer_batch_size groups before the first training, and as many
 /// again with each: where that is less than a batch, one is never whole.
-base::Status check_queues(const SettingTree& tree, const ImportedRun& run) {
+base::Status check_queues(const syntax::SettingTree& tree, const ImportedRun& run) {
   const std::string consumed_key = "rollout.consumer_batch_size";
   const std::string queue_key = "rollout.queue_size";
   DOVETAIL_TRY(const std::int64_t consumed, count_at(tree, consumed_key));
@@ -57,7 +57,7 @@ base::Status check_queues(const SettingTree& tree, const ImportedRun& run) {
   return {};
 }
 
-base::Status check_features(const SettingTree& tree, const std::vector<ArealEngine>& engines) {
+base::Status check_features(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines) {
   const std::string& generates = areal_engine_of(engines, "rollout").allocation.backend;
   const std::string& trains = areal_engine_of(engines, "actor").allocation.backend;
   DOVETAIL_TRY(const bool routed, flag_at(tree, "rollout.return_routed_experts"));
@@ -74,10 +74,10 @@ base::Status check_features(const SettingTree& tree, const std::vector<ArealEngi
 }
 
 /// What a role that trains needs.
-base::Status check_trained(const SettingTree& tree, const ArealEngine& engine, const ImportedRun& run) {
+base::Status check_trained(const syntax::SettingTree& tree, const ArealEngine& engine, const ImportedRun& run) {
   const std::string optimizer_key = engine.role + ".optimizer";
-  const Setting* const optimizer = find_setting(tree.root, optimizer_key);
-  if (optimizer == nullptr || optimizer->kind != Setting::Kind::map)
+  const syntax::Setting* const optimizer = find_setting(tree.root, optimizer_key);
+  if (optimizer == nullptr || optimizer->kind != syntax::Setting::Kind::map)
     return stops(tree, optimizer_key, "is not given to an engine that trains; accepted: a map, as {type: adam}");
   DOVETAIL_TRY(const auto type, optional_text(tree, optimizer_key + ".type"));
   const std::string named = type.value_or("adam");
@@ -108,7 +108,7 @@ base::Status check_trained(const SettingTree& tree, const ArealEngine& engine, c
 
 }  // namespace
 
-base::Status check_areal_start(const SettingTree& tree, const std::vector<ArealEngine>& engines,
+base::Status check_areal_start(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                                const ImportedRun& run) {
   DOVETAIL_CHECK(check_offload(tree, engines));
   DOVETAIL_CHECK(check_queues(tree, run));

@@ -194,11 +194,14 @@ bool is_among(std::span<const std::string_view> names, std::string_view name) {
 }
 
 /// Lists what somebody wrote below `key` and the defaults do not have.
-void add_unknown(const std::string& key, const Setting& setting, const Setting& defaults, ImportedRun& run) {
-  if (setting.kind != Setting::Kind::map || defaults.kind != Setting::Kind::map || defaults.members.empty()) return;
+void add_unknown(const std::string& key, const syntax::Setting& setting, const syntax::Setting& defaults,
+                 ImportedRun& run) {
+  if (setting.kind != syntax::Setting::Kind::map || defaults.kind != syntax::Setting::Kind::map ||
+      defaults.members.empty())
+    return;
   for (const auto& [name, value] : setting.members) {
     const std::string below = fmt::format("{}.{}", key, name);
-    if (const Setting* const known = find_member(defaults, name))
+    if (const syntax::Setting* const known = find_member(defaults, name))
       add_unknown(below, value, *known, run);
     else if (value.place.line > 0)
       run.ignored.push_back(
@@ -207,12 +210,12 @@ void add_unknown(const std::string& key, const Setting& setting, const Setting& 
 }
 
 /// Lists what somebody wrote of an engine that neither is known nor has the value that holds anyway.
-base::Status add_handed_on(const SettingTree& tree, const std::string& section, std::span<const std::string_view> known,
-                           const Setting& defaults, ImportedRun& run) {
-  const Setting* const written = find_setting(tree.root, section);
+base::Status add_handed_on(const syntax::SettingTree& tree, const std::string& section,
+                           std::span<const std::string_view> known, const syntax::Setting& defaults, ImportedRun& run) {
+  const syntax::Setting* const written = find_setting(tree.root, section);
   if (written == nullptr) return {};
   for (const auto& [name, value] : written->members) {
-    const Setting* const usual = find_member(defaults, name);
+    const syntax::Setting* const usual = find_member(defaults, name);
     if (value.place.line == 0 || usual == nullptr || is_among(known, name)) continue;
     const std::string key = fmt::format("{}.{}", section, name);
     DOVETAIL_CHECK(check_known(tree, key, value));
@@ -224,11 +227,11 @@ base::Status add_handed_on(const SettingTree& tree, const std::string& section, 
 }
 
 /// Programs that say something of their agent have one, whose turns are in no setting.
-void add_agent(const SettingTree& tree, const Setting& defaults, ImportedRun& run) {
-  const Setting* const agent = find_setting(tree.root, "rollout.agent");
+void add_agent(const syntax::SettingTree& tree, const syntax::Setting& defaults, ImportedRun& run) {
+  const syntax::Setting* const agent = find_setting(tree.root, "rollout.agent");
   if (agent == nullptr) return;
   const bool said = std::any_of(agent->members.begin(), agent->members.end(), [&](const auto& member) {
-    const Setting* const usual = find_member(defaults, member.first);
+    const syntax::Setting* const usual = find_member(defaults, member.first);
     return member.first != "scheduling_spec" && member.first != "admin_api_key" && usual != nullptr &&
            value_words(member.second) != value_words(*usual);
   });
@@ -238,9 +241,9 @@ void add_agent(const SettingTree& tree, const Setting& defaults, ImportedRun& ru
 }
 
 /// Settings of a role that nothing heeds: of other backends, and of recomputation where there is none.
-void add_unheeded(const SettingTree& tree, const ArealEngine& engine, bool recomputes, ImportedRun& run) {
+void add_unheeded(const syntax::SettingTree& tree, const ArealEngine& engine, bool recomputes, ImportedRun& run) {
   const auto add = [&](const std::string& key, const std::string& why) {
-    if (const Place place = place_of(tree, key); place.line > 0) run.ignored.push_back({key, why, place});
+    if (const syntax::Place place = place_of(tree, key); place.line > 0) run.ignored.push_back({key, why, place});
   };
   for (const std::string backend : {"fsdp", "archon", "megatron"})
     if (backend != engine.allocation.backend)
@@ -256,7 +259,7 @@ void add_unheeded(const SettingTree& tree, const ArealEngine& engine, bool recom
 
 /// Megatron sums gradients in the type that they are reduced in. Its precision-aware optimizer, which adam_bf16 is with
 /// moments in bf16, keeps of master weights what bf16 leaves of them. On the host all is in fp32.
-base::Result<RoleTypes> megatron_types(const SettingTree& tree, const ArealEngine& engine, bool is_adam_bf16) {
+base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool is_adam_bf16) {
   RoleTypes role;
   const std::string keys = engine.role + ".megatron.";
   const auto otherwise = [&](const std::string& key, const char* what) {
@@ -284,7 +287,7 @@ base::Result<RoleTypes> megatron_types(const SettingTree& tree, const ArealEngin
 }
 
 /// Types of moments that jobs do not say.
-base::Status watch_moments(const SettingTree& tree, const std::string& keys, ImportedRun& run) {
+base::Status watch_moments(const syntax::SettingTree& tree, const std::string& keys, ImportedRun& run) {
   DOVETAIL_TRY(const auto first_said, optional_text(tree, keys + "exp_avg_dtype"));
   DOVETAIL_TRY(const auto second_said, optional_text(tree, keys + "exp_avg_sq_dtype"));
   const std::string first = first_said.value_or("float32");
@@ -298,8 +301,8 @@ base::Status watch_moments(const SettingTree& tree, const std::string& keys, Imp
 }
 
 /// Types of weights and of what the optimizer keeps.
-base::Status watch_types(const SettingTree& tree, const ArealEngine& engine, bool trains, std::vector<RoleTypes>& roles,
-                         ImportedRun& run) {
+base::Status watch_types(const syntax::SettingTree& tree, const ArealEngine& engine, bool trains,
+                         std::vector<RoleTypes>& roles, ImportedRun& run) {
   const std::string key = engine.role + ".dtype";
   DOVETAIL_TRY(const std::string type, text_at(tree, key));
   const auto add = [&](const std::string& at, const std::string& what) {
@@ -338,7 +341,7 @@ base::Status watch_types(const SettingTree& tree, const ArealEngine& engine, boo
   return {};
 }
 
-base::Status watch_role(const SettingTree& tree, const ArealEngine& engine, std::vector<RoleTypes>& roles,
+base::Status watch_role(const syntax::SettingTree& tree, const ArealEngine& engine, std::vector<RoleTypes>& roles,
                         ImportedRun& run) {
   const std::string keys = engine.role + ".";
   const std::string& backend = engine.allocation.backend;
@@ -365,12 +368,12 @@ base::Status watch_role(const SettingTree& tree, const ArealEngine& engine, std:
   return {};
 }
 
-base::Status watch_rollout(const SettingTree& tree, const ArealEngine& rollout, ImportedRun& run) {
-  DOVETAIL_TRY(const Setting defaults, areal_defaults());
+base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout, ImportedRun& run) {
+  DOVETAIL_TRY(const syntax::Setting defaults, areal_defaults());
   const bool sglang = rollout.allocation.backend == "sglang";
   const std::string section = sglang ? "sglang" : "vllm";
   const std::string other = sglang ? "vllm" : "sglang";
-  if (const Place place = place_of(tree, other); place.line > 0)
+  if (const syntax::Place place = place_of(tree, other); place.line > 0)
     run.ignored.push_back({other, fmt::format("the rollout runs {}: it has no effect", section), place});
   if (sglang) run.software.engine = plan::EngineKind::sglang;
   if (sglang)
@@ -395,7 +398,8 @@ base::Status watch_rollout(const SettingTree& tree, const ArealEngine& rollout, 
 }
 
 /// What differs between roles that share a rule in a job.
-base::Status add_differences(const SettingTree& tree, const std::vector<ArealEngine>& engines, ImportedRun& run) {
+base::Status add_differences(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
+                             ImportedRun& run) {
   DOVETAIL_TRY(const std::string actor_path, text_at(tree, "actor.path"));
   DOVETAIL_TRY(const std::int64_t actor_parts, count_at(tree, "actor.ppo_n_minibatches"));
   const std::string& actor_backend = areal_engine_of(engines, "actor").allocation.backend;
@@ -425,7 +429,7 @@ base::Status add_differences(const SettingTree& tree, const std::vector<ArealEng
 }
 
 /// Facts of AReaL that are no one setting.
-void add_facts(const SettingTree& tree, const std::vector<ArealEngine>& engines, const llm::Transformer& model,
+void add_facts(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines, const llm::Transformer& model,
                ImportedRun& run) {
   run.not_modelled.push_back(
       {"", "log-probabilities are computed 1024 tokens at a time: passes of the real run need less for logits"});
@@ -443,9 +447,9 @@ void add_facts(const SettingTree& tree, const std::vector<ArealEngine>& engines,
 
 }  // namespace
 
-base::Status add_areal_watched(const SettingTree& tree, const std::vector<ArealEngine>& engines,
+base::Status add_areal_watched(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines,
                                const llm::Transformer& model, ImportedRun& run) {
-  DOVETAIL_TRY(const Setting defaults, areal_defaults());
+  DOVETAIL_TRY(const syntax::Setting defaults, areal_defaults());
   DOVETAIL_CHECK(watch(tree, "", whole_settings, run));
   std::vector<RoleTypes> types;
   for (const ArealEngine& engine : engines)

@@ -133,14 +133,14 @@ void add_engine(const plan::Job& job, const ArealEngine& rollout, const plan::Ta
 
 /// The strings of all engines, which decide their GPUs together.
 void add_allocations(const std::vector<ArealEngine>& engines, const std::vector<const plan::TaskPlan*>& planned,
-                     const SettingTree& settings, ChangeList& changes) {
+                     const syntax::SettingTree& settings, ChangeList& changes) {
   const ArealEngine& rollout = areal_engine_of(engines, "rollout");
   const auto layout_of = [&](const ArealEngine& engine) -> const Layout& {
     return planned[static_cast<std::size_t>(&engine - engines.data())]->layout;
   };
   if (rollout.key == "allocation_mode") {
     const ArealEngine& actor = areal_engine_of(engines, "actor");
-    const Setting* const said = find_setting(settings.root, rollout.key);
+    const syntax::Setting* const said = find_setting(settings.root, rollout.key);
     changes.set(rollout.key, mode_text(said == nullptr ? "" : said->text, rollout.allocation, layout_of(rollout),
                                        actor.allocation, layout_of(actor)));
     return;
@@ -148,7 +148,7 @@ void add_allocations(const std::vector<ArealEngine>& engines, const std::vector<
   for (const ArealEngine& engine : engines) changes.set(engine.key, backend_text(engine.allocation, layout_of(engine)));
 }
 
-std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& settings) {
+std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings) {
   ImportedRun run;
   run.reference = find_planned(job, plan, "reference_infer") != nullptr;
   const auto engines = areal_engines(settings, run);

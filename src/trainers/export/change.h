@@ -11,9 +11,9 @@
 #include "base/result.h"
 #include "plan/job.h"
 #include "plan/plan.h"
+#include "syntax/arguments.h"
+#include "syntax/tree.h"
 #include "trainers/export/whole_file.h"
-#include "trainers/syntax/arguments.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -39,9 +39,9 @@ struct TrainerWriter {
   std::string_view name;  ///< "verl"
   /// All settings that say how the plan's tasks run, whatever a configuration has of them already. `settings` are those
   /// of the base, which decide what is said by which key: its backends and engines.
-  std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const SettingTree& settings);
+  std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
   /// The flags of its command, where it is configured by flags in launch scripts; else settings are laid over as words.
-  std::span<const Flag> (*flags)() = nullptr;
+  std::span<const syntax::Flag> (*flags)() = nullptr;
   /// Its YAML is changed in place (export/yaml_edit.h): it has no way to begin from another file.
   bool patches = false;
   bool takes_words = true;  ///< its command takes settings behind the file's

@@ -10,6 +10,9 @@
 namespace dovetail::trainers {
 namespace {
 
+using syntax::Flag;
+using syntax::FlagKind;
+
 /// A piece of the script that is replaced.
 struct Edit {
   std::size_t begin = 0;
@@ -18,7 +21,7 @@ struct Edit {
 };
 
 /// Where a place is in the script; its end where it has no such line.
-std::size_t offset_of(std::string_view script, const Place& place) {
+std::size_t offset_of(std::string_view script, const syntax::Place& place) {
   std::size_t begin = 0;
   for (int line = 1; line < place.line; ++line) {
     const std::size_t feed = script.find('\n', begin);
@@ -93,7 +96,7 @@ bool is_named(const Flag& flag, std::string_view name) {
 }
 
 /// The name that a word calls a flag by; `--name=value` has one.
-std::string_view called(const Word& word) {
+std::string_view called(const syntax::Word& word) {
   if (!is_known(word.text)) return {};
   const std::string_view text = characters(word.text);
   return text.starts_with("--") ? text.substr(0, text.find('=')) : std::string_view();
@@ -101,7 +104,7 @@ std::string_view called(const Word& word) {
 
 class FlagEditor {
  public:
-  FlagEditor(std::string_view script, const Launch& launch, std::span<const Flag> flags,
+  FlagEditor(std::string_view script, const syntax::Launch& launch, std::span<const Flag> flags,
              const std::vector<std::string>& sources)
       : script_(script), launch_(launch), flags_(flags), sources_(sources) {}
 
@@ -122,7 +125,7 @@ class FlagEditor {
 
   std::string take() && {
     if (const auto last = last_own(); last && !added_.empty()) {
-      const Word& word = launch_.arguments[*last];
+      const syntax::Word& word = launch_.arguments[*last];
       const std::size_t end = end_of_word(script_, begin_of(word));
       // Words before the program are those of arrays, which go on without a mark.
       const bool in_array = begin_of(word) < offset_of(script_, launch_.place);
@@ -137,23 +140,23 @@ class FlagEditor {
   }
 
  private:
-  std::size_t begin_of(const Word& word) const { return offset_of(script_, word.place); }
+  std::size_t begin_of(const syntax::Word& word) const { return offset_of(script_, word.place); }
 
   /// Whether the word alone stands where it was read: not what an expansion gave, and no other file.
   bool is_own(std::size_t at) const {
-    const Place& place = launch_.arguments[at].place;
-    const auto shares = [&](const Word& each) { return each.place == place; };
+    const syntax::Place& place = launch_.arguments[at].place;
+    const auto shares = [&](const syntax::Word& each) { return each.place == place; };
     return place.source == 0 && std::count_if(launch_.arguments.begin(), launch_.arguments.end(), shares) == 1;
   }
 
   bool is_written_flag(std::size_t at) const {
-    const Word& word = launch_.arguments[at];
+    const syntax::Word& word = launch_.arguments[at];
     return is_own(at) && script_.substr(begin_of(word)).starts_with(called(word));
   }
 
   /// Gives the flag its value where it stands; false where that is not in words of its own.
   bool is_set_in_place(const Setter& set, std::size_t at) {
-    const Word& word = launch_.arguments[at];
+    const syntax::Word& word = launch_.arguments[at];
     const std::string_view name = called(word);
     if (set.value.empty()) {
       if (positive_name(name) == positive_name(set.key) && name != set.key) {
@@ -176,7 +179,7 @@ class FlagEditor {
 
   base::Status remove(const Flag& flag, std::size_t at, std::string_view key) {
     if (!is_written_flag(at)) return elsewhere(at, key);
-    const Word& word = launch_.arguments[at];
+    const syntax::Word& word = launch_.arguments[at];
     const std::size_t begin = begin_of(word);
     std::size_t end = end_of_word(script_, begin);
     const bool alone = flag.kind == FlagKind::on || flag.kind == FlagKind::either;
@@ -204,7 +207,7 @@ class FlagEditor {
   }
 
   base::Error elsewhere(std::size_t at, std::string_view flag) const {
-    const Place& place = launch_.arguments[at].place;
+    const syntax::Place& place = launch_.arguments[at].place;
     return {base::Failure::bad_input, sources_[static_cast<std::size_t>(place.source)], place.line, place.column,
             fmt::format("{} stands in a {}; accepted: a script with flags of its own", flag,
                         place.source == 0 ? "variable, among other words" : "file that the script reads")};
@@ -217,7 +220,7 @@ class FlagEditor {
   }
 
   std::string_view script_;
-  const Launch& launch_;
+  const syntax::Launch& launch_;
   std::span<const Flag> flags_;
   const std::vector<std::string>& sources_;
   std::vector<Edit> edits_;
@@ -226,7 +229,7 @@ class FlagEditor {
 
 }  // namespace
 
-base::Result<std::string> edit_flags(std::string_view script, const Launch& launch, std::span<const Flag> flags,
+base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch, std::span<const Flag> flags,
                                      const std::vector<Change>& changes, const std::vector<std::string>& sources) {
   FlagEditor editor(script, launch, flags, sources);
   for (const Change& change : changes) {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "syntax/arguments.h"
+#include "syntax/shell/launch.h"
 #include "trainers/export/change.h"
-#include "trainers/shell/launch.h"
-#include "trainers/syntax/arguments.h"
 
 namespace dovetail::trainers {
 
@@ -18,7 +18,8 @@ namespace dovetail::trainers {
 /// last word of the command, or of its last array, where the last one counts. Flags are known by their older names, and
 /// by `--no-x`, too. An Error where a flag that goes does not stand in words of its own, or one of another file would
 /// still be the last.
-base::Result<std::string> edit_flags(std::string_view script, const Launch& launch, std::span<const Flag> flags,
-                                     const std::vector<Change>& changes, const std::vector<std::string>& sources);
+base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
+                                     std::span<const syntax::Flag> flags, const std::vector<Change>& changes,
+                                     const std::vector<std::string>& sources);
 
 }  // namespace dovetail::trainers

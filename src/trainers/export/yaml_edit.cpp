@@ -134,26 +134,26 @@ std::string yaml_value(const std::string& value, char quote) {
 }
 
 /// A value's setting, as it will be read.
-base::Result<Setting> setting_of_value(const std::string& value) {
+base::Result<syntax::Setting> setting_of_value(const std::string& value) {
   const std::string text = yaml_value(value, 0);
   DOVETAIL_TRY(const base::Document document, base::parse_yaml(text, "a value"));
-  return setting_of(document, text, 0);
+  return syntax::setting_of(document, text, 0);
 }
 
-std::string flow_text(const Setting& setting) {
+std::string flow_text(const syntax::Setting& setting) {
   std::string text;
   const auto add = [&text](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   switch (setting.kind) {
-    case Setting::Kind::list:
-      for (const Setting& item : setting.items) add(flow_text(item));
+    case syntax::Setting::Kind::list:
+      for (const syntax::Setting& item : setting.items) add(flow_text(item));
       return "[" + text + "]";
-    case Setting::Kind::map:
+    case syntax::Setting::Kind::map:
       for (const auto& [name, value] : setting.members) add(yaml_value(name, 0) + ": " + flow_text(value));
       return "{" + text + "}";
-    case Setting::Kind::string:
+    case syntax::Setting::Kind::string:
       return base::json_string(setting.text);
-    case Setting::Kind::boolean:
-    case Setting::Kind::number:
+    case syntax::Setting::Kind::boolean:
+    case syntax::Setting::Kind::number:
       return setting.text;
     default:
       return "null";
@@ -161,13 +161,13 @@ std::string flow_text(const Setting& setting) {
 }
 
 /// Members in any order.
-bool are_alike(const Setting& a, const Setting& b) {
+bool are_alike(const syntax::Setting& a, const syntax::Setting& b) {
   if (a.kind != b.kind || a.text != b.text || a.items.size() != b.items.size() || a.members.size() != b.members.size())
     return false;
   for (std::size_t i = 0; i < a.items.size(); ++i)
     if (!are_alike(a.items[i], b.items[i])) return false;
   return std::all_of(a.members.begin(), a.members.end(), [&b](const auto& member) {
-    const Setting* const other = find_member(b, member.first);
+    const syntax::Setting* const other = find_member(b, member.first);
     return other != nullptr && are_alike(member.second, *other);
   });
 }
@@ -175,17 +175,18 @@ bool are_alike(const Setting& a, const Setting& b) {
 /// A file that is edited, one value after the other.
 class YamlEditor {
  public:
-  YamlEditor(std::string text, const std::string& path, const SettingTree& resolved)
+  YamlEditor(std::string text, const std::string& path, const syntax::SettingTree& resolved)
       : text_(std::move(text)), path_(path), resolved_(resolved) {}
 
   base::Status put(const YamlEdit& edit) {
     if (!document_) DOVETAIL_CHECK(read());
-    DOVETAIL_TRY(Setting wanted, setting_of_value(edit.value));
-    if (const Setting* const now = find_setting(now_, edit.key); now != nullptr && are_alike(*now, wanted)) return {};
+    DOVETAIL_TRY(syntax::Setting wanted, setting_of_value(edit.value));
+    if (const syntax::Setting* const now = find_setting(now_, edit.key); now != nullptr && are_alike(*now, wanted))
+      return {};
     const base::Node root = document_->root();
     if (!root.is_map()) return root.error("is no map; accepted: a configuration");
-    Setting expected = now_;
-    DOVETAIL_CHECK(put_below(root, names_of_path(edit.key), edit, expected));
+    syntax::Setting expected = now_;
+    DOVETAIL_CHECK(put_below(root, syntax::names_of_path(edit.key), edit, expected));
     put_setting(expected, edit.key, std::move(wanted));
     DOVETAIL_CHECK(read());
     if (are_alike(now_, expected)) return {};
@@ -201,12 +202,12 @@ class YamlEditor {
   /// Takes the text for what it says.
   base::Status read() {
     DOVETAIL_TRY(document_, base::parse_yaml(text_, path_));
-    DOVETAIL_TRY(now_, setting_of(*document_, text_, 0));
+    DOVETAIL_TRY(now_, syntax::setting_of(*document_, text_, 0));
     return {};
   }
 
   base::Status put_below(base::Node map, const std::vector<std::string>& names, const YamlEdit& edit,
-                         Setting& expected) {
+                         syntax::Setting& expected) {
     bool in_flow = false;
     for (std::size_t depth = 0; depth < names.size(); ++depth) {
       in_flow = in_flow || is_flow(map);
@@ -268,22 +269,23 @@ class YamlEditor {
 
   /// The member stands for a map, or for none: it becomes one in brackets that has the value.
   base::Status give_way(const Written& member, const base::Node& value, const std::vector<std::string>& names,
-                        std::size_t depth, const YamlEdit& edit, Setting& expected) {
+                        std::size_t depth, const YamlEdit& edit, syntax::Setting& expected) {
     const std::string key =
         fmt::format("{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(depth) + 1, "."));
-    const Setting* const said = find_setting(resolved_.root, key);
-    Setting map{.kind = Setting::Kind::map, .text = {}, .items = {}, .members = {}, .place = {}, .unknown = {}};
+    const syntax::Setting* const said = find_setting(resolved_.root, key);
+    syntax::Setting map{
+        .kind = syntax::Setting::Kind::map, .text = {}, .items = {}, .members = {}, .place = {}, .unknown = {}};
     if (value.is_list() || value.is_number() || value.is_boolean())
       return value.error(fmt::format("`{}` is no map; accepted: a map with `{}`", key, names.back()));
-    if (!value.is_null() && said != nullptr && said->kind == Setting::Kind::map) map = *said;
+    if (!value.is_null() && said != nullptr && said->kind == syntax::Setting::Kind::map) map = *said;
     if (!value.is_null() && map.members.empty())
       return value.error(fmt::format("`{}` is no map that is known; accepted: a map with `{}`", key, names.back()));
-    DOVETAIL_TRY(Setting put, setting_of_value(edit.value));
+    DOVETAIL_TRY(syntax::Setting put, setting_of_value(edit.value));
     put_setting(map,
                 fmt::format("{}", fmt::join(names.begin() + static_cast<std::ptrdiff_t>(depth) + 1, names.end(), ".")),
                 std::move(put));
     const std::string text = flow_text(map);
-    DOVETAIL_TRY(Setting whole, setting_of_value(text));
+    DOVETAIL_TRY(syntax::Setting whole, setting_of_value(text));
     put_setting(expected, key, std::move(whole));
     return replace(member, value, text, edit.comment);
   }
@@ -341,15 +343,15 @@ class YamlEditor {
 
   std::string text_;
   const std::string& path_;
-  const SettingTree& resolved_;
+  const syntax::SettingTree& resolved_;
   std::optional<base::Document> document_;
-  Setting now_ = {};
+  syntax::Setting now_ = {};
 };
 
 }  // namespace
 
 base::Result<std::string> edit_yaml(std::string_view content, const std::string& path,
-                                    const std::vector<YamlEdit>& edits, const SettingTree& resolved) {
+                                    const std::vector<YamlEdit>& edits, const syntax::SettingTree& resolved) {
   constexpr std::string_view mark = "\xEF\xBB\xBF";
   const bool marked = content.starts_with(mark);
   YamlEditor editor(std::string(content.substr(marked ? mark.size() : 0)), path, resolved);

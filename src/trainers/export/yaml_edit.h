@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -24,6 +24,6 @@ struct YamlEdit {
 /// content is no YAML, where a key leads through what is no map, or where a value cannot change alone: others have it
 /// by an anchor, or it stands on several lines.
 base::Result<std::string> edit_yaml(std::string_view content, const std::string& path,
-                                    const std::vector<YamlEdit>& edits, const SettingTree& resolved);
+                                    const std::vector<YamlEdit>& edits, const syntax::SettingTree& resolved);
 
 }  // namespace dovetail::trainers

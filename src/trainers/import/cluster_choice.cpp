@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "cluster/cluster_file.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -40,7 +40,7 @@ base::Result<ClusterChoice> choice_in_file(const std::string& path) {
   DOVETAIL_TRY(const base::Node node, base::require(document.root(), "a file of a cluster", "cluster"));
   DOVETAIL_TRY(const cluster::Cluster cluster, cluster::read_cluster(node));
   if (cluster.groups.size() != 1) return node.error("nodes differ; accepted: nodes that are alike");
-  DOVETAIL_TRY(const Setting whole, setting_of(document, content, 0));
+  DOVETAIL_TRY(const syntax::Setting whole, syntax::setting_of(document, content, 0));
   return ClusterChoice{.text = to_json(*find_member(whole, "cluster")),
                        .nodes = cluster.groups.front().nodes,
                        .gpus_per_node = cluster.groups.front().devices_per_node};

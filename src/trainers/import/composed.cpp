@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/document.h"
-#include "trainers/syntax/configuration.h"
-#include "trainers/syntax/override.h"
+#include "syntax/configuration.h"
+#include "syntax/override.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -18,8 +18,8 @@ std::optional<std::string> bundled_file(const BaseFiles& bases, const std::strin
 }
 
 /// Reads `given` from its content, all else by `read`, and where that has none the bundled files, whose names it keeps.
-FileReader with_bundled(FileReader read, const ConfigurationFile& given, const BaseFiles& bases,
-                        const std::shared_ptr<std::vector<std::string>>& bundled) {
+syntax::FileReader with_bundled(syntax::FileReader read, const ConfigurationFile& given, const BaseFiles& bases,
+                                const std::shared_ptr<std::vector<std::string>>& bundled) {
   return [read = std::move(read), given, &bases, bundled](const std::string& path) -> base::Result<std::string> {
     if (path == given.path) return given.content;
     auto content = read ? read(path) : base::Result<std::string>(base::bad_input("it is not there"));
@@ -32,16 +32,16 @@ FileReader with_bundled(FileReader read, const ConfigurationFile& given, const B
 }
 
 /// Nobody wrote it: line 0.
-void forget_places(Setting& setting) {
+void forget_places(syntax::Setting& setting) {
   setting.place = {};
-  for (Setting& item : setting.items) forget_places(item);
+  for (syntax::Setting& item : setting.items) forget_places(item);
   for (auto& [name, value] : setting.members) forget_places(value);
 }
 
 /// Lays the tree over what holds where it says nothing, which nobody wrote.
-base::Status lay_over_defaults(const BaseFiles& bases, Setting& root) {
+base::Status lay_over_defaults(const BaseFiles& bases, syntax::Setting& root) {
   if (bases.defaults == nullptr) return {};
-  DOVETAIL_TRY(Setting under, bases.defaults(root));
+  DOVETAIL_TRY(syntax::Setting under, bases.defaults(root));
   forget_places(under);
   merge_setting(under, std::move(root));
   root = std::move(under);
@@ -49,42 +49,44 @@ base::Status lay_over_defaults(const BaseFiles& bases, Setting& root) {
 }
 
 /// Nobody wrote what stands in a bundled file.
-void forget_places(Setting& setting, const std::vector<int>& sources) {
+void forget_places(syntax::Setting& setting, const std::vector<int>& sources) {
   if (std::find(sources.begin(), sources.end(), setting.place.source) != sources.end()) setting.place = {};
-  for (Setting& item : setting.items) forget_places(item, sources);
+  for (syntax::Setting& item : setting.items) forget_places(item, sources);
   for (auto& [name, value] : setting.members) forget_places(value, sources);
 }
 
-base::Status lay_words_over(const BaseFiles& bases, std::vector<Word> words, ComposedSettings& settings) {
-  std::vector<Override> overrides;
+base::Status lay_words_over(const BaseFiles& bases, std::vector<syntax::Word> words, ComposedSettings& settings) {
+  std::vector<syntax::Override> overrides;
   std::vector<std::string>& sources = settings.tree.sources;
   int given = 0;
-  for (Word& word : words) {
+  for (syntax::Word& word : words) {
     if (word.place.line == 0) {
       if (++given == 1) sources.emplace_back("the command line");
       word.place = {.source = static_cast<int>(sources.size()) - 1, .line = 1, .column = given};
     }
-    if (!is_override(word)) {
+    if (!syntax::is_override(word)) {
       if (!is_known(word.text))
         settings.assumed.push_back(
             {"", fmt::format("{} is not known: taken as no setting", describe(word.text)), word.place});
       continue;
     }
-    DOVETAIL_TRY(Override override, parse_override(word, sources));
+    DOVETAIL_TRY(syntax::Override override, syntax::parse_override(word, sources));
     if (bases.has_no_effect != nullptr && bases.has_no_effect(override.key)) {
-      if (override.kind == Override::Kind::remove) continue;
-      override.kind = Override::Kind::force;
+      if (override.kind == syntax::Override::Kind::remove) continue;
+      override.kind = syntax::Override::Kind::force;
     }
     overrides.push_back(std::move(override));
   }
-  return apply_overrides(settings.tree, overrides);
+  return syntax::apply_overrides(settings.tree, overrides);
 }
 
 /// The file at a path of a launch: from where it is started, else from the root, else the bundled one.
-base::Result<ConfigurationFile> read_launch_file(const Launch& launch, const LaunchFile& named, const BaseFiles& bases,
-                                                 const std::vector<std::string>& sources, const RunRequest& request) {
+base::Result<ConfigurationFile> read_launch_file(const syntax::Launch& launch, const LaunchFile& named,
+                                                 const BaseFiles& bases, const std::vector<std::string>& sources,
+                                                 const RunRequest& request) {
   std::vector<std::string> paths{named.path};
-  if (is_known(launch.directory)) paths.insert(paths.begin(), join_path(characters(launch.directory), named.path));
+  if (is_known(launch.directory))
+    paths.insert(paths.begin(), syntax::join_path(characters(launch.directory), named.path));
   std::string why = "it is not there";
   if (request.read)
     for (const std::string& path : paths) {
@@ -101,15 +103,16 @@ base::Result<ConfigurationFile> read_launch_file(const Launch& launch, const Lau
 }  // namespace
 
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
-                                                const std::vector<std::string>& sources, std::vector<Word> words,
-                                                ComposedSettings settings, const FileReader& read) {
+                                                const std::vector<std::string>& sources,
+                                                std::vector<syntax::Word> words, ComposedSettings settings,
+                                                const syntax::FileReader& read) {
   const auto bundled = std::make_shared<std::vector<std::string>>();
   if (file.printed) {
     settings.tree = {.sources = {file.name}, .root = *file.printed};
   } else {
     DOVETAIL_TRY(
         settings.tree,
-        compose_configuration(
+        syntax::compose_configuration(
             {.path = file.path, .read = with_bundled(read, file, bases, bundled), .words = {}, .sources = sources}));
   }
   std::vector<int> own;
@@ -129,13 +132,13 @@ base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const Co
   return settings;
 }
 
-base::Result<LaunchFile> launch_file(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag) {
   const std::string joined = fmt::format("{}=", flag);
   LaunchFile file;
   file.place = launch.place;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-    Word word = launch.arguments[i];
+    syntax::Word word = launch.arguments[i];
     const std::string_view text = is_known(word.text) ? characters(word.text) : std::string_view();
     const std::string shown = describe(word.text);
     if (text == flag && i + 1 < launch.arguments.size())
@@ -147,7 +150,7 @@ base::Result<LaunchFile> launch_file(const Launch& launch, const std::vector<std
       continue;
     }
     file.place = word.place;
-    const std::vector<Piece>& pieces = word.text.pieces;
+    const std::vector<syntax::Piece>& pieces = word.text.pieces;
     // Where the folder is unknown the path behind it is taken from the root.
     if (!is_known(word.text) && (pieces.size() != 2 || !pieces.front().unknown || pieces.back().unknown ||
                                  !pieces.back().text.starts_with('/')))
@@ -157,8 +160,9 @@ base::Result<LaunchFile> launch_file(const Launch& launch, const std::vector<std
   return file;
 }
 
-base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const Launch& launch, const LaunchFile& named,
-                                                  const std::vector<std::string>& sources, const RunRequest& request) {
+base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
+                                                  const LaunchFile& named, const std::vector<std::string>& sources,
+                                                  const RunRequest& request) {
   DOVETAIL_TRY(const ConfigurationFile file, read_launch_file(launch, named, bases, sources, request));
   ComposedSettings settings;
   settings.environment = request.environment;
@@ -171,9 +175,9 @@ base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const 
 
 base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
                                                 const RunRequest& request) {
-  std::vector<Word> words;
+  std::vector<syntax::Word> words;
   for (const std::string& argument : request.options.arguments)
-    words.push_back({.text = text_of(argument), .place = {}, .doubt = {}});
+    words.push_back({.text = syntax::text_of(argument), .place = {}, .doubt = {}});
   ComposedSettings settings;
   settings.environment = request.environment;
   return compose_settings(bases, file, {}, std::move(words), std::move(settings), request.read);

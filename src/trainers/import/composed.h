@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "base/result.h"
+#include "syntax/shell/launch.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
 #include "trainers/import/trainer_reader.h"
-#include "trainers/shell/launch.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
 struct ComposedSettings {
-  SettingTree tree;  ///< without interpolations; what has line 0 is of a bundled file
+  syntax::SettingTree tree;  ///< without interpolations; what has line 0 is of a bundled file
   std::vector<Finding> assumed;
   std::map<std::string, std::string> environment;  ///< of the trainer
 };
@@ -31,15 +31,16 @@ struct BaseFiles {
   /// Whether a setting changes neither time nor memory, so that it may be one that a bundled file lacks.
   bool (*has_no_effect)(std::string_view key) = nullptr;
   /// What holds where neither file nor command line says otherwise, for a tree that both have made. Null: nothing.
-  base::Result<Setting> (*defaults)(const Setting& root) = nullptr;
+  base::Result<syntax::Setting> (*defaults)(const syntax::Setting& root) = nullptr;
 };
 
 /// Composes `file`, whose content is taken from it, lays the words over it and resolves interpolations. Places count
 /// `sources` first; words without a place are those of the command line. An Error where a word changes what the file
 /// does not have.
 base::Result<ComposedSettings> compose_settings(const BaseFiles& bases, const ConfigurationFile& file,
-                                                const std::vector<std::string>& sources, std::vector<Word> words,
-                                                ComposedSettings settings, const FileReader& read);
+                                                const std::vector<std::string>& sources,
+                                                std::vector<syntax::Word> words, ComposedSettings settings,
+                                                const syntax::FileReader& read);
 
 /// The settings of a file: the options' arguments are overrides.
 base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const ConfigurationFile& file,
@@ -49,15 +50,16 @@ base::Result<ComposedSettings> composed_of_file(const BaseFiles& bases, const Co
 /// it.
 struct LaunchFile {
   std::string path;  ///< empty: it names none
-  Place place;
-  std::vector<Word> words;
+  syntax::Place place;
+  std::vector<syntax::Word> words;
 };
-base::Result<LaunchFile> launch_file(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<LaunchFile> launch_file(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      std::string_view flag);
 
 /// The settings of a launch with that file, which is found from where the launch is started, else from the root, else
 /// among the bundled ones.
-base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const Launch& launch, const LaunchFile& named,
-                                                  const std::vector<std::string>& sources, const RunRequest& request);
+base::Result<ComposedSettings> composed_of_launch(const BaseFiles& bases, const syntax::Launch& launch,
+                                                  const LaunchFile& named, const std::vector<std::string>& sources,
+                                                  const RunRequest& request);
 
 }  // namespace dovetail::trainers

@@ -8,16 +8,16 @@
 
 #include "plan/job.h"
 #include "plan/task_plan.h"
+#include "syntax/text.h"
 #include "trainers/import/cluster_choice.h"
-#include "trainers/syntax/text.h"
 
 namespace dovetail::trainers {
 
 /// A sentence about a setting.
 struct Finding {
-  std::string key;   ///< as the trainer calls it; empty: of no one setting
-  std::string what;  ///< "16: counted as ..."
-  Place place = {};  ///< in a source that was read; line 0: nobody wrote it
+  std::string key;           ///< as the trainer calls it; empty: of no one setting
+  std::string what;          ///< "16: counted as ..."
+  syntax::Place place = {};  ///< in a source that was read; line 0: nobody wrote it
 
   bool operator==(const Finding&) const = default;
 };

@@ -13,7 +13,7 @@ namespace dovetail::trainers {
 namespace {
 
 /// Layers of each stage where the first or the last one has a number of its own; else none.
-base::Result<std::vector<int>> stage_layers(const SettingTree& tree, const MegatronKeys& keys, int stages,
+base::Result<std::vector<int>> stage_layers(const syntax::SettingTree& tree, const MegatronKeys& keys, int stages,
                                             std::int64_t layers) {
   DOVETAIL_TRY(const auto first, optional_whole(tree, keys.first_stage));
   DOVETAIL_TRY(const auto last, optional_whole(tree, keys.last_stage));
@@ -38,14 +38,14 @@ plan::MicroBatching limited_batching(double plan::MicroBatching::* member, doubl
 
 }  // namespace
 
-base::Result<int> degree_at(const SettingTree& tree, const std::string& key) {
+base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const std::optional<std::int64_t> said, optional_whole(tree, key));
   if (!said) return 1;
   if (*said >= 1 && *said <= llm::degree_limits.max) return static_cast<int>(*said);
   return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, llm::degree_limits.max));
 }
 
-base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const std::string& key) {
+base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, key));
   if (!said || said->empty()) return llm::Recomputation::none;
   if (*said == "full") return llm::Recomputation::full;
@@ -53,7 +53,7 @@ base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const
   return setting_error(tree, key, fmt::format("is {}; accepted: full, selective, null", *said));
 }
 
-base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, const MegatronKeys& keys, int devices,
+base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model) {
   llm::Layout layout{.stage_layers = {}};
   DOVETAIL_TRY(layout.tensor, degree_at(tree, keys.tensor));
@@ -80,8 +80,8 @@ base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, const Megatr
   return layout;
 }
 
-base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
-                                           int devices, const llm::Transformer& model) {
+base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
+                                           std::string_view stages, int devices, const llm::Transformer& model) {
   return megatron_degrees(tree,
                           {.tensor = key_below(keys, "tensor_model_parallel_size"),
                            .pipeline = key_below(keys, "pipeline_model_parallel_size"),
@@ -95,7 +95,7 @@ base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_
                           devices, model);
 }
 
-base::Result<llm::Layout> engine_degrees(const SettingTree& tree, const EngineSizes& keys, int devices) {
+base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices) {
   const auto size_at = [&](const std::string& key) -> base::Result<std::int64_t> {
     if (key.empty()) return 1;
     DOVETAIL_TRY(const auto said, optional_whole(tree, key));

@@ -8,12 +8,12 @@
 #include "llm/layout.h"
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
 /// A parallel degree: 1 where nothing is said.
-base::Result<int> degree_at(const SettingTree& tree, const std::string& key);
+base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// The settings of Megatron-LM's degrees, and of the layers of its first and last stage.
 struct MegatronKeys {
@@ -30,16 +30,16 @@ struct MegatronKeys {
 
 /// Those degrees on `devices` of them. Experts have the tensor parallelism of all else where nobody says another.
 /// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices.
-base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, const MegatronKeys& keys, int devices,
+base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 
 /// The same of the degrees below `keys` (`tensor_model_parallel_size`, ...), with the layers of the first and last
 /// stage below `stages`.
-base::Result<llm::Layout> megatron_degrees(const SettingTree& tree, std::string_view keys, std::string_view stages,
-                                           int devices, const llm::Transformer& model);
+base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
+                                           std::string_view stages, int devices, const llm::Transformer& model);
 
 /// How much is computed again: `full`, `selective`, or nothing.
-base::Result<llm::Recomputation> recomputation_at(const SettingTree& tree, const std::string& key);
+base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// The sizes of an engine, by their keys; an empty one is 1.
 struct EngineSizes {
@@ -49,7 +49,7 @@ struct EngineSizes {
 };
 
 /// Instances of an engine on `devices` of them. An Error where the sizes do not divide these.
-base::Result<llm::Layout> engine_degrees(const SettingTree& tree, const EngineSizes& keys, int devices);
+base::Result<llm::Layout> engine_degrees(const syntax::SettingTree& tree, const EngineSizes& keys, int devices);
 
 /// Micro-batches of at most so many tokens, or of so many sequences.
 plan::MicroBatching tokens_at_most(double tokens);

@@ -174,7 +174,7 @@ base::Result<FoundModel> guess_model(const std::string& name, const std::string&
 std::string model_name(std::string_view path) {
   constexpr std::string_view cached = "models--";
   const std::size_t at = path.rfind(cached);
-  if (at == std::string_view::npos || (at > 0 && path[at - 1] != '/')) return name_of(path, "");
+  if (at == std::string_view::npos || (at > 0 && path[at - 1] != '/')) return syntax::name_of(path, "");
   std::string_view folder = path.substr(at + cached.size());
   folder = folder.substr(0, folder.find('/'));
   const std::size_t owner = folder.find("--");
@@ -184,7 +184,7 @@ std::string model_name(std::string_view path) {
 }  // namespace
 
 base::Result<FoundModel> find_model(std::string_view path, const ModelSources& sources) {
-  const std::string config = join_path(path, "config.json");
+  const std::string config = syntax::join_path(path, "config.json");
   if (sources.read)
     if (const auto content = sources.read(config); content.ok()) return read_model(config, *content);
   if (sources.read_cached)

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "llm/transformer.h"
-#include "trainers/syntax/files.h"
+#include "syntax/files.h"
 
 namespace dovetail::trainers {
 
@@ -20,9 +20,9 @@ struct FoundModel {
 
 /// Where models are looked for.
 struct ModelSources {
-  FileReader read;         ///< for the config.json of folders; none: nothing is read
-  std::string hub_cache;   ///< of what Hugging Face's hub gave (hub_cache.h); empty: none
-  FileReader read_cached;  ///< for files there
+  syntax::FileReader read;         ///< for the config.json of folders; none: nothing is read
+  std::string hub_cache;           ///< of what Hugging Face's hub gave (hub_cache.h); empty: none
+  syntax::FileReader read_cached;  ///< for files there
 };
 
 /// The config.json of the folder `path` where the sources have it; else that of the hub's model of this name in the

@@ -33,7 +33,7 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
     run.not_modelled.insert(run.not_modelled.end(), role.otherwise.begin(), role.otherwise.end());
 }
 
-base::Result<plan::EngineKind> engine_kind(const SettingTree& tree, std::string_view key) {
+base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto name, optional_text(tree, key));
   return base::enum_named<plan::EngineKind>(name.value_or("vllm")).value_or(plan::EngineKind::vllm);
 }

@@ -9,8 +9,8 @@
 
 #include "base/result.h"
 #include "plan/job.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -25,7 +25,7 @@ struct RoleTypes {
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 
 /// The engine that is named at `key`; vLLM where it is none that jobs know.
-base::Result<plan::EngineKind> engine_kind(const SettingTree& tree, std::string_view key);
+base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
 /// "fp32", "float32", "bf16", ... as a type; nothing of another word.
 std::optional<plan::StateType> state_type(std::string_view word);

@@ -29,11 +29,11 @@ base::Result<FoundModel> find_requested(std::string_view path, const RunRequest&
 }
 
 /// Lists what of a model is not counted: at `key`, or nowhere where that is empty, as the user says the model.
-void list_uncounted(const SettingTree& tree, const FoundModel& found, std::string_view path, std::string_view key,
-                    ImportedRun& run) {
+void list_uncounted(const syntax::SettingTree& tree, const FoundModel& found, std::string_view path,
+                    std::string_view key, ImportedRun& run) {
   for (const std::string& what : found.uncounted)
     run.not_modelled.push_back(
-        {std::string(key), fmt::format("{}: {}", path, what), key.empty() ? Place{} : place_of(tree, key)});
+        {std::string(key), fmt::format("{}: {}", path, what), key.empty() ? syntax::Place{} : place_of(tree, key)});
 }
 
 }  // namespace
@@ -46,8 +46,8 @@ base::Status check_said_models(const ImportOptions& options) {
   return {};
 }
 
-base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
-                                          const std::string& key, ImportedRun& run) {
+base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
+                                          const std::string& role, const std::string& key, ImportedRun& run) {
   const std::optional<std::string> said = said_model(request.options, role);
   std::string path;
   if (said) {
@@ -69,7 +69,7 @@ base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequ
   return std::move(found->shape);
 }
 
-std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key) {
+std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key) {
   const auto path = optional_text(tree, key);
   if (!path.ok() || !*path) return std::nullopt;
   base::Result<FoundModel> found = find_requested(**path, request);
@@ -77,9 +77,10 @@ std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& 
   return *std::move(found);
 }
 
-base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
-                                            const std::string& key, const base::Result<llm::Transformer>& shape,
-                                            const std::string& shape_key, ImportedRun& run) {
+base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
+                                            const std::string& role, const std::string& key,
+                                            const base::Result<llm::Transformer>& shape, const std::string& shape_key,
+                                            ImportedRun& run) {
   if (said_model(request.options, role)) return role_model(tree, request, role, key, run);
   if (!shape.ok()) return shape.error();
   const std::optional<FoundModel> seen = seen_model(tree, request, key);
@@ -106,7 +107,7 @@ base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRe
   return shape;
 }
 
-base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key) {
+base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto rank, optional_whole(tree, key));
   if (rank.value_or(0) <= 16384) return static_cast<int>(std::max<std::int64_t>(rank.value_or(0), 0));
   return setting_error(tree, key, "is too large; accepted: at most 16384");
@@ -160,7 +161,7 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
   return meshes;
 }
 
-void assume_lengths(const SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
+void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run) {
   for (const auto& [option, said, cap] :
        {std::tuple{"--prompt-length", options.prompt_length.has_value(), prompt_key},

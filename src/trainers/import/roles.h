@@ -11,11 +11,11 @@
 #include "base/result.h"
 #include "cluster/mesh.h"
 #include "llm/transformer.h"
+#include "syntax/files.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
 #include "trainers/import/models.h"
 #include "trainers/import/options.h"
-#include "trainers/syntax/files.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -28,9 +28,9 @@ inline constexpr std::int64_t usual_node = 8;
 /// What every reader of a configuration is given.
 struct RunRequest {
   ImportOptions options;
-  FileReader read;                                 ///< for files that it names, and the config.json of models
+  syntax::FileReader read;                         ///< for files that it names, and the config.json of models
   std::string hub_cache;                           ///< of models from Hugging Face's hub (hub_cache.h); empty: none
-  FileReader read_cached;                          ///< for files there
+  syntax::FileReader read_cached;                  ///< for files there
   std::string name;                                ///< of the job
   std::map<std::string, std::string> environment;  ///< what the options say of it
 };
@@ -40,21 +40,22 @@ base::Status check_said_models(const ImportOptions& options);
 
 /// The shape of a role's model, which is added to the run: what the user says, else what `key` says. A guess is listed,
 /// and what of the model is not counted. An Error at the key, or of the option, where the shape is not known.
-base::Result<llm::Transformer> role_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
-                                          const std::string& key, ImportedRun& run);
+base::Result<llm::Transformer> role_model(const syntax::SettingTree& tree, const RunRequest& request,
+                                          const std::string& role, const std::string& key, ImportedRun& run);
 
 /// The model that `key` seems to name; nothing where none is known.
-std::optional<FoundModel> seen_model(const SettingTree& tree, const RunRequest& request, std::string_view key);
+std::optional<FoundModel> seen_model(const syntax::SettingTree& tree, const RunRequest& request, std::string_view key);
 
 /// The same as role_model of a role whose shape flags say, unless the user says another model. The run has it by the
 /// name of a bundled model of that shape, best the one that `key` seems to name, else in line. An Error at `shape_key`
 /// where a job cannot say such a shape.
-base::Result<llm::Transformer> shaped_model(const SettingTree& tree, const RunRequest& request, const std::string& role,
-                                            const std::string& key, const base::Result<llm::Transformer>& shape,
-                                            const std::string& shape_key, ImportedRun& run);
+base::Result<llm::Transformer> shaped_model(const syntax::SettingTree& tree, const RunRequest& request,
+                                            const std::string& role, const std::string& key,
+                                            const base::Result<llm::Transformer>& shape, const std::string& shape_key,
+                                            ImportedRun& run);
 
 /// A rank of adapters as it is written at `key`: 0 where there is none.
-base::Result<int> adapter_rank_at(const SettingTree& tree, const std::string& key);
+base::Result<int> adapter_rank_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// Makes the run's cluster `nodes` of `gpus_per_node`, of the GPU that the user says. `assumed` has it where nobody
 /// does.
@@ -78,7 +79,7 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
                                                       ImportedRun& run);
 
 /// Lists in `assumed` that prompts and responses are as long as their caps, where the user says nothing of them.
-void assume_lengths(const SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
+void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run);
 
 }  // namespace dovetail::trainers

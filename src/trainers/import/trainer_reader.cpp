@@ -13,11 +13,11 @@ bool has_top_key(std::string_view content, std::string_view key) {
   return false;
 }
 
-Setting without_wrapping(Setting root) {
+syntax::Setting without_wrapping(syntax::Setting root) {
   std::erase_if(root.members,
                 [](const auto& member) { return member.first.starts_with("_") || member.first == "wandb_version"; });
   for (auto& [name, setting] : root.members)
-    if (Setting* const value = find_member(setting, "value")) setting = Setting(*value);
+    if (syntax::Setting* const value = find_member(setting, "value")) setting = syntax::Setting(*value);
   return root;
 }
 

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 
+#include "syntax/files.h"
 #include "trainers/import/settings.h"
-#include "trainers/syntax/files.h"
 
 namespace dovetail::trainers {
 namespace {
 
-void add_handed_on(const std::string& key, const Setting& setting, std::span<const std::string_view> read,
+void add_handed_on(const std::string& key, const syntax::Setting& setting, std::span<const std::string_view> read,
                    ImportedRun& run) {
-  if (setting.kind == Setting::Kind::map) {
+  if (setting.kind == syntax::Setting::Kind::map) {
     for (const auto& [name, value] : setting.members)
       if (std::find(read.begin(), read.end(), name) == read.end())
         add_handed_on(fmt::format("{}.{}", key, name), value, read, run);
@@ -34,17 +34,18 @@ bool is_one_of(std::string_view value, std::string_view values) {
   }
 }
 
-base::Status check_known(const SettingTree& tree, std::string_view key, const Setting& setting) {
-  if (!setting.unknown && setting.kind != Setting::Kind::unknown) return {};
-  base::Error error = unknown_error(tree.sources, setting.unknown.value_or(Unknown{}));
+base::Status check_known(const syntax::SettingTree& tree, std::string_view key, const syntax::Setting& setting) {
+  if (!setting.unknown && setting.kind != syntax::Setting::Kind::unknown) return {};
+  base::Error error = unknown_error(tree.sources, setting.unknown.value_or(syntax::Unknown{}));
   error.message = fmt::format("`{}` depends on this: {}", key, error.message);
   return error;
 }
 
-base::Status watch(const SettingTree& tree, std::string_view keys, std::span<const Watched> table, ImportedRun& run) {
+base::Status watch(const syntax::SettingTree& tree, std::string_view keys, std::span<const Watched> table,
+                   ImportedRun& run) {
   for (const Watched& watched : table) {
     const std::string key = fmt::format("{}{}", keys, watched.key);
-    const Setting* const setting = find_setting(tree.root, key);
+    const syntax::Setting* const setting = find_setting(tree.root, key);
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
@@ -54,9 +55,9 @@ base::Status watch(const SettingTree& tree, std::string_view keys, std::span<con
   return {};
 }
 
-void watch_handed_on(const SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
+void watch_handed_on(const syntax::SettingTree& tree, const std::string& key, std::span<const std::string_view> read,
                      ImportedRun& run) {
-  if (const Setting* const setting = find_setting(tree.root, key)) add_handed_on(key, *setting, read, run);
+  if (const syntax::Setting* const setting = find_setting(tree.root, key)) add_handed_on(key, *setting, read, run);
 }
 
 }  // namespace dovetail::trainers

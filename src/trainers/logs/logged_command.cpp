@@ -39,7 +39,7 @@ bool sets_variable(std::string_view text) {
 }
 
 /// Whether the words start a program, and one of them is a trainer's.
-bool starts_trainer(std::string_view text, const TrainerTest& is_trainer) {
+bool starts_trainer(std::string_view text, const syntax::TrainerTest& is_trainer) {
   constexpr std::array<std::string_view, 9> starters{"python",     "uv",   "torchrun", "ray", "deepspeed",
                                                      "accelerate", "srun", "nohup",    "env"};
   const std::vector<std::string_view> words = words_of(text);
@@ -68,7 +68,7 @@ std::string untraced(std::string_view line) {
 
 }  // namespace
 
-std::optional<LoggedCommand> find_logged_command(std::string_view content, const TrainerTest& is_trainer) {
+std::optional<LoggedCommand> find_logged_command(std::string_view content, const syntax::TrainerTest& is_trainer) {
   LoggedCommand found;
   bool is_within = false;
   for (int number = 1; !content.empty(); ++number) {

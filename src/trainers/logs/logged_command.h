@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "trainers/shell/launch.h"
+#include "syntax/shell/launch.h"
 
 namespace dovetail::trainers {
 
@@ -18,6 +18,6 @@ struct LoggedCommand {
 
 /// The first command of a log that starts a trainer: as bash prints it ("+ python3 -m verl.trainer.main_ppo ..."), or
 /// as somebody wrote it there, on several lines too. Nothing where there is none.
-std::optional<LoggedCommand> find_logged_command(std::string_view content, const TrainerTest& is_trainer);
+std::optional<LoggedCommand> find_logged_command(std::string_view content, const syntax::TrainerTest& is_trainer);
 
 }  // namespace dovetail::trainers

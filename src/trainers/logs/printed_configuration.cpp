@@ -115,36 +115,36 @@ class Gatherer {
   bool is_done_ = false;
 };
 
-Setting setting_of_word(const std::string& word) {
-  Setting setting;
+syntax::Setting setting_of_word(const std::string& word) {
+  syntax::Setting setting;
   setting.text = word;
-  if (word == "None") return Setting{};
-  setting.kind = Setting::Kind::string;
+  if (word == "None") return syntax::Setting{};
+  setting.kind = syntax::Setting::Kind::string;
   if (word == "True" || word == "False") {
-    setting.kind = Setting::Kind::boolean;
+    setting.kind = syntax::Setting::Kind::boolean;
     setting.text = word == "True" ? "true" : "false";
   } else if (logged_number(word)) {
-    setting.kind = Setting::Kind::number;
+    setting.kind = syntax::Setting::Kind::number;
   }
   return setting;
 }
 
-Setting setting_of(const ConsoleLine& text, const PrintedValue& value) {
-  Setting setting;
+syntax::Setting setting_of(const ConsoleLine& text, const PrintedValue& value) {
+  syntax::Setting setting;
   switch (value.kind) {
     case PrintedValue::Kind::word:
       setting = setting_of_word(value.text);
       break;
     case PrintedValue::Kind::text:
-      setting.kind = Setting::Kind::string;
+      setting.kind = syntax::Setting::Kind::string;
       setting.text = value.text;
       break;
     case PrintedValue::Kind::list:
-      setting.kind = Setting::Kind::list;
+      setting.kind = syntax::Setting::Kind::list;
       for (const PrintedValue& item : value.items) setting.items.push_back(setting_of(text, item));
       break;
     case PrintedValue::Kind::map:
-      setting.kind = Setting::Kind::map;
+      setting.kind = syntax::Setting::Kind::map;
       for (std::size_t i = 0; i < value.items.size(); ++i)
         setting.members.emplace_back(value.keys[i], setting_of(text, value.items[i]));
       break;
@@ -170,8 +170,8 @@ bool has_printed_configuration(std::string_view content, std::string_view key) {
   return content.find(printed_key(key)) != std::string_view::npos;
 }
 
-base::Result<Setting> read_printed_configuration(std::string_view content, const std::string& path,
-                                                 std::string_view key) {
+base::Result<syntax::Setting> read_printed_configuration(std::string_view content, const std::string& path,
+                                                         std::string_view key) {
   Gatherer gatherer(key);
   DOVETAIL_CHECK(for_each_console_line(content, path, [&](const ConsoleLine& line, bool /*is_open*/) {
     gatherer.take(line);

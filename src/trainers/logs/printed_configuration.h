@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -15,7 +15,7 @@ bool has_printed_configuration(std::string_view content, std::string_view key);
 /// The first such object, which may stand on many lines, as pprint breaks it: those of one process, without what Ray
 /// puts before them, with lines of others between. Its places are those of the log, in source 0. An Error at the place
 /// where it does not end, or is no object as Python prints one. REQUIRES: has_printed_configuration(content, key).
-base::Result<Setting> read_printed_configuration(std::string_view content, const std::string& path,
-                                                 std::string_view key);
+base::Result<syntax::Setting> read_printed_configuration(std::string_view content, const std::string& path,
+                                                         std::string_view key);
 
 }  // namespace dovetail::trainers

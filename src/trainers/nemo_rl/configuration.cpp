@@ -35,24 +35,25 @@ struct NemoRlDraft {
   llm::Transformer critic_model = {};
   llm::Transformer reward_model = {};
 
-  const SettingTree& tree() const { return settings.tree; }
+  const syntax::SettingTree& tree() const { return settings.tree; }
   std::string key(std::string_view name) const { return fmt::format("{}.{}", loop, name); }
 };
 
 /// Whether the data's tasks are judged by the environment `name`: `env_name: reward_model` somewhere below `data`.
-bool names_environment(const Setting& data, std::string_view name) {
-  if (const Setting* const env = find_member(data, "env_name"); env != nullptr && env->text == name) return true;
+bool names_environment(const syntax::Setting& data, std::string_view name) {
+  if (const syntax::Setting* const env = find_member(data, "env_name"); env != nullptr && env->text == name)
+    return true;
   const auto below = [name](const auto& each) { return names_environment(each, name); };
   return std::any_of(data.items.begin(), data.items.end(), below) ||
          std::any_of(data.members.begin(), data.members.end(), [&](const auto& each) { return below(each.second); });
 }
 
 base::Status read_algorithm(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   const std::string teachers_key = "on_policy_distillation";
-  const Setting* const teachers = find_setting(tree.root, teachers_key);
-  if (teachers != nullptr && teachers->kind == Setting::Kind::map && !teachers->members.empty())
+  const syntax::Setting* const teachers = find_setting(tree.root, teachers_key);
+  if (teachers != nullptr && teachers->kind == syntax::Setting::Kind::map && !teachers->members.empty())
     return setting_error(tree, teachers_key, "has teachers, which jobs do not have; accepted: null");
   const std::string estimator_key = draft.key("adv_estimator.name");
   DOVETAIL_TRY(const auto estimator, optional_text(tree, estimator_key));
@@ -66,7 +67,7 @@ base::Status read_algorithm(NemoRlDraft& draft) {
   DOVETAIL_TRY(const bool on_policy, is_on(tree, "loss_fn.force_on_policy_ratio"));
   DOVETAIL_TRY(const auto threshold, optional_number(tree, draft.key("seq_logprob_error_threshold")));
   run.trainer_log_probabilities = draft.loop == "ppo" || !on_policy || threshold.has_value();
-  const Setting* const data = find_setting(tree.root, "data");
+  const syntax::Setting* const data = find_setting(tree.root, "data");
   DOVETAIL_TRY(const bool enabled, is_on(tree, reward_environment + ".enabled"));
   run.reward_model = enabled || (data != nullptr && names_environment(*data, "reward_model"));
   if (!run.reward_model) run.assumed.push_back({"", "the reward is a rule that takes no time beside generation"});
@@ -84,7 +85,7 @@ std::optional<std::int64_t> plain_length(const std::optional<std::string>& said)
 
 /// NeMo-RL has one cap for prompt and response together. Where nothing tells the share of prompts they have an eighth.
 base::Status read_lengths(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   const ImportOptions& options = draft.request.options;
   const std::string key = "policy.max_total_sequence_length";
@@ -115,7 +116,7 @@ base::Status read_lengths(NemoRlDraft& draft) {
 }
 
 base::Status read_workload(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   const std::string batch_key = "policy.train_global_batch_size";
   DOVETAIL_TRY(run.prompts, count_at(tree, draft.key("num_prompts_per_step")));
@@ -130,8 +131,8 @@ base::Status read_workload(NemoRlDraft& draft) {
   DOVETAIL_TRY(const auto age, optional_whole(tree, async_keys + ".max_trajectory_age_steps"));
   DOVETAIL_TRY(const auto staleness, optional_whole(tree, "async_rl.sampler.max_staleness_versions"));
   if (is_async) run.steps_off_policy = std::max<std::int64_t>(age.value_or(1), 0);
-  const Setting* const controller = find_setting(tree.root, "async_rl");
-  if (!is_async && controller != nullptr && controller->kind == Setting::Kind::map)
+  const syntax::Setting* const controller = find_setting(tree.root, "async_rl");
+  if (!is_async && controller != nullptr && controller->kind == syntax::Setting::Kind::map)
     run.steps_off_policy = std::max<std::int64_t>(staleness.value_or(1), 0);
   return read_lengths(draft);
 }
@@ -142,7 +143,7 @@ struct Share {
   std::int64_t gpus = 0;
 };
 
-base::Result<Share> share_at(const SettingTree& tree, const std::string& keys) {
+base::Result<Share> share_at(const syntax::SettingTree& tree, const std::string& keys) {
   DOVETAIL_TRY(const auto nodes, optional_whole(tree, keys + ".num_nodes"));
   DOVETAIL_TRY(const auto gpus, optional_whole(tree, keys + ".gpus_per_node"));
   return Share{.nodes = nodes.value_or(0), .gpus = gpus.value_or(0)};
@@ -154,7 +155,7 @@ cluster::Mesh mesh_of(std::int64_t first, std::int64_t count) {
 
 /// Deals `all` out: training first, engines behind it, the reward model last. An Error where NeMo-RL would stop.
 base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const std::string resources = "policy.generation.colocated.resources";
   Share judges;
   if (draft.run.reward_model) {
@@ -192,7 +193,7 @@ base::Status deal_devices(NemoRlDraft& draft, const Share& all) {
 }
 
 base::Status read_pools(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const ImportOptions& options = draft.request.options;
   DOVETAIL_TRY(const auto colocated, optional_flag(tree, "policy.generation.colocated.enabled"));
   draft.colocated = colocated.value_or(true);
@@ -215,7 +216,7 @@ base::Status read_pools(NemoRlDraft& draft) {
   return {};
 }
 
-base::Result<int> nemo_rl_rank(const SettingTree& tree, const std::string& role) {
+base::Result<int> nemo_rl_rank(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   const std::string keys = role + (megatron ? ".megatron_cfg.peft" : ".dtensor_cfg.lora_cfg");
   DOVETAIL_TRY(const bool enabled, is_on(tree, keys + ".enabled"));
@@ -224,7 +225,7 @@ base::Result<int> nemo_rl_rank(const SettingTree& tree, const std::string& role)
 }
 
 base::Status read_models(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_CHECK(check_said_models(draft.request.options));
   DOVETAIL_TRY(draft.actor_model, role_model(tree, draft.request, "actor", "policy.model_name", run));
@@ -246,7 +247,7 @@ base::Status read_models(NemoRlDraft& draft) {
 /// The tasks of a trained role: its training, and the passes before it, which have the layout of training.
 base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std::string& keys,
                          const llm::Transformer& model) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   plan::TaskPlan trained{.mesh = draft.trainer, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(trained.layout, nemo_rl_layout(tree, keys, draft.trainer.count, model));
   const std::string batch_key = keys + ".train_global_batch_size";
@@ -277,7 +278,7 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
 }
 
 base::Status add_generation(NemoRlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const llm::Layout trained, nemo_rl_layout(tree, "policy", draft.trainer.count, draft.actor_model));
   DOVETAIL_TRY(NemoRlEngine engine, nemo_rl_engine(tree, draft.engines.count, draft.actor_model, trained));
   plan::TaskPlan generated{.mesh = draft.engines,
@@ -293,7 +294,7 @@ base::Status add_generation(NemoRlDraft& draft) {
 
 base::Status add_reward(NemoRlDraft& draft) {
   if (!draft.run.reward_model) return {};
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   plan::TaskPlan judged{.mesh = draft.judges, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(judged.layout, nemo_rl_layout(tree, reward_environment, draft.judges.count, draft.reward_model));
   judged.layout.recomputation = llm::Recomputation::none;
@@ -304,7 +305,7 @@ base::Status add_reward(NemoRlDraft& draft) {
 }
 
 base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunRequest& request) {
-  const SettingTree& tree = settings.tree;
+  const syntax::SettingTree& tree = settings.tree;
   const bool has_value = find_setting(tree.root, "ppo") != nullptr;
   if (find_setting(tree.root, "policy") == nullptr || (!has_value && find_setting(tree.root, "grpo") == nullptr)) {
     base::Error error = setting_error(tree, "policy", "needs a loop beside it; accepted: settings of `grpo` or `ppo`");
@@ -327,7 +328,7 @@ base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunReq
   return ReadRun{.run = std::move(draft.run), .sources = tree.sources};
 }
 
-base::Result<ReadRun> nemo_rl_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> nemo_rl_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                         const RunRequest& request) {
   DOVETAIL_TRY(const ComposedSettings settings, nemo_rl_settings_of_launch(launch, sources, request));
   return nemo_rl_run(settings, request);

@@ -12,7 +12,7 @@
 namespace dovetail::trainers {
 namespace {
 
-base::Result<llm::Layout> dtensor_layout(const SettingTree& tree, const std::string& keys, int devices,
+base::Result<llm::Layout> dtensor_layout(const syntax::SettingTree& tree, const std::string& keys, int devices,
                                          const llm::Transformer& model) {
   const std::string tensor_key = keys + ".tensor_parallel_size";
   llm::Layout layout{.zero = 3, .stage_layers = {}};
@@ -33,7 +33,7 @@ base::Result<llm::Layout> dtensor_layout(const SettingTree& tree, const std::str
   return layout;
 }
 
-base::Result<llm::Layout> megatron_layout_of(const SettingTree& tree, const std::string& keys, int devices,
+base::Result<llm::Layout> megatron_layout_of(const syntax::SettingTree& tree, const std::string& keys, int devices,
                                              const llm::Transformer& model) {
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, keys, devices, model));
   DOVETAIL_TRY(const auto shards, optional_flag(tree, keys + ".optimizer.use_distributed_optimizer"));
@@ -46,7 +46,7 @@ base::Result<llm::Layout> megatron_layout_of(const SettingTree& tree, const std:
   return layout;
 }
 
-base::Status read_vllm(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+base::Status read_vllm(const syntax::SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
   const std::string keys = "policy.generation.vllm_cfg";
   const std::string more = "policy.generation.vllm_kwargs";
   DOVETAIL_TRY(
@@ -68,7 +68,8 @@ base::Status read_vllm(const SettingTree& tree, int devices, const llm::Transfor
   return {};
 }
 
-base::Status read_sglang(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+base::Status read_sglang(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
+                         NemoRlEngine& all) {
   const std::string keys = "policy.generation.sglang_cfg";
   DOVETAIL_TRY(all.layout,
                engine_degrees(tree, {.tensor = keys + ".tp_size", .pipeline = keys + ".pp_size", .data = {}}, devices));
@@ -82,7 +83,8 @@ base::Status read_sglang(const SettingTree& tree, int devices, const llm::Transf
   return {};
 }
 
-base::Status read_trtllm(const SettingTree& tree, int devices, const llm::Transformer& model, NemoRlEngine& all) {
+base::Status read_trtllm(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
+                         NemoRlEngine& all) {
   const std::string keys = "policy.generation.trtllm_cfg";
   DOVETAIL_TRY(all.layout,
                engine_degrees(tree, {.tensor = keys + ".tensor_parallel_size", .pipeline = {}, .data = {}}, devices));
@@ -97,7 +99,7 @@ base::Status read_trtllm(const SettingTree& tree, int devices, const llm::Transf
 }
 
 /// Megatron generates in the layout that it trains in, but for degrees that its engine says.
-base::Status read_megatron(const SettingTree& tree, int devices, const llm::Transformer& model,
+base::Status read_megatron(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                            const llm::Layout& trained, NemoRlEngine& all) {
   const std::string keys = "policy.generation.mcore_generation_config";
   all.layout = {
@@ -130,12 +132,12 @@ base::Status read_megatron(const SettingTree& tree, int devices, const llm::Tran
 
 }  // namespace
 
-base::Result<bool> is_on(const SettingTree& tree, const std::string& key) {
+base::Result<bool> is_on(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto said, optional_flag(tree, key));
   return said.value_or(false);
 }
 
-base::Result<bool> nemo_rl_has_megatron(const SettingTree& tree, const std::string& role) {
+base::Result<bool> nemo_rl_has_megatron(const syntax::SettingTree& tree, const std::string& role) {
   const std::string key = role + ".megatron_cfg.enabled";
   DOVETAIL_TRY(const bool megatron, is_on(tree, key));
   DOVETAIL_TRY(const bool dtensor, is_on(tree, role + ".dtensor_cfg.enabled"));
@@ -146,14 +148,14 @@ base::Result<bool> nemo_rl_has_megatron(const SettingTree& tree, const std::stri
   return megatron;
 }
 
-base::Result<llm::Layout> nemo_rl_layout(const SettingTree& tree, const std::string& role, int devices,
+base::Result<llm::Layout> nemo_rl_layout(const syntax::SettingTree& tree, const std::string& role, int devices,
                                          const llm::Transformer& model) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   return megatron ? megatron_layout_of(tree, role + ".megatron_cfg", devices, model)
                   : dtensor_layout(tree, role + ".dtensor_cfg", devices, model);
 }
 
-base::Result<plan::MicroBatching> nemo_rl_micro_batching(const SettingTree& tree, const std::string& role,
+base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTree& tree, const std::string& role,
                                                          bool trains) {
   for (const char* const way : {".sequence_packing", ".dynamic_batching"}) {
     DOVETAIL_TRY(const bool by_tokens, is_on(tree, role + way + ".enabled"));
@@ -170,12 +172,12 @@ base::Result<plan::MicroBatching> nemo_rl_micro_batching(const SettingTree& tree
   return sequences_at_most(static_cast<double>(sequences));
 }
 
-base::Result<bool> nemo_rl_optimizer_on_host(const SettingTree& tree, const std::string& role) {
+base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   return is_on(tree, role + (megatron ? ".megatron_cfg.optimizer.optimizer_cpu_offload" : ".dtensor_cfg.cpu_offload"));
 }
 
-base::Result<NemoRlEngine> nemo_rl_engine(const SettingTree& tree, int devices, const llm::Transformer& model,
+base::Result<NemoRlEngine> nemo_rl_engine(const syntax::SettingTree& tree, int devices, const llm::Transformer& model,
                                           const llm::Layout& trained) {
   const std::string key = "policy.generation.backend";
   DOVETAIL_TRY(const std::string backend, text_at(tree, key));

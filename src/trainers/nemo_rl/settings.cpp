@@ -6,8 +6,8 @@
 #include <array>
 #include <optional>
 
+#include "syntax/files.h"
 #include "trainers/nemo_rl/defaults_files.h"
-#include "trainers/syntax/files.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -39,7 +39,7 @@ bool has_no_effect(std::string_view key) {
 }
 
 std::optional<std::string> nemo_rl_bundled(const std::string& path) {
-  const std::string name = name_of(path, "");
+  const std::string name = syntax::name_of(path, "");
   if (name == "grpo_math_1B.yaml") return std::string(nemo_rl_grpo_defaults());
   if (name == "ppo_math_1B.yaml") return std::string(nemo_rl_ppo_defaults());
   return std::nullopt;
@@ -49,17 +49,18 @@ const BaseFiles nemo_rl_files{.version = nemo_rl_version, .bundled = nemo_rl_bun
 
 }  // namespace
 
-bool is_nemo_rl_entry(const EntryPoint& entry) {
+bool is_nemo_rl_entry(const syntax::EntryPoint& entry) {
   if (entry.is_module) return false;
-  const std::string name = name_of(entry.name, ".py");
+  const std::string name = syntax::name_of(entry.name, ".py");
   return name == "run_grpo_nemo_gym" ||
          std::any_of(programs.begin(), programs.end(), [&](const Program& each) { return each.name == name; }) ||
          std::find(other_programs.begin(), other_programs.end(), name) != other_programs.end();
 }
 
-base::Result<ComposedSettings> nemo_rl_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& launch,
+                                                          const std::vector<std::string>& sources,
                                                           const RunRequest& request) {
-  const std::string name = name_of(launch.entry.name, ".py");
+  const std::string name = syntax::name_of(launch.entry.name, ".py");
   if (std::find(other_programs.begin(), other_programs.end(), name) != other_programs.end())
     return place_error(sources, launch.place,
                        fmt::format("{} is a program of NeMo-RL's that is not read; accepted: run_grpo, run_ppo", name));

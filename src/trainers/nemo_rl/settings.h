@@ -14,12 +14,13 @@ namespace dovetail::trainers {
 inline constexpr std::string_view nemo_rl_version = "NeMo-RL 7ea279abf";
 
 /// Whether Python is asked to run a program of NeMo-RL's, of whatever kind.
-bool is_nemo_rl_entry(const EntryPoint& entry);
+bool is_nemo_rl_entry(const syntax::EntryPoint& entry);
 
 /// The settings of a launch: `--config FILE`, else the program's own, and Hydra's overrides. Files are found from the
 /// folder that it is started in, or from the root; one that is not there is the bundled file of its name. An Error
 /// where it is another program than those of GRPO and PPO, or an override changes what the file does not have.
-base::Result<ComposedSettings> nemo_rl_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ComposedSettings> nemo_rl_settings_of_launch(const syntax::Launch& launch,
+                                                          const std::vector<std::string>& sources,
                                                           const RunRequest& request);
 
 /// The settings of a file: the options' arguments are overrides.

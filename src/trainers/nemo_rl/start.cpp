@@ -19,7 +19,7 @@ struct Start {
   const ComposedSettings& settings;
   const std::string& loop;
 
-  const SettingTree& tree() const { return settings.tree; }
+  const syntax::SettingTree& tree() const { return settings.tree; }
   /// "WHAT; accepted: ..." as what stops NeMo-RL.
   base::Error stops(const std::string& key, std::string what) const {
     what.insert(what.find("; accepted: "), ", and NeMo-RL stops");
@@ -32,7 +32,7 @@ struct Start {
 };
 
 base::Status check_batches(const Start& start) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string batch_key = "policy.train_global_batch_size";
   DOVETAIL_TRY(const std::int64_t batch, count_at(tree, batch_key));
   DOVETAIL_TRY(const std::int64_t prompts, count_at(tree, start.loop + ".num_prompts_per_step"));
@@ -62,7 +62,7 @@ base::Status check_batches(const Start& start) {
 }
 
 base::Status check_megatron(const Start& start, const std::string& role) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string keys = role + ".megatron_cfg";
   DOVETAIL_TRY(const bool packs, is_on(tree, role + ".sequence_packing.enabled"));
   DOVETAIL_TRY(const std::int64_t context, start.degree(keys + ".context_parallel_size"));
@@ -94,14 +94,14 @@ base::Status check_megatron(const Start& start, const std::string& role) {
     return start.stops(keys + ".optimizer.overlap_cpu_optimizer_d2h_h2d",
                        "is true without optimizer_cpu_offload; accepted: false, or both");
   DOVETAIL_TRY(const bool fine, is_on(tree, keys + ".fine_grained_activation_offloading"));
-  const Setting* const modules = find_setting(tree.root, keys + ".offload_modules");
+  const syntax::Setting* const modules = find_setting(tree.root, keys + ".offload_modules");
   if (fine && (modules == nullptr || modules->items.empty()))
     return start.stops(keys + ".offload_modules", "names no modules; accepted: a list of them");
   return {};
 }
 
 base::Status check_dtensor(const Start& start, const std::string& role) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string keys = role + ".dtensor_cfg";
   DOVETAIL_TRY(const std::int64_t context, start.degree(keys + ".context_parallel_size"));
   DOVETAIL_TRY(const std::int64_t tensor, start.degree(keys + ".tensor_parallel_size"));
@@ -125,7 +125,7 @@ base::Status check_dtensor(const Start& start, const std::string& role) {
 }
 
 base::Status check_role(const Start& start, const std::string& role) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   DOVETAIL_CHECK(megatron ? check_megatron(start, role) : check_dtensor(start, role));
   const std::string dynamic_key = role + ".dynamic_batching.enabled";
@@ -145,7 +145,7 @@ base::Status check_role(const Start& start, const std::string& role) {
 
 /// Batches of another size give other log-probabilities where tensor parallelism is 4 or more.
 base::Status check_batch_variance(const Start& start) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, "policy"));
   DOVETAIL_TRY(const bool on_policy, is_on(tree, "loss_fn.force_on_policy_ratio"));
   const auto variable = start.settings.environment.find("NRL_IGNORE_TP_ACCURACY_CHECK");
@@ -163,7 +163,7 @@ base::Status check_batch_variance(const Start& start) {
 }
 
 base::Status check_vllm(const Start& start) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string keys = "policy.generation.vllm_cfg";
   DOVETAIL_TRY(const bool is_async, is_on(tree, keys + ".async_engine"));
   DOVETAIL_TRY(const std::int64_t tensor, start.degree(keys + ".tensor_parallel_size"));
@@ -196,7 +196,7 @@ base::Status check_vllm(const Start& start) {
 
 /// Generation beside training.
 base::Status check_async(const Start& start) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string key = fmt::format("{0}.async_{0}.enabled", start.loop);
   DOVETAIL_TRY(const bool is_async, is_on(tree, key));
   if (!is_async) return {};
@@ -215,7 +215,7 @@ base::Status check_async(const Start& start) {
 }
 
 base::Status check_ppo(const Start& start) {
-  const SettingTree& tree = start.tree();
+  const syntax::SettingTree& tree = start.tree();
   const std::string transport_key = "policy.generation.refit_transport";
   DOVETAIL_TRY(const auto transport, optional_text(tree, transport_key));
   if (transport) return start.stops(transport_key, fmt::format("is {} with PPO; accepted: null", *transport));

@@ -95,7 +95,7 @@ constexpr std::array loop_settings{
 constexpr std::array<std::string_view, 4> read_of_vllm{"max_num_seqs", "max_num_batched_tokens",
                                                        "enable_chunked_prefill", "moe_backend"};
 
-base::Status watch_role(const SettingTree& tree, const std::string& role, ImportedRun& run) {
+base::Status watch_role(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, role + ".", role_settings, run));
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   if (!megatron) return watch(tree, role + ".dtensor_cfg.", dtensor_settings, run);
@@ -114,8 +114,8 @@ base::Status watch_role(const SettingTree& tree, const std::string& role, Import
         {fraction_key, "without optimizer_cpu_offload it has no effect", place_of(tree, fraction_key)});
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   for (const char* const name : {".recompute_granularity", ".recompute_modules"}) {
-    const Setting* const setting = find_setting(tree.root, keys + name);
-    if (setting == nullptr || setting->kind == Setting::Kind::null) continue;
+    const syntax::Setting* const setting = find_setting(tree.root, keys + name);
+    if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) continue;
     if (!recomputes && setting->place.line > 0)
       run.ignored.push_back({keys + name, "without activation_checkpointing it has no effect", setting->place});
     else if (recomputes && std::string_view(name) == ".recompute_modules" && value_words(*setting) != "[core_attn]")
@@ -125,7 +125,7 @@ base::Status watch_role(const SettingTree& tree, const std::string& role, Import
 }
 
 /// Gradients of Megatron are summed in bf16 where nobody says otherwise.
-base::Result<RoleTypes> nemo_rl_types(const SettingTree& tree, const std::string& role) {
+base::Result<RoleTypes> nemo_rl_types(const syntax::SettingTree& tree, const std::string& role) {
   RoleTypes types;
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   const std::string key = role + ".megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32";
@@ -137,7 +137,7 @@ base::Result<RoleTypes> nemo_rl_types(const SettingTree& tree, const std::string
   return types;
 }
 
-base::Status add_types(const SettingTree& tree, bool has_value_model, ImportedRun& run) {
+base::Status add_types(const syntax::SettingTree& tree, bool has_value_model, ImportedRun& run) {
   std::vector<RoleTypes> roles;
   DOVETAIL_TRY(roles.emplace_back(), nemo_rl_types(tree, "policy"));
   if (has_value_model) {
@@ -148,7 +148,7 @@ base::Status add_types(const SettingTree& tree, bool has_value_model, ImportedRu
 }
 
 /// Facts of NeMo-RL that are no setting.
-void add_facts(const SettingTree& tree, ImportedRun& run) {
+void add_facts(const syntax::SettingTree& tree, ImportedRun& run) {
   if (run.reference)
     run.not_modelled.push_back({"",
                                 "the reference's weights change places with the policy's in the same memory: counted "
@@ -161,7 +161,7 @@ void add_facts(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// An engine that stops before the cap of prompt and response.
-base::Status watch_engine_cap(const SettingTree& tree, ImportedRun& run) {
+base::Status watch_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "policy.generation.vllm_cfg.max_model_len";
   DOVETAIL_TRY(const auto most, optional_whole(tree, key));
   if (most && *most < run.prompt_cap + run.response_cap)
@@ -174,7 +174,7 @@ base::Status watch_engine_cap(const SettingTree& tree, ImportedRun& run) {
 
 }  // namespace
 
-base::Status add_nemo_rl_watched(const SettingTree& tree, const std::string& loop, ImportedRun& run) {
+base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::string& loop, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, loop + ".", loop_settings, run));
   DOVETAIL_CHECK(watch_role(tree, "policy", run));
   DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));

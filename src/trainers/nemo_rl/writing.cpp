@@ -110,7 +110,8 @@ void add_engine(const plan::TaskPlan& planned, std::vector<Change>& all) {
   set("trtllm_cfg.max_num_tokens", engine.max_num_batched_tokens);
 }
 
-std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
+std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan,
+                                    const syntax::SettingTree& /*settings*/) {
   const bool megatron = job.software.training != "fsdp2";
   std::vector<Change> all;
   if (const auto* const generated = find_planned(job, plan, "actor_generate")) add_engine(*generated, all);

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/arguments.h"
 #include "trainers/import/layouts.h"
 #include "trainers/import/settings.h"
 #include "trainers/openrlhf/flags.h"
 #include "trainers/openrlhf/watched.h"
-#include "trainers/syntax/arguments.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -21,7 +21,7 @@ constexpr std::string_view engines_key = "--vllm.num_engines";
 
 /// A run as far as it is read.
 struct OpenrlhfDraft {
-  const SettingTree& tree;
+  const syntax::SettingTree& tree;
   const RunRequest& request;
   ImportedRun run = {};
   bool critic = false;
@@ -35,13 +35,13 @@ struct OpenrlhfDraft {
 };
 
 /// Whether a flag has a value.
-base::Result<bool> is_given(const SettingTree& tree, std::string_view key) {
+base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto value, optional_text(tree, key));
   return value && !value->empty();
 }
 
 base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--algo.kl.init_coef"));
@@ -71,7 +71,7 @@ base::Status read_openrlhf_algorithm(OpenrlhfDraft& draft) {
 
 /// The caps of prompts and responses: OpenRLHF has one for both together, and one for responses.
 base::Status read_caps(OpenrlhfDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   constexpr std::string_view both_key = "--data.max_len";
   constexpr std::string_view response_key = "--rollout.max_new_tokens";
@@ -102,7 +102,7 @@ base::Status read_caps(OpenrlhfDraft& draft) {
 }
 
 base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   constexpr std::string_view batch_key = "--train.batch_size";
   DOVETAIL_TRY(run.prompts, count_at(tree, "--rollout.batch_size"));
@@ -126,7 +126,7 @@ base::Status read_openrlhf_workload(OpenrlhfDraft& draft) {
 }
 
 /// The GPUs of a role.
-base::Result<std::int64_t> role_gpus(const SettingTree& tree, std::string_view role) {
+base::Result<std::int64_t> role_gpus(const syntax::SettingTree& tree, std::string_view role) {
   const std::string nodes_key = fmt::format("--{}.num_nodes", role);
   DOVETAIL_TRY(const std::int64_t nodes, count_at(tree, nodes_key));
   DOVETAIL_TRY(const std::int64_t gpus, count_at(tree, fmt::format("--{}.num_gpus_per_node", role)));
@@ -135,7 +135,7 @@ base::Result<std::int64_t> role_gpus(const SettingTree& tree, std::string_view r
 }
 
 /// A role on the GPUs of another one: of as many.
-base::Status check_shared(const SettingTree& tree, std::string_view role, std::string_view other,
+base::Status check_shared(const syntax::SettingTree& tree, std::string_view role, std::string_view other,
                           std::string_view flag) {
   for (const std::string_view size : {"num_nodes", "num_gpus_per_node"}) {
     const std::string key = fmt::format("--{}.{}", role, size);
@@ -150,7 +150,7 @@ base::Status check_shared(const SettingTree& tree, std::string_view role, std::s
 }
 
 base::Status read_openrlhf_pools(OpenrlhfDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
   DOVETAIL_TRY(const bool with_reference, flag_at(tree, "--train.colocate_actor_ref"));
@@ -225,7 +225,7 @@ base::Status read_openrlhf_models(OpenrlhfDraft& draft) {
 }
 
 /// The one layout of all roles, on a role's GPUs. What only infers is cut where training is cut by ZeRO 3.
-base::Result<llm::Layout> openrlhf_layout(const SettingTree& tree, const cluster::Mesh& mesh, bool trains) {
+base::Result<llm::Layout> openrlhf_layout(const syntax::SettingTree& tree, const cluster::Mesh& mesh, bool trains) {
   llm::Layout layout{.stage_layers = {}};
   constexpr std::string_view stage_key = "--ds.zero_stage";
   DOVETAIL_TRY(layout.tensor, degree_at(tree, "--ds.tensor_parallel_size"));
@@ -246,7 +246,7 @@ base::Result<llm::Layout> openrlhf_layout(const SettingTree& tree, const cluster
 /// Micro-batches of training or of passes: a budget counts for each of the GPUs that share a sequence.
 base::Result<plan::MicroBatching> openrlhf_batching(const OpenrlhfDraft& draft, const llm::Layout& layout,
                                                     bool trains) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   if (!draft.dynamic) {
     DOVETAIL_TRY(const std::int64_t sequences,
                  count_at(tree, trains ? "--train.micro_batch_size" : "--rollout.micro_batch_size"));
@@ -284,7 +284,7 @@ base::Status add_training(OpenrlhfDraft& draft, const std::string& task, const c
 }
 
 base::Status add_openrlhf_generation(OpenrlhfDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   plan::TaskPlan generated{.mesh = draft.engine_mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(const std::int64_t tensor, count_at(tree, "--vllm.tensor_parallel_size"));
   DOVETAIL_TRY(const std::int64_t instances, count_at(tree, engines_key));
@@ -327,7 +327,7 @@ base::Status add_openrlhf_tasks(OpenrlhfDraft& draft) {
 }
 
 /// What OpenRLHF's own checks of its arguments stop, in their order, beside those of pools and units.
-base::Status check_openrlhf_start(const SettingTree& tree) {
+base::Status check_openrlhf_start(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const std::int64_t samples, count_at(tree, "--rollout.n_samples_per_prompt"));
   DOVETAIL_TRY(const auto instances, optional_whole(tree, engines_key));
@@ -390,12 +390,13 @@ base::Status check_copies(const OpenrlhfDraft& draft) {
                   std::max<std::int64_t>(draft.run.prompts * draft.run.samples_per_prompt / layout.data, 1)));
 }
 
-bool is_openrlhf_entry(const EntryPoint& entry) {
+bool is_openrlhf_entry(const syntax::EntryPoint& entry) {
   if (entry.is_module) return entry.name.starts_with("openrlhf.cli.train_");
-  return entry.name.find("openrlhf/cli/train_") != std::string::npos || name_of(entry.name, "") == "train_ppo_ray.py";
+  return entry.name.find("openrlhf/cli/train_") != std::string::npos ||
+         syntax::name_of(entry.name, "") == "train_ppo_ray.py";
 }
 
-base::Result<ReadRun> openrlhf_run(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> openrlhf_run(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                    const RunRequest& request) {
   if (launch.entry.name.find("train_ppo") == std::string::npos)
     return base::Error{.failure = base::Failure::bad_input,
@@ -405,12 +406,12 @@ base::Result<ReadRun> openrlhf_run(const Launch& launch, const std::vector<std::
                        .message = fmt::format("{} trains without generation, and is not read; accepted: "
                                               "openrlhf.cli.train_ppo_ray",
                                               launch.entry.name)};
-  DOVETAIL_TRY(const Arguments arguments, parse_arguments(openrlhf_flags(), launch.arguments, sources));
+  DOVETAIL_TRY(const syntax::Arguments arguments, syntax::parse_arguments(openrlhf_flags(), launch.arguments, sources));
   OpenrlhfDraft draft{.tree = arguments.tree, .request = request};
   draft.run.name = request.name;
-  for (const StrayWord& word : arguments.doubtful)
+  for (const syntax::StrayWord& word : arguments.doubtful)
     draft.run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
-  for (const StrayWord& word : arguments.unknown)
+  for (const syntax::StrayWord& word : arguments.unknown)
     draft.run.ignored.push_back(
         {word.text, fmt::format("no flag of OpenRLHF {}, which stops at it", openrlhf_version), word.place});
   DOVETAIL_CHECK(check_openrlhf_start(draft.tree));

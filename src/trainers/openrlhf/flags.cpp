@@ -5,6 +5,9 @@
 namespace dovetail::trainers {
 namespace {
 
+using syntax::Flag;
+using syntax::FlagKind;
+
 /// The last of them are gone since.
 constexpr std::array flags{
     Flag{"--ref.num_nodes", FlagKind::whole, "1", {}, "--ref_num_nodes"},

@@ -5,12 +5,12 @@
 #include <span>
 #include <string_view>
 
-#include "trainers/syntax/arguments.h"
+#include "syntax/arguments.h"
 
 namespace dovetail::trainers {
 
 inline constexpr std::string_view openrlhf_version = "3c3be623";
 
-std::span<const Flag> openrlhf_flags();
+std::span<const syntax::Flag> openrlhf_flags();
 
 }  // namespace dovetail::trainers

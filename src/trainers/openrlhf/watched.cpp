@@ -53,7 +53,7 @@ constexpr std::array watched_flags{
 constexpr std::array gone_flags{"--perf", "--actor_init_on_gpu", "--bf16", "--flash_attn"};
 
 /// Flags that change something beside another one alone.
-base::Status add_dependent(const SettingTree& tree, ImportedRun& run) {
+base::Status add_dependent(const syntax::SettingTree& tree, ImportedRun& run) {
   constexpr std::string_view stride_key = "--ds.ring_attn_head_stride";
   constexpr std::string_view modules_key = "--ds.lora.target_modules";
   constexpr std::string_view generated_key = "--rollout.vllm_generate_batch_size";
@@ -65,7 +65,7 @@ base::Status add_dependent(const SettingTree& tree, ImportedRun& run) {
     run.not_modelled.push_back({std::string(stride_key),
                                 fmt::format("{}: heads that go round the ring together: not counted", stride),
                                 place_of(tree, stride_key)});
-  const Setting* const modules = find_setting(tree.root, modules_key);
+  const syntax::Setting* const modules = find_setting(tree.root, modules_key);
   const std::string named = modules == nullptr ? "null" : value_words(*modules);
   if (rank > 0 && !is_one_of(named, "null|[all-linear]"))
     run.not_modelled.push_back(
@@ -80,7 +80,7 @@ base::Status add_dependent(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// Gradients are summed in 16 bits where nobody says another type.
-base::Status add_types(const SettingTree& tree, ImportedRun& run) {
+base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "--ds.grad_accum_dtype";
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
   if (!said || *said == "bf16") return {};
@@ -90,7 +90,7 @@ base::Status add_types(const SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
+base::Status add_engines(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const bool all, flag_at(tree, "--train.colocate_all"));
   DOVETAIL_TRY(const bool async, flag_at(tree, "--train.async_enable"));
   DOVETAIL_TRY(const bool sleeps, flag_at(tree, "--vllm.enable_sleep"));
@@ -113,12 +113,12 @@ base::Status add_engines(const SettingTree& tree, ImportedRun& run) {
 
 }  // namespace
 
-base::Status add_openrlhf_watched(const SettingTree& tree, ImportedRun& run) {
+base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_flags, run));
   for (const char* const flag : gone_flags)
-    if (const Place place = place_of(tree, flag); place.line > 0)
+    if (const syntax::Place place = place_of(tree, flag); place.line > 0)
       run.ignored.push_back({flag, "versions since have no such flag", place});
-  if (const Place place = place_of(tree, "--ptx_coef"); place.line > 0)
+  if (const syntax::Place place = place_of(tree, "--ptx_coef"); place.line > 0)
     run.not_modelled.push_back({"--ptx_coef", "training on pretraining data beside: not counted", place});
   DOVETAIL_TRY(const auto remote, optional_text(tree, "--reward.remote_url"));
   if (remote && remote->find("://") != std::string::npos)

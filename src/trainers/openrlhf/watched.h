@@ -2,12 +2,12 @@
 #pragma once
 
 #include "base/result.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
 /// Adds to `not_modelled` and `ignored` of a run that has been read from the settings.
-base::Status add_openrlhf_watched(const SettingTree& tree, ImportedRun& run);
+base::Status add_openrlhf_watched(const syntax::SettingTree& tree, ImportedRun& run);
 
 }  // namespace dovetail::trainers

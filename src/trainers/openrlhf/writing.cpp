@@ -31,7 +31,8 @@ void add_training(const plan::TaskPlan& planned, ChangeList& changes) {
     changes.set("--train.micro_batch_size", fmt::format("{:.0f}", planned.micro_batching.sequences));
 }
 
-std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
+std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& plan,
+                                     const syntax::SettingTree& /*settings*/) {
   ChangeList changes;
   const auto planned = [&](std::string_view task) { return find_planned(job, plan, task); };
   if (const auto* const generated = planned("actor_generate")) {

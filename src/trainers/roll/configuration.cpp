@@ -46,13 +46,13 @@ struct RollDraft {
   llm::Transformer critic_model = {};
   llm::Transformer reward_model = {};
 
-  const SettingTree& tree() const { return settings.tree; }
+  const syntax::SettingTree& tree() const { return settings.tree; }
 };
 
 /// Whether log-probabilities of the policy that generated take a pass of their own: where weights change before the
 /// last of them is needed, or their distance from the reference is a reward. The batch is dealt to so many copies.
 base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const bool never, roll_flag(tree, "force_disable_old_logprobs_recompute"));
   DOVETAIL_TRY(const bool always, roll_flag(tree, "enable_old_logprobs_recompute"));
   DOVETAIL_TRY(const auto estimator, optional_text(tree, "adv_estimator"));
@@ -67,7 +67,7 @@ base::Result<bool> has_own_pass(const RollDraft& draft, int copies) {
 }
 
 base::Status read_roll_algorithm(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const auto said, optional_text(tree, "adv_estimator"));
   const std::string estimator = said.value_or("gae");
@@ -87,7 +87,7 @@ base::Status read_roll_algorithm(RollDraft& draft) {
 }
 
 base::Status read_roll_lengths(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(run.prompt_cap, roll_count(tree, "prompt_length", 1024));
   DOVETAIL_TRY(const auto whole, optional_whole(tree, "sequence_length"));
@@ -107,7 +107,7 @@ base::Status read_roll_lengths(RollDraft& draft) {
 }
 
 base::Status read_roll_workload(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(run.prompts, roll_count(tree, "rollout_batch_size", 128));
   DOVETAIL_TRY(run.samples_per_prompt, roll_count(tree, "num_return_sequences_in_group", 1));
@@ -128,7 +128,7 @@ base::Status read_roll_workload(RollDraft& draft) {
 }
 
 /// The GPUs of a role that needs some.
-base::Result<cluster::Mesh> role_mesh(const SettingTree& tree, const std::string& role) {
+base::Result<cluster::Mesh> role_mesh(const syntax::SettingTree& tree, const std::string& role) {
   const std::string key = role + ".device_mapping";
   DOVETAIL_TRY(const auto mesh, device_mapping_at(tree, key));
   if (mesh) return *mesh;
@@ -154,7 +154,7 @@ base::Status read_roll_cluster(RollDraft& draft, std::int64_t devices) {
 }
 
 base::Status read_roll_devices(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(draft.trainer, role_mesh(tree, train_role));
   DOVETAIL_TRY(draft.engines, role_mesh(tree, engine_role));
   draft.references = draft.critics = draft.judges = draft.trainer;
@@ -185,7 +185,7 @@ base::Status read_roll_devices(RollDraft& draft) {
 std::string model_key(const std::string& role) { return role + ".model_args.model_name_or_path"; }
 
 /// The key that names the actor: `pretrain` goes before the roles' own names unless all three of them have one.
-base::Result<std::string> actor_key(const SettingTree& tree, ImportedRun& run) {
+base::Result<std::string> actor_key(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const auto trained, optional_text(tree, model_key(train_role)));
   bool all = true;
   for (const std::string& role : {train_role, engine_role, reference_role}) {
@@ -206,16 +206,16 @@ base::Result<std::string> actor_key(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// The rank of a role's adapters: 0 where it has none.
-base::Result<int> roll_adapter_rank(const SettingTree& tree, const std::string& role) {
-  const Setting* const target = find_setting(tree.root, role + ".model_args.lora_target");
-  if (target == nullptr || (target->kind == Setting::Kind::null && !target->unknown)) return 0;
+base::Result<int> roll_adapter_rank(const syntax::SettingTree& tree, const std::string& role) {
+  const syntax::Setting* const target = find_setting(tree.root, role + ".model_args.lora_target");
+  if (target == nullptr || (target->kind == syntax::Setting::Kind::null && !target->unknown)) return 0;
   const std::string key = role + ".model_args.lora_rank";
   if (find_setting(tree.root, key) == nullptr) return 8;
   return adapter_rank_at(tree, key);
 }
 
 base::Status read_roll_models(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_CHECK(check_said_models(draft.request.options));
   DOVETAIL_TRY(const std::string key, actor_key(tree, run));
@@ -239,7 +239,7 @@ base::Status read_roll_models(RollDraft& draft) {
 
 /// With dynamic batches an optimizer step has a number of micro-batches, of as many sequences as fit at the caps.
 base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t steps, int copies) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const std::string key = roll_budget_key(train_role, RollCut::dynamic, true);
   DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, key));
   DOVETAIL_TRY(const std::int64_t round, roll_count(tree, train_role + ".sequence_length_round_in_train", 4));
@@ -265,7 +265,7 @@ base::Result<std::int64_t> dynamic_mini_batch(RollDraft& draft, std::int64_t ste
 
 /// The samples of an optimizer step of a role whose batch is dealt to so many copies.
 base::Result<std::int64_t> role_batch(const RollDraft& draft, const std::string& role, int copies) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const std::string key = role + ".training_args.gradient_accumulation_steps";
   DOVETAIL_TRY(const std::int64_t each, roll_count(tree, role + ".training_args.per_device_train_batch_size", 8));
   DOVETAIL_TRY(const std::int64_t steps, roll_count(tree, key, 1));
@@ -290,7 +290,7 @@ base::Status check_packs(const RollDraft& draft, bool in_training) {
 }
 
 base::Status read_roll_batches(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, train_role, RollUse::trains));
   DOVETAIL_TRY(const llm::Layout layout,
@@ -328,7 +328,7 @@ base::Result<plan::TaskPlan> role_pass(const RollDraft& draft, const std::string
 /// FSDP the optimizer stays.
 base::Result<plan::TaskPlan> role_training(const RollDraft& draft, const std::string& role, const cluster::Mesh& mesh,
                                            const llm::Transformer& model) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   plan::TaskPlan trained{.mesh = mesh, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));
   DOVETAIL_TRY(trained.layout, roll_layout(tree, role, RollUse::trains, mesh.count, model));
@@ -341,12 +341,12 @@ base::Result<plan::TaskPlan> role_training(const RollDraft& draft, const std::st
 }
 
 base::Status add_roll_generation(RollDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_CHECK(roll_backend(tree, engine_role, RollUse::generates));
   DOVETAIL_TRY(RollEngine engine, roll_engine(tree, engine_role, draft.engines.count, draft.actor_model));
   // The scheduler hands an instance no more than that, whatever its engine takes.
-  const Setting* const router = find_setting(tree.root, "router_args");
-  const bool routed = router != nullptr && router->kind == Setting::Kind::map;
+  const syntax::Setting* const router = find_setting(tree.root, "router_args");
+  const bool routed = router != nullptr && router->kind == syntax::Setting::Kind::map;
   DOVETAIL_TRY(const std::int64_t requests,
                roll_count(tree, routed ? "router_args.max_running_requests" : "max_running_requests", 128));
   engine.engine.max_num_seqs = std::min(engine.engine.max_num_seqs, requests);
@@ -362,7 +362,7 @@ base::Status add_roll_generation(RollDraft& draft) {
 
 base::Status add_roll_judge(RollDraft& draft) {
   if (!draft.run.reward_model) return {};
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, draft.judge, RollUse::judges));
   plan::TaskPlan judged{.mesh = draft.judges, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   if (backend == RollBackend::hugging_face) {
@@ -415,7 +415,7 @@ base::Status add_roll_tasks(RollDraft& draft) {
 }
 
 base::Result<ReadRun> roll_run(const ComposedSettings& settings, const RunRequest& request) {
-  const SettingTree& tree = settings.tree;
+  const syntax::SettingTree& tree = settings.tree;
   RollDraft draft{.settings = settings, .request = request};
   draft.run.name = request.name;
   draft.run.framework = "roll";
@@ -433,7 +433,7 @@ base::Result<ReadRun> roll_run(const ComposedSettings& settings, const RunReques
   return ReadRun{.run = std::move(draft.run), .sources = tree.sources, .settings = tree};
 }
 
-base::Result<ReadRun> roll_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> roll_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      const RunRequest& request) {
   DOVETAIL_TRY(const ComposedSettings settings, roll_settings_of_launch(launch, sources, request));
   return roll_run(settings, request);

@@ -201,11 +201,11 @@ base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expressi
   return DeviceExpression(expression).read();
 }
 
-base::Result<std::optional<cluster::Mesh>> device_mapping_at(const SettingTree& tree, const std::string& key) {
-  const Setting* const setting = find_setting(tree.root, key);
+base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key) {
+  const syntax::Setting* const setting = find_setting(tree.root, key);
   std::string expression;
   // A list stands in a resolved configuration; ROLL itself evaluates texts alone.
-  if (setting != nullptr && setting->kind == Setting::Kind::list && !setting->unknown) {
+  if (setting != nullptr && setting->kind == syntax::Setting::Kind::list && !setting->unknown) {
     expression = value_words(*setting);
   } else {
     DOVETAIL_TRY(const auto said, optional_text(tree, key));
@@ -226,9 +226,9 @@ base::Result<std::optional<cluster::Mesh>> device_mapping_at(const SettingTree& 
       cluster::Mesh{.first = static_cast<int>(numbers->front()), .count = static_cast<int>(numbers->size())});
 }
 
-base::Result<std::string> roll_judge(const SettingTree& tree) {
+base::Result<std::string> roll_judge(const syntax::SettingTree& tree) {
   std::vector<std::string> roles{"reward_model"};
-  const Setting* const rewards = find_setting(tree.root, "rewards");
+  const syntax::Setting* const rewards = find_setting(tree.root, "rewards");
   if (rewards != nullptr)
     for (const auto& [name, reward] : rewards->members) roles.push_back(fmt::format("rewards.{}", name));
   std::string judge;

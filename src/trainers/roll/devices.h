@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "cluster/mesh.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -19,10 +19,10 @@ base::Result<std::vector<std::int64_t>> device_numbers(std::string_view expressi
 
 /// The GPUs at `key`, an expression or a list; nothing where it is null, empty or not there. An Error at the key where
 /// it is no expression that device_numbers reads, or where the GPUs do not follow each other, which no mesh says.
-base::Result<std::optional<cluster::Mesh>> device_mapping_at(const SettingTree& tree, const std::string& key);
+base::Result<std::optional<cluster::Mesh>> device_mapping_at(const syntax::SettingTree& tree, const std::string& key);
 
 /// The role that judges by a model on GPUs: one of `rewards`, or the shared `reward_model`; empty: none does. An Error
 /// where several do.
-base::Result<std::string> roll_judge(const SettingTree& tree);
+base::Result<std::string> roll_judge(const syntax::SettingTree& tree);
 
 }  // namespace dovetail::trainers

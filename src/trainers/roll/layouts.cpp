@@ -46,7 +46,7 @@ char letter_of(RollUse use) {
 }
 
 /// Layers of each stage where the embedding or the loss counts as one, as account_for_..._in_pipeline_split have it.
-base::Result<std::vector<int>> accounted_layers(const SettingTree& tree, const std::string& keys,
+base::Result<std::vector<int>> accounted_layers(const syntax::SettingTree& tree, const std::string& keys,
                                                 const llm::Layout& layout, std::int64_t layers) {
   const std::string embedding_key = keys + ".account_for_embedding_in_pipeline_split";
   DOVETAIL_TRY(const bool embedding, roll_flag(tree, embedding_key));
@@ -68,7 +68,7 @@ base::Result<std::vector<int>> accounted_layers(const SettingTree& tree, const s
   return stages;
 }
 
-base::Result<llm::Layout> megatron_layout_of_role(const SettingTree& tree, const std::string& keys, bool trains,
+base::Result<llm::Layout> megatron_layout_of_role(const syntax::SettingTree& tree, const std::string& keys, bool trains,
                                                   int devices, const llm::Transformer& model) {
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, keys + ".additional_configs", devices, model));
   DOVETAIL_TRY(layout.stage_layers, accounted_layers(tree, keys, layout, model.layers));
@@ -82,12 +82,12 @@ base::Result<llm::Layout> megatron_layout_of_role(const SettingTree& tree, const
 }
 
 /// Hugging Face's model recomputes unless the role says otherwise.
-base::Result<llm::Recomputation> checkpointed(const SettingTree& tree, const std::string& role, bool trains) {
+base::Result<llm::Recomputation> checkpointed(const syntax::SettingTree& tree, const std::string& role, bool trains) {
   DOVETAIL_TRY(const bool disabled, roll_flag(tree, role + ".model_args.disable_gradient_checkpointing"));
   return trains && !disabled ? llm::Recomputation::full : llm::Recomputation::none;
 }
 
-base::Result<llm::Layout> sharded_layout(const SettingTree& tree, const std::string& role, int devices) {
+base::Result<llm::Layout> sharded_layout(const syntax::SettingTree& tree, const std::string& role, int devices) {
   const std::string key = role + ".model_args.ulysses_size";
   llm::Layout layout{.zero = 3, .stage_layers = {}};
   DOVETAIL_TRY(layout.context, degree_at(tree, key));
@@ -97,7 +97,7 @@ base::Result<llm::Layout> sharded_layout(const SettingTree& tree, const std::str
   return layout;
 }
 
-base::Result<llm::Layout> fsdp2_layout_of_role(const SettingTree& tree, const std::string& role, int devices,
+base::Result<llm::Layout> fsdp2_layout_of_role(const syntax::SettingTree& tree, const std::string& role, int devices,
                                                const llm::Transformer& model) {
   const std::string keys = roll_strategy_key(role);
   const std::string size_key = keys + ".fsdp_size";
@@ -125,7 +125,8 @@ base::Result<llm::Layout> fsdp2_layout_of_role(const SettingTree& tree, const st
   return layout;
 }
 
-base::Result<llm::Layout> deepspeed_layout_of_role(const SettingTree& tree, const std::string& role, int devices) {
+base::Result<llm::Layout> deepspeed_layout_of_role(const syntax::SettingTree& tree, const std::string& role,
+                                                   int devices) {
   const std::string key = roll_strategy_key(role) + ".zero_optimization.stage";
   DOVETAIL_TRY(llm::Layout layout, sharded_layout(tree, role, devices));
   DOVETAIL_TRY(const std::int64_t stage, roll_count(tree, key, 1));
@@ -135,7 +136,7 @@ base::Result<llm::Layout> deepspeed_layout_of_role(const SettingTree& tree, cons
 }
 
 /// Workers of several GPUs have the layers dealt out to these.
-base::Result<llm::Layout> hugging_face_layout(const SettingTree& tree, const std::string& role, int devices) {
+base::Result<llm::Layout> hugging_face_layout(const syntax::SettingTree& tree, const std::string& role, int devices) {
   const std::string key = role + ".num_gpus_per_worker";
   llm::Layout layout{.stage_layers = {}};
   DOVETAIL_TRY(layout.pipeline, degree_at(tree, key));
@@ -147,7 +148,7 @@ base::Result<llm::Layout> hugging_face_layout(const SettingTree& tree, const std
   return layout;
 }
 
-base::Status read_vllm_of_role(const SettingTree& tree, const std::string& role, int devices,
+base::Status read_vllm_of_role(const syntax::SettingTree& tree, const std::string& role, int devices,
                                const llm::Transformer& model, RollEngine& all) {
   const std::string keys = roll_strategy_key(role);
   const std::string data_key = keys + ".data_parallel_size";
@@ -175,7 +176,7 @@ base::Status read_vllm_of_role(const SettingTree& tree, const std::string& role,
   return {};
 }
 
-base::Status read_sglang_of_role(const SettingTree& tree, const std::string& role, int devices,
+base::Status read_sglang_of_role(const syntax::SettingTree& tree, const std::string& role, int devices,
                                  const llm::Transformer& model, RollEngine& all) {
   const std::string keys = roll_strategy_key(role);
   const std::string worker_key = role + ".num_gpus_per_worker";
@@ -207,18 +208,18 @@ base::Status read_sglang_of_role(const SettingTree& tree, const std::string& rol
 
 std::string roll_strategy_key(const std::string& role) { return role + ".strategy_args.strategy_config"; }
 
-base::Result<bool> roll_flag(const SettingTree& tree, const std::string& key) {
+base::Result<bool> roll_flag(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto said, optional_flag(tree, key));
   return said.value_or(false);
 }
 
-base::Result<std::int64_t> roll_count(const SettingTree& tree, const std::string& key, std::int64_t otherwise) {
+base::Result<std::int64_t> roll_count(const syntax::SettingTree& tree, const std::string& key, std::int64_t otherwise) {
   DOVETAIL_TRY(const auto said, optional_whole(tree, key));
   if (!said) return otherwise;
   return count_at(tree, key);
 }
 
-base::Result<RollBackend> roll_backend(const SettingTree& tree, const std::string& role, RollUse use) {
+base::Result<RollBackend> roll_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
   const std::string key = role + ".strategy_args.strategy_name";
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
   const std::string name = said.value_or("fsdp2_train");
@@ -232,8 +233,8 @@ base::Result<RollBackend> roll_backend(const SettingTree& tree, const std::strin
   return setting_error(tree, key, fmt::format("is {}; accepted: {}", base::quote(name), accepted));
 }
 
-base::Result<llm::Layout> roll_layout(const SettingTree& tree, const std::string& role, RollUse use, int devices,
-                                      const llm::Transformer& model) {
+base::Result<llm::Layout> roll_layout(const syntax::SettingTree& tree, const std::string& role, RollUse use,
+                                      int devices, const llm::Transformer& model) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, use));
   const bool trains = use == RollUse::trains;
   if (backend == RollBackend::megatron)
@@ -246,7 +247,7 @@ base::Result<llm::Layout> roll_layout(const SettingTree& tree, const std::string
   return layout;
 }
 
-base::Result<RollEngine> roll_engine(const SettingTree& tree, const std::string& role, int devices,
+base::Result<RollEngine> roll_engine(const syntax::SettingTree& tree, const std::string& role, int devices,
                                      const llm::Transformer& model) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::judges));
   RollEngine all;
@@ -258,7 +259,8 @@ base::Result<RollEngine> roll_engine(const SettingTree& tree, const std::string&
   return all;
 }
 
-base::Result<RollCut> roll_cut(const SettingTree& tree, const std::string& role, RollUse use, bool in_training) {
+base::Result<RollCut> roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use,
+                               bool in_training) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, use));
   if (backend != RollBackend::megatron) return RollCut::sequences;
   const char* const dynamic_key = in_training ? ".use_dynamic_batching_in_train" : ".use_dynamic_batching_in_infer";
@@ -280,8 +282,8 @@ std::string roll_budget_key(const std::string& role, RollCut cut, bool in_traini
                              : ".sequence_packing_args.max_packed_sequence_length_forward");
 }
 
-base::Result<plan::MicroBatching> roll_micro_batching(const SettingTree& tree, const std::string& role, RollUse use,
-                                                      bool in_training) {
+base::Result<plan::MicroBatching> roll_micro_batching(const syntax::SettingTree& tree, const std::string& role,
+                                                      RollUse use, bool in_training) {
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, role, use, in_training));
   if (cut == RollCut::dynamic || cut == RollCut::balanced) {
     DOVETAIL_TRY(const std::int64_t tokens, count_at(tree, roll_budget_key(role, cut, in_training)));
@@ -293,7 +295,7 @@ base::Result<plan::MicroBatching> roll_micro_batching(const SettingTree& tree, c
   return sequences_at_most(static_cast<double>(sequences));
 }
 
-base::Result<bool> roll_optimizer_on_host(const SettingTree& tree, const std::string& role) {
+base::Result<bool> roll_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));
   const std::string keys = roll_strategy_key(role);
   if (backend == RollBackend::fsdp2) return roll_flag(tree, keys + ".offload_policy");

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/files.h"
 #include "trainers/import/settings.h"
-#include "trainers/syntax/files.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -32,9 +32,9 @@ constexpr std::array<OtherPipeline, 8> other_pipelines{{
 
 const BaseFiles roll_files{.version = "ROLL 8eb27cc2", .bundled = nullptr, .has_no_effect = nullptr};
 
-std::string program_name(const EntryPoint& entry) { return name_of(entry.name, ".py"); }
+std::string program_name(const syntax::EntryPoint& entry) { return syntax::name_of(entry.name, ".py"); }
 
-base::Status check_roll_program(const Launch& launch, const std::vector<std::string>& sources) {
+base::Status check_roll_program(const syntax::Launch& launch, const std::vector<std::string>& sources) {
   const std::string name = program_name(launch.entry);
   if (name == "start_rlvr_pipeline" || name == "start_rlvr_vl_pipeline") return {};
   const auto other = std::find_if(other_pipelines.begin(), other_pipelines.end(), [&](const OtherPipeline& each) {
@@ -49,16 +49,17 @@ base::Status check_roll_program(const Launch& launch, const std::vector<std::str
 
 }  // namespace
 
-bool is_roll_entry(const EntryPoint& entry) {
+bool is_roll_entry(const syntax::EntryPoint& entry) {
   const std::string name = program_name(entry);
   return !entry.is_module && name.starts_with("start_") && name.ends_with("_pipeline");
 }
 
-base::Result<ComposedSettings> roll_settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ComposedSettings> roll_settings_of_launch(const syntax::Launch& launch,
+                                                       const std::vector<std::string>& sources,
                                                        const RunRequest& request) {
   DOVETAIL_CHECK(check_roll_program(launch, sources));
   DOVETAIL_TRY(const LaunchFile folder, launch_file(launch, sources, "--config_path"));
-  Launch rest = launch;
+  syntax::Launch rest = launch;
   rest.arguments = folder.words;
   DOVETAIL_TRY(LaunchFile named, launch_file(rest, sources, "--config_name"));
   if (folder.path.empty() || named.path.empty())
@@ -70,7 +71,7 @@ base::Result<ComposedSettings> roll_settings_of_launch(const Launch& launch, con
                        fmt::format("{}: ROLL's program stops at it; accepted: --config_path, --config_name",
                                    base::quote(describe(named.words.front().text))));
   // Hydra begins at the program's folder.
-  named.path = join_path(join_path(folder_of(launch.entry.name), folder.path), named.path);
+  named.path = syntax::join_path(syntax::join_path(syntax::folder_of(launch.entry.name), folder.path), named.path);
   if (!named.path.ends_with(".yaml")) named.path += ".yaml";
   return composed_of_launch(roll_files, launch, named, sources, request);
 }
@@ -79,7 +80,7 @@ base::Result<ComposedSettings> roll_settings_of_file(const ConfigurationFile& fi
   return composed_of_file(roll_files, file, request);
 }
 
-base::Status check_roll_pipeline(const SettingTree& tree) {
+base::Status check_roll_pipeline(const syntax::SettingTree& tree) {
   for (const OtherPipeline& other : other_pipelines)
     if (!other.key.empty() && find_setting(tree.root, other.key) != nullptr)
       return setting_error(tree, other.key,
@@ -92,8 +93,8 @@ base::Status check_roll_pipeline(const SettingTree& tree) {
       return setting_error(tree, key, "is true: teachers judge each token, which jobs do not have; accepted: false");
   }
   for (const char* const role : {"actor_train", "actor_infer"}) {
-    const Setting* const setting = find_setting(tree.root, role);
-    if (setting != nullptr && setting->kind == Setting::Kind::map) continue;
+    const syntax::Setting* const setting = find_setting(tree.root, role);
+    if (setting != nullptr && setting->kind == syntax::Setting::Kind::map) continue;
     base::Error error =
         setting_error(tree, role, "is not given; accepted: configurations of start_rlvr_pipeline, which have it");
     if (error.path.empty() && !tree.sources.empty()) error.path = tree.sources.front();

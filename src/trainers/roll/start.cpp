@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<const char*, 6> estimators{"gae",   "reinforce",      "grpo",
                                                 "gigpo", "step_reinforce", "agentic_reinforce"};
 
-base::Status check_estimator(const SettingTree& tree) {
+base::Status check_estimator(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const auto said, optional_text(tree, "adv_estimator"));
   std::string accepted;
   for (const char* const each : estimators) {
@@ -29,7 +29,7 @@ base::Status check_estimator(const SettingTree& tree) {
                        fmt::format("is {}, and ROLL stops; accepted: {}", base::quote(*said), accepted));
 }
 
-base::Status check_asynchrony(const SettingTree& tree) {
+base::Status check_asynchrony(const syntax::SettingTree& tree) {
   const std::string key = "async_generation_ratio";
   DOVETAIL_TRY(const auto ratio, optional_number(tree, key));
   DOVETAIL_TRY(const auto level, optional_whole(tree, "generate_opt_level"));
@@ -44,14 +44,14 @@ base::Status check_asynchrony(const SettingTree& tree) {
 }
 
 /// What Megatron's strategies do not take.
-base::Status check_megatron_role(const SettingTree& tree, const std::string& role) {
+base::Status check_megatron_role(const syntax::SettingTree& tree, const std::string& role) {
   const std::string gather_key = roll_strategy_key(role) + ".overlap_param_gather";
   DOVETAIL_TRY(const bool gathers, roll_flag(tree, gather_key));
   if (gathers) return setting_error(tree, gather_key, "is true, and ROLL stops; accepted: false");
   return {};
 }
 
-base::Status check_roll_role(const SettingTree& tree, const std::string& role) {
+base::Status check_roll_role(const syntax::SettingTree& tree, const std::string& role) {
   const std::string replay_key = role + ".router_replay.mode";
   DOVETAIL_TRY(const auto replay, optional_text(tree, replay_key));
   if (replay && *replay == "R2") return setting_error(tree, replay_key, "is R2, and ROLL stops; accepted: disable, R3");
@@ -60,17 +60,17 @@ base::Status check_roll_role(const SettingTree& tree, const std::string& role) {
   return {};
 }
 
-base::Status check_adapters(const SettingTree& tree) {
+base::Status check_adapters(const syntax::SettingTree& tree) {
   const std::string key = "actor_train.model_args.lora_target";
   DOVETAIL_TRY(const auto strategy, optional_text(tree, "actor_infer.strategy_args.strategy_name"));
-  const Setting* const target = find_setting(tree.root, key);
-  if (target == nullptr || target->kind == Setting::Kind::null || strategy != "sglang") return {};
+  const syntax::Setting* const target = find_setting(tree.root, key);
+  if (target == nullptr || target->kind == syntax::Setting::Kind::null || strategy != "sglang") return {};
   return setting_error(tree, key, "is given with sglang, and ROLL stops; accepted: null, or vllm");
 }
 
 }  // namespace
 
-base::Status check_roll_start(const SettingTree& tree) {
+base::Status check_roll_start(const syntax::SettingTree& tree) {
   DOVETAIL_CHECK(check_estimator(tree));
   DOVETAIL_CHECK(check_asynchrony(tree));
   for (const char* const role : {"actor_train", "actor_infer", "reference", "critic"})

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "base/result.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
 /// An Error at the key for which ROLL's RLVR pipeline would stop.
-base::Status check_roll_start(const SettingTree& tree);
+base::Status check_roll_start(const syntax::SettingTree& tree);
 
 }  // namespace dovetail::trainers

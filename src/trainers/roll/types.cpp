@@ -15,7 +15,7 @@ namespace dovetail::trainers {
 namespace {
 
 /// FSDP keeps what it trains in the type of its weights; Megatron's types are those of the conventions.
-base::Result<RoleTypes> roll_types(const SettingTree& tree, const std::string& role, int devices) {
+base::Result<RoleTypes> roll_types(const syntax::SettingTree& tree, const std::string& role, int devices) {
   RoleTypes types;
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::trains));
   if (backend != RollBackend::fsdp2) return types;
@@ -44,7 +44,7 @@ base::Result<RoleTypes> roll_types(const SettingTree& tree, const std::string& r
 
 }  // namespace
 
-base::Status add_roll_types(const SettingTree& tree, int actors, int critics, ImportedRun& run) {
+base::Status add_roll_types(const syntax::SettingTree& tree, int actors, int critics, ImportedRun& run) {
   std::vector<RoleTypes> roles;
   DOVETAIL_TRY(roles.emplace_back(), roll_types(tree, "actor_train", actors));
   if (critics > 0) {

@@ -149,13 +149,13 @@ constexpr std::array<std::string_view, 11> known_of_sglang{
     "disable_cuda_graph",  "load_format",          "log_level",
     "log_level_http",      "context_length"};
 
-void add_not_modelled(const SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
+void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
   run.not_modelled.push_back({key, std::move(what), place_of(tree, key)});
 }
 
 /// What stands at `keys`: the table's, of what trains that of training, and all else that is not known, which is handed
 /// on.
-base::Status watch_strategy(const SettingTree& tree, const std::string& keys, std::span<const Watched> table,
+base::Status watch_strategy(const syntax::SettingTree& tree, const std::string& keys, std::span<const Watched> table,
                             std::span<const std::string_view> known, ImportedRun& run,
                             std::span<const Watched> of_training = {}, bool trains = false) {
   DOVETAIL_CHECK(watch(tree, keys + ".", table, run));
@@ -167,9 +167,9 @@ base::Status watch_strategy(const SettingTree& tree, const std::string& keys, st
   return {};
 }
 
-void add_ignored(const SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
-  const Setting* const setting = find_setting(tree.root, key);
-  if (setting != nullptr && setting->kind != Setting::Kind::null)
+void add_ignored(const syntax::SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
+  const syntax::Setting* const setting = find_setting(tree.root, key);
+  if (setting != nullptr && setting->kind != syntax::Setting::Kind::null)
     run.ignored.push_back({key, std::move(what), setting->place});
 }
 
@@ -179,7 +179,7 @@ bool has_expert_groups(const ImportedRun& run) {
                      [](const ImportedTask& task) { return task.planned.layout.expert > 1; });
 }
 
-base::Status watch_megatron(const SettingTree& tree, const std::string& role, bool trains, ImportedRun& run) {
+base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& role, bool trains, ImportedRun& run) {
   const std::string keys = roll_strategy_key(role);
   DOVETAIL_CHECK(
       watch_strategy(tree, keys, watched_of_megatron, known_of_megatron, run, watched_of_megatron_training, trains));
@@ -199,7 +199,7 @@ base::Status watch_megatron(const SettingTree& tree, const std::string& role, bo
   if (!trains) return {};
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
   const std::string modules_key = keys + ".recompute_modules";
-  if (const Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
+  if (const syntax::Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
     if (granularity != "selective")
       add_ignored(tree, modules_key, "without recompute_granularity selective it has no effect", run);
     else if (value_words(*modules) != "core_attn" && value_words(*modules) != "null")
@@ -221,7 +221,8 @@ base::Status watch_megatron(const SettingTree& tree, const std::string& role, bo
   return {};
 }
 
-base::Status watch_fsdp2(const SettingTree& tree, const std::string& role, bool trains, int devices, ImportedRun& run) {
+base::Status watch_fsdp2(const syntax::SettingTree& tree, const std::string& role, bool trains, int devices,
+                         ImportedRun& run) {
   const std::string keys = roll_strategy_key(role);
   DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_fsdp2, known_of_fsdp2, run, watched_of_fsdp2_training, trains));
   const std::string type_key = keys + ".param_dtype";
@@ -261,7 +262,7 @@ base::Status watch_fsdp2(const SettingTree& tree, const std::string& role, bool 
 }
 
 /// What a role says of how it is cut and that has no effect, or that is not counted.
-base::Status watch_roll_cut(const SettingTree& tree, const std::string& role, RollUse use, bool in_training,
+base::Status watch_roll_cut(const syntax::SettingTree& tree, const std::string& role, RollUse use, bool in_training,
                             ImportedRun& run) {
   DOVETAIL_TRY(const RollCut cut, roll_cut(tree, role, use, in_training));
   const bool packs = cut == RollCut::packed || cut == RollCut::balanced;
@@ -299,7 +300,7 @@ base::Status watch_roll_cut(const SettingTree& tree, const std::string& role, Ro
   return {};
 }
 
-base::Status watch_roll_role(const SettingTree& tree, const std::string& role, RollUse use, int devices,
+base::Status watch_roll_role(const syntax::SettingTree& tree, const std::string& role, RollUse use, int devices,
                              ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, role + ".", watched_of_role, run));
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, use));
@@ -326,7 +327,7 @@ base::Status watch_roll_role(const SettingTree& tree, const std::string& role, R
   return {};
 }
 
-base::Status watch_roll_engine(const SettingTree& tree, const std::string& role, ImportedRun& run) {
+base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::string& role, ImportedRun& run) {
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::judges));
   const std::string keys = roll_strategy_key(role);
   if (backend == RollBackend::hugging_face) return {};
@@ -344,7 +345,7 @@ base::Status watch_roll_engine(const SettingTree& tree, const std::string& role,
   return {};
 }
 
-base::Status watch_roll_generation(const SettingTree& tree, ImportedRun& run) {
+base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys = roll_strategy_key("actor_infer");
   DOVETAIL_CHECK(watch_roll_engine(tree, "actor_infer", run));
   for (const char* const name : {".max_model_len", ".context_length"}) {
@@ -381,7 +382,7 @@ base::Status watch_roll_generation(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// A model that judges by words, of which a job knows passes alone.
-base::Status watch_roll_judge(const SettingTree& tree, const std::string& judge, ImportedRun& run) {
+base::Status watch_roll_judge(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   if (judge.empty()) return {};
   DOVETAIL_CHECK(watch_roll_engine(tree, judge, run));
   add_not_modelled(tree, judge + ".device_mapping",
@@ -392,8 +393,8 @@ base::Status watch_roll_judge(const SettingTree& tree, const std::string& judge,
 }
 
 /// Groups that are thrown away and generated again, and verdicts of servers.
-base::Status watch_roll_rewards(const SettingTree& tree, ImportedRun& run) {
-  const Setting* const rewards = find_setting(tree.root, "rewards");
+base::Status watch_roll_rewards(const syntax::SettingTree& tree, ImportedRun& run) {
+  const syntax::Setting* const rewards = find_setting(tree.root, "rewards");
   if (rewards == nullptr) return {};
   constexpr std::array filters{
       Watched{"query_filter_config.type", "no_filter", "groups are thrown away and generated again: not counted"},
@@ -413,7 +414,7 @@ base::Status watch_roll_rewards(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// What ROLL's loop does that is no setting.
-base::Status add_roll_facts(const SettingTree& tree, bool critic, bool adapted, ImportedRun& run) {
+base::Status add_roll_facts(const syntax::SettingTree& tree, bool critic, bool adapted, ImportedRun& run) {
   if (run.reference && adapted)
     add_not_modelled(
         tree, "actor_train.model_args.lora_target",
@@ -432,14 +433,14 @@ base::Status add_roll_facts(const SettingTree& tree, bool critic, bool adapted, 
 
 }  // namespace
 
-base::Status add_roll_watched(const SettingTree& tree, const std::string& judge, ImportedRun& run) {
+base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run) {
   const auto mesh_of = [&run](std::string_view name) {
     const auto task = std::find_if(run.tasks.begin(), run.tasks.end(),
                                    [name](const ImportedTask& each) { return each.task == name; });
     return task == run.tasks.end() ? 0 : task->planned.mesh.count;
   };
-  const Setting* const target = find_setting(tree.root, "actor_train.model_args.lora_target");
-  const bool adapted = target != nullptr && target->kind != Setting::Kind::null;
+  const syntax::Setting* const target = find_setting(tree.root, "actor_train.model_args.lora_target");
+  const bool adapted = target != nullptr && target->kind != syntax::Setting::Kind::null;
   const bool critic = mesh_of("critic_train") > 0;
   DOVETAIL_CHECK(watch(tree, "", watched_of_pipeline, run));
   DOVETAIL_CHECK(watch_roll_role(tree, "actor_train", RollUse::trains, mesh_of("actor_train"), run));

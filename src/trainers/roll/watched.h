@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "syntax/tree.h"
 #include "trainers/import/imported_run.h"
-#include "trainers/syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -13,6 +13,6 @@ namespace dovetail::trainers {
 /// what is handed on to a strategy unread, and for what ROLL does that plans cannot say; and to `ignored` for each
 /// setting that ROLL accepts and does not heed. `judge` is the role that judges on GPUs, or empty; of the
 /// rest of `run` types and engine are set. An Error where one is unknown.
-base::Status add_roll_watched(const SettingTree& tree, const std::string& judge, ImportedRun& run);
+base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string& judge, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -17,7 +17,7 @@ using llm::Recomputation;
 /// Collects what is set of a role.
 class RollChanges {
  public:
-  RollChanges(std::string role, const SettingTree& settings, ChangeList& changes)
+  RollChanges(std::string role, const syntax::SettingTree& settings, ChangeList& changes)
       : role_(std::move(role)), strategy_(roll_strategy_key(role_)), settings_(settings), changes_(changes) {}
 
   void add_devices(const cluster::Mesh& mesh) {
@@ -110,8 +110,8 @@ class RollChanges {
       set("enable_chunked_prefill", yaml_flag(engine.chunked_prefill));
     }
     // The scheduler's own limit of an instance, where it is the smaller one.
-    const Setting* const router = find_setting(settings_.root, "router_args");
-    const bool routed = router != nullptr && router->kind == Setting::Kind::map;
+    const syntax::Setting* const router = find_setting(settings_.root, "router_args");
+    const bool routed = router != nullptr && router->kind == syntax::Setting::Kind::map;
     changes_.set(routed ? "router_args.max_running_requests" : "max_running_requests", engine.max_num_seqs);
   }
 
@@ -144,13 +144,13 @@ class RollChanges {
 
   std::string role_;
   std::string strategy_;
-  const SettingTree& settings_;
+  const syntax::SettingTree& settings_;
   ChangeList& changes_;
 };
 
 /// A role that trains, with the passes in its layout.
 void add_trained(const plan::Job& job, const plan::Plan& plan, std::string_view role, const std::string& key,
-                 const SettingTree& settings, ChangeList& changes) {
+                 const syntax::SettingTree& settings, ChangeList& changes) {
   const plan::TaskPlan* const trained = find_planned(job, plan, fmt::format("{}_train", role));
   const plan::TaskPlan* const passed = find_planned(job, plan, fmt::format("{}_infer", role));
   if (trained == nullptr) return;
@@ -163,7 +163,7 @@ void add_trained(const plan::Job& job, const plan::Plan& plan, std::string_view 
   if (passed != nullptr) of_role.add_micro_batches(*passed, RollUse::trains, false);
 }
 
-std::vector<Change> roll_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& settings) {
+std::vector<Change> roll_changes(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings) {
   ChangeList changes;
   if (const auto* const generated = find_planned(job, plan, "actor_generate")) {
     RollChanges of_role("actor_infer", settings, changes);
@@ -175,8 +175,8 @@ std::vector<Change> roll_changes(const plan::Job& job, const plan::Plan& plan, c
   add_trained(job, plan, "critic", "critic", settings, changes);
   const auto* const passed = find_planned(job, plan, "reference_infer");
   // An adapter's reference is the actor without it.
-  const Setting* const adapters = find_setting(settings.root, "actor_train.model_args.lora_target");
-  if (passed != nullptr && (adapters == nullptr || adapters->kind == Setting::Kind::null)) {
+  const syntax::Setting* const adapters = find_setting(settings.root, "actor_train.model_args.lora_target");
+  if (passed != nullptr && (adapters == nullptr || adapters->kind == syntax::Setting::Kind::null)) {
     RollChanges of_role("reference", settings, changes);
     of_role.add_devices(passed->mesh);
     of_role.add_layout(passed->layout, RollUse::passes);

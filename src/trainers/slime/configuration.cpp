@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "syntax/arguments.h"
 #include "trainers/import/settings.h"
 #include "trainers/slime/flags.h"
 #include "trainers/slime/layouts.h"
@@ -14,7 +15,6 @@
 #include "trainers/slime/shape.h"
 #include "trainers/slime/start.h"
 #include "trainers/slime/watched.h"
-#include "trainers/syntax/arguments.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -30,7 +30,7 @@ constexpr std::int64_t usual_prompt = 1024;
 
 /// A run as far as it is read.
 struct SlimeDraft {
-  const SettingTree& tree;
+  const syntax::SettingTree& tree;
   const RunRequest& request;
   bool async = false;  ///< of train_async.py
   ImportedRun run = {};
@@ -45,7 +45,7 @@ struct SlimeDraft {
 };
 
 base::Status read_slime_algorithm(SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const std::string estimator, text_at(tree, estimator_key));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
@@ -66,7 +66,7 @@ base::Status read_slime_algorithm(SlimeDraft& draft) {
 
 /// What leaves the GPUs between the phases that need it.
 base::Status read_slime_offload(SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_TRY(draft.colocated, flag_at(tree, "--colocate"));
   DOVETAIL_TRY(const bool both, flag_at(tree, "--offload"));
   DOVETAIL_TRY(const auto trainer, optional_flag(tree, "--offload-train"));
@@ -77,7 +77,7 @@ base::Status read_slime_offload(SlimeDraft& draft) {
 }
 
 base::Status read_slime_models(SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_CHECK(check_said_models(draft.request.options));
   const std::optional<FoundModel> seen = seen_model(tree, draft.request, checkpoint_key);
   const base::Result<llm::Transformer> shape = slime_shape(tree, seen ? seen->shape.vocabulary : 0);
@@ -93,7 +93,7 @@ base::Status read_slime_models(SlimeDraft& draft) {
 
 /// The caps of prompts and responses.
 base::Status read_slime_lengths(SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   const ImportOptions& options = draft.request.options;
   DOVETAIL_TRY(const auto context, optional_whole(tree, "--rollout-max-context-len"));
@@ -126,7 +126,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
 
 /// The samples of an optimizer step.
 base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samples) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   constexpr std::string_view steps_key = "--num-steps-per-rollout";
   DOVETAIL_TRY(const auto steps, optional_whole(tree, steps_key));
   DOVETAIL_TRY(const auto batch, optional_whole(tree, batch_key));
@@ -157,7 +157,7 @@ base::Result<std::int64_t> slime_mini_batch(SlimeDraft& draft, std::int64_t samp
 }
 
 base::Status read_slime_workload(SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(run.prompts, count_at(tree, "--rollout-batch-size"));
   DOVETAIL_TRY(run.samples_per_prompt, count_at(tree, "--n-samples-per-prompt"));
@@ -174,7 +174,7 @@ base::Status read_slime_workload(SlimeDraft& draft) {
 /// Whether a pass of the actor gives the log-probabilities that training starts from: none does where the engines' are
 /// taken, and none where there is one step, whose own forward gives them.
 base::Result<bool> has_actor_pass(const SlimeDraft& draft) {
-  const SettingTree& tree = draft.tree;
+  const syntax::SettingTree& tree = draft.tree;
   DOVETAIL_TRY(const bool no_advantages, flag_at(tree, "--disable-compute-advantages-and-returns"));
   DOVETAIL_TRY(const bool of_engines, flag_at(tree, "--use-rollout-logprobs"));
   DOVETAIL_TRY(const bool compares, flag_at(tree, "--get-mismatch-metrics"));
@@ -245,18 +245,18 @@ base::Status add_slime_training(SlimeDraft& draft) {
   return {};
 }
 
-bool is_slime_entry(const EntryPoint& entry) {
+bool is_slime_entry(const syntax::EntryPoint& entry) {
   // slime is configured by flags alone: a train.py of somebody's own that has a file is another trainer's.
   if (entry.is_module || entry.has_configuration) return false;
-  const std::string name = name_of(entry.name, "");
+  const std::string name = syntax::name_of(entry.name, "");
   return name == "train.py" || name == "train_async.py";
 }
 
 /// Flags that the table does not have: Megatron-LM's parser passes over what it does not know.
-void add_stray(const Arguments& arguments, ImportedRun& run) {
-  for (const StrayWord& word : arguments.doubtful)
+void add_stray(const syntax::Arguments& arguments, ImportedRun& run) {
+  for (const syntax::StrayWord& word : arguments.doubtful)
     run.assumed.push_back({"", fmt::format("{} is not known: taken as no flag", word.text), word.place});
-  for (const StrayWord& word : arguments.unknown) {
+  for (const syntax::StrayWord& word : arguments.unknown) {
     if (word.text.starts_with("--"))
       run.not_modelled.push_back(
           {word.text, "handed on to Megatron-LM and SGLang, which may know it: not counted", word.place});
@@ -265,11 +265,11 @@ void add_stray(const Arguments& arguments, ImportedRun& run) {
   }
 }
 
-base::Result<ReadRun> slime_run(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> slime_run(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                 const RunRequest& request) {
-  DOVETAIL_TRY(const Arguments arguments, parse_arguments(slime_flags(), launch.arguments, sources));
+  DOVETAIL_TRY(const syntax::Arguments arguments, syntax::parse_arguments(slime_flags(), launch.arguments, sources));
   SlimeDraft draft{.tree = arguments.tree, .request = request};
-  draft.async = name_of(launch.entry.name, "") == "train_async.py";
+  draft.async = syntax::name_of(launch.entry.name, "") == "train_async.py";
   draft.run.name = request.name;
   add_stray(arguments, draft.run);
   DOVETAIL_CHECK(check_slime_start(draft.tree, draft.async));

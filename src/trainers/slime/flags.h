@@ -5,18 +5,18 @@
 #include <span>
 #include <string_view>
 
-#include "trainers/syntax/arguments.h"
+#include "syntax/arguments.h"
 
 namespace dovetail::trainers {
 
 inline constexpr std::string_view slime_version = "624b824a8";
 
 /// All of them.
-std::span<const Flag> slime_flags();
+std::span<const syntax::Flag> slime_flags();
 
 // By whose they are.
-std::span<const Flag> slime_own_flags();
-std::span<const Flag> slime_megatron_flags();
-std::span<const Flag> slime_sglang_flags();
+std::span<const syntax::Flag> slime_own_flags();
+std::span<const syntax::Flag> slime_megatron_flags();
+std::span<const syntax::Flag> slime_sglang_flags();
 
 }  // namespace dovetail::trainers

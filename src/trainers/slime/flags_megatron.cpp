@@ -5,6 +5,9 @@
 namespace dovetail::trainers {
 namespace {
 
+using syntax::Flag;
+using syntax::FlagKind;
+
 /// megatron/training/arguments.py and the configurations that it makes flags of.
 constexpr std::array megatron_flags{
     // The shape.

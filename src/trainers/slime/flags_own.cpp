@@ -5,6 +5,9 @@
 namespace dovetail::trainers {
 namespace {
 
+using syntax::Flag;
+using syntax::FlagKind;
+
 /// slime/utils/arguments.py.
 constexpr std::array own_flags{
     // Who runs where.

@@ -5,6 +5,9 @@
 namespace dovetail::trainers {
 namespace {
 
+using syntax::Flag;
+using syntax::FlagKind;
+
 /// slime/backends/sglang_utils/arguments.py: SGLang's own, and those of its router.
 constexpr std::array sglang_flags{
     // The engines.

@@ -30,7 +30,7 @@ const MegatronKeys& megatron_keys() {
 }
 
 /// Chunks of a stage where flags say how many layers each has.
-base::Status read_virtual_stages(const SettingTree& tree, std::int64_t layers, llm::Layout& layout) {
+base::Status read_virtual_stages(const syntax::SettingTree& tree, std::int64_t layers, llm::Layout& layout) {
   constexpr std::string_view key = "--num-layers-per-virtual-pipeline-stage";
   DOVETAIL_TRY(const auto said, optional_whole(tree, key));
   if (!said) return {};
@@ -46,7 +46,7 @@ base::Status read_virtual_stages(const SettingTree& tree, std::int64_t layers, l
   return {};
 }
 
-base::Status check_stages(const SettingTree& tree, const llm::Layout& layout) {
+base::Status check_stages(const syntax::SettingTree& tree, const llm::Layout& layout) {
   if (layout.pipeline > 1) return {};
   for (const std::string& key : {megatron_keys().first_stage, megatron_keys().last_stage}) {
     DOVETAIL_TRY(const auto said, optional_whole(tree, key));
@@ -59,7 +59,7 @@ base::Status check_stages(const SettingTree& tree, const llm::Layout& layout) {
   return {};
 }
 
-base::Status check_experts(const SettingTree& tree, const llm::Layout& layout, const llm::Transformer& model) {
+base::Status check_experts(const syntax::SettingTree& tree, const llm::Layout& layout, const llm::Transformer& model) {
   const std::string& key = megatron_keys().expert;
   if (!model.experts) {
     DOVETAIL_TRY(const int expert, degree_at(tree, key));
@@ -85,7 +85,7 @@ base::Status check_experts(const SettingTree& tree, const llm::Layout& layout, c
   return {};
 }
 
-base::Result<llm::Recomputation> read_recomputation(const SettingTree& tree) {
+base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& tree) {
   constexpr const char* method_key = "--recompute-method";
   constexpr const char* layers_key = "--recompute-num-layers";
   DOVETAIL_TRY(llm::Recomputation recomputation, recomputation_at(tree, "--recompute-granularity"));
@@ -104,13 +104,13 @@ base::Result<llm::Recomputation> read_recomputation(const SettingTree& tree) {
 }
 
 /// Sizes of an engine that divide each other.
-base::Status check_engine(const SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t whole,
+base::Status check_engine(const syntax::SettingTree& tree, std::string_view key, std::int64_t size, std::int64_t whole,
                           std::string_view of_what) {
   if (size >= 1 && whole % size == 0) return {};
   return setting_error(tree, key, fmt::format("is {}; accepted: a divisor of {}, {}", size, of_what, whole));
 }
 
-base::Status read_engine_limits(const SettingTree& tree, std::int64_t ranks, plan::Engine& engine) {
+base::Status read_engine_limits(const syntax::SettingTree& tree, std::int64_t ranks, plan::Engine& engine) {
   DOVETAIL_TRY(const auto fraction, optional_number(tree, "--sglang-mem-fraction-static"));
   DOVETAIL_TRY(const std::int64_t concurrency, count_at(tree, "--sglang-server-concurrency"));
   DOVETAIL_TRY(const auto running, optional_whole(tree, "--sglang-max-running-requests"));
@@ -128,7 +128,7 @@ base::Status read_engine_limits(const SettingTree& tree, std::int64_t ranks, pla
 
 }  // namespace
 
-base::Result<llm::Layout> slime_layout(const SettingTree& tree, int devices, const llm::Transformer& model) {
+base::Result<llm::Layout> slime_layout(const syntax::SettingTree& tree, int devices, const llm::Transformer& model) {
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, megatron_keys(), devices, model));
   DOVETAIL_CHECK(read_virtual_stages(tree, model.layers, layout));
   DOVETAIL_CHECK(check_stages(tree, layout));
@@ -139,7 +139,7 @@ base::Result<llm::Layout> slime_layout(const SettingTree& tree, int devices, con
   return layout;
 }
 
-base::Result<plan::MicroBatching> slime_micro_batching(const SettingTree& tree, const llm::Layout& layout,
+base::Result<plan::MicroBatching> slime_micro_batching(const syntax::SettingTree& tree, const llm::Layout& layout,
                                                        std::int64_t samples) {
   DOVETAIL_TRY(const bool dynamic, flag_at(tree, "--use-dynamic-batch-size"));
   if (samples < layout.data)
@@ -165,7 +165,7 @@ base::Result<plan::MicroBatching> slime_micro_batching(const SettingTree& tree, 
   return sequences_at_most(static_cast<double>(sequences));
 }
 
-base::Result<SlimeEngines> slime_engines(const SettingTree& tree, int devices, const llm::Transformer& model) {
+base::Result<SlimeEngines> slime_engines(const syntax::SettingTree& tree, int devices, const llm::Transformer& model) {
   constexpr std::string_view size_key = "--rollout-num-gpus-per-engine";
   DOVETAIL_TRY(const std::int64_t size, count_at(tree, size_key));
   DOVETAIL_TRY(const std::int64_t stages, count_at(tree, "--sglang-pp-size"));

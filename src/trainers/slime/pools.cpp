@@ -22,7 +22,7 @@ struct Asked {
   std::int64_t all() const { return colocate ? std::max(trainer(), engines) : trainer() + engines; }
 };
 
-base::Result<Asked> read_asked(const SettingTree& tree) {
+base::Result<Asked> read_asked(const syntax::SettingTree& tree) {
   Asked asked;
   constexpr std::string_view engines_key = "--rollout-num-gpus";
   DOVETAIL_TRY(asked.nodes, count_at(tree, "--actor-num-nodes"));
@@ -41,7 +41,7 @@ base::Result<Asked> read_asked(const SettingTree& tree) {
 }
 
 /// The GPUs of a node.
-base::Result<std::int64_t> node_size(const SettingTree& tree, const Asked& asked) {
+base::Result<std::int64_t> node_size(const syntax::SettingTree& tree, const Asked& asked) {
   DOVETAIL_TRY(const std::int64_t said, count_at(tree, "--num-gpus-per-node"));
   if (said > max_devices)
     return setting_error(tree, "--num-gpus-per-node", fmt::format("is {}; accepted: at most {}", said, max_devices));
@@ -51,7 +51,7 @@ base::Result<std::int64_t> node_size(const SettingTree& tree, const Asked& asked
 
 }  // namespace
 
-base::Result<SlimePools> slime_pools(const SettingTree& tree, const ImportOptions& options, ImportedRun& run) {
+base::Result<SlimePools> slime_pools(const syntax::SettingTree& tree, const ImportOptions& options, ImportedRun& run) {
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   DOVETAIL_TRY(const Asked asked, read_asked(tree));
   DOVETAIL_TRY(std::int64_t node, node_size(tree, asked));

@@ -32,7 +32,7 @@ constexpr std::array own_layers{
     OwnLayers{"slime_plugins.models.qwen3_5_vl", "linear and gated attention", false},
 };
 
-const OwnLayers* find_layers(const Setting& spec) {
+const OwnLayers* find_layers(const syntax::Setting& spec) {
   const auto* const found = std::find_if(own_layers.begin(), own_layers.end(), [&](const OwnLayers& each) {
     return !spec.items.empty() && spec.items.front().text == each.module;
   });
@@ -54,18 +54,18 @@ constexpr std::array other_layers{
     OtherLayers{"--moe-latent-size", "experts on compressed tokens"},
 };
 
-base::Error layers_error(const SettingTree& tree, std::string_view key, std::string_view what) {
-  const Setting* const setting = find_setting(tree.root, key);
+base::Error layers_error(const syntax::SettingTree& tree, std::string_view key, std::string_view what) {
+  const syntax::Setting* const setting = find_setting(tree.root, key);
   return setting_error(tree, key,
                        fmt::format("is {}: {}, and no architecture that is known has that; accepted: without it, or "
                                    "--model actor=NAME, or actor=FOLDER with its config.json",
                                    setting == nullptr ? "" : value_words(*setting), what));
 }
 
-base::Status check_layers(const SettingTree& tree) {
+base::Status check_layers(const syntax::SettingTree& tree) {
   const auto is_there = [&tree](std::string_view key) {
-    const Setting* const setting = find_setting(tree.root, key);
-    return setting != nullptr && setting->kind != Setting::Kind::null && setting->text != "false";
+    const syntax::Setting* const setting = find_setting(tree.root, key);
+    return setting != nullptr && setting->kind != syntax::Setting::Kind::null && setting->text != "false";
   };
   if (is_there("--spec")) {
     const OwnLayers* const layers = find_layers(*find_setting(tree.root, "--spec"));
@@ -159,7 +159,7 @@ class LayerPattern {
 };
 
 /// How many of the first layers have no experts.
-base::Result<std::int64_t> dense_layers(const SettingTree& tree, std::int64_t layers) {
+base::Result<std::int64_t> dense_layers(const syntax::SettingTree& tree, std::int64_t layers) {
   constexpr std::string_view key = "--moe-layer-freq";
   DOVETAIL_TRY(const std::string said, text_at(tree, key));
   if (said == "1") return 0;
@@ -176,7 +176,7 @@ base::Result<std::int64_t> dense_layers(const SettingTree& tree, std::int64_t la
   return std::count(kinds->begin(), kinds->end(), 0);
 }
 
-base::Status read_attention(const SettingTree& tree, llm::Transformer& model) {
+base::Status read_attention(const syntax::SettingTree& tree, llm::Transformer& model) {
   DOVETAIL_TRY(const bool grouped, flag_at(tree, "--group-query-attention"));
   DOVETAIL_TRY(const std::int64_t groups, count_at(tree, "--num-query-groups"));
   DOVETAIL_TRY(model.head_size, count_or(tree, "--kv-channels", model.hidden / model.heads));
@@ -203,7 +203,7 @@ base::Status read_attention(const SettingTree& tree, llm::Transformer& model) {
   return {};
 }
 
-base::Status read_experts(const SettingTree& tree, llm::Transformer& model) {
+base::Status read_experts(const syntax::SettingTree& tree, llm::Transformer& model) {
   DOVETAIL_TRY(const auto count, optional_whole(tree, "--num-experts"));
   if (!count) return {};
   llm::Experts experts;
@@ -219,7 +219,7 @@ base::Status read_experts(const SettingTree& tree, llm::Transformer& model) {
 }
 
 /// Learned positions where nothing says rotary ones.
-base::Status read_positions(const SettingTree& tree, llm::Transformer& model) {
+base::Status read_positions(const syntax::SettingTree& tree, llm::Transformer& model) {
   constexpr std::string_view key = "--position-embedding-type";
   DOVETAIL_TRY(const std::string kind, text_at(tree, key));
   DOVETAIL_TRY(const bool rotary, flag_at(tree, "--use-rotary-position-embeddings"));
@@ -234,13 +234,13 @@ base::Status read_positions(const SettingTree& tree, llm::Transformer& model) {
 
 }  // namespace
 
-std::optional<std::string_view> slime_uncounted(const Setting& spec) {
+std::optional<std::string_view> slime_uncounted(const syntax::Setting& spec) {
   const OwnLayers* const layers = find_layers(spec);
   if (layers == nullptr || !layers->is_counted) return std::nullopt;
   return layers->what;
 }
 
-base::Result<llm::Transformer> slime_shape(const SettingTree& tree, std::int64_t vocabulary) {
+base::Result<llm::Transformer> slime_shape(const syntax::SettingTree& tree, std::int64_t vocabulary) {
   DOVETAIL_CHECK(check_layers(tree));
   llm::Transformer model;
   model.name = "actor";

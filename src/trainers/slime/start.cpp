@@ -49,7 +49,7 @@ constexpr std::array half_runs{
     Need{"--rollout-external-engine-addrs", "it generates on engines outside of the run"},
 };
 
-base::Status check_pairs(const SettingTree& tree) {
+base::Status check_pairs(const syntax::SettingTree& tree) {
   for (const Need& need : needs) {
     DOVETAIL_TRY(const bool given, is_given(tree, need.key));
     DOVETAIL_TRY(const bool other, is_given(tree, need.other));
@@ -67,7 +67,7 @@ base::Status check_pairs(const SettingTree& tree) {
   return {};
 }
 
-base::Status check_whole_run(const SettingTree& tree) {
+base::Status check_whole_run(const syntax::SettingTree& tree) {
   for (const Need& half : half_runs) {
     DOVETAIL_TRY(const bool given, is_given(tree, half.key));
     if (given)
@@ -85,7 +85,7 @@ base::Status check_whole_run(const SettingTree& tree) {
   return {};
 }
 
-base::Status check_learning(const SettingTree& tree) {
+base::Status check_learning(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string estimator, text_at(tree, "--advantage-estimator"));
   DOVETAIL_TRY(const double penalty, decimal_at(tree, "--kl-coef"));
   DOVETAIL_TRY(const double loss, decimal_at(tree, "--kl-loss-coef"));
@@ -111,7 +111,7 @@ base::Status check_learning(const SettingTree& tree) {
   return {};
 }
 
-base::Status check_rollouts(const SettingTree& tree) {
+base::Status check_rollouts(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const bool evaluates, is_given(tree, "--eval-interval"));
   DOVETAIL_TRY(const bool data, is_given(tree, "--eval-prompt-data"));
   DOVETAIL_TRY(const bool config, is_given(tree, "--eval-config"));
@@ -138,7 +138,7 @@ base::Status check_rollouts(const SettingTree& tree) {
 }
 
 /// Weights that go by way of files, and trainers that are given up in between.
-base::Status check_weights(const SettingTree& tree) {
+base::Status check_weights(const syntax::SettingTree& tree) {
   DOVETAIL_TRY(const std::string mode, text_at(tree, "--update-weight-mode"));
   DOVETAIL_TRY(const std::string transport, text_at(tree, "--update-weight-transport"));
   DOVETAIL_TRY(const bool folder, is_given(tree, "--update-weight-disk-dir"));
@@ -161,16 +161,17 @@ base::Status check_weights(const SettingTree& tree) {
 
 }  // namespace
 
-base::Result<bool> is_given(const SettingTree& tree, std::string_view key) {
-  const Setting* const setting = find_setting(tree.root, key);
+base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key) {
+  const syntax::Setting* const setting = find_setting(tree.root, key);
   if (setting == nullptr) return false;
   // Whatever it is, it is there.
-  if (setting->kind == Setting::Kind::unknown) return true;
+  if (setting->kind == syntax::Setting::Kind::unknown) return true;
   DOVETAIL_CHECK(check_known(tree, key, *setting));
-  return setting->kind != Setting::Kind::null && !(setting->kind == Setting::Kind::boolean && setting->text == "false");
+  return setting->kind != syntax::Setting::Kind::null &&
+         !(setting->kind == syntax::Setting::Kind::boolean && setting->text == "false");
 }
 
-base::Status check_slime_start(const SettingTree& tree, bool async) {
+base::Status check_slime_start(const syntax::SettingTree& tree, bool async) {
   DOVETAIL_CHECK(check_whole_run(tree));
   DOVETAIL_CHECK(check_pairs(tree));
   DOVETAIL_CHECK(check_learning(tree));

@@ -3,15 +3,15 @@
 #pragma once
 
 #include "base/result.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
 /// Whether a setting is there: of a switch, whether it is on.
-base::Result<bool> is_given(const SettingTree& tree, std::string_view key);
+base::Result<bool> is_given(const syntax::SettingTree& tree, std::string_view key);
 
 /// An Error at the flag for which slime would stop, or that makes it train or generate alone; `async` is of
 /// train_async.py.
-base::Status check_slime_start(const SettingTree& tree, bool async);
+base::Status check_slime_start(const syntax::SettingTree& tree, bool async);
 
 }  // namespace dovetail::trainers

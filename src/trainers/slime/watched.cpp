@@ -126,17 +126,18 @@ constexpr std::array given_flags{
     Watched{"--megatron-deepgemm-moe-forward-layers", {}, "experts in fp8: counted as bf16"},
 };
 
-void leave(const SettingTree& tree, const std::string& key, const std::string& what, std::vector<Finding>& findings) {
+void leave(const syntax::SettingTree& tree, const std::string& key, const std::string& what,
+           std::vector<Finding>& findings) {
   findings.push_back({key, what, place_of(tree, key)});
 }
 
-bool is_written(const SettingTree& tree, std::string_view key) { return place_of(tree, key).line > 0; }
+bool is_written(const syntax::SettingTree& tree, std::string_view key) { return place_of(tree, key).line > 0; }
 
-base::Status watch_given(const SettingTree& tree, ImportedRun& run) {
+base::Status watch_given(const syntax::SettingTree& tree, ImportedRun& run) {
   for (const Watched& watched : given_flags) {
     DOVETAIL_TRY(const bool given, is_given(tree, watched.key));
     if (!given) continue;
-    const Setting& setting = *find_setting(tree.root, watched.key);
+    const syntax::Setting& setting = *find_setting(tree.root, watched.key);
     run.not_modelled.push_back(
         {std::string(watched.key), fmt::format("{}: {}", value_words(setting), watched.what), setting.place});
   }
@@ -144,9 +145,9 @@ base::Status watch_given(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// Engines load what their checkpoint has, whose name says it where it is in fewer bits.
-void watch_checkpoint(const SettingTree& tree, ImportedRun& run) {
+void watch_checkpoint(const syntax::SettingTree& tree, ImportedRun& run) {
   constexpr std::string_view key = "--hf-checkpoint";
-  const Setting* const setting = find_setting(tree.root, key);
+  const syntax::Setting* const setting = find_setting(tree.root, key);
   if (setting == nullptr) return;
   std::string name = setting->text;
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -158,15 +159,15 @@ void watch_checkpoint(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// Layers of slime's own that are counted as a transformer's.
-void watch_layers(const SettingTree& tree, ImportedRun& run) {
-  const Setting* const spec = find_setting(tree.root, "--spec");
+void watch_layers(const syntax::SettingTree& tree, ImportedRun& run) {
+  const syntax::Setting* const spec = find_setting(tree.root, "--spec");
   if (spec == nullptr) return;
   if (const auto what = slime_uncounted(*spec))
     leave(tree, "--spec", fmt::format("{}: {}: not counted", value_words(*spec), *what), run.not_modelled);
 }
 
 /// A type of the optimizer's; nothing where it is fp32, or another than jobs know, which is not modelled.
-base::Result<std::optional<plan::StateType>> optimizer_type(const SettingTree& tree, const std::string& key,
+base::Result<std::optional<plan::StateType>> optimizer_type(const syntax::SettingTree& tree, const std::string& key,
                                                             const char* what, ImportedRun& run) {
   DOVETAIL_TRY(const std::string said, text_at(tree, key));
   const auto type = state_type(said);
@@ -177,7 +178,7 @@ base::Result<std::optional<plan::StateType>> optimizer_type(const SettingTree& t
 }
 
 /// Types of what the optimizer keeps. On the host all of it is in fp32.
-base::Status add_types(const SettingTree& tree, ImportedRun& run) {
+base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
   plan::Software& types = run.software;
   DOVETAIL_TRY(const bool aware, flag_at(tree, "--use-precision-aware-optimizer"));
   DOVETAIL_TRY(const bool on_host, flag_at(tree, "--optimizer-cpu-offload"));
@@ -198,7 +199,7 @@ base::Status add_types(const SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-base::Status add_experts(const SettingTree& tree, const llm::Transformer& model, ImportedRun& run) {
+base::Status add_experts(const syntax::SettingTree& tree, const llm::Transformer& model, ImportedRun& run) {
   DOVETAIL_TRY(const std::int64_t expert, count_at(tree, "--sglang-ep-size"));
   DOVETAIL_TRY(const std::int64_t data, count_at(tree, "--sglang-dp-size"));
   DOVETAIL_TRY(const bool grouped, flag_at(tree, "--moe-grouped-gemm"));
@@ -212,7 +213,7 @@ base::Status add_experts(const SettingTree& tree, const llm::Transformer& model,
   return {};
 }
 
-base::Status add_placement(const SettingTree& tree, bool async, ImportedRun& run) {
+base::Status add_placement(const syntax::SettingTree& tree, bool async, ImportedRun& run) {
   DOVETAIL_TRY(const bool colocate, flag_at(tree, "--colocate"));
   DOVETAIL_TRY(const bool both, flag_at(tree, "--offload"));
   DOVETAIL_TRY(const auto trainer, optional_flag(tree, "--offload-train"));
@@ -241,7 +242,7 @@ base::Status add_placement(const SettingTree& tree, bool async, ImportedRun& run
   return {};
 }
 
-base::Status add_ignored(const SettingTree& tree, ImportedRun& run) {
+base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const bool dynamic, flag_at(tree, "--use-dynamic-batch-size"));
   DOVETAIL_TRY(const std::int64_t tensor, whole_at(tree, "--tensor-model-parallel-size"));
   DOVETAIL_TRY(const bool sequences, flag_at(tree, "--sequence-parallel"));
@@ -269,7 +270,8 @@ base::Status add_ignored(const SettingTree& tree, ImportedRun& run) {
 
 }  // namespace
 
-base::Status add_slime_watched(const SettingTree& tree, bool async, const llm::Transformer& model, ImportedRun& run) {
+base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
+                               ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_training, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
   DOVETAIL_CHECK(watch_given(tree, run));

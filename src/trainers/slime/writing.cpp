@@ -108,7 +108,7 @@ void add_offload(const plan::TaskPlan& trained, const plan::TaskPlan& generated,
                                                  : std::vector<Setter>());
 }
 
-std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& settings) {
+std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings) {
   ChangeList changes;
   const auto* const trained = find_planned(job, plan, "actor_train");
   const auto* const generated = find_planned(job, plan, "actor_generate");
@@ -116,8 +116,8 @@ std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, 
   const bool has_experts = plan::model_of(job, *workflow::find_task(job.workflow, "actor_train")).experts.has_value();
   add_pools(job, *trained, *generated, changes);
   // Where nobody says it, it follows the layout.
-  if (const Setting* const steps = find_setting(settings.root, "--num-steps-per-rollout");
-      steps == nullptr || steps->kind == Setting::Kind::null)
+  if (const syntax::Setting* const steps = find_setting(settings.root, "--num-steps-per-rollout");
+      steps == nullptr || steps->kind == syntax::Setting::Kind::null)
     changes.set("--global-batch-size", job.workload.samples() / job.workload.mini_batches);
   add_engines(*generated, has_experts, changes);
   add_layout(trained->layout, has_experts, changes);

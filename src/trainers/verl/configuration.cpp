@@ -30,13 +30,13 @@ struct VerlDraft {
   llm::Transformer actor_model = {};
   llm::Transformer critic_model = {};
 
-  const SettingTree& tree() const { return settings.tree; }
+  const syntax::SettingTree& tree() const { return settings.tree; }
   bool megatron() const { return settings.engine == VerlEngine::megatron; }
   cluster::Mesh trainer() const { return {.first = 0, .count = pool}; }
 };
 
 base::Status check_backends(VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   constexpr std::string_view strategy_key = "actor_rollout_ref.actor.strategy";
   DOVETAIL_TRY(const std::string strategy, text_at(tree, strategy_key));
   const bool known = draft.megatron() ? strategy == "megatron" : strategy == "fsdp" || strategy == "fsdp2";
@@ -56,7 +56,7 @@ base::Status check_backends(VerlDraft& draft) {
 }
 
 base::Status read_verl_algorithm(VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   DOVETAIL_TRY(const std::string estimator, text_at(tree, "algorithm.adv_estimator"));
   DOVETAIL_TRY(const auto critic, optional_flag(tree, "critic.enable"));
@@ -79,7 +79,7 @@ base::Status read_verl_algorithm(VerlDraft& draft) {
 }
 
 base::Status read_verl_workload(VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   ImportedRun& run = draft.run;
   constexpr std::string_view mini_key = "actor_rollout_ref.actor.ppo_mini_batch_size";
   DOVETAIL_TRY(run.prompts, count_at(tree, "data.train_batch_size"));
@@ -118,7 +118,7 @@ base::Result<cluster::Mesh> own_pool(VerlDraft& draft, std::string_view keys, st
 }
 
 base::Status read_verl_pools(VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const ImportOptions& options = draft.request.options;
   DOVETAIL_TRY(std::optional<ClusterChoice> chosen, chosen_cluster(options));
   std::int64_t nodes = 0;
@@ -156,7 +156,7 @@ base::Status read_verl_pools(VerlDraft& draft) {
 }
 
 base::Status read_verl_models(VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_CHECK(check_said_models(draft.request.options));
   // Megatron has settings of its own for adapters.
   const std::string rank = draft.megatron() ? "lora.rank" : "lora_rank";
@@ -254,7 +254,7 @@ base::Result<llm::Layout> engine_layout(const VerlDraft& draft, std::string_view
 
 base::Status add_generation(VerlDraft& draft) {
   constexpr std::string_view keys = verl_rollout_keys;
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   const auto key = [keys](std::string_view name) { return fmt::format("{}.{}", keys, name); };
   plan::TaskPlan generated{.mesh = draft.engines, .layout = {}, .micro_batching = {}, .engine = {}, .offload = {}};
   DOVETAIL_TRY(generated.layout, engine_layout(draft, keys, draft.engines));
@@ -292,7 +292,7 @@ base::Status add_reward(VerlDraft& draft) {
 }
 
 base::Status check_start(const VerlDraft& draft) {
-  const SettingTree& tree = draft.tree();
+  const syntax::SettingTree& tree = draft.tree();
   DOVETAIL_TRY(const bool train, flag_at(tree, verl_actor_train_keys.dynamic));
   DOVETAIL_TRY(const bool pass, flag_at(tree, verl_actor_infer_keys.dynamic));
   if (train != pass)
@@ -332,7 +332,7 @@ base::Result<ReadRun> verl_run(const VerlSettings& settings, const RunRequest& r
   return ReadRun{.run = std::move(draft.run), .sources = settings.tree.sources};
 }
 
-base::Result<ReadRun> verl_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<ReadRun> verl_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                      const RunRequest& request) {
   DOVETAIL_TRY(const VerlSettings settings, settings_of_launch(launch, sources, request.environment));
   return verl_run(settings, request);
@@ -342,10 +342,10 @@ bool has_verl_key(std::string_view content) {
   return has_top_key(content, "actor_rollout_ref") || content.find("\"actor_rollout_ref\"") != std::string_view::npos;
 }
 
-base::Result<Setting> root_of(const ConfigurationFile& file) {
+base::Result<syntax::Setting> root_of(const ConfigurationFile& file) {
   if (file.printed) return *file.printed;
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(file.content, file.name));
-  DOVETAIL_TRY(Setting root, setting_of(document, file.content, 0));
+  DOVETAIL_TRY(syntax::Setting root, syntax::setting_of(document, file.content, 0));
   if (!is_verl_configuration(root))
     return document.root().error("it is no configuration of verl; accepted: one with `actor_rollout_ref`");
   return root;
@@ -354,7 +354,7 @@ base::Result<Setting> root_of(const ConfigurationFile& file) {
 base::Result<ReadRun> verl_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
   if (!request.options.arguments.empty())
     return base::bad_input("arguments behind the file are those of a launch script; accepted: none of a configuration");
-  DOVETAIL_TRY(Setting root, root_of(file));
+  DOVETAIL_TRY(syntax::Setting root, root_of(file));
   DOVETAIL_TRY(const VerlSettings settings, settings_of_configuration(std::move(root), file.name, request.environment));
   return verl_run(settings, request);
 }

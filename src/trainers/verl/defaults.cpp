@@ -34,37 +34,37 @@ constexpr std::array<std::string_view, 20> left_out{"_target_",
                                                     "router_replay"};
 
 /// Nobody wrote a default: line 0.
-void forget_places(Setting& setting) {
+void forget_places(syntax::Setting& setting) {
   setting.place = {};
-  for (Setting& item : setting.items) forget_places(item);
+  for (syntax::Setting& item : setting.items) forget_places(item);
   for (auto& [name, value] : setting.members) forget_places(value);
 }
 
-Setting parsed_defaults(std::string_view content) {
+syntax::Setting parsed_defaults(std::string_view content) {
   const auto document = base::parse_yaml(content, "verl's defaults");
   DOVETAIL_ASSERT(document.ok());
-  auto setting = setting_of(*document, content, 0);
+  auto setting = syntax::setting_of(*document, content, 0);
   DOVETAIL_ASSERT(setting.ok());
   forget_places(*setting);
   return *std::move(setting);
 }
 
-Setting merged_defaults(std::string_view engine) {
-  Setting defaults = parsed_defaults(verl_common_defaults());
+syntax::Setting merged_defaults(std::string_view engine) {
+  syntax::Setting defaults = parsed_defaults(verl_common_defaults());
   merge_setting(defaults, parsed_defaults(engine));
   return defaults;
 }
 
 }  // namespace
 
-const Setting& verl_defaults(VerlEngine engine) {
-  static const Setting fsdp = merged_defaults(verl_fsdp_defaults());
-  static const Setting megatron = merged_defaults(verl_megatron_defaults());
+const syntax::Setting& verl_defaults(VerlEngine engine) {
+  static const syntax::Setting fsdp = merged_defaults(verl_fsdp_defaults());
+  static const syntax::Setting megatron = merged_defaults(verl_megatron_defaults());
   return engine == VerlEngine::fsdp ? fsdp : megatron;
 }
 
 bool is_left_out(std::string_view key) {
-  const std::vector<std::string> names = names_of_path(key);
+  const std::vector<std::string> names = syntax::names_of_path(key);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) {
     return std::find(left_out.begin(), left_out.end(), name) != left_out.end();
   });

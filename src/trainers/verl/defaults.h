@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 
 namespace dovetail::trainers {
 
@@ -14,7 +14,7 @@ enum class VerlEngine { fsdp, megatron };
 inline constexpr std::string_view verl_defaults_version = "v0.9 (1dda039b9)";
 
 /// The defaults; they have no place in a source. Interpolations stand as they are written.
-const Setting& verl_defaults(VerlEngine engine);
+const syntax::Setting& verl_defaults(VerlEngine engine);
 
 /// Whether the setting is of a part of verl that the defaults leave out, since no iteration takes longer or needs more
 /// memory by it: profiling, checkpoints, tracing.

@@ -8,7 +8,7 @@
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
-base::Result<llm::Layout> fsdp_layout(const SettingTree& tree, const VerlEngineKeys& keys, int devices) {
+base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices) {
   const std::string present = key_below(keys.fsdp, "ulysses_sequence_parallel_size");
   DOVETAIL_TRY(const int now, degree_at(tree, present));
   DOVETAIL_TRY(const int before, degree_at(tree, std::string(keys.old_ulysses)));
@@ -27,7 +27,7 @@ base::Result<llm::Layout> fsdp_layout(const SettingTree& tree, const VerlEngineK
   return layout;
 }
 
-base::Result<llm::Layout> megatron_layout(const SettingTree& tree, std::string_view keys, int devices,
+base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys, int devices,
                                           const llm::Transformer& model) {
   const std::string handed_on = key_below(keys, "override_transformer_config");
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, handed_on, devices, model));
@@ -37,7 +37,7 @@ base::Result<llm::Layout> megatron_layout(const SettingTree& tree, std::string_v
   return layout;
 }
 
-base::Result<plan::MicroBatching> verl_micro_batching(const SettingTree& tree, const VerlBatchKeys& keys,
+base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout) {
   DOVETAIL_TRY(const bool dynamic, flag_at(tree, keys.dynamic));
   if (dynamic) {

@@ -8,20 +8,20 @@
 #include "llm/layout.h"
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
-#include "trainers/syntax/tree.h"
+#include "syntax/tree.h"
 #include "trainers/verl/defaults.h"
 #include "trainers/verl/keys.h"
 
 namespace dovetail::trainers {
 
 /// On `devices` of them. An Error at the key that does not divide them.
-base::Result<llm::Layout> fsdp_layout(const SettingTree& tree, const VerlEngineKeys& keys, int devices);
-base::Result<llm::Layout> megatron_layout(const SettingTree& tree, std::string_view keys, int devices,
+base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
+base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys, int devices,
                                           const llm::Transformer& model);
 
 /// In `layout`: a budget counts for each of the devices that share a sequence. An Error where there are both numbers of
 /// sequences, or neither.
-base::Result<plan::MicroBatching> verl_micro_batching(const SettingTree& tree, const VerlBatchKeys& keys,
+base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
 }  // namespace dovetail::trainers

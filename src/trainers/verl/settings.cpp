@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/document.h"
+#include "syntax/configuration.h"
+#include "syntax/override.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/trainer_reader.h"
-#include "trainers/syntax/configuration.h"
-#include "trainers/syntax/override.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -27,14 +27,14 @@ constexpr std::array<std::array<std::string_view, 2>, 5> renamed{{
 
 /// A word whose folder is unknown and whose last name is not, as `model.path=$HOME/models/Qwen3-8B`, without the
 /// folder: the name is what matters.
-Word without_unknown_folder(Word word) {
-  std::vector<Piece>& pieces = word.text.pieces;
+syntax::Word without_unknown_folder(syntax::Word word) {
+  std::vector<syntax::Piece>& pieces = word.text.pieces;
   if (pieces.size() < 3 || pieces.front().unknown || pieces.back().unknown) return word;
   const std::string& head = pieces.front().text;
   const bool is_path = head.find("model.path=") != std::string::npos || head.find("model_path=") != std::string::npos;
   if (!is_path || pieces.back().text.find('/') == std::string::npos) return word;
   std::string kept;
-  for (const Piece& piece : pieces)
+  for (const syntax::Piece& piece : pieces)
     if (!piece.unknown) kept += piece.text;
   word.text.pieces = {{.text = std::move(kept), .unknown = {}}};
   return word;
@@ -42,19 +42,19 @@ Word without_unknown_folder(Word word) {
 
 /// What the words of a launch say, before it is laid over defaults.
 struct LaunchWords {
-  std::vector<Override> overrides;
+  std::vector<syntax::Override> overrides;
   std::optional<std::string> engine;         ///< `model_engine=`
   std::optional<std::string> configuration;  ///< `--config-name`
-  Place configuration_place;
+  syntax::Place configuration_place;
   std::vector<Finding> assumed;
 };
 
-base::Result<LaunchWords> launch_words(const Launch& launch, const std::vector<std::string>& sources) {
+base::Result<LaunchWords> launch_words(const syntax::Launch& launch, const std::vector<std::string>& sources) {
   LaunchWords words;
   for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
-    const Word& word = launch.arguments[i];
-    if (is_override(word)) {
-      DOVETAIL_TRY(Override override, parse_override(without_unknown_folder(word), sources));
+    const syntax::Word& word = launch.arguments[i];
+    if (syntax::is_override(word)) {
+      DOVETAIL_TRY(syntax::Override override, syntax::parse_override(without_unknown_folder(word), sources));
       if (override.key == "model_engine" && override.value)
         words.engine = value_words(*override.value);
       else
@@ -77,7 +77,7 @@ base::Result<LaunchWords> launch_words(const Launch& launch, const std::vector<s
   return words;
 }
 
-bool says_megatron(const Override& override) {
+bool says_megatron(const syntax::Override& override) {
   return override.key == "actor_rollout_ref.actor.strategy" && override.value && override.value->text == "megatron";
 }
 
@@ -99,38 +99,39 @@ base::Result<VerlEngine> engine_of(const LaunchWords& words, const std::vector<s
   return VerlEngine::fsdp;
 }
 
-base::Status lay_over(std::vector<Override> overrides, VerlSettings& settings) {
-  for (Override& override : overrides) {
+base::Status lay_over(std::vector<syntax::Override> overrides, VerlSettings& settings) {
+  for (syntax::Override& override : overrides) {
     override.key = present_key(override.key);
-    if (override.kind == Override::Kind::remove) continue;
+    if (override.kind == syntax::Override::Kind::remove) continue;
     const bool is_there = find_setting(settings.tree.root, override.key) != nullptr;
-    if (!is_there && override.kind == Override::Kind::change && !is_left_out(override.key))
+    if (!is_there && override.kind == syntax::Override::Kind::change && !is_left_out(override.key))
       settings.ignored.push_back(
           {override.key, fmt::format("verl {} has no such setting", verl_defaults_version), override.place});
     // Versions differ in which settings there are: what one adds (`+`) another one changes.
-    override.kind = Override::Kind::force;
+    override.kind = syntax::Override::Kind::force;
   }
-  std::erase_if(overrides, [](const Override& override) { return override.kind == Override::Kind::remove; });
-  return apply_overrides(settings.tree, overrides);
+  std::erase_if(overrides,
+                [](const syntax::Override& override) { return override.kind == syntax::Override::Kind::remove; });
+  return syntax::apply_overrides(settings.tree, overrides);
 }
 
 /// Members by old names, moved to where they are now; what is null there says nothing.
-void rename_members(Setting& root) {
+void rename_members(syntax::Setting& root) {
   for (const auto& [old_name, name] : renamed) {
-    const Setting* const found = find_setting(root, old_name);
-    if (found == nullptr || found->kind == Setting::Kind::null) continue;
-    Setting moved = *found;
+    const syntax::Setting* const found = find_setting(root, old_name);
+    if (found == nullptr || found->kind == syntax::Setting::Kind::null) continue;
+    syntax::Setting moved = *found;
     remove_setting(root, old_name);
-    const auto is_null = [](const auto& member) { return member.second.kind == Setting::Kind::null; };
-    if (moved.kind == Setting::Kind::map) {
+    const auto is_null = [](const auto& member) { return member.second.kind == syntax::Setting::Kind::null; };
+    if (moved.kind == syntax::Setting::Kind::map) {
       for (auto& [key, value] : moved.members)
-        if (value.kind == Setting::Kind::map) std::erase_if(value.members, is_null);
+        if (value.kind == syntax::Setting::Kind::map) std::erase_if(value.members, is_null);
       std::erase_if(moved.members, is_null);
     }
-    Setting* const now = find_member(root, names_of_path(name).front());
+    syntax::Setting* const now = find_member(root, syntax::names_of_path(name).front());
     if (now == nullptr || find_setting(root, name) == nullptr)
       put_setting(root, name, std::move(moved));
-    else if (moved.kind == Setting::Kind::map)
+    else if (moved.kind == syntax::Setting::Kind::map)
       for (auto& [key, value] : moved.members) put_setting(root, fmt::format("{}.{}", name, key), std::move(value));
   }
 }
@@ -144,15 +145,15 @@ std::string present_key(std::string_view key) {
   return std::string(key);
 }
 
-bool is_verl_entry(const EntryPoint& entry) {
+bool is_verl_entry(const syntax::EntryPoint& entry) {
   if (!entry.is_module) return entry.name.ends_with("main_ppo.py") || entry.name.ends_with("main_ppo_v0.py");
   return (entry.name.starts_with("verl.") || entry.name.starts_with("recipe.")) &&
          entry.name.find(".main_") != std::string::npos;
 }
 
-base::Result<VerlSettings> settings_of_launch(const Launch& launch, const std::vector<std::string>& sources,
+base::Result<VerlSettings> settings_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,
                                               const std::map<std::string, std::string>& environment) {
-  const std::string name = launch.entry.is_module ? launch.entry.name : name_of(launch.entry.name, ".py");
+  const std::string name = launch.entry.is_module ? launch.entry.name : syntax::name_of(launch.entry.name, ".py");
   if (name != "verl.trainer.main_ppo" && name != "verl.trainer.main_ppo_v0" && name != "main_ppo" &&
       name != "main_ppo_v0")
     return place_error(
@@ -168,15 +169,15 @@ base::Result<VerlSettings> settings_of_launch(const Launch& launch, const std::v
   return settings;
 }
 
-bool is_verl_configuration(const Setting& root) {
-  return root.kind == Setting::Kind::map && find_member(root, "actor_rollout_ref") != nullptr;
+bool is_verl_configuration(const syntax::Setting& root) {
+  return root.kind == syntax::Setting::Kind::map && find_member(root, "actor_rollout_ref") != nullptr;
 }
 
-base::Result<VerlSettings> settings_of_configuration(Setting root, const std::string& source,
+base::Result<VerlSettings> settings_of_configuration(syntax::Setting root, const std::string& source,
                                                      const std::map<std::string, std::string>& environment) {
-  Setting said = without_wrapping(std::move(root));
+  syntax::Setting said = without_wrapping(std::move(root));
   rename_members(said);
-  const Setting* const strategy = find_setting(said, "actor_rollout_ref.actor.strategy");
+  const syntax::Setting* const strategy = find_setting(said, "actor_rollout_ref.actor.strategy");
   VerlSettings settings;
   if (strategy != nullptr && strategy->text == "megatron") settings.engine = VerlEngine::megatron;
   settings.tree = {.sources = {source}, .root = verl_defaults(settings.engine)};

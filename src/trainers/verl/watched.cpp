@@ -118,12 +118,12 @@ constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout
                                                                   "critic.megatron.grad_offload"};
 
 /// Which layers are recomputed where not all are.
-base::Status add_recomputation(const SettingTree& tree, ImportedRun& run) {
+base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
   for (const char* const name : {"recompute_method", "recompute_num_layers", "recompute_modules"}) {
     const std::string key = keys + "." + name;
-    const Setting* const setting = find_setting(tree.root, key);
+    const syntax::Setting* const setting = find_setting(tree.root, key);
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
@@ -149,7 +149,7 @@ void add_facts(const VerlSettings& settings, ImportedRun& run) {
                                 place_of(settings.tree, "reward.reward_model.enable")});
 }
 
-base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
+base::Status add_critic(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_critic, run));
   constexpr std::string_view batch_key = "critic.ppo_mini_batch_size";
   DOVETAIL_TRY(const std::int64_t batch, count_at(tree, batch_key));
@@ -165,7 +165,7 @@ base::Status add_critic(const SettingTree& tree, ImportedRun& run) {
 }
 
 /// The GPUs that FSDP cuts over, of `devices`; 0: all.
-base::Result<int> fsdp_group(const SettingTree& tree, const std::string& key, int devices) {
+base::Result<int> fsdp_group(const syntax::SettingTree& tree, const std::string& key, int devices) {
   DOVETAIL_TRY(const auto size, optional_whole(tree, key));
   if (!size || *size < 0 || *size >= devices) return 0;
   if (*size >= 1 && devices % *size == 0) return static_cast<int>(*size);
@@ -173,7 +173,7 @@ base::Result<int> fsdp_group(const SettingTree& tree, const std::string& key, in
 }
 
 /// FSDP keeps all of a model in the type that it is made in, and cuts it over groups of GPUs.
-base::Result<RoleTypes> fsdp_types(const SettingTree& tree, const std::string& keys, int devices) {
+base::Result<RoleTypes> fsdp_types(const syntax::SettingTree& tree, const std::string& keys, int devices) {
   RoleTypes role;
   const std::string size_key = keys + ".fsdp_size";
   DOVETAIL_TRY(role.types.shard_group, fsdp_group(tree, size_key, devices));
@@ -197,7 +197,7 @@ base::Result<RoleTypes> fsdp_types(const SettingTree& tree, const std::string& k
 }
 
 /// What of a type is said at `key`, which only the precision-aware optimizer heeds.
-base::Result<plan::StateType> aware_type(const SettingTree& tree, const std::string& key) {
+base::Result<plan::StateType> aware_type(const syntax::SettingTree& tree, const std::string& key) {
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
   const auto type = said ? state_type(*said) : plan::StateType::fp32;
   if (!type) return setting_error(tree, key, fmt::format("is {}; accepted: fp32, bf16", *said));
@@ -206,7 +206,7 @@ base::Result<plan::StateType> aware_type(const SettingTree& tree, const std::str
 
 /// Megatron's precision-aware optimizer keeps of the master weights what bf16 leaves of them, and the types that it is
 /// given. On the host all is in fp32.
-base::Result<RoleTypes> megatron_types(const SettingTree& tree, const std::string& keys) {
+base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& keys) {
   RoleTypes role;
   const std::string key = keys + ".use_precision_aware_optimizer";
   const std::string override_key = keys + ".override_optimizer_config.use_precision_aware_optimizer";
@@ -236,7 +236,7 @@ base::Result<RoleTypes> megatron_types(const SettingTree& tree, const std::strin
 
 /// Types of the roles that train, and logits that are never whole.
 base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
-  const SettingTree& tree = settings.tree;
+  const syntax::SettingTree& tree = settings.tree;
   const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
                                     [](const ImportedTask& task) { return task.task == "actor_train"; });
   const int devices = trained == run.tasks.end() ? 0 : trained->planned.mesh.count;
@@ -276,7 +276,7 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
 }
 
 /// Parallel degrees of roles whose engine is not the one that is built first.
-void add_other_degrees(const SettingTree& tree, bool has_critic, ImportedRun& run) {
+void add_other_degrees(const syntax::SettingTree& tree, bool has_critic, ImportedRun& run) {
   const std::string_view first = has_critic ? "critic.megatron" : "actor_rollout_ref.ref.megatron";
   const bool any = has_critic || run.reference;
   if (!any) return;
@@ -286,8 +286,8 @@ void add_other_degrees(const SettingTree& tree, bool has_critic, ImportedRun& ru
          {"tensor_model_parallel_size", "pipeline_model_parallel_size", "virtual_pipeline_model_parallel_size",
           "context_parallel_size", "expert_model_parallel_size", "expert_tensor_parallel_size"}) {
       const std::string key = fmt::format("{}.{}", other, name);
-      const Setting* const said = find_setting(tree.root, key);
-      const Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
+      const syntax::Setting* const said = find_setting(tree.root, key);
+      const syntax::Setting* const built = find_setting(tree.root, fmt::format("{}.{}", first, name));
       if (said == nullptr || built == nullptr || value_words(*said) == value_words(*built)) continue;
       run.ignored.push_back(
           {key, fmt::format("{}: groups of ranks are those of {}, {}", value_words(*said), first, value_words(*built)),
@@ -299,7 +299,7 @@ void add_other_degrees(const SettingTree& tree, bool has_critic, ImportedRun& ru
 }  // namespace
 
 base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
-  const SettingTree& tree = settings.tree;
+  const syntax::SettingTree& tree = settings.tree;
   const bool megatron = settings.engine == VerlEngine::megatron;
   DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
   if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
@@ -314,11 +314,11 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
     DOVETAIL_CHECK(add_recomputation(tree, run));
     add_other_degrees(tree, has_critic, run);
     for (const std::string_view key : megatron_without_effect)
-      if (const Place place = place_of(tree, key); place.line > 0)
+      if (const syntax::Place place = place_of(tree, key); place.line > 0)
         run.ignored.push_back({std::string(key), "gradients follow param_offload", place});
   } else if (run.reference) {
     constexpr std::string_view key = "actor_rollout_ref.ref.fsdp_config.param_offload";
-    if (const Place place = place_of(tree, key); place.line > 0)
+    if (const syntax::Place place = place_of(tree, key); place.line > 0)
       run.ignored.push_back({std::string(key), "the reference is always on the host", place});
   }
   add_facts(settings, run);

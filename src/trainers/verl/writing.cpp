@@ -108,7 +108,8 @@ class VerlChanges {
   std::vector<Change> all_;
 };
 
-std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan, const SettingTree& /*settings*/) {
+std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
+                                 const syntax::SettingTree& /*settings*/) {
   const bool megatron = job.software.training != "verl-fsdp";
   VerlChanges changes(megatron);
   const auto planned = [&](std::string_view task) { return find_planned(job, plan, task); };

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "trainers/shell/run.h"
+#include "syntax/shell/run.h"
 
 namespace dovetail::trainers {
 namespace {
+
+using syntax::Flag;
+using syntax::FlagKind;
 
 using testing::HasSubstr;
 
@@ -20,21 +23,21 @@ constexpr std::array flags{Flag{"--awake", FlagKind::either},
 
 /// The script with the changes, or the error.
 std::string edited(const std::string& script, const std::vector<Change>& changes) {
-  const ScriptRequest request{.path = "run.sh",
-                              .content = script,
-                              .directory = "",
-                              .environment = {},
-                              .arguments = {},
-                              .read = [](const std::string& path) -> base::Result<std::string> {
-                                if (path == "more.sh") return std::string("MORE=(--engines 3)\n");
-                                return base::bad_input("there is no " + path);
-                              }};
-  base::Result<ScriptOutcome> outcome = evaluate_script(request);
+  const syntax::ScriptRequest request{.path = "run.sh",
+                                      .content = script,
+                                      .directory = "",
+                                      .environment = {},
+                                      .arguments = {},
+                                      .read = [](const std::string& path) -> base::Result<std::string> {
+                                        if (path == "more.sh") return std::string("MORE=(--engines 3)\n");
+                                        return base::bad_input("there is no " + path);
+                                      }};
+  base::Result<syntax::ScriptOutcome> outcome = syntax::evaluate_script(request);
   EXPECT_TRUE(outcome.ok());
-  const auto is_trainer = [](const EntryPoint& entry) { return entry.name == "train.py"; };
-  const auto launches = find_launches(*outcome, request, is_trainer);
+  const auto is_trainer = [](const syntax::EntryPoint& entry) { return entry.name == "train.py"; };
+  const auto launches = syntax::find_launches(*outcome, request, is_trainer);
   EXPECT_TRUE(launches.ok());
-  const auto launch = only_launch(*outcome, *launches);
+  const auto launch = syntax::only_launch(*outcome, *launches);
   EXPECT_TRUE(launch.ok());
   const auto text = edit_flags(script, *launch, flags, changes, outcome->sources);
   return text.ok() ? *text : base::to_text(text.error());

@@ -11,10 +11,10 @@ namespace {
 
 using testing::HasSubstr;
 
-SettingTree resolved_tree() {
-  SettingTree tree;
-  Setting four;
-  four.kind = Setting::Kind::number;
+syntax::SettingTree resolved_tree() {
+  syntax::SettingTree tree;
+  syntax::Setting four;
+  four.kind = syntax::Setting::Kind::number;
   four.text = "4";
   put_setting(tree.root, "shared.size", four);
   put_setting(tree.root, "role.config.size", four);

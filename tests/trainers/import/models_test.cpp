@@ -99,7 +99,7 @@ TEST(Models, ThatNoShapeSaysAreRefusedByWhatTheyHave) {
 TEST(Models, AreReadFromTheirFolderWhereItIsThere) {
   const std::string config = R"({"model_type": "qwen2_5_vl", "hidden_size": 64, "intermediate_size": 128,
     "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 100})";
-  const FileReader read = [&](const std::string& path) -> base::Result<std::string> {
+  const syntax::FileReader read = [&](const std::string& path) -> base::Result<std::string> {
     return path == "/models/Qwen3-8B/config.json" ? base::Result<std::string>(config) : base::bad_input("none");
   };
   const auto found = find_model("/models/Qwen3-8B", {.read = read, .hub_cache = {}, .read_cached = {}});

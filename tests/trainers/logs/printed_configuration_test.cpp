@@ -21,7 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-Setting read(const std::string& log) {
+syntax::Setting read(const std::string& log) {
   auto setting = read_printed_configuration(log, "run.log", "actor_rollout_ref");
   EXPECT_TRUE(setting.ok()) << base::to_text(setting.error());
   return *std::move(setting);
@@ -29,15 +29,15 @@ Setting read(const std::string& log) {
 
 TEST(PrintedConfiguration, IsReadWithItsPlaces) {
   for (const std::string& prefix : {std::string(), ray}) {
-    const Setting root = read(log_with(printed, prefix));
+    const syntax::Setting root = read(log_with(printed, prefix));
     EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.optim.lr")->text, "1e-06");
-    EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.ppo_micro_batch_size")->kind, Setting::Kind::null);
-    EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.use_kl_loss")->kind, Setting::Kind::boolean);
+    EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.ppo_micro_batch_size")->kind, syntax::Setting::Kind::null);
+    EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.use_kl_loss")->kind, syntax::Setting::Kind::boolean);
     EXPECT_EQ(find_setting(root, "actor_rollout_ref.actor.checkpoint.save_contents[1]")->text, "optimizer");
     EXPECT_EQ(find_setting(root, "actor_rollout_ref.model.custom_chat_template")->text,
               "{% for message in messages %}it's");
     EXPECT_EQ(find_setting(root, "trainer.logger")->items.size(), 2U);
-    const Place place = find_setting(root, "trainer.nnodes")->place;
+    const syntax::Place place = find_setting(root, "trainer.nnodes")->place;
     EXPECT_EQ(place.line, 2 + static_cast<int>(printed.size()));
     EXPECT_EQ(place.column, static_cast<int>(prefix.size() + printed.back().find("2}}") + 1));
     EXPECT_EQ(root.place.line, 3);

@@ -191,7 +191,7 @@ TEST_P(OpenrlhfChangedFlag, ChangesTheSameByItsOlderNames) {
   const OpenrlhfChange& changed = GetParam();
   const auto flags = openrlhf_flags();
   const auto flag =
-      std::find_if(flags.begin(), flags.end(), [&](const Flag& each) { return each.name == changed.name(); });
+      std::find_if(flags.begin(), flags.end(), [&](const syntax::Flag& each) { return each.name == changed.name(); });
   ASSERT_NE(flag, flags.end());
   const Told now = told(fmt::format("{}{} {}", changed.script, changed.given, changed.flag));
   const std::string value = std::string(changed.flag).substr(changed.name().size());
@@ -208,7 +208,7 @@ TEST_P(OpenrlhfChangedFlag, ChangesTheSameByItsOlderNames) {
 INSTANTIATE_TEST_SUITE_P(Openrlhf, OpenrlhfChangedFlag, testing::ValuesIn(openrlhf_changes));
 
 TEST(OpenrlhfFlags, EachIsChangedOrHasNoEffect) {
-  for (const Flag& flag : openrlhf_flags()) {
+  for (const syntax::Flag& flag : openrlhf_flags()) {
     const bool changed = std::any_of(std::begin(openrlhf_changes), std::end(openrlhf_changes),
                                      [&](const OpenrlhfChange& change) { return change.name() == flag.name; });
     const bool idle = std::any_of(without_effect.begin(), without_effect.end(),

@@ -1,0 +1,327 @@
+#include "syntax/override.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <utility>
+
+#include "base/decimal.h"
+
+namespace dovetail::syntax {
+namespace {
+
+using ValueKind = Setting::Kind;
+
+constexpr int max_value_depth = 64;
+
+bool is_key_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+         std::string_view("_-./@[]:$").find(c) != std::string_view::npos;
+}
+
+bool begins_key(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+/// What a plain text is: null, a boolean, a number, or itself.
+Setting plain_value(std::string text, const Place& place) {
+  Setting setting;
+  setting.place = place;
+  setting.text = std::move(text);
+  const std::string word = lower(setting.text);
+  std::string digits = setting.text;
+  std::erase(digits, '_');
+  const bool has_digit_first = !setting.text.empty() && setting.text.front() != '_' && setting.text.back() != '_';
+  if (word == "null") {
+    setting.kind = ValueKind::null;
+    setting.text.clear();
+  } else if (word == "true" || word == "false") {
+    setting.kind = ValueKind::boolean;
+    setting.text = word;
+  } else if (has_digit_first && base::is_decimal(digits)) {
+    setting.kind = ValueKind::number;
+    setting.text = digits;
+  } else {
+    setting.kind = ValueKind::string;
+  }
+  return setting;
+}
+
+/// Takes a value apart. The first mistake is kept.
+class ValueReader {
+ public:
+  ValueReader(std::string_view text, const Place& place, const std::vector<std::string>& sources)
+      : text_(text), place_(place), sources_(sources) {}
+
+  base::Result<Setting> read() {
+    skip();
+    if (at_ == text_.size()) return plain_value({}, place_);
+    Setting setting = value("");
+    skip();
+    if (!error_ && at_ < text_.size())
+      fail(text_[at_] == ',' ? "the value is a sweep over several runs; accepted: one value, lists in `[...]`"
+                             : "something follows the end of the value; accepted: one value");
+    if (error_) return *error_;
+    return setting;
+  }
+
+ private:
+  void fail(std::string message) {
+    if (error_) return;
+    const auto source = static_cast<std::size_t>(place_.source);
+    error_ = base::Error{.failure = base::Failure::bad_input,
+                         .path = source < sources_.size() ? sources_[source] : std::string(),
+                         .line = place_.line,
+                         .column = place_.column,
+                         .message = std::move(message)};
+    at_ = text_.size();
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+  }
+  bool next_is(char c) {
+    skip();
+    return at_ < text_.size() && text_[at_] == c;
+  }
+
+  /// A value that ends before one of `ends` or at the end of the text.
+  Setting value(std::string_view ends) {
+    if (++depth_ > max_value_depth) fail("the value is nested too deep; accepted: lists and maps within each other");
+    skip();
+    Setting setting;
+    if (at_ >= text_.size()) {
+      setting = plain_value({}, place_);
+    } else if (text_[at_] == '[') {
+      setting = list();
+    } else if (text_[at_] == '{') {
+      setting = map();
+    } else if (text_[at_] == '\'' || text_[at_] == '"') {
+      setting = quoted(ends);
+    } else {
+      setting = plain(ends);
+    }
+    --depth_;
+    return setting;
+  }
+
+  Setting list() {
+    Setting setting;
+    setting.kind = ValueKind::list;
+    setting.place = place_;
+    ++at_;
+    while (!error_ && !next_is(']')) {
+      setting.items.push_back(value(",]"));
+      if (next_is(','))
+        ++at_;
+      else if (!next_is(']'))
+        fail("the list has no end; accepted: `[a, b]`");
+    }
+    ++at_;
+    return setting;
+  }
+
+  Setting map() {
+    Setting setting;
+    setting.kind = ValueKind::map;
+    setting.place = place_;
+    ++at_;
+    while (!error_ && !next_is('}')) {
+      const Setting key = value(":,}");
+      if (!next_is(':')) {
+        fail("a key of the map has no value; accepted: `{key: value}`");
+        break;
+      }
+      ++at_;
+      Setting item = value(",}");
+      if (Setting* mine = find_member(setting, key.text))
+        *mine = std::move(item);
+      else
+        setting.members.emplace_back(key.text, std::move(item));
+      if (next_is(','))
+        ++at_;
+      else if (!next_is('}'))
+        fail("the map has no end; accepted: `{key: value}`");
+    }
+    ++at_;
+    return setting;
+  }
+
+  Setting quoted(std::string_view ends) {
+    const char quote = text_[at_];
+    std::string text;
+    for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
+      if (text_[at_] == '\\' && at_ + 1 < text_.size() && (text_[at_ + 1] == quote || text_[at_ + 1] == '\\')) ++at_;
+      text += text_[at_];
+    }
+    if (at_ >= text_.size()) fail("the quote has no end; accepted: a text in quotes");
+    ++at_;
+    skip();
+    if (!error_ && at_ < text_.size() && ends.find(text_[at_]) == std::string_view::npos && text_[at_] != ',')
+      fail("something follows a quoted text; accepted: nothing behind its quotes");
+    Setting setting;
+    setting.kind = ValueKind::string;
+    setting.place = place_;
+    setting.text = std::move(text);
+    return setting;
+  }
+
+  Setting plain(std::string_view ends) {
+    std::string text;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (text_.substr(at_).starts_with("${")) {
+        interpolation(text);
+        continue;
+      }
+      if (c == ',' || ends.find(c) != std::string_view::npos) break;
+      if (c == '(' || c == ')' || c == '[' || c == ']' || c == '{' || c == '}' || c == '"' || c == '\'') {
+        fail(c == '(' ? "the value calls a function of Hydra; accepted: a value"
+                      : fmt::format("`{}` stands in a text without quotes; accepted: quotes around the text", c));
+        break;
+      }
+      if (c == '\\' && at_ + 1 < text_.size() &&
+          std::string_view("\\()[]{}:=,  \t").find(text_[at_ + 1]) != std::string_view::npos)
+        ++at_;
+      text += text_[at_++];
+    }
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.pop_back();
+    return plain_value(std::move(text), place_);
+  }
+
+  /// `${...}` with what is nested in it, as it is written.
+  void interpolation(std::string& text) {
+    int open = 0;
+    do {
+      if (text_[at_] == '{') ++open;
+      if (text_[at_] == '}') --open;
+      text += text_[at_++];
+    } while (at_ < text_.size() && (open > 0 || text_[at_ - 1] == '$'));
+    if (open > 0) fail("`${` has no end; accepted: `${key}`");
+  }
+
+  std::string_view text_;
+  Place place_;
+  const std::vector<std::string>& sources_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  std::optional<base::Error> error_;
+};
+
+/// The known characters that the word begins with.
+std::string_view beginning(const Word& word) {
+  const auto& pieces = word.text.pieces;
+  return pieces.empty() || pieces.front().unknown ? std::string_view() : std::string_view(pieces.front().text);
+}
+
+base::Error override_error(const SettingTree& tree, const Override& one, std::string message) {
+  const auto source = static_cast<std::size_t>(one.place.source);
+  return {.failure = base::Failure::bad_input,
+          .path = source < tree.sources.size() ? tree.sources[source] : std::string(),
+          .line = one.place.line,
+          .column = one.place.column,
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+bool is_override(const Word& word) {
+  std::string_view text = beginning(word);
+  if (text.starts_with('~')) return text.size() > 1 && begins_key(text[1]);
+  while (text.starts_with('+')) text.remove_prefix(1);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0 || !begins_key(text.front())) return false;
+  return std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(equals), is_key_character);
+}
+
+base::Result<Override> parse_override(const Word& word, const std::vector<std::string>& sources) {
+  Override one;
+  one.place = word.place;
+  std::string_view text = beginning(word);
+  if (text.starts_with("~")) {
+    one.kind = Override::Kind::remove;
+    text.remove_prefix(1);
+  } else if (text.starts_with("++")) {
+    one.kind = Override::Kind::force;
+    text.remove_prefix(2);
+  } else if (text.starts_with("+")) {
+    one.kind = Override::Kind::add;
+    text.remove_prefix(1);
+  }
+  const std::size_t equals = text.find('=');
+  const bool is_valid = is_override(word) && (equals != std::string_view::npos || one.kind == Override::Kind::remove);
+  const auto source = static_cast<std::size_t>(word.place.source);
+  if (!is_valid)
+    return base::Error{.failure = base::Failure::bad_input,
+                       .path = source < sources.size() ? sources[source] : std::string(),
+                       .line = word.place.line,
+                       .column = word.place.column,
+                       .message = fmt::format("{} is no override; accepted: `key=value`, `+key=value`, `~key`",
+                                              base::quote(describe(word.text)))};
+  one.key = text.substr(0, equals);
+  if (const std::size_t at = one.key.find('@'); at != std::string::npos) {
+    one.package = one.key.substr(at + 1);
+    one.key.resize(at);
+  }
+  if (equals == std::string_view::npos) return one;
+  if (is_known(word.text)) {
+    DOVETAIL_TRY(one.value, parse_value(text.substr(equals + 1), word.place, sources));
+    if (word.doubt) one.value->unknown = word.doubt;
+    return one;
+  }
+  one.value = Setting{.kind = ValueKind::unknown,
+                      .text = {},
+                      .items = {},
+                      .members = {},
+                      .place = word.place,
+                      .unknown = word.doubt ? word.doubt : first_unknown(word.text)};
+  return one;
+}
+
+base::Result<Setting> parse_value(std::string_view text, const Place& place, const std::vector<std::string>& sources) {
+  return ValueReader(text, place, sources).read();
+}
+
+base::Status apply_overrides(SettingTree& tree, const std::vector<Override>& overrides) {
+  for (const Override& one : overrides) {
+    const Setting* present = find_setting(tree.root, one.key);
+    const bool is_there = present != nullptr;
+    if (one.kind == Override::Kind::remove) {
+      if (present && one.value && to_json(*present) != to_json(*one.value))
+        return override_error(
+            tree, one,
+            fmt::format("{} has another value; accepted: its value, or `~{}` alone", base::quote(one.key), one.key));
+      if (!remove_setting(tree.root, one.key))
+        return override_error(
+            tree, one, fmt::format("there is no {} to take away; accepted: a key that is there", base::quote(one.key)));
+      continue;
+    }
+    if (one.kind == Override::Kind::change && !is_there)
+      return override_error(
+          tree, one,
+          fmt::format("there is no {}; accepted: a key that is there, or `+{}=...`", base::quote(one.key), one.key));
+    const bool is_whole = one.value && (one.value->kind == ValueKind::map || one.value->kind == ValueKind::list);
+    if (one.kind == Override::Kind::add && is_there && present->kind != ValueKind::null && !is_whole)
+      return override_error(
+          tree, one,
+          fmt::format("{} is there already; accepted: `++{}=...`, which replaces it", base::quote(one.key), one.key));
+    Setting value = *one.value;
+    if (const Setting* mine = find_setting(tree.root, one.key); mine && mine->kind == ValueKind::map) {
+      Setting merged = *mine;
+      merge_setting(merged, std::move(value));
+      value = std::move(merged);
+    }
+    if (!put_setting(tree.root, one.key, std::move(value)))
+      return override_error(
+          tree, one,
+          fmt::format("{} is within a value that is no map; accepted: a key of a map", base::quote(one.key)));
+  }
+  return {};
+}
+
+}  // namespace dovetail::syntax

@@ -1,0 +1,299 @@
+#include "syntax/shell/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/document.h"
+#include "syntax/shell/run.h"
+
+namespace dovetail::syntax {
+namespace {
+
+/// How deep scripts may start scripts.
+constexpr int max_depth_of_scripts = 8;
+/// How many scripts all of them may start.
+constexpr int max_scripts = 32;
+/// The flag behind which trainers have their configuration.
+constexpr std::string_view configuration_flag = "--config";
+
+/// Commands that start the command among their words.
+constexpr std::array<std::string_view, 36> starters{
+    "uv",      "ray",    "srun",     "sbatch", "torchrun", "accelerate", "deepspeed",   "nohup",   "env",
+    "exec",    "time",   "sudo",     "conda",  "mamba",    "micromamba", "poetry",      "numactl", "taskset",
+    "timeout", "stdbuf", "setsid",   "mpirun", "mpiexec",  "apptainer",  "singularity", "docker",  "podman",
+    "nsys",    "ncu",    "unbuffer", "nice",   "ionice",   "chrt",       "xargs",       "script",  "enroot"};
+/// Modules of Python that start the script or module among their arguments.
+constexpr std::array<std::string_view, 6> starting_modules{"torch.distributed.run",
+                                                           "torch.distributed.launch",
+                                                           "accelerate.commands.launch",
+                                                           "deepspeed.launcher.runner",
+                                                           "debugpy",
+                                                           "viztracer"};
+
+std::string_view sure(const std::vector<Word>& words, std::size_t at) {
+  return at < words.size() && is_known(words[at].text) ? characters(words[at].text) : std::string_view();
+}
+
+bool is_starter(std::string_view word) {
+  const std::string name = name_of(word, {});
+  return std::find(starters.begin(), starters.end(), name) != starters.end();
+}
+
+bool is_shell(std::string_view word) {
+  const std::string name = name_of(word, {});
+  return name == "bash" || name == "sh" || name == "zsh";
+}
+
+/// python, python3, python3.11.
+bool is_python(std::string_view word) {
+  const std::string name = name_of(word, {});
+  if (!name.starts_with("python")) return false;
+  const std::string_view version = std::string_view(name).substr(6);
+  return version.empty() || version == "2" || version == "3" || version.starts_with("3.");
+}
+
+/// A search through one command.
+struct LaunchSearch {
+  ScriptOutcome& outcome;
+  const ScriptRequest& request;
+  const TrainerTest& is_trainer;
+  std::vector<Launch>& launches;
+  int depth = 0;
+  int scripts = 0;
+  std::size_t flag_end = 0;  ///< of the command that is searched: behind its last --config
+};
+
+base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands);
+
+/// Behind the last --config, also where what follows it is unknown; 0: there is none.
+std::size_t end_of_flag(const std::vector<Word>& words) {
+  for (std::size_t end = words.size(); end > 0; --end) {
+    const std::string text = describe(words[end - 1].text);
+    if (text == configuration_flag || text.starts_with(std::string(configuration_flag) + "=")) return end;
+  }
+  return 0;
+}
+
+/// What the word at `at` names, with what its arguments say of it.
+EntryPoint entry_at(const LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
+  return {.name = std::string(sure(command.words, at)),
+          .is_module = is_module,
+          .has_configuration = search.flag_end > at + 1};
+}
+
+void add_launch(LaunchSearch& search, const ReachedCommand& command, std::size_t at, bool is_module) {
+  Launch launch;
+  launch.entry = entry_at(search, command, at, is_module);
+  launch.arguments.assign(command.words.begin() + static_cast<std::ptrdiff_t>(at) + 1, command.words.end());
+  launch.environment = command.environment;
+  launch.directory = command.directory;
+  launch.place = command.words[at].place;
+  launch.doubt = command.doubt ? command.doubt : command.words[at].doubt;
+  search.launches.push_back(std::move(launch));
+}
+
+constexpr std::string_view stand_in = "DOVETAIL_UNKNOWN_";
+
+/// The text as a script in which a variable that nobody sets stands for each unknown piece.
+std::string with_stand_ins(const Text& text) {
+  std::string content;
+  for (std::size_t i = 0; i < text.pieces.size(); ++i)
+    content += text.pieces[i].unknown ? fmt::format("${{{}{}}}", stand_in, i) : text.pieces[i].text;
+  return content;
+}
+
+/// The unknown piece of the text that a variable stands for.
+void put_back(std::optional<Unknown>& unknown, const Text& text) {
+  if (!unknown || !unknown->variable.starts_with(stand_in)) return;
+  const std::string_view digits = std::string_view(unknown->variable).substr(stand_in.size());
+  std::size_t index = text.pieces.size();
+  std::from_chars(digits.data(), digits.data() + digits.size(), index);
+  if (index >= text.pieces.size() || !text.pieces[index].unknown) return;
+  const bool many = unknown->many;
+  unknown = text.pieces[index].unknown;
+  unknown->many = unknown->many || many;
+}
+
+void put_back(ReachedCommand& command, const Text& text) {
+  put_back(command.doubt, text);
+  for (Word& word : command.words) {
+    put_back(word.doubt, text);
+    for (Piece& piece : word.text.pieces) put_back(piece.unknown, text);
+  }
+  for (auto& [name, value] : command.environment)
+    for (Piece& piece : value.pieces) put_back(piece.unknown, text);
+}
+
+/// Evaluates a script within the script.
+base::Status search_script(LaunchSearch& search, const ReachedCommand& command, std::string path, const Text& content,
+                           std::size_t first_argument, const Place& begin) {
+  if (++search.scripts > max_scripts) {
+    const Place& place = command.words.front().place;
+    return base::Error{.failure = base::Failure::bad_input,
+                       .path = search.outcome.sources[static_cast<std::size_t>(place.source)],
+                       .line = place.line,
+                       .column = place.column,
+                       .message = fmt::format("scripts start too many scripts; accepted: at most {}", max_scripts)};
+  }
+  ScriptRequest inner;
+  inner.path = std::move(path);
+  inner.content = with_stand_ins(content);
+  if (is_known(command.directory)) inner.directory = characters(command.directory);
+  inner.environment = search.request.environment;
+  for (const auto& [name, text] : command.environment)
+    if (is_known(text)) inner.environment[name] = characters(text);
+  for (std::size_t i = first_argument; i < command.words.size(); ++i)
+    inner.arguments.push_back(describe(command.words[i].text));
+  inner.read = search.request.read;
+  inner.begin = begin;
+  inner.before = search.outcome.effort;
+  DOVETAIL_TRY(ScriptOutcome outcome, evaluate_script(inner));
+  search.outcome.effort = outcome.effort;
+  std::vector<std::string>& sources = search.outcome.sources;
+  for (std::size_t i = sources.size(); i < outcome.sources.size(); ++i) sources.push_back(outcome.sources[i]);
+  search.outcome.unread.insert(search.outcome.unread.end(), outcome.unread.begin(), outcome.unread.end());
+  for (ReachedCommand& reached : outcome.commands) {
+    put_back(reached, content);
+    if (command.doubt) reached.doubt = command.doubt;
+  }
+  ++search.depth;
+  const base::Status status = search_commands(search, outcome.commands);
+  --search.depth;
+  return status;
+}
+
+/// `bash -c TEXT`, `bash FILE`.
+base::Status search_shell(LaunchSearch& search, const ReachedCommand& command, std::size_t at) {
+  if (search.depth >= max_depth_of_scripts) return {};
+  for (std::size_t i = at + 1; i < command.words.size(); ++i) {
+    const Word& word = command.words[i];
+    const std::string_view flag = sure(command.words, i);
+    if (flag.size() > 1 && flag[0] == '-' && flag[1] != '-' && flag.ends_with('c')) {
+      if (i + 1 >= command.words.size()) return {};
+      const Word& text = command.words[i + 1];
+      const std::string path = search.outcome.sources[static_cast<std::size_t>(text.place.source)];
+      // The text is a source of its own, with the places that it has in its file.
+      Place begin = text.place;
+      begin.source = static_cast<int>(search.outcome.sources.size());
+      return search_script(search, command, path, text.text, i + 3, begin);
+    }
+    if (flag.starts_with("-")) continue;
+    if (!is_known(word.text) || !search.request.read) return {};
+    std::string path(flag);
+    if (!path.starts_with('/') && is_known(command.directory)) path = join_path(characters(command.directory), path);
+    base::Result<std::string> content = search.request.read(path);
+    if (!content.ok()) {
+      search.outcome.unread.push_back({.name = word.text, .place = word.place, .reason = content.error().message});
+      return {};
+    }
+    const int source = static_cast<int>(search.outcome.sources.size());
+    return search_script(search, command, path, text_of(*content), i + 1, {.source = source, .line = 1, .column = 1});
+  }
+  return {};
+}
+
+/// What Python runs: true where it is a trainer, or something that starts one, so that the search goes on at `at`.
+bool search_python(LaunchSearch& search, const ReachedCommand& command, std::size_t& at, bool& goes_on) {
+  goes_on = false;
+  for (++at; at < command.words.size(); ++at) {
+    const std::string_view word = sure(command.words, at);
+    if (word == "-c") return false;
+    if (word == "-W" || word == "-X") {
+      ++at;
+      continue;
+    }
+    const bool is_module = word == "-m" || word == "--module";
+    if (!is_module && word.starts_with("-")) continue;
+    if (is_module) ++at;
+    const std::string name(sure(command.words, at));
+    if (search.is_trainer(entry_at(search, command, at, is_module))) {
+      add_launch(search, command, at, is_module);
+      return true;
+    }
+    goes_on = is_module && std::find(starting_modules.begin(), starting_modules.end(), name) != starting_modules.end();
+    return false;
+  }
+  return false;
+}
+
+base::Status search_command(LaunchSearch& search, const ReachedCommand& command) {
+  bool starts = true;
+  search.flag_end = end_of_flag(command.words);
+  for (std::size_t at = 0; at < command.words.size(); ++at) {
+    const std::string_view word = sure(command.words, at);
+    if (starts && is_shell(word)) return search_shell(search, command, at);
+    if (starts && is_python(word)) {
+      if (search_python(search, command, at, starts) || !starts) return {};
+      continue;
+    }
+    if (at == 0 && !is_starter(word) && is_known(command.words[0].text)) {
+      if (search.is_trainer(entry_at(search, command, at, false))) add_launch(search, command, at, false);
+      return {};
+    }
+    const bool is_module = (word == "-m" || word == "--module") && at + 1 < command.words.size();
+    const std::size_t named = is_module ? at + 1 : at;
+    if (sure(command.words, named).empty() || !search.is_trainer(entry_at(search, command, named, is_module))) continue;
+    add_launch(search, command, named, is_module);
+    return {};
+  }
+  return {};
+}
+
+base::Status search_commands(LaunchSearch& search, const std::vector<ReachedCommand>& commands) {
+  for (const ReachedCommand& command : commands) DOVETAIL_CHECK(search_command(search, command));
+  return {};
+}
+
+bool is_same(const Launch& one, const Launch& other) {
+  const auto same = [](const Word& a, const Word& b) { return a.text == b.text && a.doubt == b.doubt; };
+  return one.entry.name == other.entry.name &&
+         std::equal(one.arguments.begin(), one.arguments.end(), other.arguments.begin(), other.arguments.end(), same);
+}
+
+base::Error at_place(const ScriptOutcome& outcome, const Place& place, std::string message) {
+  return {.failure = base::Failure::bad_input,
+          .path = outcome.sources[static_cast<std::size_t>(place.source)],
+          .line = place.line,
+          .column = place.column,
+          .message = std::move(message)};
+}
+
+}  // namespace
+
+base::Result<std::vector<Launch>> find_launches(ScriptOutcome& outcome, const ScriptRequest& request,
+                                                const TrainerTest& is_trainer) {
+  std::vector<Launch> launches;
+  LaunchSearch search{.outcome = outcome, .request = request, .is_trainer = is_trainer, .launches = launches};
+  DOVETAIL_CHECK(search_commands(search, outcome.commands));
+  return launches;
+}
+
+base::Result<Launch> only_launch(const ScriptOutcome& outcome, const std::vector<Launch>& launches) {
+  if (launches.empty()) {
+    const Place place = outcome.end ? outcome.end->place : Place{.source = 0, .line = 1, .column = 1};
+    return at_place(outcome, place,
+                    fmt::format("{}; accepted: a script that starts a trainer that is known",
+                                outcome.end ? outcome.end->reason + " before it starts a trainer"
+                                            : "the script starts no trainer"));
+  }
+  std::vector<Launch> sure;
+  std::copy_if(launches.begin(), launches.end(), std::back_inserter(sure),
+               [](const Launch& launch) { return !launch.doubt; });
+  if (sure.empty() && launches.front().doubt) {
+    base::Error error = unknown_error(outcome.sources, *launches.front().doubt);
+    error.message = "whether the trainer is started depends on this: " + error.message;
+    return error;
+  }
+  for (const Launch& launch : sure)
+    if (!is_same(launch, sure.front()))
+      return at_place(
+          outcome, launch.place,
+          fmt::format("the script starts another trainer at line {}; accepted: one", sure.front().place.line));
+  return sure.front();
+}
+
+}  // namespace dovetail::syntax

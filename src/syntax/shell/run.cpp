@@ -1,0 +1,342 @@
+#include "syntax/shell/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "syntax/shell/pattern.h"
+
+namespace dovetail::syntax {
+namespace {
+
+constexpr std::int64_t max_steps = 100'000;
+constexpr std::int64_t max_bytes = std::int64_t{128} << 20;
+constexpr int max_depth = 150;
+
+using FlowKind = Flow::Kind;
+using NodeKind = ShellNode::Kind;
+
+bool surely_fails(const ExitStatus& status) { return !status.unknown && status.code != 0; }
+
+/// What a flow is to whatever is around the frame.
+Flow outside(ShellFrame::Kind kind, Flow flow) {
+  using Kind = ShellFrame::Kind;
+  const bool is_loop_flow = flow.kind == FlowKind::broken || flow.kind == FlowKind::continued;
+  if (kind == Kind::subshell) return {};
+  if (kind == Kind::function) return flow.kind == FlowKind::exited ? flow : Flow{};
+  if (kind == Kind::iteration) return flow.kind == FlowKind::continued && flow.levels <= 1 ? Flow{} : flow;
+  if (!is_loop_flow) return flow;
+  return flow.levels <= 1 ? Flow{} : Flow{.kind = flow.kind, .levels = flow.levels - 1};
+}
+
+/// Sets aside a branch that leaves the innermost frame early, if it was taken.
+void set_aside(Shell& shell, const Flow& flow, ShellState state, const Unknown& why, bool reaches = true) {
+  // The script itself has ended.
+  if (shell.frames.empty()) return;
+  const bool is_script = std::none_of(shell.frames.begin() + 1, shell.frames.end(),
+                                      [](const ShellFrame& frame) { return frame.kind == ShellFrame::Kind::subshell; });
+  // Who runs the script wants neither that it fails nor that it ends with nothing done.
+  if (flow.kind == FlowKind::exited && is_script && (surely_fails(state.status) || !reaches)) return;
+  shell.doubts.push_back(why);
+  for (ShellFrame::Early& early : shell.frames.back().early) {
+    if (early.flow.kind != flow.kind || early.flow.levels != flow.levels) continue;
+    early.state = either(std::move(early.state), state, why);
+    return;
+  }
+  shell.frames.back().early.push_back({.flow = flow, .state = std::move(state), .why = why});
+}
+
+Flow run_list(Shell& shell, const ShellNode& node) {
+  for (const ShellNode& child : node.children)
+    if (const Flow flow = run(shell, child); !flow.is_normal()) return flow;
+  return {};
+}
+
+Flow run_tested(Shell& shell, const ShellNode& node) {
+  ++shell.tested;
+  const Flow flow = run(shell, node);
+  --shell.tested;
+  return flow;
+}
+
+Flow run_and_or(Shell& shell, const ShellNode& node) {
+  Flow flow = run_tested(shell, node.children.front());
+  for (std::size_t i = 1; i < node.children.size() && flow.is_normal(); ++i) {
+    const bool is_and = node.operators[i - 1] == "&&";
+    const ExitStatus status = shell.state.status;
+    const bool is_last = i + 1 == node.children.size();
+    const auto next = [&] { return is_last ? run(shell, node.children[i]) : run_tested(shell, node.children[i]); };
+    const bool goes_on = status.unknown ? status.is_effect && is_and : (status.code == 0) == is_and;
+    if (goes_on)
+      flow = run_decided(shell, status, node.place, next);
+    else if (status.unknown)
+      flow = run_either(shell, *status.unknown, next, [] { return Flow{}; });
+  }
+  return flow;
+}
+
+Flow run_conditional(Shell& shell, const ShellNode& node, std::size_t at) {
+  if (at >= node.children.size()) {
+    shell.state.status = {};
+    return {};
+  }
+  if (at + 1 == node.children.size()) return run(shell, node.children[at]);
+  const ShellDepth depth(shell, node.place);
+  if (shell.error) return {.kind = FlowKind::exited, .levels = 0};
+  if (const Flow flow = run_tested(shell, node.children[at]); !flow.is_normal()) return flow;
+  const ExitStatus status = shell.state.status;
+  const auto yes = [&] { return run(shell, node.children[at + 1]); };
+  const auto no = [&] { return run_conditional(shell, node, at + 2); };
+  if (status.unknown) return run_either(shell, *status.unknown, yes, no);
+  return run_decided(shell, status, node.place, status.code == 0 ? std::function<Flow()>(yes) : no);
+}
+
+/// The arms from `at` on.
+Flow run_arms(Shell& shell, const ShellNode& node, const Text& word, std::size_t at) {
+  const ShellDepth depth(shell, node.place);
+  for (; at < node.arms.size() && !shell.error; ++at) {
+    std::optional<Unknown> doubt;
+    bool matches = false;
+    for (const ShellWord& pattern : node.arms[at].patterns) {
+      const Text text = expand_pattern(shell, pattern.parts);
+      if (!spend(shell, pattern.place, 1 + static_cast<std::int64_t>(size_of(word) / 64))) break;
+      if (is_known(text) && characters(text) == "*")
+        matches = true;
+      else if (!is_known(word) || !is_known(text))
+        doubt = first_unknown(is_known(word) ? text : word);
+      else
+        matches = matches || matches_pattern(characters(text), characters(word));
+    }
+    const auto body = [&shell, &node, &word, at] {
+      const Flow flow = run(shell, node.children[at]);
+      const std::string& end = node.arms[at].end;
+      if (!flow.is_normal() || end == ";;" || at + 1 >= node.arms.size()) return flow;
+      return end == ";&" ? run(shell, node.children[at + 1]) : run_arms(shell, node, word, at + 1);
+    };
+    if (matches) {
+      const ExitStatus status{.code = 0, .unknown = {}, .is_effect = false, .defaulted = word.defaulted};
+      return run_decided(shell, status, node.place, body);
+    }
+    if (doubt) return run_either(shell, *doubt, body, [&] { return run_arms(shell, node, word, at + 1); });
+  }
+  return {};
+}
+
+Flow run_choice(Shell& shell, const ShellNode& node) {
+  const Text word = expand_text(shell, node.words.front().parts);
+  shell.state.status = {};
+  return run_arms(shell, node, word, 0);
+}
+
+Flow run_pipeline(Shell& shell, const ShellNode& node) {
+  if (node.children.size() == 1) {
+    const Flow flow = run_tested(shell, node.children.front());
+    shell.state.status.code = shell.state.status.code == 0 ? 1 : 0;
+    shell.state.status.is_effect = false;
+    return flow;
+  }
+  const std::optional<Text> before = shell.state.input;
+  for (std::size_t i = 0; i < node.children.size() && !shell.error; ++i) {
+    const bool is_last = i + 1 == node.children.size();
+    Text output = run_in_subshell(shell, node.children[i], !is_last || shell.captures);
+    if (is_last)
+      write(shell, output);
+    else
+      shell.state.input = std::move(output);
+  }
+  shell.state.input = before;
+  if (node.negated) {
+    shell.state.status.code = shell.state.status.code == 0 ? 1 : 0;
+    shell.state.status.is_effect = false;
+  }
+  return {};
+}
+
+Flow run_kind(Shell& shell, const ShellNode& node) {
+  switch (node.kind) {
+    case NodeKind::simple:
+      return run_simple(shell, node);
+    case NodeKind::pipeline:
+      return run_pipeline(shell, node);
+    case NodeKind::and_or:
+      return run_and_or(shell, node);
+    case NodeKind::list:
+    case NodeKind::group:
+      return run_list(shell, node);
+    case NodeKind::subshell:
+      write(shell, run_in_subshell(shell, node.children.front(), shell.captures));
+      return {};
+    case NodeKind::conditional:
+      return run_conditional(shell, node, 0);
+    case NodeKind::loop:
+    case NodeKind::for_each:
+    case NodeKind::for_arithmetic:
+      return run_loop(shell, node);
+    case NodeKind::choice:
+      return run_choice(shell, node);
+    case NodeKind::function:
+      shell.state.functions[node.name] = &node.children.front();
+      shell.state.status = {};
+      return {};
+    case NodeKind::test:
+      shell.state.status = test_tree(shell, node.test.front());
+      return {};
+    case NodeKind::arithmetic: {
+      const Text expression = expand_text(shell, node.expressions.front());
+      const ArithmeticValue value = compute(shell, expression, node.place);
+      shell.state.status = {
+          .code = value.value != 0 ? 0 : 1, .unknown = value.unknown, .is_effect = false, .defaulted = {}};
+      return {};
+    }
+  }
+  return {};
+}
+
+/// Whether `set -e` looks at how such a command ends.
+bool is_watched(const ShellNode& node) {
+  return (node.kind == NodeKind::simple || node.kind == NodeKind::subshell || node.kind == NodeKind::test ||
+          node.kind == NodeKind::arithmetic || node.kind == NodeKind::pipeline) &&
+         !node.negated;
+}
+
+}  // namespace
+
+void fail(Shell& shell, const Place& place, std::string message) {
+  if (shell.error) return;
+  shell.error = base::Error{.failure = base::Failure::bad_input,
+                            .path = shell.outcome.sources[static_cast<std::size_t>(place.source)],
+                            .line = place.line,
+                            .column = place.column,
+                            .message = std::move(message)};
+}
+
+bool spend(Shell& shell, const Place& place, std::int64_t steps, std::int64_t bytes) {
+  shell.effort.steps += steps;
+  shell.effort.bytes += bytes;
+  if (shell.effort.steps > max_steps)
+    fail(shell, place, fmt::format("the script takes too long here; accepted: at most {} steps", max_steps));
+  if (shell.effort.bytes > max_bytes)
+    fail(shell, place, fmt::format("the script makes too much text here; accepted: at most {} bytes", max_bytes));
+  return !shell.error;
+}
+
+ShellDepth::ShellDepth(Shell& shell, const Place& place) : shell_(shell) {
+  if (++shell_.depth > max_depth)
+    fail(shell, place,
+         fmt::format("commands are nested too deep here; accepted: at most {} within each other", max_depth));
+}
+
+Flow run(Shell& shell, const ShellNode& node) {
+  const ShellDepth depth(shell, node.place);
+  const Flow stopped{.kind = FlowKind::exited, .levels = 0};
+  if (shell.error || !spend(shell, node.place, 1)) return stopped;
+  Flow flow;
+  if (node.in_background) {
+    const ShellState before = shell.state;
+    if (!spend(shell, node.place, 1, static_cast<std::int64_t>(size_of(before)))) return stopped;
+    run_framed(shell, ShellFrame::Kind::subshell, [&] { return run_kind(shell, node); });
+    shell.state = before;
+    shell.state.status = {};
+  } else if (node.redirections.empty() || node.kind == NodeKind::simple) {
+    flow = run_kind(shell, node);
+  } else {
+    flow = run_redirected(shell, node.redirections, [&] { return run_kind(shell, node); });
+  }
+  if (shell.error) return stopped;
+  if (flow.is_normal() && shell.state.stops_on_error && shell.tested == 0 && surely_fails(shell.state.status) &&
+      is_watched(node)) {
+    shell.exit_place = node.place;
+    return stopped;
+  }
+  return flow;
+}
+
+Flow run_decided(Shell& shell, const ExitStatus& status, const Place& place, const std::function<Flow()>& body) {
+  const std::size_t before = shell.decisions.size();
+  if (!status.defaulted.empty()) shell.decisions.push_back({.place = place, .defaulted = status.defaulted});
+  const Flow flow = body();
+  shell.decisions.resize(before);
+  return flow;
+}
+
+Flow run_either(Shell& shell, const Unknown& why, const std::function<Flow()>& one,
+                const std::function<Flow()>& other) {
+  const auto size = static_cast<std::int64_t>(size_of(shell.state));
+  if (!spend(shell, why.place, 1, 2 * size)) return {.kind = FlowKind::exited, .levels = 0};
+  const std::size_t doubts = shell.doubts.size();
+  const ShellState before = shell.state;
+  shell.doubts.push_back(why);
+  const std::size_t reached = shell.outcome.commands.size();
+  const Flow first = one();
+  const std::size_t reached_first = shell.outcome.commands.size();
+  ShellState after = std::exchange(shell.state, before);
+  std::vector<Unknown> lasting(shell.doubts.begin() + static_cast<std::ptrdiff_t>(doubts) + 1, shell.doubts.end());
+  shell.doubts.resize(doubts + 1);
+  const Flow second = other();
+  shell.doubts.erase(shell.doubts.begin() + static_cast<std::ptrdiff_t>(doubts));
+  shell.doubts.insert(shell.doubts.end(), lasting.begin(), lasting.end());
+  if (shell.error) return {.kind = FlowKind::exited, .levels = 0};
+  if (first.kind == second.kind && first.levels == second.levels) {
+    shell.state = either(std::move(after), shell.state, why);
+    return first;
+  }
+  if (first.is_normal()) {
+    set_aside(shell, second, std::move(shell.state), why, shell.outcome.commands.size() > reached_first);
+    shell.state = std::move(after);
+    return first;
+  }
+  set_aside(shell, first, std::move(after), why, reached_first > reached);
+  return second;
+}
+
+Flow run_framed(Shell& shell, ShellFrame::Kind kind, const std::function<Flow()>& body) {
+  shell.frames.push_back({.kind = kind, .doubts = shell.doubts.size(), .early = {}});
+  Flow flow = outside(kind, body());
+  ShellFrame frame = std::move(shell.frames.back());
+  shell.frames.pop_back();
+  shell.doubts.resize(std::min(shell.doubts.size(), frame.doubts));
+  if (shell.error) return {.kind = FlowKind::exited, .levels = 0};
+  for (ShellFrame::Early& early : frame.early) {
+    const Flow left = outside(kind, early.flow);
+    if (left.kind == flow.kind && left.levels == flow.levels) {
+      shell.state = either(std::move(early.state), shell.state, early.why);
+    } else if (left.is_normal()) {
+      set_aside(shell, flow, std::exchange(shell.state, std::move(early.state)), early.why);
+      flow = left;
+    } else {
+      set_aside(shell, left, std::move(early.state), early.why);
+    }
+  }
+  return flow;
+}
+
+Text run_in_subshell(Shell& shell, const ShellNode& node, bool captures) {
+  const auto size = static_cast<std::int64_t>(size_of(shell.state));
+  if (!spend(shell, node.place, 1, size)) return {};
+  ShellState before = shell.state;
+  const bool captured = std::exchange(shell.captures, captures);
+  shell.state.output = {};
+  shell.state.status = {};
+  const bool in_background = node.in_background;
+  run_framed(shell, ShellFrame::Kind::subshell, [&] { return run(shell, node); });
+  Text output = std::move(shell.state.output);
+  before.status = in_background ? ExitStatus{} : shell.state.status;
+  shell.state = std::move(before);
+  shell.captures = captured;
+  return output;
+}
+
+Flow run_script_text(Shell& shell, std::string_view content, const std::string& path, Place begin) {
+  constexpr std::size_t characters_a_step = 64;
+  if (!spend(shell, begin, static_cast<std::int64_t>(content.size() / characters_a_step)))
+    return {.kind = FlowKind::exited, .levels = 0};
+  auto tree = parse_shell(content, path, begin, shell.trees);
+  if (!tree.ok()) {
+    if (!shell.error) shell.error = tree.error();
+    return {.kind = FlowKind::exited, .levels = 0};
+  }
+  return run(shell, **tree);
+}
+
+}  // namespace dovetail::syntax
