@@ -54,6 +54,7 @@ Efficiency cpu_dovetail() {
   efficiency.error = 0.179;
   efficiency.matrix_products = 0.85;
   efficiency.slot = 0.000245;
+  efficiency.exposed_gradients = 1;  // a stage's are one sum, behind all of its work
   efficiency.memory_bandwidth = 0.95;
   efficiency.decode_products = 0.85;
   efficiency.decode_layer = 1.04e-05;

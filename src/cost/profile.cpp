@@ -67,6 +67,8 @@ LinkUse use_of(const LinkProfile& link) {
   return {2 * others, 2 * others / link.ranks};
 }
 
+bool is_sum(const LinkProfile& link) { return link.work == LinkWork::all_reduce; }
+
 }  // namespace
 
 std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model, int element_bytes) {
@@ -113,9 +115,11 @@ std::optional<cluster::Link> measured_link(const Profile& profile) {
   double yy = 0;
   double x = 0;
   double y = 0;
-  for (const LinkProfile& link : profile.links)
+  const bool has_sums = std::any_of(profile.links.begin(), profile.links.end(), is_sum);
+  for (const LinkProfile& link : profile.links) {
+    if (is_sum(link) != has_sums) continue;
+    const LinkUse use = use_of(link);
     for (const ProfilePoint& point : link.points) {
-      const LinkUse use = use_of(link);
       const double a = use.hops / point.seconds;
       const double b = use.share * point.amount / point.seconds;
       xx += a * a;
@@ -124,6 +128,7 @@ std::optional<cluster::Link> measured_link(const Profile& profile) {
       x += a;
       y += b;
     }
+  }
   if (xx == 0) return std::nullopt;
   // Points of one size, or noise, tell no two things: then all is bandwidth, or all is latency.
   const double determinant = xx * yy - xy * xy;

@@ -9,7 +9,6 @@
 namespace dovetail::cost {
 namespace {
 
-constexpr double bytes_a_weight = 2;
 constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
 
 /// One of so many equal parts.
@@ -18,7 +17,8 @@ llm::Tokens part_of(const llm::Tokens& tokens, double parts) { return {tokens.co
 /// What one message to the next stage takes: hidden states, cut over tensor-parallel ranks where sequences are.
 double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double tokens, const Machine& machine) {
   const double cut = static_cast<double>(layout.context) * (layout.sequence_parallel ? layout.tensor : 1);
-  return next_stage_seconds(layout, machine, static_cast<double>(facts.model.hidden) * tokens * bytes_a_weight / cut);
+  return next_stage_seconds(layout, machine,
+                            static_cast<double>(facts.model.hidden) * tokens * facts.element_bytes / cut);
 }
 
 /// The ranks that ZeRO cuts weights over.
@@ -30,7 +30,7 @@ cluster::RankGroup shard_group(const ModelFacts& facts, const llm::Layout& layou
 double gather_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
                       const Machine& machine) {
   return cluster::all_gather_seconds(machine.links, shard_group(facts, layout, machine),
-                                     (parameters.shared + parameters.routed) * bytes_a_weight);
+                                     (parameters.shared + parameters.routed) * facts.element_bytes);
 }
 
 /// The collectives of a step that are not hidden.
@@ -42,7 +42,7 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
   const int shards = layout.zero > 0 ? shard_ranks(layout, facts.shard_group) : ranks;
   const cluster::RankGroup group = group_of(shards, layout.tensor, machine.devices_per_node);
   double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * stepping.reduced_bytes) +
-                   cluster::all_gather_seconds(machine.links, group, shared * bytes_a_weight);
+                   cluster::all_gather_seconds(machine.links, group, shared * facts.element_bytes);
   // Groups add up what each of them has scattered.
   if (shards < ranks)
     seconds += cluster::all_reduce_seconds(machine.links,
@@ -78,7 +78,7 @@ double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout&
                          const Machine& machine, const Efficiency& efficiency) {
   if (!stepping.optimizer_on_host) return own * stepping.step_bytes / step_bandwidth(facts, machine, efficiency);
   const double of_node = own * std::min(machine.devices_per_node, layout.devices());
-  const double moved = own * (stepping.gradients_follow ? 1 : 2) * bytes_a_weight;
+  const double moved = own * (stepping.gradients_follow ? 1 : 2) * facts.element_bytes;
   return of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ranks as processes: what starts them, what ends them, and that none of them is left.
 
-usage: launch_test.py SOURCE_DIR DOVETAIL DOVETAIL_TRAIN [MPIRUN]
+usage: launch_test.py SOURCE_DIR DOVETAIL DOVETAIL_TRAIN [MPIRUN] [TORCHRUN]
 """
 
 import contextlib
@@ -17,7 +17,7 @@ import time
 import unittest
 from pathlib import Path
 
-DOVETAIL = TRAIN = MPIRUN = ""
+DOVETAIL = TRAIN = MPIRUN = TORCHRUN = ""
 # Enough for the start of several ranks on a busy machine; a wait without an end would be longer.
 LIMIT_SECONDS = 120
 LAUNCHERS = ("RANK", "OMPI_", "PMIX_", "SLURM_", "MASTER_", "TORCHELASTIC_", "WORLD_SIZE", "LOCAL_RANK")
@@ -151,6 +151,14 @@ class Replays(Launch):
         result = self.run_it([MPIRUN, "-np", "2", TRAIN, *self.stub(2)], MASTER_PORT=free_port())
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(result.stdout, r"^2 ranks: predicted ")
+
+    def test_by_torchrun(self):
+        if not TORCHRUN:
+            self.skipTest("there is no torchrun")
+        command = [TORCHRUN, "--no-python", "--nproc-per-node", "2", "--master-port", free_port(), TRAIN, *self.stub(2)]
+        result = self.run_it(command)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertRegex(result.stdout, r"(?m)^2 ranks: predicted ")
 
     def test_by_the_variables_of_torchrun(self):
         command, port = [TRAIN, *self.stub(2)], free_port()
@@ -299,5 +307,5 @@ class Faults(Launch):
 
 if __name__ == "__main__":
     DOVETAIL, TRAIN = sys.argv[2:4]
-    MPIRUN = sys.argv[4] if len(sys.argv) > 4 else ""
+    MPIRUN, TORCHRUN = [*sys.argv[4:6], "", ""][:2]
     unittest.main(argv=sys.argv[:1], verbosity=2)

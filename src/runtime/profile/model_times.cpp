@@ -72,20 +72,6 @@ PassTimes time_pass(const Model& model, const std::vector<control::TokenSequence
   return times;
 }
 
-/// Each part's median.
-PassTimes median_pass(const Model& model, const std::vector<control::TokenSequence>& sequences) {
-  constexpr std::array parts{&PassTimes::forward, &PassTimes::head, &PassTimes::head_backward, &PassTimes::backward};
-  std::vector<PassTimes> all;
-  median_seconds([&] { all.push_back(time_pass(model, sequences)); });
-  PassTimes medians;
-  for (double PassTimes::* const part : parts) {
-    std::vector<double> values;
-    for (const PassTimes& times : all) values.push_back(times.*part);
-    medians.*part = median(std::move(values));
-  }
-  return medians;
-}
-
 /// The median of some steps in which all sequences decode.
 double decode_seconds(const Model& model, std::int64_t batch, std::int64_t context) {
   std::vector<control::GenerationRequest> requests;
@@ -116,18 +102,64 @@ struct TwoModels {
   Model two;
 };
 
-/// What both models take. Measured a few times until two layers take longer than one.
+/// What both models take, time and again. They are measured in turn, so that what else the machine does meets both.
 template <class Times>
-Result<std::pair<Times, Times>> measure_both(const TwoModels& models, const std::function<Times(const Model&)>& measure,
-                                             const std::function<bool(const Times&, const Times&)>& is_longer) {
+std::vector<std::pair<Times, Times>> measure_in_turn(const TwoModels& models,
+                                                     const std::function<Times(const Model&)>& measure) {
+  std::vector<std::pair<Times, Times>> pairs;
+  median_seconds([&] {
+    Times one = measure(models.one);
+    pairs.emplace_back(std::move(one), measure(models.two));
+  });
+  pairs.erase(pairs.begin());
+  return pairs;
+}
+
+/// The median of what `seconds` says of each pair.
+template <class Times>
+double median_of(const std::vector<std::pair<Times, Times>>& pairs,
+                 const std::function<double(const Times& one, const Times& two)>& seconds) {
+  std::vector<double> values;
+  for (const auto& [one, two] : pairs) values.push_back(seconds(one, two));
+  return median(std::move(values));
+}
+
+/// Measures a few times until two layers take longer than one.
+Status until_longer(const std::function<bool()>& measure) {
   constexpr int tries = 20;
-  for (int i = 0; i < tries; ++i) {
-    std::pair<Times, Times> both{measure(models.one), measure(models.two)};
-    if (is_longer(both.first, both.second)) return both;
-  }
+  for (int i = 0; i < tries; ++i)
+    if (measure()) return {};
   return base::Error{
       base::Failure::invalid, "", 0, 0,
       "two layers were no slower than one, twenty times in a row; accepted: a machine that is less busy"};
+}
+
+/// Medians of a layer (the difference of the two models), and of what is left of the model with one.
+struct LayerTimes {
+  double forward = 0;
+  double backward = 0;
+  double embedding_forward = 0;
+  double embedding_backward = 0;
+  double head_forward = 0;
+  double head_backward = 0;
+};
+
+LayerTimes layer_times(const TwoModels& models, const std::vector<control::TokenSequence>& sequences) {
+  const auto pairs =
+      measure_in_turn<PassTimes>(models, [&](const Model& model) { return time_pass(model, sequences); });
+  const auto layer = [&](double PassTimes::* part) {
+    return median_of<PassTimes>(pairs, [&](const auto& one, const auto& two) { return two.*part - one.*part; });
+  };
+  const auto rest = [&](double PassTimes::* part) {
+    const auto left = [&](const auto& one, const auto& two) { return 2 * (one.*part) - two.*part; };
+    return std::max(min_seconds, median_of<PassTimes>(pairs, left));
+  };
+  const auto head = [&](double PassTimes::* part) {
+    const auto both = [&](const auto& one, const auto& two) { return (one.*part + two.*part) / 2; };
+    return std::max(min_seconds, median_of<PassTimes>(pairs, both));
+  };
+  return {layer(&PassTimes::forward), layer(&PassTimes::backward), rest(&PassTimes::forward),
+          rest(&PassTimes::backward), head(&PassTimes::head),      head(&PassTimes::head_backward)};
 }
 
 Status measure_passes(const TwoModels& models, const TimesGrid& grid, cost::LayerProfile& profile) {
@@ -136,21 +168,19 @@ Status measure_passes(const TwoModels& models, const TimesGrid& grid, cost::Laye
     ProfileCurve backward = forward;
     for (const std::int64_t count : grid.sequences) {
       const std::vector<control::TokenSequence> sequences = sequences_of(count, length, grid.scored);
-      DOVETAIL_TRY(const auto both, measure_both<PassTimes>(
-                                        models, [&](const Model& model) { return median_pass(model, sequences); },
-                                        [](const PassTimes& one, const PassTimes& two) {
-                                          return two.forward > one.forward && two.backward > one.backward;
-                                        }));
-      const auto& [one, two] = both;
+      LayerTimes times;
+      DOVETAIL_CHECK(until_longer([&] {
+        times = layer_times(models, sequences);
+        return times.forward > 0 && times.backward > 0;
+      }));
       const auto tokens = static_cast<double>(count * length);
-      forward.points.push_back({tokens, two.forward - one.forward});
-      backward.points.push_back({tokens, two.backward - one.backward});
+      forward.points.push_back({tokens, times.forward});
+      backward.points.push_back({tokens, times.backward});
       if (length != grid.lengths.back()) continue;
-      const auto rest = [](double whole, double layer) { return std::max(min_seconds, whole - layer); };
-      profile.embedding.forward.push_back({tokens, rest(one.forward, forward.points.back().seconds)});
-      profile.embedding.backward.push_back({tokens, rest(one.backward, backward.points.back().seconds)});
-      profile.head.forward.push_back({tokens, std::max(min_seconds, two.head)});
-      profile.head.backward.push_back({tokens, std::max(min_seconds, two.head_backward)});
+      profile.embedding.forward.push_back({tokens, times.embedding_forward});
+      profile.embedding.backward.push_back({tokens, times.embedding_backward});
+      profile.head.forward.push_back({tokens, times.head_forward});
+      profile.head.backward.push_back({tokens, times.head_backward});
     }
     profile.forward.push_back(std::move(forward));
     profile.backward.push_back(std::move(backward));
@@ -164,21 +194,30 @@ Status measure_decoding(const TwoModels& models, const TimesGrid& grid, std::int
   for (const std::int64_t context : grid.contexts) {
     ProfileCurve curve{static_cast<double>(context), {}};
     for (const std::int64_t batch : grid.batches) {
-      DOVETAIL_TRY(const auto both,
-                   measure_both<double>(
-                       models, [&](const Model& model) { return decode_seconds(model, batch, context); },
-                       [](double one, double two) { return two > one; }));
-      const auto [one, two] = both;
-      curve.points.push_back({static_cast<double>(batch), one + (two - one) * static_cast<double>(layers - 1)});
+      double one = 0;
+      double layer = 0;
+      DOVETAIL_CHECK(until_longer([&] {
+        const auto pairs =
+            measure_in_turn<double>(models, [&](const Model& model) { return decode_seconds(model, batch, context); });
+        one = median_of<double>(pairs, [](double first, double) { return first; });
+        layer = median_of<double>(pairs, [](double first, double second) { return second - first; });
+        return layer > 0;
+      }));
+      curve.points.push_back({static_cast<double>(batch), one + layer * static_cast<double>(layers - 1)});
     }
     profile.decode.push_back(std::move(curve));
   }
   return {};
 }
 
+/// Of all between a mini-batch's last backward and the next forward: the norm, the step, gradients of 0.
 double step_bandwidth(Model& model) {
   Optimizer optimizer = make_optimizer(model.weights, all_parts(model.weights));
-  const double seconds = median_seconds([&] { step(optimizer, model.weights, {}); });
+  const double seconds = median_seconds([&] {
+    (void)global_norm(model.weights);
+    step(optimizer, model.weights, {});
+    clear_gradients(model.weights);
+  });
   std::int64_t parameters = 0;
   for (const Parameter& parameter : model.weights.parameters)
     if (!parameter.is.tied) parameters += parameter.value.numel();

@@ -1,5 +1,6 @@
 #include "runtime/ranks/run_rank.h"
 
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -31,6 +32,13 @@ bool belongs_to_launcher() {
   // The launcher may have ended before.
   if (std::to_string(::getppid()) != launcher) std::_Exit(cli::exit_lost);
   return true;
+}
+
+/// libtorch warns of connections that end, whatever for: where a peer is lost, errors say so. Who asks for the warnings
+/// gets them.
+void keep_libtorch_quiet() {
+  ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
+  c10::initLogging();
 }
 
 Result<RankPlace> find_place(std::string_view command) {
@@ -66,6 +74,7 @@ Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds ti
 int run_rank(std::string_view command, transport::Clock::duration timeout,
              const std::function<Status(RankSession&)>& work) {
   const bool is_launched = belongs_to_launcher();
+  keep_libtorch_quiet();
   const Result<RankPlace> place = find_place(command);
   if (!place.ok()) return cli::report_failure(place.error(), program_name);
   const Result<Connections> all = connect(*place, std::chrono::ceil<std::chrono::milliseconds>(timeout));
