@@ -91,7 +91,7 @@ plan::Job job_of(const Row& row) {
       "workload: {{prompts: {}, samples_per_prompt: {}, mini_batch: {}, prompt_length: {}, response_length: {}, "
       "steps_off_policy: {}}}\n"
       "cluster: {{nodes: {}, gpus_per_node: 8, gpu: H100}}\n"
-      "software: {{training: {}}}\n",
+      "software: {{framework: any, training: {}}}\n",
       row.model, row.rollouts / row.samples_per_prompt, row.samples_per_prompt, train_batch, prompt,
       static_cast<int>(row.generated), row.apart ? 1 : 0, (row.apart ? 2 : 1) * row.devices / 8,
       row.fully_sharded ? "fsdp2" : "nemo-rl-megatron");

@@ -12,7 +12,7 @@ std::string job_of(std::string_view algorithm, std::string_view models, std::str
                    std::string_view cluster, std::string_view training) {
   return fmt::format(
       "format: dovetail/job@1\nalgorithm: {}\nmodels: {{{}}}\nworkload: {{{}}}\ncluster: {{{}, host_memory: 4TB}}\n"
-      "software: {{training: {}}}\n",
+      "software: {{framework: any, training: {}}}\n",
       algorithm, models, workload, cluster, training);
 }
 

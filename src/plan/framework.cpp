@@ -27,6 +27,17 @@ const std::vector<Framework>& frameworks() {
   return all;
 }
 
+/// The one framework whose memory conventions these are; null where there is none, or several.
+const Framework* only_framework_with(std::string_view training) {
+  const Framework* only = nullptr;
+  for (const Framework& framework : frameworks()) {
+    if (framework.training != training) continue;
+    if (only != nullptr) return nullptr;
+    only = &framework;
+  }
+  return only;
+}
+
 const Framework* framework_of(const Job& job) { return find_framework(job.software); }
 
 const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope) {
@@ -107,6 +118,7 @@ std::vector<std::string_view> framework_names() {
 }
 
 const Framework* find_framework(const Software& software) {
+  if (software.framework.empty()) return only_framework_with(software.training);
   const Framework* first = nullptr;
   for (const Framework& framework : frameworks()) {
     if (framework.name != software.framework) continue;
@@ -181,14 +193,14 @@ Status check_task(const Job& job, std::size_t task, const Node& node, const Task
 }
 
 Status check_framework(const Node& root, const Job& job) {
-  if (job.software.framework.empty()) return {};
   const Framework* const framework = framework_of(job);
   if (framework == nullptr) {
+    if (job.software.framework.empty() || job.software.framework == any_framework) return {};
     const std::vector<std::string_view> names = framework_names();
     return at(at(root, "software"), "framework")
-        .error(fmt::format("there is no framework {}{}; accepted: {}, any, or no `framework`",
+        .error(fmt::format("there is no framework {}{}; accepted: {}, {}, or no `framework`",
                            quote(job.software.framework), base::did_you_mean(job.software.framework, names),
-                           fmt::join(names, ", ")));
+                           fmt::join(names, ", "), any_framework));
   }
   DOVETAIL_CHECK(check_software(root, job, *framework));
   DOVETAIL_CHECK(check_models(root, job, *framework));

@@ -74,8 +74,12 @@ struct Framework {
 /// The names of all frameworks. "dovetail" is dovetail-train.
 std::vector<std::string_view> framework_names();
 
-/// That of a job's software, with the backend of its memory conventions, else its first one. Null where there is none
-/// of that name; no name, and "any", are that of none.
+/// The name that says: no framework, whatever the memory conventions are.
+inline constexpr std::string_view any_framework = "any";
+
+/// That of a job's software, with the backend of its memory conventions, else its first one; without a name the one
+/// whose memory conventions these are, where they are of one alone. Null for "any", and where there is none of that
+/// name.
 const Framework* find_framework(const Software& software);
 
 /// Whether the framework that the job names runs the task as planned; true where it names none. `scope`: with search

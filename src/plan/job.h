@@ -69,7 +69,8 @@ struct Software {
   std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
   bool prefetch =
       false;  ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
-  std::string framework = {};  ///< the program that trains: plans are those that it runs (framework.h); empty: any
+  /// The program that trains: plans are those that it runs (framework.h); empty: the one that `training` belongs to.
+  std::string framework = {};
   StateType weight_type = StateType::usual;    ///< of the weights that are trained
   StateType gradient_type = StateType::usual;  ///< of gradients between micro-batches
   StateType moment_type = StateType::usual;    ///< of both of Adam's moments

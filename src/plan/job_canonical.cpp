@@ -14,6 +14,7 @@
 #include "base/json_object.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
+#include "plan/framework.h"
 #include "plan/plan_file_fusion.h"
 #include "plan/plan_file_task.h"
 
@@ -161,6 +162,8 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 std::string software_text(Software software) {
   if (is_efficiency_file(software.efficiency)) software.efficiency = file_name(software.efficiency);
   software.profile = file_name(software.profile);
+  // It counts as nothing said: such hashes are older than the difference.
+  if (software.framework == any_framework) software.framework = {};
   return base::json_object(base::unusual(software)).text();
 }
 

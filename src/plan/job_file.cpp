@@ -127,7 +127,6 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
   DOVETAIL_TRY(const base::Partial<Software> said, base::read_partial<Software>(*node, "`software`"));
   Software software = said.or_defaults();
   const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
-  if (software.framework == "any") software.framework = {};
   if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
   if (!software.profile.empty()) software.profile = from_folder(software.profile);
   return software;
@@ -163,7 +162,8 @@ Result<Job> read_job(const Node& root, const std::string& path, std::string_view
   DOVETAIL_TRY(cluster::Cluster read_cluster, read_cluster_at(cluster, folder));
   DOVETAIL_TRY(std::string name, base::find_name(root, "name"));
   DOVETAIL_TRY(Software software, read_software(root, folder));
-  if (software.framework.empty()) software.framework = framework;
+  const bool is_free = software.framework.empty() || software.framework == any_framework;
+  if (is_free && !framework.empty()) software.framework = framework;
   if (name.empty()) name = base::visible(std::filesystem::path(path).stem().string());
   Job job{std::move(name),        std::move(read_workflow), std::move(read_workload),
           std::move(read_models), std::move(read_cluster),  std::move(software)};

@@ -198,7 +198,7 @@ TEST(Plan, UnknownSoftwareHasItsPlace) {
 
 TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
   const TemporaryFolder folder;
-  const std::string job = std::string(small_job) + "software: {training: verl-fsdp}\n";
+  const std::string job = std::string(small_job) + "software: {framework: any, training: verl-fsdp}\n";
   const ProgramResult result =
       run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
   EXPECT_EQ(result.exit_code, 2);

@@ -295,7 +295,20 @@ TEST(Trainers, MoreThanOneOfThemIsOneFramework) {
       "job.yaml");
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(to_text(refused.error()), HasSubstr("accepted: verl-fsdp, megatron-policy, or no `training`"));
-  EXPECT_TRUE(job_of("{framework: any}").software.framework.empty());
+}
+
+TEST(Trainers, AreKnownByMemoryConventionsThatAreOfOneAlone) {
+  const auto name = [](const std::string& software) {
+    const Framework* const framework = find_framework(job_of(software).software);
+    return framework == nullptr ? std::string_view("none") : framework->name;
+  };
+  EXPECT_EQ(name("{training: verl-fsdp}"), "verl");
+  EXPECT_EQ(name("{training: nemo-rl-megatron}"), "nemo-rl");
+  EXPECT_EQ(name("{training: megatron-policy}"), "none") << "verl's, AReaL's and slime's";
+  EXPECT_EQ(name("{training: megatron}"), "none");
+  EXPECT_EQ(name("{framework: any, training: verl-fsdp}"), "none");
+  EXPECT_EQ(name("{framework: any}"), "none");
+  EXPECT_EQ(name("{framework: roll}"), "roll");
 }
 
 }  // namespace

@@ -200,6 +200,7 @@ TEST(JobHash, OfDefaultsThatAreSpelledOutStays) {
     return hash_of(lines);
   };
   EXPECT_EQ(hash(", weight_type: usual, gradient_type: usual, moment_type: usual, master_type: usual"), hash(""));
+  EXPECT_EQ(hash(", framework: any"), hash(""));
 }
 
 TEST(IsForAnotherJob, ComparesHashes) {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 
+#include "plan/framework.h"
 #include "planner/bound/bound.h"
 #include "planner/search/real_search.h"
 #include "predict/closed_form/estimate.h"
@@ -67,7 +68,7 @@ TEST(Trial, FollowsTheOrderOfTheFramework) {
     const predict::Estimate estimate = predict::estimate(place.scenario, plan);
     EXPECT_EQ(trial.exact_score(selection).period, estimate.timing.period) << round;
     plan::Job free = job;
-    free.software.framework.clear();
+    free.software.framework = plan::any_framework;
     free.software.training = "roll-megatron";
     const predict::Scenario ideal = predict::scenario_of(free, predict::software_of(free).value());
     later += predict::estimate(ideal, plan).timing.period < estimate.timing.period ? 1 : 0;

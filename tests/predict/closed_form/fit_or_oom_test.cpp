@@ -128,7 +128,7 @@ TEST(FitOrOom, AMicroBatchIsNoLargerThanADevicesShare) {
       "samples_per_prompt: 5, "
       "mini_batches: 4, prompt_length: {p50: 100, p90: 140, cap: 512}, response_length: {p50: 220, p90: 380, cap: "
       "512}}\n"
-      "cluster: {nodes: 4, gpus_per_node: 8, gpu: H800}\nsoftware: {training: verl-fsdp}\n";
+      "cluster: {nodes: 4, gpus_per_node: 8, gpu: H800}\nsoftware: {framework: any, training: verl-fsdp}\n";
   const Limit limit = limit_of(job, grpo_plan("0-31", "dp: 2, tp: 16}, engine: {memory_utilization: 0.6}",
                                               "dp: 32, zero: 3", "tokens: 24000", "tokens: 24000"));
   EXPECT_TRUE(limit.memory.fits());

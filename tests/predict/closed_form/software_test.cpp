@@ -8,6 +8,7 @@
 #include "cost/training.h"
 #include "cost/training_memory.h"
 #include "llm/bundled_models.h"
+#include "plan/framework.h"
 #include "predict/closed_form/scenario.h"
 #include "predict/closed_form/training_phase.h"
 #include "predict/closed_form/working_memory.h"
@@ -20,6 +21,7 @@ constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B, which has it
 
 plan::Software software(const std::string& training) {
   plan::Software said;
+  said.framework = plan::any_framework;
   said.training = training;
   return said;
 }
@@ -123,7 +125,7 @@ TEST(SoftwareLogits, OfSomeTokensAtATimeAreNeverWhole) {
 
 TEST(SoftwareLogits, OfPassesAreHeldInParts) {
   plan::Job job = test::grpo_job();
-  job.software.training = "verl-fsdp";
+  job.software = software("verl-fsdp");
   const auto logits = [&] {
     const plan::Plan plan = test::co_located(job);
     const Scenario scenario = scenario_of(job, software_of(job).value());

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 const std::string node = "nodes: 1, gpus_per_node: 8, gpu: H100";
 
 plan::Job job_of(const std::string& training, const std::string& fixed = "") {
-  return test::ppo_job(node, "software: {training: " + training + "}\n" + fixed);
+  return test::ppo_job(node, "software: {framework: any, training: " + training + "}\n" + fixed);
 }
 
 base::Error error_of(const std::string& training, const std::string& fixed) {
@@ -83,7 +83,8 @@ TEST(TrainerRules, TensorParallelismOfDeepSpeedIsForWhoAsks) {
 }
 
 TEST(TrainerRules, FindWhatAPlanAsksTooMuchOf) {
-  const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100", "software: {training: verl-fsdp}\n");
+  const plan::Job job =
+      test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100", "software: {framework: any, training: verl-fsdp}\n");
   const auto faults = trainer_faults(job, conventions_of(job.software).value(), test::pipelined_on_16(job));
   ASSERT_FALSE(faults.empty());
   EXPECT_TRUE(std::any_of(faults.begin(), faults.end(), [](const TrainerFault& fault) {
