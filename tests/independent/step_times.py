@@ -56,8 +56,11 @@ def phases_of(dovetail, folder, layout, iterations):
     shutil.rmtree(out, ignore_errors=True)
     run(dovetail, "train", job, "-o", out, *plan)
     answer = run(dovetail, "measured", out / "metrics.jsonl", "--job", job, "--plan", out / "plan.json", "--json")
-    phases = json.loads(answer)["comparison"]["phases"]
-    return {phase["phase"]: (phase["spread"]["least"], phase["predicted"]) for phase in phases}
+    predicted = {phase["phase"]: phase["predicted"] for phase in json.loads(answer)["comparison"]["phases"]}
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    # An iteration that stops early because of its divergence trains less.
+    whole = [row["timing"] for row in rows if row["actor_steps"] == max(each["actor_steps"] for each in rows)]
+    return {name: (min(row[f"{name}_seconds"] for row in whole), seconds) for name, seconds in predicted.items()}
 
 
 def main():

@@ -13,6 +13,7 @@
 #include "answer/words/difference.h"
 #include "answer/words/plan_words.h"
 #include "answer/words/text.h"
+#include "plan/framework.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "trainers/import/hub_cache.h"
@@ -100,13 +101,22 @@ base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& 
   return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
 }
 
+/// The trainer whose file is asked for; by itself a job has that which its plans are for.
+base::Result<std::string> trainer_of(const ExportRequest& request, const plan::Job& job) {
+  if (!request.trainer.empty()) return request.trainer;
+  const plan::Framework* const framework = plan::find_framework(job.software);
+  if (framework != nullptr) return std::string(framework->name);
+  return base::bad_input("the job names no framework whose file it could be; accepted: --to TRAINER");
+}
+
 /// A whole file of a plan and its job.
 base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& watch) {
   DOVETAIL_CHECK(check_standard_input({request.plan, request.job}));
   DOVETAIL_TRY(const predict::Scenario scenario, read_scenario(JobInput(*request.job), watch));
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch));
   DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(trainers::WholeExport made, trainers::export_whole(scenario.job, plan, request.trainer));
+  DOVETAIL_TRY(const std::string trainer, trainer_of(request, scenario.job));
+  DOVETAIL_TRY(trainers::WholeExport made, trainers::export_whole(scenario.job, plan, trainer));
   ExportAnswer answer{.trainer = std::move(made.trainer),
                       .job_name = scenario.job.name,
                       .base_file = {},
@@ -147,7 +157,8 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
                                  100 * answered_part));
   }
   DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, request.trainer));
+  DOVETAIL_TRY(trainers::Export made,
+               trainers::export_run(base, plan, request.trainer.empty() ? import.trainer : request.trainer));
   DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
   answer.format = request.format;
   return answer;

@@ -29,7 +29,7 @@ struct ExportRequest {
   Input plan;
   JobInput base;             ///< empty where a whole file is written
   std::optional<Input> job;  ///< that a whole file is written of
-  std::string trainer;
+  std::string trainer;       ///< empty: that of the base, or the framework of the job
   ExportFormat format = ExportFormat::file;
 };
 template <std::same_as<ExportRequest> T>
@@ -38,7 +38,9 @@ auto options_of(const T*) {
       option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
       option("base", &T::base, JobFile{.takes_lengths = false}, "the launch script or configuration that is changed"),
       option("job", &T::job, File{}, "in place of it the plan's job: a whole file is written"),
-      required("to", &T::trainer, Words{"TRAINER"}, "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal"),
+      option("to", &T::trainer, Words{"TRAINER"},
+             "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal (default: that of the base, or the framework of "
+             "the job)"),
       option("format", &T::format, Choice{},
              "a file that lays the changes over the base, or a line a setting (default {})"));
 }

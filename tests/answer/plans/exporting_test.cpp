@@ -324,6 +324,11 @@ TEST(ExportWhole, ReadAgainItIsTheJobAndThePlan) {
     }
 }
 
+std::string error_of(const ExportRequest& request) {
+  const auto answer = ask(request, Watch{});
+  return answer.ok() ? "no error" : base::to_text(answer.error());
+}
+
 TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
   ExportRequest request = request_for(bases()[1]);
   const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
@@ -339,9 +344,23 @@ TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
   EXPECT_THAT(to_json(*answer), testing::Not(HasSubstr("base")));
 }
 
-std::string error_of(const ExportRequest& request) {
-  const auto answer = ask(request, Watch{});
-  return answer.ok() ? "no error" : base::to_text(answer.error());
+TEST_F(Exporting, TheTrainerIsThatOfTheBaseOrTheFrameworkOfTheJob) {
+  ExportRequest request = request_for(bases()[1]);
+  const auto import = trainers::import_run(request.base.path, bases()[1].content, request.base.import);
+  const auto with_name = ask(request, Watch{});
+  request.trainer.clear();
+  const auto without = ask(request, Watch{});
+  ASSERT_TRUE(without.ok()) << base::to_text(without.error());
+  EXPECT_EQ(to_json(*without), to_json(*with_name));
+  request.base = JobInput();
+  request.job = Input{"job.yaml", import->text};
+  const auto whole = ask(request, Watch{});
+  ASSERT_TRUE(whole.ok()) << base::to_text(whole.error());
+  EXPECT_EQ(whole->trainer, "verl");
+  std::string free = import->text;
+  free.replace(free.find("framework: verl"), std::string("framework: verl").size(), "framework: any");
+  request.job = Input{"job.yaml", free};
+  EXPECT_THAT(error_of(request), HasSubstr("names no framework whose file it could be; accepted: --to TRAINER"));
 }
 
 TEST_F(Exporting, WhatCannotBeDoneIsSaid) {
