@@ -12,6 +12,7 @@
 
 #include "answer/question/input.h"
 #include "answer/question/option.h"
+#include "answer/runs/training_run.h"
 #include "cli/asking.h"
 #include "cli/options.h"
 #include "cli/output_file.h"
@@ -44,9 +45,7 @@ base::Result<int> run_profile(const ProfileArguments& arguments) {
   const std::string output = arguments.output.value_or("profile.json");
   if (is_standard_output(output))
     return base::bad_input("-o is standard output, where the summary goes; accepted: a file");
-  if (answer::is_standard_input(arguments.options.job))
-    return base::bad_input("a profile reads its job from a file; accepted: its path");
-  DOVETAIL_TRY(const control::RunJob run, control::read_run_job(arguments.options.job.path));
+  DOVETAIL_TRY(const control::RunJob run, answer::read_run_job(arguments.options.job, std::nullopt));
   const auto models = control::open_models(run);
   if (!models.ok()) return models.error();
   DOVETAIL_CHECK(check_output_path(output));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/shard_groups.h"
+#include "llm/shard_groups.h"
 
 namespace dovetail::cost {
 namespace {
@@ -102,7 +102,7 @@ std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout) {
     const RankParameters rank = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, stage));
     most = std::max(most, rank.shared + rank.routed);
   }
-  const double shards = layout.zero == 3 ? shard_ranks(layout, facts.shard_group) : 1;
+  const double shards = layout.zero == 3 ? llm::shard_ranks(layout, facts.shard_group) : 1;
   return static_cast<std::int64_t>(facts.element_bytes * most / shards);
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/shard_groups.h"
 #include "cost/shares.h"
+#include "llm/shard_groups.h"
 
 namespace dovetail::cost {
 namespace {
@@ -23,7 +23,7 @@ double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double to
 
 /// The ranks that ZeRO cuts weights over.
 cluster::RankGroup shard_group(const ModelFacts& facts, const llm::Layout& layout, const Machine& machine) {
-  return group_of(shard_ranks(layout, facts.shard_group), layout.tensor, machine.devices_per_node);
+  return group_of(llm::shard_ranks(layout, facts.shard_group), layout.tensor, machine.devices_per_node);
 }
 
 /// Gathering a stage's weights (or scattering as many gradients) over the ranks that ZeRO-3 cuts them to.
@@ -39,7 +39,7 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   const double shared = parameters.shared * std::min(1.0, trained);
   const int ranks = layout.data * layout.context;
-  const int shards = layout.zero > 0 ? shard_ranks(layout, facts.shard_group) : ranks;
+  const int shards = layout.zero > 0 ? llm::shard_ranks(layout, facts.shard_group) : ranks;
   const cluster::RankGroup group = group_of(shards, layout.tensor, machine.devices_per_node);
   double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * stepping.reduced_bytes) +
                    cluster::all_gather_seconds(machine.links, group, shared * facts.element_bytes);
@@ -62,9 +62,9 @@ double own_parameters(const ModelFacts& facts, const RankParameters& parameters,
   if (layout.zero == 0) return std::min(1.0, trained) * (parameters.shared + parameters.routed);
   const std::int64_t copies =
       std::int64_t{layout.data} * layout.context * layout.tensor / (std::int64_t{layout.expert} * layout.expert_tensor);
-  const auto of_experts = static_cast<double>(std::max<std::int64_t>(1, shard_ranks(copies, facts.shard_group)));
+  const auto of_experts = static_cast<double>(std::max<std::int64_t>(1, llm::shard_ranks(copies, facts.shard_group)));
   return std::min(1.0, trained) *
-         (parameters.shared / shard_ranks(layout, facts.shard_group) + parameters.routed / of_experts);
+         (parameters.shared / llm::shard_ranks(layout, facts.shard_group) + parameters.routed / of_experts);
 }
 
 /// Bytes/s of a step on a device: as measured, else what software reaches of the published.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "cost/shard_groups.h"
+#include "llm/shard_groups.h"
 #include "llm/tensors.h"
 
 namespace dovetail::cost {
@@ -151,7 +151,8 @@ std::int64_t shard_bytes(const Job& job, std::int64_t own, std::int64_t of_exper
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context;
   const std::int64_t replicas = ranks * layout.tensor / (std::int64_t{layout.expert} * layout.expert_tensor);
   const int group = job.conventions.shard_group;
-  return (divide_up(own, shard_ranks(ranks, group)) + divide_up(of_experts, shard_ranks(replicas, group))) * each;
+  return (divide_up(own, llm::shard_ranks(ranks, group)) + divide_up(of_experts, llm::shard_ranks(replicas, group))) *
+         each;
 }
 
 /// One linear of each shape: the matrices of a layer, and of its experts those of one.

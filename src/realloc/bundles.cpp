@@ -127,8 +127,10 @@ class Builder {
     const std::int64_t experts = destination_.model.experts ? destination_.model.experts->count : 0;
     for (const IndexedTensor& each : group.tensors) {
       if (only_adapters_ && !each.tensor.adapter) continue;
-      const std::vector<HeldPart> held = parts_of(source_.layout, experts, each.tensor, source_sets);
-      const std::vector<HeldPart> wanted = parts_of(destination_.layout, experts, each.tensor, destination_sets);
+      const std::vector<HeldPart> held =
+          parts_of(source_.layout, source_.shard_group, experts, each.tensor, source_sets);
+      const std::vector<HeldPart> wanted =
+          parts_of(destination_.layout, destination_.shard_group, experts, each.tensor, destination_sets);
       for (const HeldPart& from : held)
         for (const HeldPart& to : wanted) add_common(from, to, each.index, patterns);
     }

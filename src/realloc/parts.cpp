@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "llm/shard_groups.h"
 #include "realloc/side.h"
 
 namespace dovetail::realloc {
@@ -82,17 +83,17 @@ std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, 
   return ranges;
 }
 
-std::vector<HeldPart> parts_of(const llm::Layout& layout, std::int64_t experts, const llm::Tensor& tensor,
-                               PositionSets& sets) {
+std::vector<HeldPart> parts_of(const llm::Layout& layout, int shard_group, std::int64_t experts,
+                               const llm::Tensor& tensor, PositionSets& sets) {
   const Sharing sharing = sharing_of(layout, experts, tensor);
   std::vector<llm::Slice> slices;
   for (int rank = 0; rank < sharing.ranks; ++rank) slices.push_back(llm::slice_of(tensor, sharing.ranks, rank));
   const std::vector<int> first_rank = first_equal_ranks(slices);
-  const int cuts = layout.zero == 3 ? sharing.copies : 1;
+  const int cuts = layout.zero == 3 ? static_cast<int>(llm::shard_ranks(sharing.copies, shard_group)) : 1;
   std::vector<std::vector<int>> holders(slices.size() * static_cast<std::size_t>(cuts));
   const auto index = [cuts](int rank, int cut) { return static_cast<std::size_t>(rank * cuts + cut); };
   for (const auto& [position, share] : sharing.shares)
-    holders[index(first_rank[static_cast<std::size_t>(share.rank)], cuts == 1 ? 0 : share.copy)].push_back(position);
+    holders[index(first_rank[static_cast<std::size_t>(share.rank)], share.copy % cuts)].push_back(position);
   std::vector<HeldPart> parts;
   for (int rank = 0; rank < sharing.ranks; ++rank) {
     if (first_rank[static_cast<std::size_t>(rank)] != rank) continue;

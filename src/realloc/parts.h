@@ -29,9 +29,10 @@ struct HeldPart {
 };
 
 /// The parts that `layout` cuts `tensor` into on the stage that has it. No two share an element, and together they are
-/// the tensor. `experts`: how many each layer of the model has, where the tensor is of an expert.
-std::vector<HeldPart> parts_of(const llm::Layout& layout, std::int64_t experts, const llm::Tensor& tensor,
-                               PositionSets& sets);
+/// the tensor. `experts`: how many each layer of the model has, where the tensor is of an expert. `shard_group`: of
+/// Side.
+std::vector<HeldPart> parts_of(const llm::Layout& layout, int shard_group, std::int64_t experts,
+                               const llm::Tensor& tensor, PositionSets& sets);
 
 /// The elements [begin, end) of `slice`, counted row by row, as up to three rectangles; none where begin == end.
 std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, std::int64_t end);

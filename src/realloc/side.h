@@ -19,11 +19,13 @@ using base::DeviceId;
 ///
 /// With layout.zero == 3 the ranks that would hold equal slices (data x context of them; for an expert its copies) hold
 /// one part each of every slice instead: the slice's elements row by row, copy i of n having those from floor(i e / n)
-/// on to floor((i + 1) e / n) of e.
+/// on to floor((i + 1) e / n) of e. With a shard group they are cut over each n of them that follow one another
+/// (llm/shard_groups.h), and the groups are copies.
 struct Side {
   llm::Transformer model;
   llm::Layout layout;
   cluster::Mesh mesh;
+  int shard_group = 0;  ///< 0: all
 };
 
 /// Why weights cannot move from `source` to `destination`, and what would be accepted; nothing where they can. The

@@ -33,13 +33,18 @@ void for_elements(const Tensor& tensor, const Slice& slice, F f) {
       f(static_cast<std::size_t>(row * tensor.columns + column));
 }
 
-/// Which of the equal copies of a tensor's slices a rank has, and how many there are.
-std::pair<std::int64_t, std::int64_t> copy_of(const llm::Layout& layout, int rank, const Tensor& tensor) {
+/// Which of the parts of a tensor's slices a rank has, and how many there are.
+std::pair<std::int64_t, std::int64_t> part_of(const Side& side, int rank, const Tensor& tensor) {
+  const llm::Layout& layout = side.layout;
   const llm::Coordinates place = llm::coordinates_of(layout, rank);
-  if (tensor.expert >= 0)
-    return {llm::expert_place(layout, place).replica,
-            layout.data * layout.context * layout.tensor / (layout.expert * layout.expert_tensor)};
-  return {place.data * layout.context + place.context, layout.data * layout.context};
+  std::int64_t copy = place.data * layout.context + place.context;
+  std::int64_t copies = layout.data * layout.context;
+  if (tensor.expert >= 0) {
+    copy = llm::expert_place(layout, place).replica;
+    copies = copies * layout.tensor / (layout.expert * layout.expert_tensor);
+  }
+  const bool has_groups = side.shard_group > 0 && copies % side.shard_group == 0;
+  return has_groups ? std::pair(copy % side.shard_group, std::int64_t{side.shard_group}) : std::pair(copy, copies);
 }
 
 }  // namespace
@@ -51,7 +56,7 @@ std::vector<Weights> held_by(const Side& side, int devices) {
     Weights& own = held[static_cast<std::size_t>(side.mesh.first + rank)];
     for (const llm::HeldTensor& part : llm::tensors_of_rank(side.layout, side.model, rank)) {
       const auto [copy, copies] =
-          side.layout.zero == 3 ? copy_of(side.layout, rank, part.tensor) : std::pair<std::int64_t, std::int64_t>{0, 1};
+          side.layout.zero == 3 ? part_of(side, rank, part.tensor) : std::pair<std::int64_t, std::int64_t>{0, 1};
       std::vector<std::int64_t>& values = own[name_of(part.tensor)];
       values.resize(static_cast<std::size_t>(part.tensor.elements()), nowhere);
       std::int64_t counted = 0;

@@ -269,6 +269,20 @@ TEST(Reallocation, AFullyShardedSourceSendsEachPartFromItsOwner) {
   EXPECT_EQ(summarize(plan).max_received, bytes * 7 / 8);
 }
 
+TEST(Reallocation, ShardGroupsAreCopiesOfEachOther) {
+  llm::Layout sharded = layout_of(8, 1, 1);
+  sharded.zero = 3;
+  const llm::Transformer model = model_named("llama-2-7b");
+  Side source = side_of(model, sharded, 0);
+  const Side destination = side_of(model, layout_of(8, 1, 1), 0);
+  const std::int64_t bytes = 2 * llm::count_parameters(model).all;
+  EXPECT_GT(summarize(plan_reallocation(cluster_of(2, 4), source, destination)).bytes_between, 0);
+  source.shard_group = 4;
+  const Summary summary = summarize(plan_reallocation(cluster_of(2, 4), source, destination));
+  EXPECT_EQ(summary.bytes, 6 * bytes);
+  EXPECT_EQ(summary.bytes_between, 0) << "each node has all";
+}
+
 TEST(Reallocation, SaysWhatCannotMove) {
   const llm::Transformer model = model_named("llama-2-7b");
   const cluster::Cluster cluster = cluster_of(1, 8);

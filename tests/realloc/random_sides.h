@@ -87,6 +87,8 @@ inline Case random_case(int max_devices) {
   made.source.mesh.first = *rc::gen::inRange(0, 5);
   made.destination.mesh.first = *rc::gen::element(
       made.source.mesh.first, made.source.mesh.first + made.source.mesh.count, *rc::gen::inRange(0, max_devices));
+  made.source.shard_group = *rc::gen::element(0, 0, 2, 4);
+  made.destination.shard_group = *rc::gen::element(0, 0, 2, 4);
   if (*rc::gen::arbitrary<bool>()) std::swap(made.source, made.destination);
   const cluster::Mesh hull = cluster::hull_of(made.source.mesh, made.destination.mesh);
   made.cluster = cluster_of((hull.first + hull.count) / devices_per_node + 1, devices_per_node);

@@ -5,8 +5,10 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/runs/played_plan.h"
+#include "base/file.h"
 #include "cluster/cluster.h"
 #include "plan/framework.h"
+#include "trainers/import_run.h"
 
 namespace dovetail::answer {
 namespace {
@@ -71,9 +73,20 @@ base::Status find_plan(const TrainingRunRequest& request, const Watch& watch, Tr
 
 }  // namespace
 
+base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks) {
+  if (is_standard_input(job)) return base::bad_input("the job is read from a file; accepted: its path");
+  const std::string file = trainers::file_of(job.path);
+  const auto text = base::read_file(file);
+  if (text.ok() && trainers::is_foreign(job.path, *text)) {
+    return base::Error{base::Failure::bad_input, base::display_path(file), 0, 0,
+                       "this starts a trainer of its own; accepted: a job with a section `train` (`dovetail import` "
+                       "makes a job of it, but models, data and losses are for that section to say)"};
+  }
+  return control::read_run_job(job.path, ranks);
+}
+
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
-  if (is_standard_input(request.job)) return base::bad_input("a run reads its job from a file; accepted: its path");
-  DOVETAIL_TRY(control::RunJob run, control::read_run_job(request.job.path, request.ranks));
+  DOVETAIL_TRY(control::RunJob run, read_run_job(request.job, request.ranks));
   if (request.device != RunDevice::cpu && cluster::device_count(run.job.cluster) > 1)
     return base::bad_input("--device: a GPU is for a run of one rank; accepted: cpu, or --ranks 1");
   tell_label(watch, run.job.name);

@@ -86,6 +86,10 @@ struct TrainingRunAnswer {
   Outcome outcome = Outcome::done;
 };
 
+/// The job of a run, or of what is measured for one. An Error of it; also of standard input, and of the configuration
+/// of a trainer.
+base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
+
 /// Reads the job, checks all that the run reads (control::check_run) and its folder, then reads the plan or finds one.
 /// A run that goes on keeps the plan in its folder. Errors of all of these; a fusion that the runtime does not run; no
 /// plan that fits.

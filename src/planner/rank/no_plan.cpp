@@ -1,6 +1,7 @@
 #include "planner/rank/no_plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -28,16 +29,31 @@ std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t
   return shapes;
 }
 
-/// On any of the meshes, also with the optimizer on the host.
-std::optional<MinNeed> min_need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes,
-                                   OptionSet option_set) {
-  std::optional<MinNeed> least;
+/// What a task needs at least on any of the meshes, also with the optimizer on the host.
+struct NeedAnywhere {
+  bool has_layout = false;
+  std::optional<MinNeed> least;  ///< nothing where host memory is too small for all layouts
+};
+
+NeedAnywhere need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes,
+                     OptionSet option_set) {
+  NeedAnywhere found;
+  const auto note = [&found](const llm::Layout&) { return found.has_layout = true; };
   for (const bool on_host : {false, true})
     for (const cluster::Mesh& mesh : meshes)
-      if (auto need = min_need(*space.scenario, task, mesh, {option_set, on_host});
-          need && (!least || need->bytes < least->bytes))
-        least = std::move(need);
-  return least;
+      if (auto need = min_need(*space.scenario, task, mesh, {option_set, on_host}, note);
+          need && (!found.least || need->bytes < found.least->bytes))
+        found.least = std::move(need);
+  return found;
+}
+
+/// Of a task that fits where those do not that have their devices with it.
+std::string why_not_together(const SearchSpace& space, std::size_t task) {
+  std::vector<std::string> others;
+  for (const Link& link : space.links[task])
+    if (link.mesh) others.push_back(name_of(space, link.task));
+  return fmt::format("{} fits on no devices on which {} {}, which must be on the same", name_of(space, task),
+                     fmt::join(others, ", "), others.size() == 1 ? "does" : "do");
 }
 
 /// A task that cannot be where a placement has it.
@@ -154,24 +170,32 @@ std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const Tr
 }  // namespace
 
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set) {
-  const std::optional<MinNeed> least = min_need_on(space, task, possible_shapes(space, task), option_set);
-  const std::string& name = name_of(space, task);
   base::Error error;
-  if (!least) {
-    error.message = fmt::format(
+  error.failure = base::Failure::infeasible;
+  if (space.has_choices(task)) {
+    error.message = why_not_together(space, task);
+    return error;
+  }
+  const NeedAnywhere need = need_on(space, task, possible_shapes(space, task), option_set);
+  const std::string& name = name_of(space, task);
+  if (!need.has_layout)
+    return base::bad_input(fmt::format(
         "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide "
         "its heads and layers, and make up a mesh",
-        name);
+        name));
+  if (!need.least) {
+    error.message =
+        fmt::format("{} alone does not fit on this cluster: host memory is too small for what it offloads", name);
     return error;
   }
   const std::int64_t usable = min_memory(space);
-  error.failure = base::Failure::infeasible;
+  const plan::TaskPlan& planned = need.least->planned;
   error.message = fmt::format(
       "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, "
       "{:.2f} GiB more than the {:.2f} GiB that can be used",
-      name, llm::to_text(least->planned.layout), least->planned.mesh.count,
-      least->planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(least->bytes),
-      gibi(least->bytes - usable), gibi(usable));
+      name, llm::to_text(planned.layout), planned.mesh.count,
+      planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(need.least->bytes),
+      gibi(need.least->bytes - usable), gibi(usable));
   return error;
 }
 

@@ -12,8 +12,9 @@
 
 namespace dovetail::planner {
 
-/// What rank_plans says of a job of which task `task` has no choice on any mesh: infeasible with what the task needs at
-/// least where layouts are only too large, bad input where what is fixed leaves it none.
+/// What rank_plans says of a job whose impossible_task is `task`: infeasible with what the task needs at least where
+/// layouts are only too large, with whose host memory is too small, or with the tasks that it has its devices with; bad
+/// input where what is fixed leaves it none.
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it

@@ -159,15 +159,8 @@ void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
   });
-  const auto& fixed = space.scenario->job.fixed;
   std::vector<char> impossible;
-  for (std::size_t task = 0; task < space.choices.size(); ++task) {
-    bool has_choices = false;
-    for (std::size_t mesh = 0; mesh < space.meshes.size(); ++mesh)
-      has_choices = has_choices || (!space.choices[task][space.shapes[mesh]].empty() &&
-                                    (fixed.empty() || plan::admits(fixed[task], space.meshes[mesh])));
-    impossible.push_back(has_choices ? 0 : 1);
-  }
+  for (std::size_t task = 0; task < space.choices.size(); ++task) impossible.push_back(space.has_choices(task) ? 0 : 1);
   rules.optimizer_on_host = true;
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     if (impossible[task] != 0)
@@ -177,14 +170,21 @@ void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
 
 }  // namespace
 
-bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
+bool SearchSpace::has_choices(std::size_t task, std::int32_t mesh) const {
   const auto index = static_cast<std::size_t>(mesh);
   const auto& fixed = scenario->job.fixed;
-  const auto may = [&](std::size_t one) {
-    return !choices[one][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[one], meshes[index]));
-  };
-  const auto may_follow = [&](const Link& link) { return !link.mesh || may(link.task); };
-  return may(task) && std::all_of(links[task].begin(), links[task].end(), may_follow);
+  return !choices[task][shapes[index]].empty() && (fixed.empty() || plan::admits(fixed[task], meshes[index]));
+}
+
+bool SearchSpace::has_choices(std::size_t task) const {
+  for (std::size_t mesh = 0; mesh < meshes.size(); ++mesh)
+    if (has_choices(task, static_cast<std::int32_t>(mesh))) return true;
+  return false;
+}
+
+bool SearchSpace::is_open(std::size_t task, std::int32_t mesh) const {
+  const auto may_follow = [&](const Link& link) { return !link.mesh || has_choices(link.task, mesh); };
+  return has_choices(task, mesh) && std::all_of(links[task].begin(), links[task].end(), may_follow);
 }
 
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job) {
@@ -234,6 +234,8 @@ SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<clu
 }
 
 std::optional<std::size_t> impossible_task(const SearchSpace& space) {
+  for (std::size_t task = 0; task < space.open.size(); ++task)
+    if (!space.is_rule(task) && !space.has_choices(task)) return task;
   for (std::size_t task = 0; task < space.open.size(); ++task)
     if (!space.is_rule(task) && space.open[task].empty()) return task;
   return std::nullopt;

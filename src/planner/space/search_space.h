@@ -54,7 +54,10 @@ struct SearchSpace {
   std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes on which it may be, and has a choice
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
-  /// Whether the task may be on the mesh, and has a choice there.
+  /// Whether the task by itself may be on the mesh, and has a choice there; on any.
+  bool has_choices(std::size_t task, std::int32_t mesh) const;
+  bool has_choices(std::size_t task) const;
+  /// Likewise, and those that have its mesh have a choice there, too.
   bool is_open(std::size_t task, std::int32_t mesh) const;
   const Choice& choice(std::size_t task, SelectedChoice selected) const {
     return choices[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
@@ -75,7 +78,8 @@ std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// The first task that has no choice on any mesh; nothing where all have one.
+/// The first task that has no choice on any mesh, else the first that has none where those are that have its mesh;
+/// nothing where all have one.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
 /// What a task of a plan gets by a selected choice. REQUIRES: the task is no rule.

@@ -124,8 +124,9 @@ Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, cons
   const plan::TaskPlan& to = plan.tasks[activity.task];
   realloc::PlanOptions options;
   options.trained_only = model.adapter_rank > 0;
-  return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh}, {model, to.layout, to.mesh},
-                                     options),
+  const int shard_group = scenario.software.conventions.shard_group;
+  return {realloc::plan_reallocation(scenario.job.cluster, {model, from.layout, from.mesh, shard_group},
+                                     {model, to.layout, to.mesh, shard_group}, options),
           cluster::links_of(scenario.job.cluster, cluster::hull_of(from.mesh, to.mesh),
                             scenario.software.efficiency.links)};
 }

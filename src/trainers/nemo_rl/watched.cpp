@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "trainers/import/role_training.h"
@@ -56,7 +58,6 @@ constexpr std::array dtensor_settings{
     Watched{"cpu_offload", "false",
             "weights and gradients are fetched from the host layer by layer: only the optimizer is counted there"},
     Watched{"custom_parallel_plan", "null", "counted as the model's own plan"},
-    Watched{"dp_replicate_size", "1", "shard groups: counted as if all GPUs shared one; the real run holds more"},
     Watched{"defer_fsdp_grad_sync", "true|null", "counted as one exchange of gradients a step"},
 };
 
@@ -125,23 +126,45 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
 }
 
 /// Gradients of Megatron are summed in bf16 where nobody says otherwise.
-base::Result<RoleTypes> nemo_rl_types(const syntax::SettingTree& tree, const std::string& role) {
+base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const std::string& role) {
   RoleTypes types;
-  DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   const std::string key = role + ".megatron_cfg.distributed_data_parallel_config.grad_reduce_in_fp32";
   DOVETAIL_TRY(const auto in_fp32, optional_flag(tree, key));
-  if (!megatron || !in_fp32.value_or(false)) return types;
+  if (!in_fp32.value_or(false)) return types;
   types.types.gradient_type = plan::StateType::fp32;
   types.otherwise.push_back(
       {key, "true: gradients in fp32: counted in bf16, the real run holds more", place_of(tree, key)});
   return types;
 }
 
-base::Status add_types(const syntax::SettingTree& tree, bool has_value_model, ImportedRun& run) {
+/// FSDP cuts over groups of ranks that are copies of each other.
+base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std::string& role,
+                                      const llm::Layout& layout) {
+  RoleTypes types;
+  const std::string key = role + ".dtensor_cfg.dp_replicate_size";
+  DOVETAIL_TRY(const auto copies, optional_whole(tree, key));
+  if (copies.value_or(1) == 1) return types;
+  if (*copies < 1 || layout.data % *copies != 0)
+    return setting_error(tree, key,
+                         fmt::format("is {}; accepted: a divisor of the {} data parallel ranks", *copies, layout.data));
+  types.types.shard_group = static_cast<int>(layout.data * layout.context / *copies);
+  types.otherwise.push_back({key,
+                             fmt::format("{}: shard groups: counted as if all GPUs shared one; the real run holds "
+                                         "more and sends less",
+                                         *copies),
+                             place_of(tree, key)});
+  return types;
+}
+
+base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
   std::vector<RoleTypes> roles;
-  DOVETAIL_TRY(roles.emplace_back(), nemo_rl_types(tree, "policy"));
-  if (has_value_model) {
-    DOVETAIL_TRY(roles.emplace_back(), nemo_rl_types(tree, "value"));
+  for (const auto& [training, role] : {std::pair("actor_train", "policy"), std::pair("critic_train", "value")}) {
+    const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
+                                      [name = training](const ImportedTask& task) { return task.task == name; });
+    if (trained == run.tasks.end()) continue;
+    DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
+    DOVETAIL_TRY(roles.emplace_back(),
+                 megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
   }
   take_types(roles, run);
   return {};
@@ -195,7 +218,7 @@ base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::str
           *values, {key, fmt::format("{}: counted as of the policy, {}", *values, run.mini_batch), place_of(tree, key)},
           run);
   }
-  DOVETAIL_CHECK(add_types(tree, loop == "ppo", run));
+  DOVETAIL_CHECK(add_types(tree, run));
   add_facts(tree, run);
   return {};
 }

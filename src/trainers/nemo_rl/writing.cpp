@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -44,6 +45,12 @@ class NemoRlChanges {
       set("++megatron_cfg.optimizer.optimizer_cpu_offload", offload.optimizer_on_host);
     else
       set("++dtensor_cfg.cpu_offload", offload.optimizer_on_host);
+  }
+
+  /// The job's groups of ranks stay as large as they are.
+  void add_groups(const llm::Layout& layout, int shard_group) {
+    if (!megatron_ && shard_group > 0)
+      set("++dtensor_cfg.dp_replicate_size", std::max(1, layout.data * layout.context / shard_group));
   }
 
  private:
@@ -123,6 +130,7 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
     if (passed == nullptr && role == std::string_view("actor")) passed = find_planned(job, plan, "reference_infer");
     if (trained == nullptr) continue;
     changes.add_layout(trained->layout);
+    changes.add_groups(trained->layout, job.software.shard_group);
     changes.add_offload(trained->offload);
     // The policy's packing is the job's; with DTensor values are never packed.
     if (role == std::string_view("critic") && megatron)

@@ -219,6 +219,34 @@ TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
   EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
 }
 
+TEST(RankPlans, ATaskThatFitsNowhereIsNamedBeforeThoseThatHaveItsDevices) {
+  // slime has the passes of the actor where it trains; the pass alone would fit.
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: "
+                            "llama-3.1-70b}\nsoftware: {framework: slime}\n"
+                            "workload: {prompts: 32, samples_per_prompt: 8, prompt_length: 128, response_length: 512}\n"
+                            "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 200GB}\n",
+                            "job.yaml")
+                            .value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
+  EXPECT_THAT(ranking.error().message, testing::StartsWith("actor_train alone does not fit on this cluster: "));
+  EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
+}
+
+TEST(RankPlans, HostMemoryThatIsTooSmallIsSaid) {
+  const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1GB",
+                                      "fixed: {actor_train: {offload: [optimizer_on_host]}}\n");
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
+  EXPECT_EQ(ranking.error().message,
+            "actor_train alone does not fit on this cluster: host memory is too small for what it offloads");
+}
+
 TEST(RankPlans, NoPlanStandsThereTwice) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
 #include "trainers/imported.h"
+#include "trainers/writers.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -117,6 +119,21 @@ TEST(NemoRlConfiguration, OfDTensorShardsAllThatIsNotCutOtherwise) {
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
   EXPECT_EQ(llm::to_text(planned(*read, "actor_train").layout), "dp8 tp2 pp1 zero3 sp");
   EXPECT_NE(read->text.find("software: {framework: nemo-rl, training: fsdp2}"), std::string::npos);
+}
+
+TEST(NemoRlConfiguration, OfCopiesOfDTensorCutsWithinGroupsWhichStayAsLarge) {
+  const base::Result<Import> read = nemo_rl(dtensor_grpo, "+policy.dtensor_cfg.dp_replicate_size=2");
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_EQ(read->job.software.shard_group, 4) << "of eight ranks, two copies";
+  plan::Plan plan = read->plan;
+  for (plan::TaskPlan& task : plan.tasks)
+    if (task.layout.zero == 3) task.layout.data = 16, task.layout.tensor = 1, task.layout.sequence_parallel = false;
+  const auto changes = find_writer("nemo-rl").value()->changes_of(read->job, plan, {});
+  const auto copies = std::find_if(changes.begin(), changes.end(), [](const Change& change) {
+    return change.set.key == "++policy.dtensor_cfg.dp_replicate_size";
+  });
+  ASSERT_NE(copies, changes.end());
+  EXPECT_EQ(copies->set.value, "4");
 }
 
 TEST(NemoRlConfiguration, OfPpoHasAValueModelThatChangesPlacesWithThePolicy) {
@@ -234,7 +251,7 @@ const NemoRlChange nemo_rl_changes[] = {
     {"policy.dtensor_cfg.cpu_offload=true", Where::plan, dtensor_grpo},
     {"policy.dtensor_cfg.lora_cfg.enabled=true", Where::job, dtensor_grpo,
      "policy.dtensor_cfg.lora_cfg.use_triton=false"},
-    {"+policy.dtensor_cfg.dp_replicate_size=2", Where::not_modelled, dtensor_grpo},
+    {"+policy.dtensor_cfg.dp_replicate_size=2", Where::job, dtensor_grpo},
     {"policy.sequence_packing.enabled=false", Where::job},
     {"policy.sequence_packing.train_mb_tokens=8192", Where::plan},
     {"policy.sequence_packing.logprob_mb_tokens=16384", Where::plan},
@@ -354,6 +371,7 @@ TEST(NemoRlConfiguration, RefusesWhatStopsNemoRlOrIsNoJob) {
       {"policy.dtensor_cfg.lora_cfg.enabled=true", "is true with tensor parallelism", dtensor_grpo},
       {"policy.dtensor_cfg.lora_cfg.enabled=true policy.dtensor_cfg._v2=false", "is true without _v2", dtensor_grpo},
       {"+policy.dtensor_cfg.dp_replicate_size=2 policy.dtensor_cfg._v2=false", "is 2 without _v2", dtensor_grpo},
+      {"+policy.dtensor_cfg.dp_replicate_size=3", "is 3; accepted: a divisor of the 8 data parallel", dtensor_grpo},
       {"+policy.generation.refit_transport=nixl", "is nixl with PPO", dtensor_ppo},
       {"policy.generation.backend=megatron", "accepted: vllm, sglang", dtensor_ppo},
       {"value.sequence_packing.enabled=true", "is true with DTensor", dtensor_ppo},

@@ -5,7 +5,7 @@
 
 #include "llm/layout.h"
 
-namespace dovetail::cost {
+namespace dovetail::llm {
 
 /// Of `ranks` that have the same, those that cut it among them: groups of so many, where there are several that all
 /// have as many, else all. 0: all.
@@ -14,8 +14,8 @@ inline std::int64_t shard_ranks(std::int64_t ranks, int group) {
 }
 
 /// Of the data-parallel and context-parallel ranks of a layout.
-inline int shard_ranks(const llm::Layout& layout, int group) {
+inline int shard_ranks(const Layout& layout, int group) {
   return static_cast<int>(shard_ranks(std::int64_t{layout.data} * layout.context, group));
 }
 
-}  // namespace dovetail::cost
+}  // namespace dovetail::llm
