@@ -330,8 +330,10 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
   if (!trains || fixed || rules.option_set == OptionSet::real) return {};
   std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
-  std::erase_if(plans, [](const TaskPlan& planned) { return planned.offload.optimizer; });
-  for (TaskPlan& planned : plans) planned.offload.optimizer_on_host = true;
+  for (TaskPlan& planned : plans) {
+    planned.offload.optimizer = false;
+    planned.offload.optimizer_on_host = true;
+  }
   std::erase_if(plans, [&](const TaskPlan& planned) { return !plan::runs(scenario.job, task, planned); });
   return plans;
 }

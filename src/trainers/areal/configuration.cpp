@@ -244,6 +244,12 @@ base::Result<plan::TaskPlan> planned_task(const ArealDraft& draft, const std::st
   return task;
 }
 
+/// Whether Megatron has either the role or the actor alone.
+bool has_other_backend(const ArealDraft& draft, const std::string& role) {
+  const auto is_megatron = [&](const std::string& of) { return draft.engine(of).allocation.backend == "megatron"; };
+  return is_megatron(role) != is_megatron("actor");
+}
+
 /// The tasks of a trained role: its training, and the pass before it in the layout of training.
 base::Status add_trained(ArealDraft& draft, const std::string& role, const llm::Transformer& model) {
   DOVETAIL_TRY(plan::TaskPlan trained, planned_task(draft, role, model));
@@ -255,8 +261,10 @@ base::Status add_trained(ArealDraft& draft, const std::string& role, const llm::
   passed.layout.recomputation = llm::Recomputation::none;
   passed.offload = {};
   passed.offload.weights = away;
-  if (role == "critic" || draft.run.trainer_log_probabilities) draft.run.tasks.push_back({role + "_infer", passed});
-  draft.run.tasks.push_back({role + "_train", trained});
+  const bool other_backend = has_other_backend(draft, role);
+  if (role == "critic" || draft.run.trainer_log_probabilities)
+    draft.run.tasks.push_back({role + "_infer", passed, other_backend});
+  draft.run.tasks.push_back({role + "_train", trained, other_backend});
   return {};
 }
 
@@ -265,7 +273,7 @@ base::Status add_reference(ArealDraft& draft) {
   DOVETAIL_TRY(plan::TaskPlan passed, planned_task(draft, "ref", draft.actor_model));
   passed.layout.recomputation = llm::Recomputation::none;
   DOVETAIL_TRY(passed.offload.weights, leaves(draft, "ref"));
-  draft.run.tasks.push_back({"reference_infer", passed});
+  draft.run.tasks.push_back({"reference_infer", passed, has_other_backend(draft, "ref")});
   return {};
 }
 

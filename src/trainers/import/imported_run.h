@@ -36,6 +36,7 @@ struct ImportedModel {
 struct ImportedTask {
   std::string task;  ///< its name in the workflow
   plan::TaskPlan planned;
+  bool other_backend = false;  ///< than the actor is trained by: its ZeRO stage is of that backend
 
   bool operator==(const ImportedTask&) const = default;
 };

@@ -95,17 +95,21 @@ std::string critic_text(const ImportedRun& run) {
   return members.empty() ? "" : fmt::format("  critic: {{{}}}\n", members);
 }
 
-/// Pools of devices stay as they are: which there are is a mode of the trainer. Nothing where all tasks have all.
-std::string pools_text(const ImportedRun& run) {
+/// What stays as it is: pools of devices, which are a mode of the trainer, where not all tasks have all GPUs; the ZeRO
+/// stage of a task of another backend.
+std::string fixed_text(const ImportedRun& run) {
   const std::int64_t all = run.cluster.nodes * run.cluster.gpus_per_node;
   const auto has_all = [all](const ImportedTask& task) { return task.planned.mesh.count == all; };
-  if (run.framework.empty() || std::all_of(run.tasks.begin(), run.tasks.end(), has_all)) return {};
-  std::string text = "fixed:\n";
+  const bool has_pools = !run.framework.empty() && !std::all_of(run.tasks.begin(), run.tasks.end(), has_all);
+  std::string text;
   for (const ImportedTask& task : run.tasks) {
     const cluster::Mesh& mesh = task.planned.mesh;
-    text += fmt::format("  {}: {{devices: \"{}-{}\"}}\n", task.task, mesh.first, mesh.first + mesh.count - 1);
+    std::vector<std::string> members;
+    if (has_pools) members.push_back(fmt::format("devices: \"{}-{}\"", mesh.first, mesh.first + mesh.count - 1));
+    if (task.other_backend) members.push_back(fmt::format("layout: {{zero: {}}}", task.planned.layout.zero));
+    if (!members.empty()) text += fmt::format("  {}: {{{}}}\n", task.task, fmt::join(members, ", "));
   }
-  return text;
+  return text.empty() ? text : "fixed:\n" + text;
 }
 
 }  // namespace
@@ -127,7 +131,7 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   std::erase(more, '"');
   text += fmt::format("cluster: {}\nsoftware: {{{}training: {}{}{}}}\n", run.cluster.text, framework, run.training,
                       more.empty() ? "" : ", ", more);
-  return text + pools_text(run);
+  return text + fixed_text(run);
 }
 
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {

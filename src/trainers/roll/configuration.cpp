@@ -360,6 +360,13 @@ base::Status add_roll_generation(RollDraft& draft) {
   return {};
 }
 
+/// Whether a role is of another backend than the actor's training.
+base::Result<bool> has_other_backend(const syntax::SettingTree& tree, const std::string& role, RollUse use) {
+  DOVETAIL_TRY(const RollBackend trained, roll_backend(tree, train_role, RollUse::trains));
+  DOVETAIL_TRY(const RollBackend own, roll_backend(tree, role, use));
+  return own != trained;
+}
+
 base::Status add_roll_judge(RollDraft& draft) {
   if (!draft.run.reward_model) return {};
   const syntax::SettingTree& tree = draft.tree();
@@ -375,7 +382,8 @@ base::Status add_roll_judge(RollDraft& draft) {
   DOVETAIL_TRY(const std::int64_t batch, roll_count(tree, draft.judge + ".infer_batch_size", 16));
   judged.micro_batching = sequences_at_most(static_cast<double>(batch));
   judged.offload.weights = !draft.asynchronous && (draft.colocated || backend == RollBackend::hugging_face);
-  draft.run.tasks.push_back({"reward_infer", judged});
+  DOVETAIL_TRY(const bool other_backend, has_other_backend(draft.tree(), draft.judge, RollUse::judges));
+  draft.run.tasks.push_back({"reward_infer", judged, other_backend});
   return {};
 }
 
@@ -388,7 +396,11 @@ base::Status add_roll_tasks(RollDraft& draft) {
     DOVETAIL_TRY(plan::TaskPlan passed,
                  role_pass(draft, adapted ? train_role : reference_role, adapted ? RollUse::trains : RollUse::passes,
                            draft.references, draft.actor_model));
-    run.tasks.push_back({"reference_infer", std::move(passed)});
+    bool other_backend = false;
+    if (!adapted) {
+      DOVETAIL_TRY(other_backend, has_other_backend(draft.tree(), reference_role, RollUse::passes));
+    }
+    run.tasks.push_back({"reference_infer", std::move(passed), other_backend});
   }
   if (run.trainer_log_probabilities) {
     DOVETAIL_TRY(plan::TaskPlan passed,
@@ -409,8 +421,9 @@ base::Status add_roll_tasks(RollDraft& draft) {
                     run);
   // It is trained once, however often the actor is.
   if (run.epochs > 1) run.critic_epochs = 1;
-  run.tasks.push_back({"critic_infer", std::move(passed)});
-  run.tasks.push_back({"critic_train", std::move(values)});
+  DOVETAIL_TRY(const bool other_backend, has_other_backend(draft.tree(), critic_role, RollUse::trains));
+  run.tasks.push_back({"critic_infer", std::move(passed), other_backend});
+  run.tasks.push_back({"critic_train", std::move(values), other_backend});
   return {};
 }
 

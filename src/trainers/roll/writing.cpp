@@ -36,7 +36,8 @@ class RollChanges {
       changes_.set(role_ + ".model_args.ulysses_size", layout.context);
     if (*backend == RollBackend::fsdp2) {
       set("reshard_after_forward", yaml_flag(layout.zero == 3));
-      if (layout.expert > 1) set("ep_size", std::to_string(layout.expert));
+      const bool says_experts = find_setting(settings_.root, strategy_ + ".ep_size") != nullptr;
+      if (layout.expert > 1 || says_experts) set("ep_size", std::to_string(layout.expert));
     }
     if (*backend == RollBackend::deepspeed) set("zero_optimization.stage", std::to_string(layout.zero));
     if (trains && *backend != RollBackend::megatron)

@@ -85,6 +85,7 @@ def roll(run):
     needs(run.mini_batch % run.data == 0, "a batch that ranks do not divide")
     needs(cut.by_tokens or run.mini_batch % (cut.train * run.data) == 0, "micro-batches that ranks do not divide")
     needs(not (run.adapter_rank and run.reference), "a reference beside adapters")
+    needs(run.epochs == 1 or not run.critic, "epochs of a critic")
     estimators = {"grpo": "grpo", "ppo": "gae", "reinforce++": "reinforce"}
     settings = {
         "rollout_batch_size": run.prompts,

@@ -236,6 +236,24 @@ TEST(RankPlans, ATaskThatFitsNowhereIsNamedBeforeThoseThatHaveItsDevices) {
   EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
 }
 
+TEST(RankPlans, AnOptimizerIsOnTheHostWhereTrainingLeavesItsDevicesAndFitsNoOtherWay) {
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule, reference: pass}\nmodels: "
+          "{actor: qwen3-32b}\nsoftware: {framework: slime}\n"
+          "workload: {prompts: 32, samples_per_prompt: 8, prompt_length: 1024, response_length: 16384}\n"
+          "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n",
+          "job.yaml")
+          .value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const auto ranking = rank_plans(scenario, test::quick_options());
+  ASSERT_TRUE(ranking.ok()) << ranking.error().message;
+  ASSERT_FALSE(ranking->plans.empty());
+  const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
+  EXPECT_EQ(ranking->plans.front().plan.tasks[train].offload,
+            (plan::Offload{.weights = true, .gradients = true, .optimizer = false, .optimizer_on_host = true}));
+}
+
 TEST(RankPlans, HostMemoryThatIsTooSmallIsSaid) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1GB",
                                       "fixed: {actor_train: {offload: [optimizer_on_host]}}\n");

@@ -35,7 +35,7 @@ TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
             "software: {framework: roll, training: roll-megatron}\n"
             "fixed:\n"
             "  actor_generate: {devices: \"0-11\"}\n"
-            "  reward_infer: {devices: \"12-15\"}\n"
+            "  reward_infer: {devices: \"12-15\", layout: {zero: 0}}\n"
             "  reference_infer: {devices: \"0-15\"}\n"
             "  actor_infer: {devices: \"0-15\"}\n"
             "  actor_train: {devices: \"0-15\"}\n");
@@ -92,6 +92,9 @@ TEST(RollConfiguration, OfFsdpShardsAllAndKeepsItsOptimizer) {
   EXPECT_EQ(llm::to_text(planned(*read, "critic_train").layout), "dp8 tp1 pp1 zero3 recompute");
   EXPECT_EQ(planned(*read, "critic_infer").micro_batching.sequences, 16);
   EXPECT_EQ(llm::to_text(planned(*read, "reference_infer").layout), "dp8 tp1 pp1");
+  EXPECT_NE(read->text.find("fixed:\n  reference_infer: {layout: {zero: 0}}\n"), std::string::npos)
+      << "another backend, which shards nothing\n"
+      << read->text;
 }
 
 TEST(RollConfiguration, OfDynamicBatchesHasTokensAndPadding) {
