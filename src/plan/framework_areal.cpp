@@ -97,6 +97,10 @@ Framework areal() {
   return framework;
 }
 
+bool has_adapters(const Job& job, std::size_t task) {
+  return is_of_actor(job, task) && model_of(job, workflow::TaskId(task)).adapter_rank > 0;
+}
+
 /// FSDP, and Archon, which has pipelines and experts, too: the first is searched (areal/api/alloc_mode.py).
 Framework fsdp() {
   Framework framework = areal();
@@ -115,6 +119,8 @@ Framework megatron() {
   framework.training = "megatron-policy";
   add_of_actor(layout<&Layout::zero, 1, 0>(TaskKind::train), framework);
   add_of_actor(layout<&Layout::zero, 0, 1>(TaskKind::infer), framework);
+  // areal/engine/megatron_engine.py: no distributed optimizer with adapters.
+  framework.rules.push_back(where(layout<&Layout::zero, 0>(), has_adapters));
   // areal/api/cli_args.py, MegatronEngineConfig: no key of it.
   add_of_actor(stepped_on_devices(), framework);
   return framework;

@@ -69,6 +69,8 @@ class Maker {
       plan::apply(pin_, planned);
       planned.engine = plan::with_room(pin_.engine, planned.engine);
       plan::conform(scenario_.job, task_, planned);
+      // What is fixed may be what its framework runs, but does not search.
+      plan::apply(pin_, planned);
     }
     std::erase_if(plans_, [this](const TaskPlan& planned) {
       return planned.mesh != mesh_ || planned.layout.devices() != mesh_.count ||
