@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -147,7 +148,7 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
   if (*copies < 1 || layout.data % *copies != 0)
     return setting_error(tree, key,
                          fmt::format("is {}; accepted: a divisor of the {} data parallel ranks", *copies, layout.data));
-  types.types.shard_group = static_cast<int>(layout.data * layout.context / *copies);
+  types.types.shard_group = static_cast<int>(std::int64_t{layout.data} * layout.context / *copies);
   types.otherwise.push_back({key,
                              fmt::format("{}: shard groups: counted as if all GPUs shared one; the real run holds "
                                          "more and sends less",
