@@ -154,8 +154,7 @@ class PlanAnswers(Documents):
         )
         text = (jobs / "ppo-7b.yaml").read_text(encoding="utf-8")
         small = self.path("small.yaml")
-        text = text.replace("gpus_per_node: 8", "gpus_per_node: 1").replace("gpu: H100", "gpu: RTX-4090")
-        Path(small).write_text(text, encoding="utf-8")
+        Path(small).write_text(text.replace("gpus_per_node: 8", "gpus_per_node: 1"), encoding="utf-8")
         unfit = self.answer("fit", "fit", small, *quick, code=3)
         self.assertFalse(unfit["fits"])
         self.assert_refused(

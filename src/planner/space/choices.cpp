@@ -332,6 +332,9 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
   if (!trains || fixed || rules.option_set == OptionSet::real) return {};
   std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
+  // Gradients stay on the devices, but where a framework has all of a training leave.
+  const bool is_free = plan::find_framework(scenario.job.software) == nullptr;
+  std::erase_if(plans, [is_free](const TaskPlan& planned) { return is_free && planned.offload.optimizer; });
   for (TaskPlan& planned : plans) {
     planned.offload.optimizer = false;
     planned.offload.optimizer_on_host = true;
