@@ -96,8 +96,8 @@ struct Profile {
 std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model, int element_bytes);
 
 /// What the links inside a node do, by least squares of relative errors: each work has the hops and the share of its
-/// bytes that cluster/collective.h says. Where sums were measured, of these alone: most bytes go by them, and no
-/// message by itself is as slow. Nothing where no link was measured.
+/// bytes that cluster/collective.h says. Where sums were measured, of these alone: most bytes go by sums,
+/// which are slower than single messages. Nothing where no link was measured.
 std::optional<cluster::Link> measured_link(const Profile& profile);
 
 /// The profile of a kind of layer on this GPU under this layout; null where there is none. Sequences that are cut

@@ -74,7 +74,7 @@ struct Framework {
 /// The names of all frameworks. "dovetail" is dovetail-train.
 std::vector<std::string_view> framework_names();
 
-/// The name that says: no framework, whatever the memory conventions are.
+/// Names no framework, whatever the memory conventions are.
 inline constexpr std::string_view any_framework = "any";
 
 /// That of a job's software, with the backend of its memory conventions, else its first one; without a name the one

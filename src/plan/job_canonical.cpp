@@ -162,7 +162,7 @@ std::string file_name(const std::string& path) { return std::filesystem::path(pa
 std::string software_text(Software software) {
   if (is_efficiency_file(software.efficiency)) software.efficiency = file_name(software.efficiency);
   software.profile = file_name(software.profile);
-  // It counts as nothing said: such hashes are older than the difference.
+  // Hashes are older than the difference between `any` and no name.
   if (software.framework == any_framework) software.framework = {};
   return base::json_object(base::unusual(software)).text();
 }

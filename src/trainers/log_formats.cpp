@@ -1,5 +1,6 @@
 #include "trainers/log_formats.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -35,19 +36,19 @@ bool begins_as_json(std::string_view text) {
   return next == std::string_view::npos || text[next] != '\'';
 }
 
-/// Whether a text is a file of ours in YAML: a job, or what `measured` has made of a log.
+/// Whether a text begins with the `format` of a file of ours: a job, a plan, or what `measured` has made of a log.
 bool is_own_format(std::string_view text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  return line.starts_with("format:") && line.find("dovetail/") != std::string_view::npos;
+  text.remove_prefix(std::min(text.find_first_not_of("{\" \t\r\n"), text.size()));
+  const std::string_view line = text.substr(0, text.find_first_of(",\n"));
+  return line.starts_with("format") && line.find("dovetail/") != std::string_view::npos;
 }
 
 base::Status add_file(const LogFile& file, StepLogBuilder& log) {
   const std::string_view text = base::without_byte_order_mark(file.content);
-  if (begins_as_json(text)) return add_json_log(file, log);
   if (is_own_format(text))
     return base::Error{base::Failure::bad_input, file.path, 1, 1,
-                       "this is a file of Dovetail, not a log; accepted: what a run logged, metrics.jsonl of one of "
-                       "dovetail train (calibrate takes measurements)"};
+                       "this is a file of Dovetail, not a log; accepted: what a run logged, as metrics.jsonl"};
+  if (begins_as_json(text)) return add_json_log(file, log);
   const std::size_t before = log.size();
   DOVETAIL_CHECK(add_console_log(file, line_readers(), log));
   if (log.size() > before) return {};

@@ -39,7 +39,8 @@ TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
   for (const char* const command : {"train", "profile"}) {
     const ProgramResult result = run_program({command, script});
     EXPECT_EQ(result.exit_code, 2);
-    EXPECT_THAT(result.err, HasSubstr("run.sh: this starts a trainer of its own; accepted: a job with a section"));
+    EXPECT_THAT(result.err,
+                HasSubstr("run.sh: this is the configuration of another trainer; accepted: a job with a section"));
   }
   folder.write("file", "");
   EXPECT_THAT(run_program({"train", example, "-o", folder.file("file")}).err, HasSubstr("this is no folder"));

@@ -317,6 +317,11 @@ TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
   ASSERT_TRUE(link);
   EXPECT_NEAR(link->latency, latency, 1e-3 * latency);
   EXPECT_NEAR(link->bandwidth, bandwidth, 1e-3 * bandwidth);
+  // Sums count where there are any, whatever messages took.
+  for (ProfilePoint& point : messages.points) point.seconds /= 10;
+  const auto of_sums = measured_link({"", {}, {messages, sums}});
+  ASSERT_TRUE(of_sums);
+  EXPECT_NEAR(of_sums->bandwidth, bandwidth, 1e-3 * bandwidth);
   // Messages of one size tell the bandwidth alone.
   const auto one = measured_link({"", {}, {{LinkWork::message, 2, {{1e6, 1e-3}}}}});
   ASSERT_TRUE(one);

@@ -62,6 +62,28 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + moved / link), 1e-6);
 }
 
+TEST(Training, NumbersOfFourBytesTakeTwiceTheLinks) {
+  ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
+  const Efficiency efficiency;
+  const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
+  llm::Layout layout = test::layout_of(4, 1, 2);
+  layout.zero = 1;
+  const Batch batch = batch_of(64, LengthDistribution::fixed(1024));
+  const Stepping stepping{1, {.sequences = 4}};
+  const double parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, 1)).shared;
+  for (const int bytes : {2, 4}) {
+    facts.element_bytes = bytes;
+    const double sent = cluster::reduce_scatter_seconds(machine.links, {4, 8}, stepping.reduced_bytes * parameters) +
+                        cluster::all_gather_seconds(machine.links, {4, 8}, bytes * parameters);
+    EXPECT_NEAR(training_seconds(facts, layout, batch, stepping, machine, efficiency).gradients,
+                efficiency.exposed_gradients * sent, 0.05 * sent)
+        << bytes;
+    EXPECT_DOUBLE_EQ(training_passes(facts, layout, batch, stepping, machine, efficiency).hop,
+                     next_stage_seconds(layout, machine, 4096.0 * bytes * 4 * 1024))
+        << bytes;
+  }
+}
+
 TEST(Training, ShardGroupsGatherWithinANode) {
   ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
   const Efficiency efficiency;

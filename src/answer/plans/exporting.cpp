@@ -101,7 +101,7 @@ base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& 
   return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
 }
 
-/// The trainer whose file is asked for; by itself a job has that which its plans are for.
+/// The trainer whose file is asked for, else the framework of the job.
 base::Result<std::string> trainer_of(const ExportRequest& request, const plan::Job& job) {
   if (!request.trainer.empty()) return request.trainer;
   const plan::Framework* const framework = plan::find_framework(job.software);
@@ -157,8 +157,8 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
                                  100 * answered_part));
   }
   DOVETAIL_CHECK(tell_read(watch));
-  DOVETAIL_TRY(trainers::Export made,
-               trainers::export_run(base, plan, request.trainer.empty() ? import.trainer : request.trainer));
+  DOVETAIL_TRY(const std::string trainer, trainer_of(request, import.job));
+  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, trainer));
   DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
   answer.format = request.format;
   return answer;

@@ -79,8 +79,7 @@ base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> 
   const auto text = base::read_file(file);
   if (text.ok() && trainers::is_foreign(job.path, *text)) {
     return base::Error{base::Failure::bad_input, base::display_path(file), 0, 0,
-                       "this starts a trainer of its own; accepted: a job with a section `train` (`dovetail import` "
-                       "makes a job of it, but models, data and losses are for that section to say)"};
+                       "this is the configuration of another trainer; accepted: a job with a section `train`"};
   }
   return control::read_run_job(job.path, ranks);
 }

@@ -47,13 +47,13 @@ NeedAnywhere need_on(const SearchSpace& space, std::size_t task, const std::vect
   return found;
 }
 
-/// Of a task that fits where those do not that have their devices with it.
+/// Of a task that fits, but nowhere with those that have their devices with it.
 std::string why_not_together(const SearchSpace& space, std::size_t task) {
   std::vector<std::string> others;
   for (const Link& link : space.links[task])
     if (link.mesh) others.push_back(name_of(space, link.task));
-  return fmt::format("{} fits on no devices on which {} {}, which must be on the same", name_of(space, task),
-                     fmt::join(others, ", "), others.size() == 1 ? "does" : "do");
+  return fmt::format("{} shares its devices with {}, and there are no devices on which all of them fit",
+                     name_of(space, task), fmt::join(others, ", "));
 }
 
 /// A task that cannot be where a placement has it.

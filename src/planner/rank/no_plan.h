@@ -12,9 +12,9 @@
 
 namespace dovetail::planner {
 
-/// What rank_plans says of a job whose impossible_task is `task`: infeasible with what the task needs at least where
-/// layouts are only too large, with whose host memory is too small, or with the tasks that it has its devices with; bad
-/// input where what is fixed leaves it none.
+/// What rank_plans says of a job whose impossible_task is `task`. Infeasible: its layouts are too large (with what it
+/// needs at least), host memory is too small, or those that share its devices do not fit there. Bad input: what is
+/// fixed leaves it no layout.
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it

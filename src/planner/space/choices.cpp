@@ -332,9 +332,12 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
   if (!trains || fixed || rules.option_set == OptionSet::real) return {};
   std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
-  // Gradients stay on the devices, but where a framework has all of a training leave.
-  const bool is_free = plan::find_framework(scenario.job.software) == nullptr;
-  std::erase_if(plans, [is_free](const TaskPlan& planned) { return is_free && planned.offload.optimizer; });
+  // Gradients stay on the devices wherever the framework lets them.
+  const auto may_stay = [&](TaskPlan planned) {
+    planned.offload.gradients = planned.offload.optimizer = false;
+    return plan::runs(scenario.job, task, planned, plan::RuleScope::search);
+  };
+  std::erase_if(plans, [&](const TaskPlan& planned) { return planned.offload.optimizer && may_stay(planned); });
   for (TaskPlan& planned : plans) {
     planned.offload.optimizer = false;
     planned.offload.optimizer_on_host = true;

@@ -67,6 +67,23 @@ RC_GTEST_PROP(TrainersProperty, PlansKeepToTheirFramework, ()) {
   }
 }
 
+TEST(Trainers, KeepWhatIsFixedAndNotSearched) {
+  const plan::Job job =
+      plan::parse_job(
+          "format: dovetail/job@1\nalgorithm: {name: grpo, reference: pass, reward: rule}\n"
+          "software: {framework: roll, training: fsdp2}\nmodels: {actor: qwen3-4b}\n"
+          "workload: {prompts: 64, samples_per_prompt: 8, prompt_length: 512, response_length: 1024, packing: false}\n"
+          "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 2TB}\n"
+          "fixed: {reference_infer: {layout: {zero: 0}}}\n",
+          "job.yaml")
+          .value();
+  const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
+  const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
+  ASSERT_FALSE(ranking.plans.empty());
+  const std::size_t reference = workflow::find_task(job.workflow, "reference_infer")->index();
+  for (const RankedPlan& ranked : ranking.plans) EXPECT_EQ(ranked.plan.tasks[reference].layout.zero, 0);
+}
+
 /// ROLL with an engine on one and a half nodes, and a judge on the rest.
 TEST(Trainers, KeepPoolsThatShareANode) {
   const plan::Job job =

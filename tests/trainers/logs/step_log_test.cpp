@@ -62,8 +62,8 @@ TEST(StepLog, ReadsCsv) {
   };
   EXPECT_EQ(fault_of("step,timing_s/gen,timing_s/gen\n1,2,3\n"),
             "x.csv:1:19: there are two columns `timing_s/gen`; accepted: each once");
-  EXPECT_THAT(fault_of("format: \"dovetail/measurement@1\"\nname: a\n"),
-              testing::HasSubstr("x.csv:1:1: this is a file of Dovetail, not a log; accepted: "));
+  for (const char* const own : {"format: \"dovetail/measurement@1\"\nname: a\n", "{\"format\": \"dovetail/plan@1\",\n"})
+    EXPECT_THAT(fault_of(own), testing::HasSubstr("x.csv:1:1: this is a file of Dovetail, not a log; accepted: "));
   EXPECT_THAT(fault_of("[{\"step\": 1}]"), testing::HasSubstr("x.csv:1:1: this is a JSON list; accepted: JSON lines"));
   const StepLog wide = log_of("Step,timing_s/gen,name\n5,1.5,a\n6,,b\n", "wide.csv");
   EXPECT_EQ(values_of(wide, "timing_s/gen"), (Values{{5, 1.5}}));
