@@ -68,7 +68,8 @@ TEST(Training, NumbersOfFourBytesTakeTwiceTheLinks) {
   const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
   llm::Layout layout = test::layout_of(4, 1, 2);
   layout.zero = 1;
-  const Batch batch = batch_of(64, LengthDistribution::fixed(1024));
+  const auto lengths = LengthDistribution::fixed(1024);
+  const Batch batch = batch_of(64, lengths);
   const Stepping stepping{1, {.sequences = 4}};
   const double parameters = parameters_of_rank(facts, layout, layers_of_stage(facts, layout, 1)).shared;
   for (const int bytes : {2, 4}) {
