@@ -34,6 +34,7 @@ void add_export(CLI::App& program, Action& action) {
                   "  dovetail export plan.json --to verl --base run.sh --gpu H100 -o tuned.sh\n"
                   "  dovetail export plan.json --to nemo-rl --base grpo.yaml -o tuned.yaml\n"
                   "  dovetail export plan.json --to areal --base grpo.yaml -o tuned.yaml\n"
+                  "  dovetail export plan.json --base run.sh --gpu H100 --allow backend -o tuned.sh\n"
                   "  dovetail export plan.json --to verl --base run.sh --format args -o -\n"
                   "  dovetail export plan.json --to verl --job job.yaml -o run.sh");
   add_request(*command, arguments->request);

@@ -108,7 +108,7 @@ base::Status deliver_export(const answer::RankingAnswer& answer, const PlanArgum
   if (!arguments.exported || answer.ranking.plans.empty()) return {};
   DOVETAIL_TRY(const planner::RankedPlan* const picked, picked_plan(answer.ranking, arguments.pick));
   DOVETAIL_TRY(const answer::ExportAnswer made,
-               answer::export_found(arguments.request.job, answer.scenario, picked->plan));
+               answer::export_found(arguments.request.job, answer.scenario, picked->plan, answer.switches));
   const std::string& target = *arguments.exported;
   DOVETAIL_TRY(const std::string written, write_output(target, exported_file(made, target)));
   const bool beside = arguments.json || is_standard_output(target);
@@ -149,6 +149,7 @@ void add_plan(CLI::App& program, Action& action) {
       add_command(program, "plan", "find and rank plans of an RLHF job, or predict what a given plan costs",
                   "  dovetail plan examples/jobs/ppo-7b.yaml -o plan.json\n"
                   "  dovetail plan run.sh --gpu H100 --response-length mean=900,p90=2000 --export tuned.sh\n"
+                  "  dovetail plan run.sh --gpu H100 --allow backend,mode --export tuned.sh\n"
                   "  dovetail plan examples/jobs/ppo-7b.yaml --time-limit 30s -o plan.json\n"
                   "  mpirun -n 4 dovetail plan examples/jobs/real-70b.yaml --mpi -o plan.json\n"
                   "  dovetail plan examples/jobs/ppo-7b.yaml --placement co-located --placement disaggregated\n"

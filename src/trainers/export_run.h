@@ -7,18 +7,11 @@
 
 #include "base/result.h"
 #include "plan/plan.h"
+#include "trainers/changed_base.h"
 #include "trainers/export/change.h"
 #include "trainers/import_run.h"
 
 namespace dovetail::trainers {
-
-/// The configuration that is changed.
-struct ExportBase {
-  std::string path;  ///< as the user gave it
-  std::string content;
-  ImportOptions options;
-  std::string hub_cache = {};  ///< as import_run has it
-};
 
 /// A change without which the run is not the plan.
 struct KeptChange {
@@ -36,9 +29,11 @@ struct Export {
 
 /// The smallest set of settings with which `base`, imported, is the plan: leave out any one and it is another plan, or
 /// the trainer stops. Settings that the base has already are not in it, and its job stays as it is. `plan` is of the
-/// base's job. An Error where the base is no configuration of `trainer`, does not heed settings that are laid over it,
-/// or the trainer cannot be told to run the plan: it names the tasks, what they would have and what they get.
-base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer);
+/// base's job, and with `switches` of the job that the base comes to with them (changed_base.h). An Error where the
+/// base is no configuration of `trainer`, does not heed settings that are laid over it, or the trainer cannot be told
+/// to run the plan: it names the tasks, what they would have and what they get.
+base::Result<Export> export_run(const ExportBase& base, const plan::Plan& plan, std::string_view trainer,
+                                const std::vector<Change>& switches = {});
 
 /// The content of an export with a reason for each of its changes, a line above it, where its format has comments
 /// there; else as it is.

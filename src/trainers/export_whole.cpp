@@ -76,31 +76,9 @@ base::Result<syntax::SettingTree> settings_of(const WholeFile& file) {
   return tree;
 }
 
-/// What of the job a file does not say as the job does.
-std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got) {
-  const auto names = [](const plan::Job& job) {
-    std::vector<std::string> all;
-    for (const workflow::Task& task : job.workflow.tasks) all.push_back(task.name);
-    return all;
-  };
-  const auto shapes = [](const plan::Job& job) {
-    std::vector<llm::Transformer> all = job.models;
-    for (llm::Transformer& each : all) each.name.clear();
-    return all;
-  };
-  const workflow::Workload& a = wanted.workload;
-  const workflow::Workload& b = got.workload;
-  if (names(wanted) != names(got)) return "other tasks";
-  if (shapes(wanted) != shapes(got)) return "other models";
-  if (a.prompts != b.prompts || a.samples_per_prompt != b.samples_per_prompt || a.mini_batches != b.mini_batches ||
-      a.epochs != b.epochs)
-    return "other batches";
-  if (a.steps_off_policy != b.steps_off_policy) return "other steps off policy";
-  if (a.packing != b.packing) return "rows that are packed otherwise";
-  if (a.prompt_length.longest() != b.prompt_length.longest() ||
-      a.response_length.longest() != b.response_length.longest())
-    return "other caps of lengths";
-  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "other devices";
+/// The same of a file that says the backend, too.
+std::optional<std::string> whole_difference(const plan::Job& wanted, const plan::Job& got) {
+  if (auto difference = difference_of(wanted, got)) return difference;
   if (wanted.software.training != got.software.training) return "another backend";
   return std::nullopt;
 }
@@ -124,14 +102,14 @@ base::Result<WholeExport> export_whole(const plan::Job& job, const plan::Plan& p
     return read_again(trainer, file, content);
   };
   const auto is_it = [&](const base::Result<Import>& import) {
-    return import.ok() && !difference_of(job, import->job) && run_alike(job, import->plan, plan);
+    return import.ok() && !whole_difference(job, import->job) && run_alike(job, import->plan, plan);
   };
   base::Result<Import> whole = read(changes);
   if (!whole.ok()) {
     const base::Error error = std::move(whole).error();
     return base::bad_input(fmt::format("{} does not run it: {}", trainer, error.message));
   }
-  if (const auto difference = difference_of(job, whole->job))
+  if (const auto difference = whole_difference(job, whole->job))
     return base::bad_input(
         fmt::format("a file of {} without --base has {} than the job; accepted: --base FILE", trainer, *difference));
   if (!is_it(whole)) return cannot_be_said(trainer, job, plan, whole->plan);

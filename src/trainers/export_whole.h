@@ -9,6 +9,7 @@
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "trainers/export/change.h"
+#include "trainers/export/whole_file.h"
 
 namespace dovetail::trainers {
 

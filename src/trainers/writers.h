@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "trainers/export/change.h"
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 

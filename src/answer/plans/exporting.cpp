@@ -9,6 +9,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/plans/open_lengths.h"
+#include "answer/plans/variants.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
 #include "answer/words/plan_words.h"
@@ -16,7 +17,8 @@
 #include "plan/framework.h"
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
-#include "trainers/import/hub_cache.h"
+#include "trainers/changed_base.h"
+#include "trainers/writers.h"
 
 namespace dovetail::answer {
 namespace {
@@ -50,10 +52,17 @@ std::string reason_of(const predict::Scenario& scenario, const trainers::KeptCha
 /// What a change has to gain to be made, as a share of the iteration.
 constexpr double min_gain = 0.002;
 
+/// The scenario of a configuration's job: where nobody says how long responses are, at a part of their cap.
+base::Result<predict::Scenario> exported_scenario(const plan::Job& job, const trainers::ExportBase& base) {
+  DOVETAIL_TRY(predict::Scenario scenario, scenario_for(job, Input{base.path}));
+  return base.options.response_length ? std::move(scenario) : at_part_of_cap(scenario, answered_part);
+}
+
 base::Result<ExportAnswer> answer_of(const predict::Scenario& scenario, const trainers::ExportBase& base,
                                      trainers::Export made, const plan::Plan& plan) {
   const predict::Estimate whole = predict::estimate(scenario, plan);
-  const double base_seconds = predict::estimate(scenario, made.base.plan).iteration_seconds;
+  DOVETAIL_TRY(const predict::Scenario as_it_is, exported_scenario(made.base.job, base));
+  const double base_seconds = predict::estimate(as_it_is, made.base.plan).iteration_seconds;
   const std::string trainer = made.base.trainer;
   std::vector<std::string> reasons;
   for (const trainers::KeptChange& kept : made.changes)
@@ -94,13 +103,6 @@ std::optional<plan::Plan> without_the_least(const predict::Scenario& scenario, c
   return best;
 }
 
-base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& watch) {
-  DOVETAIL_TRY(std::string content, read_input({trainers::file_of(base.path), base.text}));
-  DOVETAIL_TRY(trainers::ImportOptions options, import_options(base, content, watch));
-  std::string hub_cache = trainers::hub_cache_folder(options.environment);
-  return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
-}
-
 /// The trainer whose file is asked for, else the framework of the job.
 base::Result<std::string> trainer_of(const ExportRequest& request, const plan::Job& job) {
   if (!request.trainer.empty()) return request.trainer;
@@ -136,41 +138,70 @@ base::Result<ExportAnswer> ask_whole(const ExportRequest& request, const Watch& 
   return answer;
 }
 
+/// What switches the base to the way that the plan is of; nothing where that is the base as it is, or none of those
+/// that are allowed.
+base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& request, const Watch& watch) {
+  std::vector<trainers::Change> none;
+  if (request.allowed.empty()) return none;
+  DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
+  DOVETAIL_TRY(const std::vector<VariantInput> variants, variant_inputs(request.base, allowed, watch));
+  DOVETAIL_TRY(const std::string text, read_input(request.plan));
+  for (const VariantInput& variant : variants) {
+    if (!variant.refusal.empty()) continue;
+    DOVETAIL_TRY(const trainers::Import import, read_import(variant.input, watch));
+    DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, variant.input));
+    const auto plan = plan::parse_plan(text, name_of(request.plan), import.job);
+    if (plan.ok() && !is_for_another(*plan, scenario, !variant.input.import.response_length)) return variant.changes;
+  }
+  return none;
+}
+
+/// The base with the switches, as it is read.
+base::Result<trainers::Import> switched_import(const trainers::ExportBase& base,
+                                               const std::vector<trainers::Change>& switches) {
+  DOVETAIL_TRY(trainers::Import import, trainers::import_base(base));
+  if (switches.empty()) return import;
+  DOVETAIL_TRY(const trainers::TrainerWriter* const writer, trainers::find_writer(import.trainer));
+  DOVETAIL_TRY(const trainers::ExportBase changed, trainers::changed_base(base, import, *writer, switches));
+  return trainers::import_base(changed);
+}
+
 }  // namespace
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
   if (is_given(request.base) == request.job.has_value())
     return base::bad_input(
         "a plan is written over a configuration, or as a whole file of its job; accepted: --base FILE, or --job FILE");
+  if (request.job && !request.allowed.empty())
+    return base::bad_input("--allow says what of a base may be another; accepted: --base FILE with it");
   if (request.job) return ask_whole(request, watch);
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
-  DOVETAIL_TRY(const trainers::Import import,
-               trainers::import_run(base.path, base.content, base.options, base.hub_cache));
-  DOVETAIL_TRY(predict::Scenario scenario, scenario_for(import.job, request.base));
+  DOVETAIL_TRY(const std::vector<trainers::Change> switches, switches_for(request, watch));
+  DOVETAIL_TRY(const trainers::Import import, switched_import(base, switches));
+  DOVETAIL_TRY(const predict::Scenario said, scenario_for(import.job, request.base));
   const bool open_lengths = !base.options.response_length;
-  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, scenario, watch, open_lengths));
-  if (open_lengths) {
-    scenario = at_part_of_cap(scenario, answered_part);
+  DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, said, watch, open_lengths));
+  DOVETAIL_TRY(const predict::Scenario scenario, exported_scenario(import.job, base));
+  if (open_lengths)
     tell_note(watch, fmt::format("nobody says how long responses are: seconds are at {:.0f}% of their cap; "
                                  "--response-length says it",
                                  100 * answered_part));
-  }
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_TRY(const std::string trainer, trainer_of(request, import.job));
-  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, trainer));
+  DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, trainer, switches));
   DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));
   answer.format = request.format;
   return answer;
 }
 
-base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan) {
+base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
+                                        const std::vector<trainers::Change>& switches) {
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, Watch{}));
-  DOVETAIL_TRY(const trainers::Import import,
-               trainers::import_run(base.path, base.content, base.options, base.hub_cache));
+  DOVETAIL_TRY(const trainers::Import import, trainers::import_base(base));
   const std::string placement = plan.placement;
   while (true) {
-    DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer));
+    DOVETAIL_TRY(trainers::Export made, trainers::export_run(base, plan, import.trainer, switches));
     std::optional<plan::Plan> nearer = without_the_least(scenario, made, plan);
     if (!nearer) {
       DOVETAIL_TRY(ExportAnswer answer, answer_of(scenario, base, std::move(made), plan));

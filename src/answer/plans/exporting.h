@@ -31,6 +31,7 @@ struct ExportRequest {
   std::optional<Input> job;  ///< that a whole file is written of
   std::string trainer;       ///< empty: that of the base, or the framework of the job
   ExportFormat format = ExportFormat::file;
+  std::vector<std::string> allowed = {};  ///< what of the base may be another (allowed_of)
 };
 template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
@@ -42,7 +43,9 @@ auto options_of(const T*) {
              "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal (default: that of the base, or the framework of "
              "the job)"),
       option("format", &T::format, Choice{},
-             "a file that lays the changes over the base, or a line a setting (default {})"));
+             "a file that lays the changes over the base, or a line a setting (default {})"),
+      option("allow", &T::allowed, Words{"WHAT"},
+             "the plan may be of another backend, mode, or backend,mode than the base has (plan --allow found it)"));
 }
 
 /// A change with what a run without it would be.
@@ -75,10 +78,11 @@ struct ExportAnswer {
 /// job is given, or both are.
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch);
 
-/// A plan that was found for the configuration `input`, whose job is the scenario's, without the changes that gain less
-/// than two thousandths of the iteration each: the rest of the configuration stays as its users have it. Errors as
-/// above.
-base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan);
+/// A plan that was found for the configuration `input`, whose job is the scenario's with `switches`, without the
+/// changes that gain less than two thousandths of the iteration each: the rest of the configuration stays as its users
+/// have it. Errors as above.
+base::Result<ExportAnswer> export_found(const JobInput& input, const predict::Scenario& scenario, plan::Plan plan,
+                                        const std::vector<trainers::Change>& switches = {});
 
 /// What is written to `target`: of a launch script one that starts it, with the settings in an array; of a
 /// configuration one that begins from it; a copy, where flags or values are changed in place; a whole file where there

@@ -97,8 +97,6 @@ base::Result<predict::Scenario> read_scenario(const JobInput& input, const Watch
   return scenario_for(read.job, input, cancellation);
 }
 
-namespace {
-
 bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, bool open_lengths) {
   if (!plan::is_for_another_job(plan, scenario.job)) return false;
   const auto was_found_at = [&](double part) {
@@ -106,8 +104,6 @@ bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, b
   };
   return !open_lengths || std::none_of(open_parts.begin(), open_parts.end(), was_found_at);
 }
-
-}  // namespace
 
 base::Result<plan::Plan> read_plan(const Input& input, const predict::Scenario& scenario, const Watch& watch,
                                    bool open_lengths) {

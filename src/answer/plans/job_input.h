@@ -33,6 +33,9 @@ base::Result<predict::Scenario> read_scenario(const JobInput& job, const Watch& 
 base::Result<predict::Scenario> scenario_for(const plan::Job& job, const Input& input,
                                              const parallel::Cancellation* cancellation = nullptr);
 
+/// Whether the plan was made for another job. `open_lengths`: as read_plan has it.
+bool is_for_another(const plan::Plan& plan, const predict::Scenario& scenario, bool open_lengths);
+
 /// Reads a plan of it. Notes say where it was made for another job, and what of it the job's trainer cannot do.
 /// `open_lengths`: nobody says how long responses are, so that a plan found at a part of their cap (open_lengths.h) is
 /// of this job, too.

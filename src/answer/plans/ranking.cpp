@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "answer/plans/job_input.h"
+#include "answer/plans/variants.h"
 #include "answer/question/processes.h"
 #include "parallel/agreement.h"
 #include "plan/job_canonical.h"
@@ -83,19 +84,18 @@ void look_at_other_lengths(const predict::Scenario& scenario, const planner::Ran
   answer.open_lengths = std::move(lengths);
 }
 
-}  // namespace
-
-base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
+/// The answer for one configuration; `whole`: with what would change the choice.
+base::Result<RankingAnswer> rank(const RankingRequest& request, const Watch& watch, bool whole) {
   DOVETAIL_TRY(Search search,
                request.exchange != nullptr ? read_as_one_of(*request.exchange, request, watch) : read(request, watch));
   const parallel::Cancellation stop(watch.cancellation, request.search.budget.time_limit);
   search.scenario.cancellation = &stop;
   const predict::Scenario said = search.scenario;
-  const planner::RankOptions whole = search.options;
+  const planner::RankOptions all_options = search.options;
   if (search.has_open_lengths) {
     tell_label(watch, label_at(said, answered_part));
     search.scenario = at_part_of_cap(said, answered_part);
-    search.options = planner::with_share_of_time(whole, said, open_parts.size());
+    search.options = planner::with_share_of_time(all_options, said, open_parts.size());
   }
   RankingAnswer answer{std::move(search.scenario), {}, {}};
   const plan::Job& job = answer.scenario.job;
@@ -104,12 +104,79 @@ base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watc
   if (!ranking.ok()) return at_input(std::move(ranking).error(), request.job);
   answer.ranking = std::move(ranking).value();
   answer.too_many_samples = search.options.simulated > 0 && planner::playable(job, search.options.simulated) == 0;
-  answer.flips = planner::find_flips(answer.scenario, answer.ranking, search.options.search.threads);
-  answer.all_inputs_tried = !answer.scenario.is_stopped();
-  if (search.has_open_lengths && !answer.ranking.plans.empty()) look_at_other_lengths(said, whole, answer, watch);
+  if (whole) {
+    answer.flips = planner::find_flips(answer.scenario, answer.ranking, search.options.search.threads);
+    answer.all_inputs_tried = !answer.scenario.is_stopped();
+    if (search.has_open_lengths && !answer.ranking.plans.empty())
+      look_at_other_lengths(said, all_options, answer, watch);
+  }
   answer.outcome = outcome_of(answer.ranking, watch);
   answer.scenario.cancellation = nullptr;
   return answer;
+}
+
+/// What another way has to gain over the configuration as it is, as a share of the iteration.
+constexpr double min_variant_gain = 0.02;
+
+bool is_worth_it(double seconds, const TriedVariant& best, bool best_is_as_it_is) {
+  return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_variant_gain : 1);
+}
+
+/// One of several ways to run the job, which its own label is for.
+base::Result<RankingAnswer> rank_variant(const RankingRequest& request, const VariantInput& variant, std::size_t ways,
+                                         const Watch& watch) {
+  RankingRequest of_it = request;
+  of_it.job = variant.input;
+  of_it.on_better = nullptr;
+  if (of_it.search.budget.time_limit) *of_it.search.budget.time_limit /= static_cast<double>(ways);
+  Watch quiet = watch;
+  quiet.on_read = nullptr;
+  quiet.on_note = nullptr;
+  quiet.on_label = [&watch, &variant](const std::string& label) {
+    tell_label(watch, fmt::format("{}, {}", label, variant.name));
+  };
+  return rank(of_it, quiet, false);
+}
+
+/// All ways to run the job that are allowed, and the whole answer of the one whose first plan takes the least.
+base::Result<RankingAnswer> rank_variants(const RankingRequest& request, const Watch& watch) {
+  DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
+  DOVETAIL_TRY(const std::vector<VariantInput> variants, variant_inputs(request.job, allowed, watch));
+  DOVETAIL_CHECK(tell_read(watch));
+  // The whole answer of the best takes a share of the time, too.
+  const std::size_t ways = variants.size() + 1;
+  std::vector<TriedVariant> tried;
+  std::size_t best = 0;
+  for (const VariantInput& variant : variants) {
+    TriedVariant& each = tried.emplace_back(TriedVariant{variant.name, std::nullopt, variant.refusal});
+    if (!variant.refusal.empty() || parallel::is_requested(watch.cancellation)) continue;
+    const base::Result<RankingAnswer> answer = rank_variant(request, variant, ways, watch);
+    if (!answer.ok() && answer.error().failure == base::Failure::lost) return answer.error();
+    if (!answer.ok())
+      each.refusal = answer.error().message;
+    else if (answer->ranking.plans.empty())
+      each.refusal = "no plan fits";
+    else
+      each.seconds = answer->ranking.plans.front().estimate.iteration_seconds;
+    if (each.seconds && is_worth_it(*each.seconds, tried[best], best == 0)) best = tried.size() - 1;
+  }
+  RankingRequest chosen = request;
+  chosen.job = variants[best].input;
+  if (chosen.search.budget.time_limit) *chosen.search.budget.time_limit /= static_cast<double>(ways);
+  Watch rest = watch;
+  rest.on_read = nullptr;
+  DOVETAIL_TRY(RankingAnswer answer, rank(chosen, rest, true));
+  if (!answer.ranking.plans.empty()) tried[best].seconds = answer.ranking.plans.front().estimate.iteration_seconds;
+  answer.variants = std::move(tried);
+  answer.variant = best;
+  answer.switches = variants[best].changes;
+  return answer;
+}
+
+}  // namespace
+
+base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
+  return request.allowed.empty() ? rank(request, watch, true) : rank_variants(request, watch);
 }
 
 }  // namespace dovetail::answer

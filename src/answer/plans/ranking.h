@@ -12,6 +12,7 @@
 #include "answer/question/section.h"
 #include "parallel/exchange.h"
 #include "planner/rank/rank.h"
+#include "trainers/export/change.h"
 
 namespace dovetail::answer {
 
@@ -21,6 +22,7 @@ struct RankingRequest {
   int shown = static_cast<int>(planner::RankOptions{}.shown);
   int simulated = default_simulated;
   PlanSearchOptions search = {};
+  std::vector<std::string> allowed = {};  ///< what of a trainer's configuration may be another (allowed_of)
   /// Who shares the search out: each of them asks the same question and gets the same answer. Null: nobody.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and the job, each time the search has met a better one.
@@ -37,8 +39,19 @@ auto options_of(const T*) {
       option("simulate", &T::simulated, Count{0, 1000},
              "of the first plans that are ties, how many to play event by event at most, and to order by that (default "
              "{}, as other commands do)"),
-      group(&T::search), unlisted(&T::exchange), unlisted(&T::on_better));
+      group(&T::search),
+      option("allow", &T::allowed, Words{"WHAT"},
+             "of a trainer's configuration: look at other ways to run its job, too: backend (FSDP or Megatron), mode "
+             "(engines that share the trainer's GPUs, or have some of their own), or backend,mode"),
+      unlisted(&T::exchange), unlisted(&T::on_better));
 }
+
+/// What a way to run the job came to.
+struct TriedVariant {
+  std::string name;               ///< "as it is", "megatron, 4 of 8 GPUs for engines"
+  std::optional<double> seconds;  ///< of an iteration of its first plan
+  std::string refusal;            ///< why it has none
+};
 
 struct RankingAnswer {
   predict::Scenario scenario;
@@ -50,6 +63,9 @@ struct RankingAnswer {
   /// Where nobody says how long responses are: the first plan at other lengths than the scenario's, and what was found
   /// there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
+  std::vector<TriedVariant> variants = {};      ///< where others than the configuration itself are allowed
+  std::size_t variant = 0;                      ///< which of them the answer is of
+  std::vector<trainers::Change> switches = {};  ///< that make it of the configuration
 
   /// The process that was lost: with it there might have been a better answer. Null where none was.
   const base::Error* lost_process() const {

@@ -182,6 +182,7 @@ std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, 
 
 }  // namespace
 
-const TrainerWriter areal_writer{.name = "areal", .changes_of = areal_changes, .patches = true, .whole = areal_whole};
+const TrainerWriter areal_writer{
+    .name = "areal", .changes_of = areal_changes, .variants_of = areal_variants, .patches = true, .whole = areal_whole};
 
 }  // namespace dovetail::trainers

@@ -1,12 +1,16 @@
 // Plans as settings of AReaL, and jobs as whole files of it (docs/trainer-areal.md).
 #pragma once
 
-#include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include <vector>
+
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 
 extern const TrainerWriter areal_writer;
+
+/// Other ways to run a configuration's job (TrainerWriter::variants_of).
+std::vector<Variant> areal_variants(const VariantRequest& request);
 
 /// A file of the job; an Error where AReaL does not run it, or not without settings that only its users know.
 base::Result<WholeFile> areal_whole(const JobFacts& facts);

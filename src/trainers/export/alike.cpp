@@ -68,4 +68,31 @@ base::Error cannot_be_said(std::string_view trainer, const plan::Job& job, const
       fmt::format("{}\naccepted: a plan of a job with `software: {{framework: {}}}`", text, trainer));
 }
 
+std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Job& got) {
+  const auto names = [](const plan::Job& job) {
+    std::vector<std::string> all;
+    for (const workflow::Task& task : job.workflow.tasks) all.push_back(task.name);
+    return all;
+  };
+  const auto shapes = [](const plan::Job& job) {
+    std::vector<llm::Transformer> all = job.models;
+    for (llm::Transformer& each : all) each.name.clear();
+    return all;
+  };
+  const workflow::Workload& a = wanted.workload;
+  const workflow::Workload& b = got.workload;
+  if (names(wanted) != names(got)) return "other tasks";
+  if (shapes(wanted) != shapes(got)) return "other models";
+  if (a.prompts != b.prompts || a.samples_per_prompt != b.samples_per_prompt || a.mini_batches != b.mini_batches ||
+      a.epochs != b.epochs)
+    return "other batches";
+  if (a.steps_off_policy != b.steps_off_policy) return "other steps off policy";
+  if (a.packing != b.packing) return "rows that are packed otherwise";
+  if (a.prompt_length.longest() != b.prompt_length.longest() ||
+      a.response_length.longest() != b.response_length.longest())
+    return "other caps of lengths";
+  if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "other devices";
+  return std::nullopt;
+}
+
 }  // namespace dovetail::trainers

@@ -2,9 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dovetail::trainers {
+namespace {
+
+/// Whether both set the same, with whatever prefix of Hydra's.
+bool is_same_setting(const Setter& a, const Setter& b) {
+  const auto bare = [](std::string_view key) { return key.substr(std::min(key.find_first_not_of('+'), key.size())); };
+  return bare(a.key) == bare(b.key);
+}
+
+/// The change among `all` that says the setting itself; null where none does.
+Change* saying(std::vector<Change>& all, const Setter& set) {
+  const auto found = std::ranges::find_if(all, [&](const Change& change) { return is_same_setting(change.set, set); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool is_set_in(const std::vector<Change>& all, const Setter& set) {
+  return std::ranges::any_of(all, [&](const Change& change) {
+    return is_same_setting(change.set, set) ||
+           std::ranges::any_of(change.with, [&](const Setter& more) { return is_same_setting(more, set); });
+  });
+}
+
+}  // namespace
 
 std::string flag_text(bool value) { return value ? "True" : "False"; }
 
@@ -17,9 +41,27 @@ std::vector<std::string> words_of(const Change& change) {
     if (!set.key.starts_with("--")) return fmt::format("{}={}", set.key, set.value);
     return set.value.empty() ? set.key : fmt::format("{} {}", set.key, set.value);
   };
-  std::vector<std::string> words{(change.removes ? "without " : "") + word(change.set)};
+  std::vector<std::string> words;
+  for (const std::string& name : change.without) words.push_back("without " + name);
+  words.push_back(change.removes ? "without " + change.set.key : word(change.set));
   for (const Setter& more : change.with) words.push_back(word(more));
   return words;
+}
+
+std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second) {
+  std::vector<Change> all;
+  for (Change change : first) {
+    std::erase_if(change.with, [&](const Setter& more) { return is_set_in(second, more); });
+    Change* const later = saying(second, change.set);
+    if (later == nullptr) {
+      all.push_back(std::move(change));
+      continue;
+    }
+    later->with.insert(later->with.end(), change.with.begin(), change.with.end());
+    later->without.insert(later->without.end(), change.without.begin(), change.without.end());
+  }
+  all.insert(all.end(), std::make_move_iterator(second.begin()), std::make_move_iterator(second.end()));
+  return all;
 }
 
 void ChangeList::set(std::string_view key, std::string value, std::vector<Setter> with) {

@@ -2,18 +2,13 @@
 #pragma once
 
 #include <concepts>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "plan/job.h"
 #include "plan/plan.h"
-#include "syntax/arguments.h"
-#include "syntax/tree.h"
-#include "trainers/export/whole_file.h"
 
 namespace dovetail::trainers {
 
@@ -29,24 +24,11 @@ struct Setter {
 struct Change {
   Setter set;
   std::vector<Setter> with = {};
+  std::vector<std::string> without =
+      {};                ///< words of the command that go, by their names: the trainer would stop at them
   bool removes = false;  ///< the flag goes
 
   bool operator==(const Change&) const = default;
-};
-
-/// How the plans of a job are said in a trainer's configuration.
-struct TrainerWriter {
-  std::string_view name;  ///< "verl"
-  /// All settings that say how the plan's tasks run, whatever a configuration has of them already. `settings` are those
-  /// of the base, which decide what is said by which key: its backends and engines.
-  std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
-  /// The flags of its command, where it is configured by flags in launch scripts; else settings are laid over as words.
-  std::span<const syntax::Flag> (*flags)() = nullptr;
-  /// Its YAML is changed in place (export/yaml_edit.h): it has no way to begin from another file.
-  bool patches = false;
-  bool takes_words = true;  ///< its command takes settings behind the file's
-  /// A file of a job alone; null: none is written without a base.
-  base::Result<WholeFile> (*whole)(const JobFacts& facts) = nullptr;
 };
 
 /// "True" and "False", as Python and Hydra have them; "true" and "false", as YAML has them.
@@ -69,8 +51,11 @@ struct ChangeList {
   void remove(std::string_view flag) { turn(flag, false); }
 };
 
-/// The settings of a change as words: "key=value", "--flag value", "without --flag".
+/// The settings of a change as words: "key=value", "--flag value", "without --flag", "without key".
 std::vector<std::string> words_of(const Change& change);
+
+/// `first` and then `second`, each setting once: the second has the last word.
+std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change> second);
 
 /// A share or a number of the plan as files have it: "0.6", "4096".
 std::string number_text(double value);

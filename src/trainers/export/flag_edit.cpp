@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace dovetail::trainers {
@@ -67,7 +68,10 @@ Edit removal(std::string_view script, std::size_t begin, std::size_t end) {
   const auto is_blank = [&](std::size_t from, std::size_t to) {
     return script.substr(from, to - from).find_first_not_of(" \t\\") == std::string_view::npos;
   };
-  if (is_blank(line, begin) && is_blank(end, feed) && feed < script.size()) return {line, feed + 1, {}};
+  const bool goes_on = script.substr(end, feed - end).find('\\') != std::string_view::npos;
+  // Where the command ends here the line before says that it goes on: an empty one ends it.
+  const bool ends_it = line > 1 && script[line - 2] == '\\' && !goes_on;
+  if (is_blank(line, begin) && is_blank(end, feed) && feed < script.size() && !ends_it) return {line, feed + 1, {}};
   constexpr std::string_view blanks = " \t";
   if (is_blank(line, begin)) {
     // What follows takes its place.
@@ -96,31 +100,35 @@ bool is_named(const Flag& flag, std::string_view name) {
 }
 
 /// The name that a word calls a flag by; `--name=value` has one.
-std::string_view called(const syntax::Word& word) {
+std::string_view flag_name(const syntax::Word& word) {
   if (!is_known(word.text)) return {};
   const std::string_view text = characters(word.text);
   return text.starts_with("--") ? text.substr(0, text.find('=')) : std::string_view();
 }
 
-class FlagEditor {
+/// A key without Hydra's prefix.
+std::string_view bare_key(std::string_view key) {
+  return key.substr(std::min(key.find_first_not_of("+~"), key.size()));
+}
+
+/// How a command's words are read.
+struct Dialect {
+  std::span<const Flag> flags = {};  ///< of its own
+  bool overrides = false;            ///< its words are Hydra's
+};
+
+class WordEditor {
  public:
-  FlagEditor(std::string_view script, const syntax::Launch& launch, std::span<const Flag> flags,
+  WordEditor(std::string_view script, const syntax::Launch& launch, Dialect dialect,
              const std::vector<std::string>& sources)
-      : script_(script), launch_(launch), flags_(flags), sources_(sources) {}
+      : script_(script), launch_(launch), dialect_(dialect), sources_(sources) {}
 
   base::Status change(const Change& change) {
-    const auto flag =
-        std::find_if(flags_.begin(), flags_.end(), [&](const Flag& each) { return is_named(each, change.set.key); });
-    std::vector<std::size_t> places;
-    if (flag != flags_.end())
-      for (std::size_t at = 0; at < launch_.arguments.size(); ++at)
-        if (is_named(*flag, called(launch_.arguments[at]))) places.push_back(at);
-    if (change.removes) {
-      for (const std::size_t at : places) DOVETAIL_CHECK(remove(*flag, at, change.set.key));
-      return {};
-    }
-    if (!places.empty() && is_set_in_place(change.set, places.back())) return {};
-    return append(change.set, places);
+    for (const std::string& name : change.without) DOVETAIL_CHECK(remove_all(name));
+    if (change.removes) return remove_all(change.set.key);
+    DOVETAIL_CHECK(set(change.set));
+    for (const Setter& more : change.with) DOVETAIL_CHECK(set(more));
+    return {};
   }
 
   std::string take() && {
@@ -142,6 +150,42 @@ class FlagEditor {
  private:
   std::size_t begin_of(const syntax::Word& word) const { return offset_of(script_, word.place); }
 
+  /// Null where the command has no such flag.
+  const Flag* flag_of(std::string_view name) const {
+    const auto found = std::find_if(dialect_.flags.begin(), dialect_.flags.end(),
+                                    [&](const Flag& each) { return is_named(each, name); });
+    return found == dialect_.flags.end() ? nullptr : &*found;
+  }
+
+  /// What a word is about, as it is written.
+  std::string_view called(const syntax::Word& word) const {
+    return dialect_.overrides ? override_name(word) : flag_name(word);
+  }
+
+  /// Where the words stand that are about it.
+  std::vector<std::size_t> places_of(std::string_view name) const {
+    const Flag* const flag = dialect_.overrides ? nullptr : flag_of(name);
+    std::vector<std::size_t> places;
+    if (flag == nullptr && !dialect_.overrides) return places;
+    for (std::size_t at = 0; at < launch_.arguments.size(); ++at) {
+      const std::string_view word = called(launch_.arguments[at]);
+      const bool is_it = flag != nullptr ? is_named(*flag, word) : word == bare_key(name);
+      if (is_it && !gone_.contains(at)) places.push_back(at);
+    }
+    return places;
+  }
+
+  base::Status remove_all(std::string_view name) {
+    for (const std::size_t at : places_of(name)) DOVETAIL_CHECK(remove(at, name));
+    return {};
+  }
+
+  base::Status set(const Setter& set) {
+    const std::vector<std::size_t> places = places_of(set.key);
+    if (!places.empty() && is_set_in_place(set, places.back())) return {};
+    return append(set, places);
+  }
+
   /// Whether the word alone stands where it was read: not what an expansion gave, and no other file.
   bool is_own(std::size_t at) const {
     const syntax::Place& place = launch_.arguments[at].place;
@@ -149,9 +193,18 @@ class FlagEditor {
     return place.source == 0 && std::count_if(launch_.arguments.begin(), launch_.arguments.end(), shares) == 1;
   }
 
-  bool is_written_flag(std::size_t at) const {
+  bool is_written(std::size_t at) const {
     const syntax::Word& word = launch_.arguments[at];
     return is_own(at) && script_.substr(begin_of(word)).starts_with(called(word));
+  }
+
+  /// The same of a word that goes, which may be in quotes and have a prefix.
+  bool is_written_whole(std::size_t at) const {
+    if (!dialect_.overrides) return is_written(at);
+    const syntax::Word& word = launch_.arguments[at];
+    if (!is_own(at)) return false;
+    const std::string_view text = script_.substr(begin_of(word));
+    return text.substr(std::min(text.find_first_not_of("'\"+~"), text.size())).starts_with(called(word));
   }
 
   /// Gives the flag its value where it stands; false where that is not in words of its own.
@@ -160,12 +213,12 @@ class FlagEditor {
     const std::string_view name = called(word);
     if (set.value.empty()) {
       if (positive_name(name) == positive_name(set.key) && name != set.key) {
-        if (!is_written_flag(at)) return false;
+        if (!is_written(at)) return false;
         edits_.push_back({begin_of(word), begin_of(word) + name.size(), set.key});
       }
       return true;
     }
-    if (!is_written_flag(at)) return false;
+    if (!is_written(at)) return false;
     const std::size_t after = begin_of(word) + name.size();
     if (script_.substr(after).starts_with('=')) {
       edits_.push_back({after + 1, end_of_word(script_, begin_of(word)), set.value});
@@ -177,12 +230,13 @@ class FlagEditor {
     return true;
   }
 
-  base::Status remove(const Flag& flag, std::size_t at, std::string_view key) {
-    if (!is_written_flag(at)) return elsewhere(at, key);
+  base::Status remove(std::size_t at, std::string_view key) {
+    if (!is_written_whole(at)) return elsewhere(at, key);
     const syntax::Word& word = launch_.arguments[at];
     const std::size_t begin = begin_of(word);
     std::size_t end = end_of_word(script_, begin);
-    const bool alone = flag.kind == FlagKind::on || flag.kind == FlagKind::either;
+    const Flag* const flag = flag_of(key);
+    const bool alone = flag != nullptr && (flag->kind == FlagKind::on || flag->kind == FlagKind::either);
     if (!alone && script_.substr(begin, end - begin).find('=') == std::string_view::npos &&
         at + 1 < launch_.arguments.size()) {
       const std::size_t value = begin_of(launch_.arguments[at + 1]);
@@ -190,6 +244,7 @@ class FlagEditor {
       end = end_of_word(script_, value);
     }
     edits_.push_back(removal(script_, begin, end));
+    gone_.insert(at);
     return {};
   }
 
@@ -202,7 +257,8 @@ class FlagEditor {
                          fmt::format("{} has no place: the command has no words of its own; accepted: a script with "
                                      "flags of its own",
                                      set.key)};
-    added_.push_back(fmt::format("{}{}{}", set.key, set.value.empty() ? "" : " ", set.value));
+    const char* const between = set.value.empty() ? "" : set.key.starts_with("--") ? " " : "=";
+    added_.push_back(fmt::format("{}{}{}", set.key, between, set.value));
     return {};
   }
 
@@ -215,28 +271,42 @@ class FlagEditor {
 
   std::optional<std::size_t> last_own() const {
     for (std::size_t at = launch_.arguments.size(); at-- > 0;)
-      if (launch_.arguments[at].place.source == 0) return at;
+      if (launch_.arguments[at].place.source == 0 && !gone_.contains(at)) return at;
     return std::nullopt;
   }
 
   std::string_view script_;
   const syntax::Launch& launch_;
-  std::span<const Flag> flags_;
+  Dialect dialect_;
   const std::vector<std::string>& sources_;
   std::vector<Edit> edits_;
+  std::set<std::size_t> gone_;  ///< words that are no longer there
   std::vector<std::string> added_;
 };
+
+base::Result<std::string> edited(WordEditor editor, const std::vector<Change>& changes) {
+  for (const Change& change : changes) DOVETAIL_CHECK(editor.change(change));
+  return std::move(editor).take();
+}
 
 }  // namespace
 
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch, std::span<const Flag> flags,
                                      const std::vector<Change>& changes, const std::vector<std::string>& sources) {
-  FlagEditor editor(script, launch, flags, sources);
-  for (const Change& change : changes) {
-    DOVETAIL_CHECK(editor.change(change));
-    for (const Setter& more : change.with) DOVETAIL_CHECK(editor.change({.set = more}));
-  }
-  return std::move(editor).take();
+  return edited({script, launch, {.flags = flags}, sources}, changes);
+}
+
+base::Result<std::string> edit_overrides(std::string_view script, const syntax::Launch& launch,
+                                         const std::vector<Change>& changes, const std::vector<std::string>& sources) {
+  return edited({script, launch, {.overrides = true}, sources}, changes);
+}
+
+std::string_view override_name(const syntax::Word& word) {
+  if (word.text.pieces.empty() || word.text.pieces.front().unknown) return {};
+  const std::string_view text = word.text.pieces.front().text;
+  const std::size_t sign = text.find('=');
+  if (sign == std::string_view::npos && !text.starts_with("--") && !text.starts_with("~")) return {};
+  return bare_key(text.substr(0, sign));
 }
 
 }  // namespace dovetail::trainers

@@ -1,4 +1,4 @@
-// Flags of a command in a launch script, changed where they stand: all else of the script stays as it is.
+// Words of a command in a launch script, changed where they stand: all else of the script stays as it is.
 #pragma once
 
 #include <span>
@@ -21,5 +21,12 @@ namespace dovetail::trainers {
 base::Result<std::string> edit_flags(std::string_view script, const syntax::Launch& launch,
                                      std::span<const syntax::Flag> flags, const std::vector<Change>& changes,
                                      const std::vector<std::string>& sources);
+
+/// The same of a command whose words are Hydra's overrides ("key=value"), and options of it ("--config-name").
+base::Result<std::string> edit_overrides(std::string_view script, const syntax::Launch& launch,
+                                         const std::vector<Change>& changes, const std::vector<std::string>& sources);
+
+/// The setting that a word of the command is about, "trainer.nnodes", or its option, "--config-name"; empty: none.
+std::string_view override_name(const syntax::Word& word);
 
 }  // namespace dovetail::trainers

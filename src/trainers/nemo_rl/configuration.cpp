@@ -325,7 +325,7 @@ base::Result<ReadRun> nemo_rl_run(const ComposedSettings& settings, const RunReq
   DOVETAIL_CHECK(add_trained(draft, "actor", "policy", draft.actor_model));
   if (has_value) DOVETAIL_CHECK(add_trained(draft, "critic", "value", draft.critic_model));
   DOVETAIL_CHECK(add_nemo_rl_watched(tree, draft.loop, draft.run));
-  return ReadRun{.run = std::move(draft.run), .sources = tree.sources};
+  return ReadRun{.run = std::move(draft.run), .sources = tree.sources, .settings = tree};
 }
 
 base::Result<ReadRun> nemo_rl_of_launch(const syntax::Launch& launch, const std::vector<std::string>& sources,

@@ -148,6 +148,7 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
 
 }  // namespace
 
-const TrainerWriter nemo_rl_writer{.name = "nemo-rl", .changes_of = nemo_rl_changes, .whole = nemo_rl_whole};
+const TrainerWriter nemo_rl_writer{
+    .name = "nemo-rl", .changes_of = nemo_rl_changes, .variants_of = nemo_rl_variants, .whole = nemo_rl_whole};
 
 }  // namespace dovetail::trainers

@@ -1,12 +1,16 @@
 // Plans as settings of NeMo-RL, and jobs as whole files of it (docs/trainer-nemo-rl.md).
 #pragma once
 
-#include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include <vector>
+
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 
 extern const TrainerWriter nemo_rl_writer;
+
+/// Other ways to run a configuration's job (TrainerWriter::variants_of).
+std::vector<Variant> nemo_rl_variants(const VariantRequest& request);
 
 /// A file of the job; an Error where NeMo-RL does not run it, or not without settings that only its users know.
 base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts);

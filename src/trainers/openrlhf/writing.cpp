@@ -56,7 +56,10 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
 
 }  // namespace
 
-const TrainerWriter openrlhf_writer{
-    .name = "openrlhf", .changes_of = openrlhf_changes, .flags = openrlhf_flags, .whole = openrlhf_whole};
+const TrainerWriter openrlhf_writer{.name = "openrlhf",
+                                    .changes_of = openrlhf_changes,
+                                    .variants_of = openrlhf_variants,
+                                    .flags = openrlhf_flags,
+                                    .whole = openrlhf_whole};
 
 }  // namespace dovetail::trainers

@@ -1,12 +1,16 @@
 // Plans as flags of OpenRLHF, and jobs as whole files of it (docs/trainer-openrlhf.md).
 #pragma once
 
-#include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include <vector>
+
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 
 extern const TrainerWriter openrlhf_writer;
+
+/// Other ways to run a configuration's job (TrainerWriter::variants_of).
+std::vector<Variant> openrlhf_variants(const VariantRequest& request);
 
 /// A file of the job; an Error where OpenRLHF does not run it, or not without settings that only its users know.
 base::Result<WholeFile> openrlhf_whole(const JobFacts& facts);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "trainers/import/settings.h"
@@ -49,26 +50,24 @@ class RollChanges {
     const base::Result<RollCut> cut = roll_cut(settings_, role_, use, in_training);
     if (!cut.ok()) return;
     const plan::MicroBatching& batches = planned.micro_batching;
-    if (*cut == RollCut::dynamic || *cut == RollCut::balanced)
+    if (batches.tokens > 0 && (*cut == RollCut::dynamic || *cut == RollCut::balanced)) {
       changes_.set(roll_budget_key(role_, *cut, in_training), number_text(batches.tokens));
-    else if (in_training)
-      changes_.set(role_ + ".training_args.per_device_train_batch_size", number_text(batches.sequences));
+      return;
+    }
+    // A plan that counts sequences has none of their lengths.
+    const Setter size{role_ + (in_training ? ".training_args.per_device_train_batch_size" : ".infer_batch_size"),
+                      number_text(batches.sequences)};
+    if (*cut == RollCut::dynamic)
+      changes_.set(role_ + (in_training ? ".use_dynamic_batching_in_train" : ".use_dynamic_batching_in_infer"), "false",
+                   {size});
     else
-      changes_.set(role_ + ".infer_batch_size", number_text(batches.sequences));
+      changes_.all.push_back({.set = size});
   }
 
   /// An optimizer step is of so many rounds of each copy: they follow the layout, so that it keeps its samples.
   void add_steps(const plan::Job& job, const plan::TaskPlan& planned) {
-    const base::Result<RollCut> cut = roll_cut(settings_, role_, RollUse::trains, true);
-    if (!cut.ok() || *cut == RollCut::dynamic) return;
-    auto each = static_cast<std::int64_t>(planned.micro_batching.sequences);
-    if (*cut == RollCut::balanced) {
-      const auto said = roll_count(settings_, role_ + ".training_args.per_device_train_batch_size", 8);
-      each = said.ok() ? *said : 8;
-    }
-    const std::int64_t samples = job.workload.samples() / job.workload.mini_batches;
-    const std::int64_t round = std::max<std::int64_t>(each * planned.layout.data, 1);
-    changes_.set(role_ + ".training_args.gradient_accumulation_steps", std::max<std::int64_t>(samples / round, 1));
+    const std::optional<Setter> steps = roll_steps(settings_, role_, job, planned);
+    if (steps) changes_.all.push_back({.set = *steps});
   }
 
   void add_offload(const plan::TaskPlan& planned) {
@@ -201,7 +200,26 @@ std::vector<Change> roll_changes(const plan::Job& job, const plan::Plan& plan, c
 
 }  // namespace
 
-const TrainerWriter roll_writer{
-    .name = "roll", .changes_of = roll_changes, .patches = true, .takes_words = false, .whole = roll_whole};
+std::optional<Setter> roll_steps(const syntax::SettingTree& settings, const std::string& role, const plan::Job& job,
+                                 const plan::TaskPlan& trained) {
+  const base::Result<RollCut> cut = roll_cut(settings, role, RollUse::trains, true);
+  if (!cut.ok() || (*cut == RollCut::dynamic && trained.micro_batching.tokens > 0)) return std::nullopt;
+  auto each = static_cast<std::int64_t>(trained.micro_batching.sequences);
+  if (*cut == RollCut::balanced) {
+    const auto said = roll_count(settings, role + ".training_args.per_device_train_batch_size", 8);
+    each = said.ok() ? *said : 8;
+  }
+  const std::int64_t samples = job.workload.samples() / job.workload.mini_batches;
+  const std::int64_t round = std::max<std::int64_t>(each * trained.layout.data, 1);
+  return Setter{role + ".training_args.gradient_accumulation_steps",
+                std::to_string(std::max<std::int64_t>(samples / round, 1))};
+}
+
+const TrainerWriter roll_writer{.name = "roll",
+                                .changes_of = roll_changes,
+                                .variants_of = roll_variants,
+                                .patches = true,
+                                .takes_words = false,
+                                .whole = roll_whole};
 
 }  // namespace dovetail::trainers

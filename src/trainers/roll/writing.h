@@ -1,12 +1,23 @@
 // Plans as settings of ROLL, and jobs as whole files of it (docs/trainer-roll.md).
 #pragma once
 
-#include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 
 extern const TrainerWriter roll_writer;
+
+/// Other ways to run a configuration's job (TrainerWriter::variants_of).
+std::vector<Variant> roll_variants(const VariantRequest& request);
+
+/// The rounds of a step of a role that trains so, with which it is of the job's samples; nothing where ROLL counts
+/// samples.
+std::optional<Setter> roll_steps(const syntax::SettingTree& settings, const std::string& role, const plan::Job& job,
+                                 const plan::TaskPlan& trained);
 
 /// A file of the job; an Error where ROLL does not run it, or not without settings that only its users know.
 base::Result<WholeFile> roll_whole(const JobFacts& facts);

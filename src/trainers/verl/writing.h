@@ -1,12 +1,16 @@
 // Plans as settings of verl, and jobs as whole files of it (docs/trainer-verl.md).
 #pragma once
 
-#include "trainers/export/change.h"
-#include "trainers/export/whole_file.h"
+#include <vector>
+
+#include "trainers/export/trainer_writer.h"
 
 namespace dovetail::trainers {
 
 extern const TrainerWriter verl_writer;
+
+/// Other ways to run a configuration's job (TrainerWriter::variants_of).
+std::vector<Variant> verl_variants(const VariantRequest& request);
 
 /// A file of the job; an Error where verl does not run it, or not without settings that only its users know.
 base::Result<WholeFile> verl_whole(const JobFacts& facts);

@@ -21,8 +21,8 @@ constexpr std::array flags{Flag{"--awake", FlagKind::either},
                            Flag{"--engines", FlagKind::whole, "1", {}, "--old_engines|--older_engines"},
                            Flag{"--sleep", FlagKind::on}, Flag{"--share", FlagKind::number, "0.9"}};
 
-/// The script with the changes, or the error.
-std::string edited(const std::string& script, const std::vector<Change>& changes) {
+/// The script with the changes, or the error. `overrides`: its words are Hydra's.
+std::string edited(const std::string& script, const std::vector<Change>& changes, bool overrides = false) {
   const syntax::ScriptRequest request{.path = "run.sh",
                                       .content = script,
                                       .directory = "",
@@ -39,7 +39,8 @@ std::string edited(const std::string& script, const std::vector<Change>& changes
   EXPECT_TRUE(launches.ok());
   const auto launch = syntax::only_launch(*outcome, *launches);
   EXPECT_TRUE(launch.ok());
-  const auto text = edit_flags(script, *launch, flags, changes, outcome->sources);
+  const auto text = overrides ? edit_overrides(script, *launch, changes, outcome->sources)
+                              : edit_flags(script, *launch, flags, changes, outcome->sources);
   return text.ok() ? *text : base::to_text(text.error());
 }
 
@@ -106,6 +107,35 @@ TEST(EditFlags, NewOnesStandInTheLastArrayAndOverWhatAVariableSays) {
 TEST(EditFlags, OfAnotherFileAreRefused) {
   EXPECT_THAT(edited("source more.sh\npython train.py \"${MORE[@]}\"\n", {four_engines}),
               HasSubstr("--engines stands in a file that the script reads; accepted: a script with flags of its own"));
+}
+
+TEST(EditFlags, TheLastLineOfACommandEndsIt) {
+  EXPECT_EQ(edited("python train.py --engines 2 \\\n   --sleep\nwait\n", {wakes}),
+            "python train.py --engines 2 \\\n   \nwait\n");
+  EXPECT_EQ(edited("python train.py \\\n   --engines 2 \\\n   --sleep\n", {wakes, {.set = {"--share", "0.5"}}}),
+            "python train.py \\\n   --engines 2 \\\n   --share 0.5 \\\n   \n");
+}
+
+TEST(EditFlags, WhatGoesTwiceGoesOnce) {
+  EXPECT_EQ(edited("python train.py --sleep --engines 2\n", {wakes, wakes}), "python train.py --engines 2\n");
+}
+
+std::string overridden(const std::string& script, const std::vector<Change>& changes) {
+  return edited(script, changes, true);
+}
+
+TEST(EditOverrides, ChangeWhereTheyStandAndGoInWhateverForm) {
+  EXPECT_EQ(overridden("python train.py a.b=1 c=2\n", {{.set = {"a.b", "4"}}}), "python train.py a.b=4 c=2\n");
+  EXPECT_EQ(overridden("python train.py \\\n  +a.b=1 \\\n  c=2\n", {{.set = {"e", "5"}, .without = {"a.b"}}}),
+            "python train.py \\\n  c=2 \\\n   e=5\n");
+  EXPECT_EQ(overridden("python train.py 'a.b=1' \"c=$X\" d=3\n", {{.set = {"e", "5"}, .without = {"a.b", "c"}}}),
+            "python train.py d=3 \\\n   e=5\n");
+  EXPECT_EQ(
+      overridden("python train.py --config-name x.yaml d=3\n", {{.set = {"d", "4"}, .without = {"--config-name"}}}),
+      "python train.py d=4\n");
+  EXPECT_EQ(
+      overridden("A=(\n  a.b=1\n  c=2\n)\npython train.py \"${A[@]}\"\n", {{.set = {"c", "4"}, .without = {"a.b"}}}),
+      "A=(\n  c=4\n)\npython train.py \"${A[@]}\"\n");
 }
 
 }  // namespace

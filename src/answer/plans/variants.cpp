@@ -1,0 +1,69 @@
+#include "answer/plans/variants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "answer/plans/job_input.h"
+#include "base/document.h"
+#include "trainers/import/hub_cache.h"
+#include "trainers/import_run.h"
+
+namespace dovetail::answer {
+
+base::Result<trainers::ExportBase> read_base(const JobInput& base, const Watch& watch) {
+  DOVETAIL_TRY(std::string content, read_input({trainers::file_of(base.path), base.text}));
+  DOVETAIL_TRY(trainers::ImportOptions options, import_options(base, content, watch));
+  std::string hub_cache = trainers::hub_cache_folder(options.environment);
+  return trainers::ExportBase{base.path, std::move(content), std::move(options), std::move(hub_cache)};
+}
+
+base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words) {
+  trainers::Allowed allowed;
+  for (const std::string& listed : words)
+    for (std::size_t begin = 0; begin <= listed.size();) {
+      const std::size_t end = std::min(listed.find(',', begin), listed.size());
+      const std::string word = listed.substr(begin, end - begin);
+      if (word == "backend")
+        allowed.backend = true;
+      else if (word == "mode")
+        allowed.mode = true;
+      else
+        return base::bad_input(fmt::format("--allow {}: accepted: backend, mode, or backend,mode", base::quote(word)));
+      begin = end + 1;
+    }
+  return allowed;
+}
+
+base::Result<std::vector<VariantInput>> variant_inputs(const JobInput& input, const trainers::Allowed& allowed,
+                                                       const Watch& watch) {
+  DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, watch));
+  if (!trainers::is_foreign(base.path, base.content))
+    return base::bad_input(
+        fmt::format("--allow is of a trainer's configuration, which {} is not; accepted: a launch script or a "
+                    "configuration, or no --allow",
+                    name_of(input)));
+  DOVETAIL_TRY(std::vector<trainers::SwitchedBase> switched, trainers::switched_bases(base, allowed));
+  if (switched.empty())
+    return base::bad_input(
+        fmt::format("--allow: the trainer of {} has no other {} in which this job is read; "
+                    "accepted: no --allow",
+                    name_of(input),
+                    !allowed.mode      ? "backend"
+                    : !allowed.backend ? "mode"
+                                       : "backend or mode"));
+  std::vector<VariantInput> all{{.name = "as it is", .changes = {}, .input = input, .refusal = {}}};
+  for (trainers::SwitchedBase& each : switched) {
+    JobInput changed = input;
+    changed.text = std::move(each.base.content);
+    // Lengths that a log says are in the options already.
+    changed.import = std::move(each.base.options);
+    changed.lengths.reset();
+    changed.logged.reset();
+    all.push_back({std::move(each.name), std::move(each.changes), std::move(changed), std::move(each.refusal)});
+  }
+  return all;
+}
+
+}  // namespace dovetail::answer

@@ -1,0 +1,115 @@
+#include "trainers/changed_base.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "trainers/export/alike.h"
+#include "trainers/export/flag_edit.h"
+#include "trainers/export/yaml_edit.h"
+#include "trainers/writers.h"
+
+namespace dovetail::trainers {
+namespace {
+
+/// Words that Hydra gets where the trainer's own file is changed in place otherwise.
+std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes) {
+  return writer.patches && way == Way::words ? as_words(std::move(changes)) : std::move(changes);
+}
+
+/// Why a switched base runs no such job; empty: it does.
+std::string refusal_of(const plan::Job& job, const ExportBase& switched) {
+  const base::Result<Import> import = import_base(switched);
+  if (!import.ok()) return import.error().message.substr(0, import.error().message.find('\n'));
+  if (const auto difference = difference_of(job, import->job)) return fmt::format("the job would have {}", *difference);
+  return {};
+}
+
+}  // namespace
+
+base::Result<Import> import_base(const ExportBase& base) {
+  return import_run(base.path, base.content, base.options, base.hub_cache);
+}
+
+Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes) {
+  if (writer.flags != nullptr) return Way::flags;
+  if (writer.patches && !import.launch) return Way::yaml;
+  const bool some_go = std::any_of(changes.begin(), changes.end(),
+                                   [](const Change& change) { return change.removes || !change.without.empty(); });
+  return some_go && import.launch ? Way::overrides : Way::words;
+}
+
+std::vector<Change> as_words(std::vector<Change> changes) {
+  const auto quoted = [](Setter& set) {
+    set.key.insert(0, "++");
+    if (set.value.find_first_of("(|,") != std::string::npos) set.value = "'" + set.value + "'";
+  };
+  for (Change& change : changes) {
+    quoted(change.set);
+    for (Setter& more : change.with) quoted(more);
+  }
+  return changes;
+}
+
+base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
+                                      const std::vector<std::string>& reasons) {
+  std::vector<YamlEdit> edits;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    edits.push_back({changes[i].set.key, changes[i].set.value, i < reasons.size() ? reasons[i] : ""});
+    for (const Setter& more : changes[i].with) edits.push_back({more.key, more.value});
+  }
+  return edit_yaml(base.content, import.file, edits, import.settings);
+}
+
+base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
+                                      const std::vector<Change>& changes) {
+  ExportBase changed = base;
+  switch (way_of(writer, import, changes)) {
+    case Way::words:
+      for (const Change& change : changes)
+        for (std::string& word : words_of(change)) changed.options.arguments.push_back(std::move(word));
+      break;
+    case Way::overrides: {
+      DOVETAIL_TRY(changed.content, edit_overrides(base.content, *import.launch, changes, import.files));
+      break;
+    }
+    case Way::flags: {
+      DOVETAIL_TRY(changed.content, edit_flags(base.content, *import.launch, writer.flags(), changes, import.files));
+      break;
+    }
+    case Way::yaml: {
+      DOVETAIL_TRY(changed.content, edited_yaml(base, import, changes, {}));
+      break;
+    }
+  }
+  return changed;
+}
+
+base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed) {
+  DOVETAIL_TRY(const Import import, import_base(base));
+  DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(import.trainer));
+  std::vector<SwitchedBase> all;
+  if (writer->variants_of == nullptr) return all;
+  const VariantRequest request{import.job, import.plan, import.settings, import.launch ? &*import.launch : nullptr,
+                               allowed};
+  for (Variant& variant : writer->variants_of(request)) {
+    const Way way = way_of(*writer, import, variant.changes);
+    SwitchedBase switched{.name = std::move(variant.name),
+                          .changes = laid_as(way, *writer, std::move(variant.changes)),
+                          .base = base,
+                          .refusal = {}};
+    auto changed = changed_base(base, import, *writer, switched.changes);
+    if (changed.ok()) {
+      switched.base = *std::move(changed);
+      switched.refusal = refusal_of(import.job, switched.base);
+    } else {
+      switched.refusal = changed.error().message;
+    }
+    all.push_back(std::move(switched));
+  }
+  return all;
+}
+
+}  // namespace dovetail::trainers
