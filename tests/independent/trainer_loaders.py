@@ -3,7 +3,7 @@
 of it must be the plan.
 
 Random configurations of verl (FSDP and Megatron), OpenRLHF, NeMo-RL (DTensor and Megatron) and AReaL (FSDP and Megatron) are
-planned, and the plan is exported, over them and as a whole file of the job. verl's own Hydra configuration is composed with what is exported, and its own validation
+planned, and the plan is exported, over them, as a whole file of the job, and over them with the other backend. verl's own Hydra configuration is composed with what is exported, and its own validation
 looks at it; OpenRLHF's own parser reads its flags, and the checks behind it; NeMo-RL's files are merged as its loader does,
 or by it; AReaL's own loader makes its dataclasses. Layouts, budgets, offload and engine settings are then derived from what
 was loaded, by rules that share no code with Dovetail, and compared with the plan. Nothing is trained: no GPU is needed.
@@ -67,6 +67,29 @@ def check(dovetail, trainer, chance, folder):
     if trainer.to == "verl":
         exported = [word for line in exported.splitlines() for word in shlex.split(line, comments=True)]
     return differences(trainer, exported, plan, folder, text)
+
+
+def switched(dovetail, trainer, chance, folder):
+    """What is wrong with a plan by the trainer's other backend; None where nothing fits or it does not take the job."""
+    of = workload(chance)
+    name, text = trainer.base(of, chance)
+    base, plan, tuned = folder / name, folder / "plan.json", folder / f"other{Path(name).suffix}"
+    base.write_text(text, encoding="utf-8")
+    if isinstance(trainer, NemoRl):
+        of.critic = False
+        shutil.copy(trainer.defaults / "grpo.yaml", folder)
+    allowed = ["--gpu", chance.choice(["H100", "H200", "A100-80"]), "--allow", "backend"]
+    search = [dovetail, "plan", base, *allowed, "--way", "2", "--iterations", "2000", "--simulate", "0", "-o", plan]
+    done = subprocess.run(list(map(str, search)), capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None if done.returncode == INFEASIBLE or "--way 2: " in done.stderr else [done.stderr]
+    run([dovetail, "export", plan, "--base", base, *allowed, "-o", tuned])
+    exported = tuned.read_text(encoding="utf-8")
+    other = trainer.other()
+    if trainer.to == "verl":
+        other.words = words_of_script(exported, folder)[3:]
+        exported = []
+    return differences(other, exported, plan, folder, text)
 
 
 def words_of_script(script, folder):
@@ -134,7 +157,9 @@ def main():
     trainers += [NemoRl(arguments.nemo_rl, defaults, megatron) for megatron in (False, True)]
     trainers += [Areal(arguments.areal, backend) for backend in ("fsdp", "megatron")]
     for trainer in trainers:
-        for kind, look, count in (("plans", check, arguments.plans), ("whole files", whole, arguments.plans // 3)):
+        kinds = [("plans", check, arguments.plans), ("whole files", whole, arguments.plans // 3)]
+        kinds += [("switched", switched, arguments.plans // 3)] if hasattr(trainer, "other") else []
+        for kind, look, count in kinds:
             checked = infeasible = 0
             while checked < count:
                 with tempfile.TemporaryDirectory() as folder:

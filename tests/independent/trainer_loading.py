@@ -69,6 +69,9 @@ class Verl:
     def __init__(self, package, megatron):
         self.name, self.package, self.megatron = "verl, Megatron" if megatron else "verl, FSDP", package, megatron
 
+    def other(self):
+        return Verl(self.package, not self.megatron)
+
     def base(self, of, chance):
         actor, rollout = "actor_rollout_ref.actor", "actor_rollout_ref.rollout"
         dynamic = chance.random() < 0.6
@@ -117,7 +120,8 @@ class Verl:
         # It would read the files of the model, which are not here.
         HFModelConfig.__post_init__ = lambda self: None
 
-        name = "ppo_megatron_trainer" if self.megatron else "ppo_trainer"
+        says_engine = any(word.startswith("model_engine=") for word in self.words)
+        name = "ppo_megatron_trainer" if self.megatron and not says_engine else "ppo_trainer"
         with initialize_config_dir(str(self.package / "verl/trainer/config"), version_base=None):
             config = compose(config_name=name, overrides=[*self.words, *exported])
         critic = config.algorithm.adv_estimator == "gae"
@@ -307,6 +311,9 @@ class NemoRl:
         self.name, self.loader, self.defaults, self.megatron = "NeMo-RL", loader, defaults, megatron
         self.name += ", Megatron" if megatron else ", DTensor"
 
+    def other(self):
+        return NemoRl(self.loader, self.defaults, not self.megatron)
+
     def base(self, of, chance):
         total = of.prompt + of.response
         packs = chance.random() < 0.7
@@ -393,6 +400,9 @@ class Areal:
 
     def __init__(self, package, backend):
         self.name, self.package, self.backend = f"AReaL, {backend}", package, backend
+
+    def other(self):
+        return Areal(self.package, "fsdp" if self.backend == "megatron" else "megatron")
 
     def base(self, of, chance):
         of.critic = False

@@ -122,6 +122,15 @@ bool is_worth_it(double seconds, const TriedVariant& best, bool best_is_as_it_is
   return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_variant_gain : 1);
 }
 
+/// Whether there is such a way, and the trainer takes it.
+base::Status check_way(int way, const std::vector<VariantInput>& variants) {
+  if (static_cast<std::size_t>(way) > variants.size())
+    return base::bad_input(fmt::format(
+        "--way: there is no way {} to run the job; accepted: 1 to {}, or 0 for the fastest", way, variants.size()));
+  if (way == 0 || variants[static_cast<std::size_t>(way - 1)].refusal.empty()) return {};
+  return base::bad_input(fmt::format("--way {}: {}", way, variants[static_cast<std::size_t>(way - 1)].refusal));
+}
+
 /// One of several ways to run the job, which its own label is for.
 base::Result<RankingAnswer> rank_variant(const RankingRequest& request, const VariantInput& variant, std::size_t ways,
                                          const Watch& watch) {
@@ -142,6 +151,7 @@ base::Result<RankingAnswer> rank_variant(const RankingRequest& request, const Va
 base::Result<RankingAnswer> rank_variants(const RankingRequest& request, const Watch& watch) {
   DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
   DOVETAIL_TRY(const std::vector<VariantInput> variants, variant_inputs(request.job, allowed, watch));
+  DOVETAIL_CHECK(check_way(request.way, variants));
   DOVETAIL_CHECK(tell_read(watch));
   // The whole answer of the best takes a share of the time, too.
   const std::size_t ways = variants.size() + 1;
@@ -160,6 +170,7 @@ base::Result<RankingAnswer> rank_variants(const RankingRequest& request, const W
       each.seconds = answer->ranking.plans.front().estimate.iteration_seconds;
     if (each.seconds && is_worth_it(*each.seconds, tried[best], best == 0)) best = tried.size() - 1;
   }
+  if (request.way > 0) best = static_cast<std::size_t>(request.way - 1);
   RankingRequest chosen = request;
   chosen.job = variants[best].input;
   if (chosen.search.budget.time_limit) *chosen.search.budget.time_limit /= static_cast<double>(ways);
@@ -176,6 +187,8 @@ base::Result<RankingAnswer> rank_variants(const RankingRequest& request, const W
 }  // namespace
 
 base::Result<RankingAnswer> ask(const RankingRequest& request, const Watch& watch) {
+  if (request.allowed.empty() && request.way > 0)
+    return base::bad_input("--way is of the ways that --allow gives; accepted: --allow with it");
   return request.allowed.empty() ? rank(request, watch, true) : rank_variants(request, watch);
 }
 

@@ -23,6 +23,7 @@ struct RankingRequest {
   int simulated = default_simulated;
   PlanSearchOptions search = {};
   std::vector<std::string> allowed = {};  ///< what of a trainer's configuration may be another (allowed_of)
+  int way = 0;  ///< the number of the way to run the job that is answered, as the table has it; 0: the fastest
   /// Who shares the search out: each of them asks the same question and gets the same answer. Null: nobody.
   const parallel::Exchange* exchange = nullptr;
   /// Called with the best plan so far and the job, each time the search has met a better one.
@@ -43,6 +44,8 @@ auto options_of(const T*) {
       option("allow", &T::allowed, Words{"WHAT"},
              "of a trainer's configuration: look at other ways to run its job, too: backend (FSDP or Megatron), mode "
              "(engines that share the trainer's GPUs, or have some of their own), or backend,mode"),
+      option("way", &T::way, Count{0, 1000},
+             "with --allow: answer this way of its table, in place of the fastest (default {}: that)"),
       unlisted(&T::exchange), unlisted(&T::on_better));
 }
 

@@ -148,10 +148,10 @@ Sections first_plan(const RankingAnswer& answer) {
 
 /// The ways to run the job, where several were asked for.
 Sections variants_sections(const RankingAnswer& answer) {
-  Table table{.columns = {{"", Align::left}, {"way", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
+  Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
   for (std::size_t i = 0; i < answer.variants.size(); ++i) {
     const TriedVariant& tried = answer.variants[i];
-    table.rows.push_back({i == answer.variant ? "*" : "", tried.name,
+    table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.variant ? "*" : ""), tried.name,
                           tried.seconds ? seconds_text(*tried.seconds) : "-",
                           clean_text(tried.refusal.substr(0, tried.refusal.find('\n')))});
   }

@@ -287,6 +287,15 @@ TEST_F(Variants, AnotherWayHasToBeWorthIt) {
   EXPECT_NEAR(*answer->variants[1].seconds, *answer->variants[0].seconds, 0.02 * *answer->variants[0].seconds);
   EXPECT_EQ(answer->variant, 0U);
   EXPECT_TRUE(answer->switches.empty());
+  request.way = 2;
+  const auto other = ask(request, Watch{});
+  ASSERT_TRUE(other.ok()) << base::to_text(other.error());
+  EXPECT_EQ(other->variant, 1U);
+  EXPECT_EQ(other->scenario.job.software.training, "megatron-policy");
+  request.way = 3;
+  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("there is no way 3 to run the job; accepted: 1 to 2"));
+  request.allowed.clear();
+  EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way is of the ways that --allow gives"));
 }
 
 TEST_F(Variants, WhatCannotBeAllowedIsSaid) {
