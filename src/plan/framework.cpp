@@ -147,6 +147,12 @@ const std::vector<Agreement>& agreements_of(const Job& job) {
   return framework == nullptr ? none : framework->agreements;
 }
 
+bool engine_copies(const Job& job) {
+  if (job.software.engine_sleep != EngineSleep::usual) return job.software.engine_sleep == EngineSleep::copies;
+  const Framework* const framework = find_framework(job.software);
+  return framework != nullptr && framework->engine_copies != nullptr && framework->engine_copies(job);
+}
+
 IterationOrder order_of(const Job& job) {
   const Framework* const framework = framework_of(job);
   return framework == nullptr || framework->order == nullptr ? IterationOrder{} : framework->order(job);

@@ -69,6 +69,7 @@ struct Framework {
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal one
+  bool (*engine_copies)(const Job&) = nullptr;    ///< engines that sleep keep their weights in host memory; null: never
 };
 
 /// The names of all frameworks. "dovetail" is dovetail-train.
@@ -97,6 +98,10 @@ const std::vector<Agreement>& agreements_of(const Job& job);
 
 /// The order of the job's framework; the ideal one where it names none.
 IterationOrder order_of(const Job& job);
+
+/// Whether engines that give their devices up copy their weights to host memory and back: as the job says, else as its
+/// framework does.
+bool engine_copies(const Job& job);
 
 /// Two tasks of a plan that do not agree as the job's framework has them agree, and what is accepted.
 struct Disagreement {

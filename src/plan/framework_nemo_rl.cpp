@@ -71,6 +71,8 @@ Framework nemo_rl() {
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_layout(is_of_policy), one_layout(is_value), one_way_of_cutting(), one_pass()};
   framework.order = in_stages;
+  // nemo_rl/models/generation/vllm/vllm_worker.py, sleep(level=1).
+  framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };
   return framework;
 }
 

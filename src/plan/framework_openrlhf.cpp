@@ -97,6 +97,8 @@ Framework openrlhf_framework() {
   framework.rules.push_back(where(no_offload(TaskKind::infer), is_trained));
   framework.agreements = {one_configuration(), one_training(), one_pass(), one_way_of_cutting()};
   framework.order = in_stages;
+  // openrlhf/trainer/ray/vllm_engine.py, sleep(level=1).
+  framework.engine_copies = [](const Job&) { return true; };
   return framework;
 }
 

@@ -54,6 +54,8 @@ Framework roll() {
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_worker()};
   framework.order = in_order;
+  // roll/distributed/strategy/vllm_strategy.py: sleep_level, 1 where nobody says another.
+  framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };
   return framework;
 }
 

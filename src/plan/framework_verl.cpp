@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "plan/framework_rules.h"
 #include "plan/framework_table.h"
 
@@ -51,6 +53,11 @@ Framework verl() {
   framework.rules.push_back(weights_go_with_gradients());
   framework.agreements = {one_engine(), one_way_of_cutting()};
   framework.order = in_stages;
+  // verl/workers/rollout/vllm_rollout/vllm_async_server.py: level 1 with adapters, else 2.
+  framework.engine_copies = [](const Job& job) {
+    return job.software.engine == EngineKind::vllm &&
+           std::ranges::any_of(job.models, [](const llm::Transformer& model) { return model.adapter_rank > 0; });
+  };
   return framework;
 }
 

@@ -58,6 +58,17 @@ constexpr auto names_of(EngineKind) {
                     base::EnumName{"trtllm", EngineKind::trtllm}};
 }
 
+/// What becomes of an engine's weights while it gives its devices up.
+enum class EngineSleep {
+  usual,     ///< as the framework has it; without one they are discarded
+  discards,  ///< newly trained ones come with the weight sync
+  copies     ///< they are in host memory, and come back before that
+};
+constexpr auto names_of(EngineSleep) {
+  return std::array{base::EnumName{"usual", EngineSleep::usual}, base::EnumName{"discards", EngineSleep::discards},
+                    base::EnumName{"copies", EngineSleep::copies}};
+}
+
 /// Of how many tokens logits may be held at once at most.
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 
@@ -80,6 +91,7 @@ struct Software {
   EngineKind engine = EngineKind::vllm;
   int shard_group =
       0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
+  EngineSleep engine_sleep = EngineSleep::usual;
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -93,7 +105,8 @@ constexpr auto fields_of(const T*) {
       field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
       field("master_type", &T::master_type, Choice{}),
       field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}), field("engine", &T::engine, Choice{}),
-      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}));
+      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}),
+      field("engine_sleep", &T::engine_sleep, Choice{}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

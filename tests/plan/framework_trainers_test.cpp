@@ -311,5 +311,20 @@ TEST(Trainers, AreKnownByMemoryConventionsThatAreOfOneAlone) {
   EXPECT_EQ(name("{framework: roll}"), "roll");
 }
 
+TEST(Trainers, EnginesThatSleepCopyTheirWeightsOrDiscardThem) {
+  const auto copies = [](const std::string& software) { return engine_copies(job_of(software)); };
+  EXPECT_TRUE(copies("{framework: openrlhf}"));
+  EXPECT_TRUE(copies("{framework: nemo-rl, training: fsdp2}"));
+  EXPECT_FALSE(copies("{framework: nemo-rl, training: fsdp2, engine: sglang}"));
+  EXPECT_FALSE(copies("{framework: verl}")) << "but with adapters";
+  EXPECT_FALSE(copies("{framework: slime}"));
+  EXPECT_FALSE(copies("{framework: any}"));
+  EXPECT_TRUE(copies("{framework: verl, engine_sleep: copies}")) << "whoever says it";
+  EXPECT_FALSE(copies("{framework: openrlhf, engine_sleep: discards}"));
+  Job adapters = job_of("{framework: verl}");
+  adapters.models.front().adapter_rank = 8;
+  EXPECT_TRUE(engine_copies(adapters));
+}
+
 }  // namespace
 }  // namespace dovetail::plan

@@ -208,9 +208,10 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
     bytes.idle = predict::on_device(held, predict::CopyUse::idle).sum();
     bytes.inference = predict::on_device(held, predict::CopyUse::inference).sum();
     bytes.generation = predict::on_device(held, predict::CopyUse::generation).sum();
-    bytes.host_idle = predict::on_host(held, copy.engine, predict::CopyUse::idle);
-    bytes.host_used = predict::on_host(held, copy.engine, predict::CopyUse::inference);
-    bytes.host_trained = predict::on_host(held, copy.engine, predict::CopyUse::training);
+    const bool discards = predict::discards_weights(copy, space_.scenario->job);
+    bytes.host_idle = predict::on_host(held, discards, predict::CopyUse::idle);
+    bytes.host_used = predict::on_host(held, discards, predict::CopyUse::inference);
+    bytes.host_trained = predict::on_host(held, discards, predict::CopyUse::training);
     bytes.returning = copy.trained && held.offload.weights ? held.stored.weights : 0;
   }
 }

@@ -7,6 +7,7 @@
 #include "cost/machine.h"
 #include "cost/training.h"
 #include "cost/training_memory.h"
+#include "plan/framework.h"
 #include "predict/closed_form/training_phase.h"
 #include "realloc/cost.h"
 #include "realloc/plan.h"
@@ -58,9 +59,15 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
           {SecondsOf::bubbles, pipeline.bubbles}};
 }
 
-/// What comes from host memory to the device with the most; training gives as much back.
+/// What comes from host memory to the device with the most; training, and an engine that copies its weights, give as
+/// much back.
 std::int64_t loaded_bytes_of(const TaskScenario& task) {
   const bool trains = task.task.kind == TaskKind::train;
+  if (task.task.kind == TaskKind::generate) {
+    const bool copies =
+        task.plan.offload.weights && task.plan.engine.own_weights && plan::engine_copies(task.scenario.job);
+    return copies ? engine_weight_bytes(task.facts, task.plan.layout) : 0;
+  }
   if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
   const cost::MemoryParts most =
       cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
@@ -69,9 +76,10 @@ std::int64_t loaded_bytes_of(const TaskScenario& task) {
 }
 
 OverheadSeconds overhead_of(const TaskScenario& task) {
-  const std::int64_t bytes = loaded_bytes_of(task) * (task.task.kind == TaskKind::train ? 2 : 1);
+  const bool generates = task.task.kind == TaskKind::generate;
+  const std::int64_t bytes = loaded_bytes_of(task) * (generates || task.task.kind == TaskKind::train ? 2 : 1);
   const cost::Efficiency& efficiency = task.scenario.software.efficiency;
-  return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), efficiency.task};
+  return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), generates ? 0 : efficiency.task};
 }
 
 /// A load or an unload by itself.
@@ -206,11 +214,14 @@ ActivitySeconds task_seconds(const Scenario& scenario, std::size_t index, const 
   switch (task.kind) {
     case TaskKind::generate: {
       const cost::GenerationSeconds seconds = generation_seconds(scenario, index, planned);
-      return sum_of({{SecondsOf::prefill, seconds.prefill},
-                     {SecondsOf::recompute, seconds.recompute},
-                     {SecondsOf::full_batch, seconds.full},
-                     {SecondsOf::emptying_batch, seconds.tail},
-                     {SecondsOf::slowest_instance, seconds.imbalance}});
+      std::vector<SecondsPart> parts{{SecondsOf::prefill, seconds.prefill},
+                                     {SecondsOf::recompute, seconds.recompute},
+                                     {SecondsOf::full_batch, seconds.full},
+                                     {SecondsOf::emptying_batch, seconds.tail},
+                                     {SecondsOf::slowest_instance, seconds.imbalance}};
+      const double transfers = overhead_seconds(scenario, index, planned).host_transfers;
+      if (transfers > 0) parts.push_back({SecondsOf::host_transfers, transfers});
+      return sum_of(std::move(parts));
     }
     case TaskKind::infer:
       return inference_of(task_scenario(scenario, index, planned), index);

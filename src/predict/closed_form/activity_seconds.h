@@ -58,8 +58,9 @@ cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t
 /// task gives as many back. 0 of a task that is neither infer nor train.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// What an infer or train task has before and behind its passes and steps: what comes from host memory and what goes
-/// back (weights that do not change only come), and the hand-over to the next task.
+/// What a task has before and behind its passes and steps: what comes from host memory and what goes back (weights that
+/// do not change only come), and the hand-over to the next task. Generation has an engine's weights alone, where they
+/// are in host memory while it sleeps.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;

@@ -148,7 +148,8 @@ class MemoryAccount {
     std::int64_t bytes = 0;
     for (const Copy& copy : copies_) {
       const int devices = std::min(end, copy.mesh.first + copy.mesh.count) - std::max(first, copy.mesh.first);
-      if (devices > 0) bytes += devices * on_host(copy.held, copy.of.engine, use_of(copy, task));
+      if (devices > 0)
+        bytes += devices * on_host(copy.held, discards_weights(copy.of, scenario_.job), use_of(copy, task));
     }
     return bytes;
   }

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "plan/framework.h"
 #include "predict/closed_form/working_memory.h"
 #include "workflow/workflow.h"
 
@@ -39,6 +40,11 @@ struct HeldBytes {
 /// Of weights in that form, as `planned` lays them out and offloads them.
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
+/// Whether a copy's weights are given up, not moved to host memory, where they leave.
+inline bool discards_weights(const WeightCopy& copy, const plan::Job& job) {
+  return copy.engine && !plan::engine_copies(job);
+}
+
 /// Whether a copy's weights leave while idle: where it is trained as its training says, else where all of its tasks let
 /// them. `offloads(task)`: Offload::weights of the task.
 template <class Offloads>
@@ -59,12 +65,12 @@ inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
           offload.optimizer || offload.optimizer_on_host ? 0 : held.stored.optimizer};
 }
 
-/// What of a copy is in host memory for each of its devices. An engine's weights are given up, not moved there.
-inline std::int64_t on_host(const HeldBytes& held, bool engine, CopyUse use) {
+/// What of a copy is in host memory for each of its devices. `discards`: its weights are given up, not moved there.
+inline std::int64_t on_host(const HeldBytes& held, bool discards, CopyUse use) {
   const plan::Offload& offload = held.offload;
   const bool trains = use == CopyUse::training;
   std::int64_t bytes = held.host_gradients;
-  if (offload.weights && use == CopyUse::idle && !engine) bytes += held.stored.weights;
+  if (offload.weights && use == CopyUse::idle && !discards) bytes += held.stored.weights;
   if (offload.gradients && !trains) bytes += held.stored.gradients;
   if (offload.optimizer_on_host || (offload.optimizer && !trains)) bytes += held.stored.optimizer;
   return bytes;

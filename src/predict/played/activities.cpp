@@ -114,10 +114,10 @@ struct Overhead {
   Ticks unload;
 };
 
-/// Training gives back half of what is transferred.
-Overhead overhead_of(const OverheadSeconds& seconds, bool trains) {
+/// What gives back (training, and an engine that sleeps) gives half of what is transferred.
+Overhead overhead_of(const OverheadSeconds& seconds, bool gives_back) {
   const Ticks transfers = base::ticks_of_seconds(seconds.host_transfers);
-  const Ticks back(trains ? transfers.count() / 2 : 0);
+  const Ticks back(gives_back ? transfers.count() / 2 : 0);
   return {base::ticks_of_seconds(seconds.hand_over), transfers - back, back};
 }
 
@@ -215,7 +215,8 @@ GenerationActivity generation_activity(const Scenario& scenario, const plan::Pla
   made.activity.devices[0] = plan.tasks[task].mesh;
   const std::optional<plan::GenerationStage> stage = plan::fused_stage(scenario.job, plan);
   if (!stage || stage->generate != task) {
-    made.activity.trace = generation_of(scenario, task, plan.tasks[task], draw).trace;
+    const Overhead overhead = overhead_of(overhead_seconds(scenario, task, plan.tasks[task]), true);
+    made.activity.trace = with_overhead(overhead, task, generation_of(scenario, task, plan.tasks[task], draw).trace);
     return made;
   }
   simulate::InterStage played = inter_stage_of(scenario, plan, draw);

@@ -119,9 +119,9 @@ constexpr std::array<std::string_view, 9> known_of_fsdp2{
 
 constexpr std::array watched_of_vllm{
     Watched{"block_size", "16", "tokens of a block of the cache: counted as 16"},
-    Watched{"sleep_level", "1", "an engine that sleeps forgets its weights: counted as kept on the host"},
 };
-constexpr std::array<std::string_view, 17> known_of_vllm{"tensor_parallel_size",
+constexpr std::array<std::string_view, 18> known_of_vllm{"tensor_parallel_size",
+                                                         "sleep_level",
                                                          "pipeline_parallel_size",
                                                          "data_parallel_size",
                                                          "gpu_memory_utilization",
@@ -367,6 +367,8 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
                                  is_vllm),
                      run);
   if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
+  DOVETAIL_TRY(const auto level, optional_whole(tree, keys + ".sleep_level"));
+  if (is_vllm && level.value_or(1) > 1) run.software.engine_sleep = plan::EngineSleep::discards;
   if (backend == RollBackend::sglang)
     add_not_modelled(tree, "actor_infer.strategy_args.strategy_name", "sglang: the engine is counted as vLLM schedules",
                      run);

@@ -200,7 +200,7 @@ TEST(Ranking, ItsOptionsAreTheOnesOfTheCommandLine) {
   for_each_option<RankingRequest>([&](const auto& option) {
     if (!option.name.empty()) names.emplace_back(option.name);
   });
-  EXPECT_THAT(names, ElementsAre("JOB", "placement", "top", "simulate"));
+  EXPECT_THAT(names, ElementsAre("JOB", "placement", "top", "simulate", "allow", "way"));
 }
 
 }  // namespace

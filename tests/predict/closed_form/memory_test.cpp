@@ -61,6 +61,21 @@ TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {
   EXPECT_GT(with, without + without / 2) << "four micro-batches on the first stage";
 }
 
+TEST(Memory, AnEngineThatSleepsIsOnTheHostWhereItCopies) {
+  plan::Job job = test::grpo_job();
+  plan::Plan plan = test::co_located(job);
+  plan.tasks[workflow::find_task(job.workflow, "actor_generate")->index()].offload.weights = true;
+  const auto discarded = memory_of(job, plan);
+  job.software.engine_sleep = plan::EngineSleep::copies;
+  const auto copied = memory_of(job, plan);
+  const auto host = [&](const std::vector<TaskMemory>& memory, std::string_view task) {
+    return memory_in(memory, job, task).host;
+  };
+  EXPECT_EQ(host(copied, "actor_train") - host(discarded, "actor_train"), 8 * 2 * parameters) << "of eight devices";
+  EXPECT_EQ(host(copied, "actor_generate"), host(discarded, "actor_generate")) << "it is awake";
+  EXPECT_EQ(memory_in(copied, job, "actor_train").needed(), memory_in(discarded, job, "actor_train").needed());
+}
+
 TEST(Memory, WhatIsOffloadedGoesToTheHost) {
   const plan::Job job = test::grpo_job();
   const auto kept = memory_of(job, test::co_located(job));

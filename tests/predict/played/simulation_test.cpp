@@ -280,6 +280,25 @@ TEST(Simulation, MovesWeightsAsFastAsTheBusiestLink) {
   EXPECT_GE(apart, closed - whole_ns);
 }
 
+TEST(Simulation, AnEngineThatCopiesItsWeightsMovesThemBothWays) {
+  plan::Job job = test::grpo_job();
+  plan::Plan plan = test::co_located(job);
+  plan.tasks[workflow::find_task(job.workflow, "actor_generate")->index()].offload.weights = true;
+  const Case discards(job);
+  job.software.engine_sleep = plan::EngineSleep::copies;
+  const Case copies(job);
+  const std::size_t generate = copies.task("actor_generate");
+  const Simulation without = discards.simulate(plan);
+  const Simulation with = copies.simulate(plan);
+  expect_sound(copies, with);
+  const cost::Machine machine =
+      cost::machine_of(job.cluster, plan.tasks[generate].mesh, copies.scenario.software.efficiency);
+  const double both_ways = 2 * cost::host_seconds(machine, 2.0 * 596'049'920, copies.scenario.software.efficiency);
+  EXPECT_NEAR(with.closed.activities[generate].seconds - without.closed.activities[generate].seconds, both_ways, 1e-9);
+  EXPECT_NEAR(seconds_of(with.iteration.activities[generate]) - seconds_of(without.iteration.activities[generate]),
+              both_ways, whole_ns);
+}
+
 plan::Plan pipelined(const Case& of,
                      const std::string& train = R"("layout": {"tp": 2, "pp": 4}, "micro_batch": {"sequences": 2})") {
   const std::string infer = R"("layout": {"dp": 2, "tp": 2, "pp": 2}, "micro_batch": {"sequences": 4})";
