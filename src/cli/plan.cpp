@@ -36,6 +36,8 @@ base::Status check_plan(const PlanArguments& arguments) {
     return base::bad_input("-o is for the best plan that is found; with --plan none is searched");
   if (arguments.pick > 1 && !arguments.output && !arguments.exported)
     return base::bad_input("--pick says which plan -o or --export writes; name a file with one of them");
+  if (arguments.plan && (!arguments.request.allowed.empty() || arguments.request.way > 0))
+    return base::bad_input("--allow and --way are of plans that are found; with --plan none is searched");
   if (arguments.plan && arguments.exported)
     return base::bad_input("--export is for a plan that is found; with --plan: dovetail export PLAN --base JOB");
   if (arguments.exported && arguments.request.job.path == "-")

@@ -48,6 +48,23 @@ Agreement one_pass() {
       .agree = same_micro_batches};
 }
 
+bool has_value(const Job& job) {
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+    if (is_value(job, task)) return true;
+  return false;
+}
+
+TaskRule stays_on_devices() {
+  return offloads(
+      std::nullopt, "nothing but an optimizer that is stepped on the host",
+      [](const Job&, const TaskPlan& planned) {
+        return planned.offload == Offload{.optimizer_on_host = planned.offload.optimizer_on_host};
+      },
+      [](const Job&, TaskPlan& planned) {
+        planned.offload = {.optimizer_on_host = planned.offload.optimizer_on_host};
+      });
+}
+
 Framework nemo_rl() {
   Framework framework;
   framework.name = "nemo-rl";
@@ -62,6 +79,10 @@ Framework nemo_rl() {
   // grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
   framework.rules.push_back(searched(where(all_offloaded(), [](const Job& job, std::size_t task) {
     return is_colocated(job, task) && is_training(job, task);
+  })));
+  // grpo.py: beside engines of their own they stay; PPO's policy and value model leave for each other.
+  framework.rules.push_back(searched(where(stays_on_devices(), [](const Job& job, std::size_t task) {
+    return is_apart(job, task) && is_of_policy(job, task) && is_trained(job, task) && !has_value(job);
   })));
   // lm_policy.py, use_reference_model: the reference's weights wait on the host.
   framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {

@@ -20,10 +20,15 @@ std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Ch
 }
 
 /// Why a switched base runs no such job; empty: it does.
-std::string refusal_of(const plan::Job& job, const ExportBase& switched) {
+std::string refusal_of(const Import& as_it_is, const ExportBase& switched) {
   const base::Result<Import> import = import_base(switched);
   if (!import.ok()) return import.error().message.substr(0, import.error().message.find('\n'));
-  if (const auto difference = difference_of(job, import->job)) return fmt::format("the job would have {}", *difference);
+  if (const auto difference = difference_of(as_it_is.job, import->job))
+    return fmt::format("the job would have {}", *difference);
+  if (import->job.software.training == as_it_is.job.software.training &&
+      run_alike(as_it_is.job, import->plan, as_it_is.plan))
+    return "nothing would change: the script does not hand on its arguments; accepted: one that ends its command with "
+           "\"$@\"";
   return {};
 }
 
@@ -36,9 +41,8 @@ base::Result<Import> import_base(const ExportBase& base) {
 Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes) {
   if (writer.flags != nullptr) return Way::flags;
   if (writer.patches && !import.launch) return Way::yaml;
-  const bool some_go = std::any_of(changes.begin(), changes.end(),
-                                   [](const Change& change) { return change.removes || !change.without.empty(); });
-  return some_go && import.launch ? Way::overrides : Way::words;
+  const bool in_place = std::ranges::any_of(changes, &Change::in_place);
+  return in_place && import.launch ? Way::overrides : Way::words;
 }
 
 std::vector<Change> as_words(std::vector<Change> changes) {
@@ -103,7 +107,7 @@ base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, c
     auto changed = changed_base(base, import, *writer, switched.changes);
     if (changed.ok()) {
       switched.base = *std::move(changed);
-      switched.refusal = refusal_of(import.job, switched.base);
+      switched.refusal = refusal_of(import, switched.base);
     } else {
       switched.refusal = changed.error().message;
     }

@@ -54,6 +54,8 @@ base::Result<std::vector<VariantInput>> variant_inputs(const JobInput& input, co
                     : !allowed.backend ? "mode"
                                        : "backend or mode"));
   std::vector<VariantInput> all{{.name = "as it is", .changes = {}, .input = input, .refusal = {}}};
+  // What was read from standard input is not there again.
+  all.front().input.text = base.content;
   for (trainers::SwitchedBase& each : switched) {
     JobInput changed = input;
     changed.text = std::move(each.base.content);

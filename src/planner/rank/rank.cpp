@@ -198,6 +198,10 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
                                      const std::vector<Finalist>& candidates, const Starts& starts) {
   const predict::Scenario& scenario = *space.scenario;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
+  // A search that begins without any start may end where tasks do not agree.
+  std::erase_if(plans, [&](const RankedPlan& ranked) {
+    return plan::find_disagreement(scenario.job, ranked.plan.tasks).has_value();
+  });
   FusionChooser chooser(scenario);
   if (options.option_set == OptionSet::all) fuse(scenario, chooser, plans, max_schedules, options.search.threads);
   sort(plans);
@@ -267,6 +271,12 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   ranking.plans = finalists_of(space, options, candidates, starts);
   if (const auto ended_by = limit.ended_by(); ended_by && ranking.plans.empty())
     return parallel::stopped_before("a plan was found that fits", *ended_by);
+  if (ranking.plans.empty() && starts.all.empty()) {
+    base::Error error =
+        base::bad_input("tasks that must share a layout or a setting have none in common with which all fit");
+    error.failure = base::Failure::infeasible;
+    return error;
+  }
   say_why_not(space, options, starts, ranking);
   count_ties(scenario, ranking);
   ranking.cut_short = limit.ended_by();

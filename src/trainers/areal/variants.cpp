@@ -31,10 +31,12 @@ std::optional<Pools> present_pools(const std::vector<ArealEngine>& engines) {
                .shared = areal_is_colocated(engines)};
 }
 
-std::vector<Pools> other_pools(const cluster::Cluster& cluster, const Pools& present) {
+std::vector<Pools> other_pools(const plan::Job& job, const Pools& present) {
+  const cluster::Cluster& cluster = job.cluster;
   std::vector<Pools> all;
   const int count = cluster::device_count(cluster);
-  if (!present.shared) all.push_back({.name = shared_name(), .trainer = count, .engines = count, .shared = true});
+  if (!present.shared && runs_none_ahead(job))
+    all.push_back({.name = shared_name(), .trainer = count, .engines = count, .shared = true});
   for (const int engines : engine_pools(cluster))
     if (present.shared || present.engines != engines)
       all.push_back({.name = apart_name(cluster, engines), .trainer = count - engines, .engines = engines});
@@ -84,7 +86,7 @@ std::vector<Variant> areal_variants(const VariantRequest& request) {
   std::vector<Variant> variants;
   if (request.allowed.backend) variants.push_back({other, {change_of(*engines, *present, *present, other)}});
   if (!request.allowed.mode) return variants;
-  for (const Pools& pools : other_pools(request.job.cluster, *present)) {
+  for (const Pools& pools : other_pools(request.job, *present)) {
     variants.push_back({pools.name, {change_of(*engines, *present, pools, backend)}});
     if (request.allowed.backend)
       variants.push_back({fmt::format("{}, {}", other, pools.name), {change_of(*engines, *present, pools, other)}});

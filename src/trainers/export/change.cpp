@@ -59,6 +59,7 @@ std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change>
     }
     later->with.insert(later->with.end(), change.with.begin(), change.with.end());
     later->without.insert(later->without.end(), change.without.begin(), change.without.end());
+    later->in_place = later->in_place || change.in_place;
   }
   all.insert(all.end(), std::make_move_iterator(second.begin()), std::make_move_iterator(second.end()));
   return all;

@@ -25,8 +25,9 @@ struct Change {
   Setter set;
   std::vector<Setter> with = {};
   std::vector<std::string> without =
-      {};                ///< words of the command that go, by their names: the trainer would stop at them
-  bool removes = false;  ///< the flag goes
+      {};                 ///< words of the command that go, by their names: the trainer would stop at them
+  bool removes = false;   ///< the flag goes
+  bool in_place = false;  ///< words of a script change where they stand, and are no words behind its own
 
   bool operator==(const Change&) const = default;
 };

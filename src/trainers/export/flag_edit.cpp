@@ -32,31 +32,52 @@ std::size_t offset_of(std::string_view script, const syntax::Place& place) {
   return std::min(begin + static_cast<std::size_t>(std::max(place.column - 1, 0)), script.size());
 }
 
-/// The end of a quoted piece that begins at `at`.
-std::size_t end_of_quoted(std::string_view script, std::size_t at) {
-  const char quote = script[at++];
-  while (at < script.size() && script[at] != quote) at += quote == '"' && script[at] == '\\' ? 2U : 1U;
+std::size_t end_of_piece(std::string_view script, std::size_t at);
+
+/// The end of what begins at `at` and ends with `close`, whatever is quoted or substituted within.
+std::size_t end_of_nested(std::string_view script, std::size_t at, char close) {
+  while (at < script.size() && script[at] != close) at = end_of_piece(script, at);
   return std::min(at + 1, script.size());
+}
+
+/// The end of double quotes whose text begins at `at`: within, only what is substituted is more than characters.
+std::size_t end_of_double_quoted(std::string_view script, std::size_t at) {
+  while (at < script.size() && script[at] != '"') {
+    const bool substitutes = script.substr(at).starts_with("$(") || script.substr(at).starts_with("${");
+    if (substitutes)
+      at = end_of_piece(script, at + 1);
+    else
+      at = script[at] == '\\' || script[at] == '`' ? end_of_piece(script, at) : at + 1;
+  }
+  return std::min(at + 1, script.size());
+}
+
+/// The end of the quoted text, the substitution or the character that begins at `at`.
+std::size_t end_of_piece(std::string_view script, std::size_t at) {
+  switch (script[at]) {
+    case '\\':
+      return std::min(at + 2, script.size());
+    case '\'':
+      return std::min(script.find('\'', at + 1), script.size() - 1) + 1;
+    case '"':
+      return end_of_double_quoted(script, at + 1);
+    case '`':
+      return end_of_nested(script, at + 1, '`');
+    case '(':
+      return end_of_nested(script, at + 1, ')');
+    case '{':
+      return end_of_nested(script, at + 1, '}');
+    default:
+      return at + 1;
+  }
 }
 
 /// The end of the word of a shell that begins at `at`.
 std::size_t end_of_word(std::string_view script, std::size_t at) {
-  int depth = 0;
   while (at < script.size()) {
-    const char c = script[at];
-    if (c == '\'' || c == '"') {
-      at = end_of_quoted(script, at);
-      continue;
-    }
-    if (c == '\\') {
-      if (at + 1 >= script.size() || script[at + 1] == '\n') break;
-      at += 2;
-      continue;
-    }
-    if (c == '(' || c == '{') ++depth;
-    if ((c == ')' || c == '}') && depth-- == 0) break;
-    if (depth == 0 && std::string_view(" \t\n;&|<>").find(c) != std::string_view::npos) break;
-    ++at;
+    if (std::string_view(" \t\n;&|<>)}").find(script[at]) != std::string_view::npos) break;
+    if (script[at] == '\\' && (at + 1 >= script.size() || script[at + 1] == '\n')) break;
+    at = end_of_piece(script, at);
   }
   return at;
 }
@@ -266,7 +287,7 @@ class WordEditor {
     const syntax::Place& place = launch_.arguments[at].place;
     return {base::Failure::bad_input, sources_[static_cast<std::size_t>(place.source)], place.line, place.column,
             fmt::format("{} stands in a {}; accepted: a script with flags of its own", flag,
-                        place.source == 0 ? "variable, among other words" : "file that the script reads")};
+                        place.source == 0 ? "variable or in quotes, among other words" : "file that the script reads")};
   }
 
   std::optional<std::size_t> last_own() const {

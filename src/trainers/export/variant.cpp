@@ -35,6 +35,8 @@ std::vector<Variant> combined(const std::vector<Variant>& backends, const std::v
   return all;
 }
 
+bool runs_none_ahead(const plan::Job& job) { return job.workload.steps_off_policy == 0; }
+
 bool shares_devices(const plan::Job& job, const plan::Plan& plan) {
   const plan::TaskPlan* const trained = find_planned(job, plan, "actor_train");
   const plan::TaskPlan* const generated = find_planned(job, plan, "actor_generate");

@@ -46,6 +46,9 @@ std::string apart_name(const cluster::Cluster& cluster, int engines);
 /// Each of the backends, each of the modes, and each backend with each mode.
 std::vector<Variant> combined(const std::vector<Variant>& backends, const std::vector<Variant>& modes);
 
+/// Whether generation waits for training: engines that share its GPUs run no batches ahead.
+bool runs_none_ahead(const plan::Job& job);
+
 /// Whether engines have the GPUs that the actor trains on.
 bool shares_devices(const plan::Job& job, const plan::Plan& plan);
 

@@ -45,7 +45,7 @@ std::vector<Variant> modes_of(const VariantRequest& request) {
   const bool shared = shares_devices(request.job, request.plan);
   const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
   std::vector<Variant> modes;
-  if (!shared) modes.push_back({shared_name(), {{.set = {keys + "enabled", "true"}}}});
+  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {{.set = {keys + "enabled", "true"}}}});
   for (const int engines : engine_pools(cluster)) {
     if (generated == nullptr || (!shared && generated->mesh.count == engines)) continue;
     const int node = cluster.groups.front().devices_per_node;

@@ -73,7 +73,7 @@ std::vector<Variant> openrlhf_variants(const VariantRequest& request) {
   const bool shared = shares_devices(request.job, request.plan);
   const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
   std::vector<Variant> modes;
-  if (!shared) modes.push_back({shared_name(), {shared_change(request)}});
+  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {shared_change(request)}});
   for (const int engines : engine_pools(cluster))
     if (generated != nullptr && (shared || generated->mesh.count != engines))
       modes.push_back({apart_name(cluster, engines), {apart_change(request, engines)}});

@@ -45,7 +45,7 @@ std::vector<Variant> roll_variants(const VariantRequest& request) {
   const bool shared = shares_devices(request.job, request.plan);
   const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
   std::vector<Variant> modes;
-  if (!shared) modes.push_back({shared_name(), {pools(request, all, all)}});
+  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {pools(request, all, all)}});
   for (const int engines : engine_pools(cluster))
     if (generated != nullptr && (shared || generated->mesh.count != engines))
       modes.push_back({apart_name(cluster, engines), {pools(request, all - engines, engines)}});

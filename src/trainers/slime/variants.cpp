@@ -22,7 +22,7 @@ std::vector<Variant> slime_variants(const VariantRequest& request) {
   const bool shared = shares_devices(request.job, request.plan);
   const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
   std::vector<Variant> modes;
-  if (!shared) {
+  if (!shared && runs_none_ahead(request.job)) {
     std::vector<Setter> with = trainer_sizes(cluster, all);
     with.push_back({"--rollout-num-gpus", std::to_string(all)});
     modes.push_back({shared_name(), {{.set = {"--colocate", {}}, .with = std::move(with)}}});

@@ -34,7 +34,7 @@ std::vector<Variant> verl_variants(const VariantRequest& request) {
   const bool megatron = request.job.software.training != "verl-fsdp";
   const VerlEngine present = megatron ? VerlEngine::megatron : VerlEngine::fsdp;
   const VerlEngine other = megatron ? VerlEngine::fsdp : VerlEngine::megatron;
-  Change change{.set = {"model_engine", megatron ? "dp" : "megatron"}, .with = {}, .without = {}};
+  Change change{.set = {"model_engine", megatron ? "dp" : "megatron"}, .with = {}, .without = {}, .in_place = true};
   change.with.push_back({std::string(packing_key(other)), flag_text(request.job.workload.packing)});
   for (const syntax::Word& word : request.launch->arguments) {
     const std::string name(override_name(word));

@@ -149,5 +149,22 @@ TEST(Trainers, OpenrlhfWaitsForAllOfAStage) {
   EXPECT_LT(ideal, 0.98 * waited);
 }
 
+TEST(Trainers, TasksThatAreTogetherAndFitNowhereTogetherAreNamed) {
+  const plan::Job job = plan::parse_job(
+                            "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\n"
+                            "software: {framework: any, training: verl-fsdp}\n"
+                            "models: {actor: qwen3-1.7b, critic: qwen3-32b}\n"
+                            "workload: {prompts: 64, prompt_length: 512, response_length: 1024}\n"
+                            "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 100GB}\n"
+                            "fixed: {critic_infer: {devices: 0-3}}\n",
+                            "job.yaml")
+                            .value();
+  const auto ranking = rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options());
+  ASSERT_FALSE(ranking.ok());
+  EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
+  EXPECT_EQ(ranking.error().message,
+            "critic_infer shares its devices with critic_train, and there are no devices on which all of them fit");
+}
+
 }  // namespace
 }  // namespace dovetail::planner

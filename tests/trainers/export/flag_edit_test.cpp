@@ -100,8 +100,10 @@ TEST(EditFlags, NewOnesStandInTheLastArrayAndOverWhatAVariableSays) {
             "ARGS=(\n  --sleep\n   --engines 4  # soon\n)\npython train.py ${ARGS[@]}\n");
   EXPECT_EQ(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5\n", {four_engines}),
             "ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS --share 0.5 \\\n   --engines 4\n");
-  EXPECT_THAT(edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
-              HasSubstr("--sleep stands in a variable, among other words; accepted: a script with flags of its own"));
+  EXPECT_THAT(
+      edited("ARGS=\"--engines 2 --sleep\"\npython train.py $ARGS\n", {wakes}),
+      HasSubstr(
+          "--sleep stands in a variable or in quotes, among other words; accepted: a script with flags of its own"));
 }
 
 TEST(EditFlags, OfAnotherFileAreRefused) {
@@ -136,6 +138,15 @@ TEST(EditOverrides, ChangeWhereTheyStandAndGoInWhateverForm) {
   EXPECT_EQ(
       overridden("A=(\n  a.b=1\n  c=2\n)\npython train.py \"${A[@]}\"\n", {{.set = {"c", "4"}, .without = {"a.b"}}}),
       "A=(\n  c=4\n)\npython train.py \"${A[@]}\"\n");
+}
+
+TEST(EditOverrides, KnowWhereAWordEndsWhateverIsSubstitutedInIt) {
+  const Change change{.set = {"e", "5"}, .without = {"a.b"}};
+  for (const std::string word : {"a.b=`echo 8`", "a.b=$(echo 8)", "a.b=\"$(basename \"/x y/z\")\"",
+                                 "a.b=\"${N:-\"1 2\"}\"", "a.b=\"1 (2\"", "a.b='1 \"2'", "a.b=1\\ 2", "a.b=\"it's 1\""})
+    EXPECT_EQ(overridden("python train.py " + word + " c=2\n", {change}), "python train.py c=2 \\\n   e=5\n") << word;
+  EXPECT_EQ(overridden("python train.py c=2 d=`basename /x/y`\n", {{.set = {"e", "5"}}}),
+            "python train.py c=2 d=`basename /x/y` \\\n   e=5\n");
 }
 
 }  // namespace
