@@ -7,16 +7,25 @@
 #include <utility>
 
 #include "trainers/export/alike.h"
-#include "trainers/export/flag_edit.h"
+#include "trainers/export/word_edit.h"
 #include "trainers/export/yaml_edit.h"
 #include "trainers/writers.h"
 
 namespace dovetail::trainers {
 namespace {
 
-/// Words that Hydra gets where the trainer's own file is changed in place otherwise.
-std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes) {
-  return writer.patches && way == Way::words ? as_words(std::move(changes)) : std::move(changes);
+/// Words of Hydra's, for keys that the file may lack, with what its grammar would take for more than characters in
+/// quotes.
+std::vector<Change> as_words(std::vector<Change> changes) {
+  const auto quoted = [](Setter& set) {
+    set.key.insert(0, "++");
+    if (set.value.find_first_of("(|,") != std::string::npos) set.value = "'" + set.value + "'";
+  };
+  for (Change& change : changes) {
+    quoted(change.set);
+    for (Setter& more : change.with) quoted(more);
+  }
+  return changes;
 }
 
 /// Why a switched base runs no such job; empty: it does.
@@ -45,16 +54,8 @@ Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<
   return in_place && import.launch ? Way::overrides : Way::words;
 }
 
-std::vector<Change> as_words(std::vector<Change> changes) {
-  const auto quoted = [](Setter& set) {
-    set.key.insert(0, "++");
-    if (set.value.find_first_of("(|,") != std::string::npos) set.value = "'" + set.value + "'";
-  };
-  for (Change& change : changes) {
-    quoted(change.set);
-    for (Setter& more : change.with) quoted(more);
-  }
-  return changes;
+std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes) {
+  return writer.patches && way == Way::words ? as_words(std::move(changes)) : std::move(changes);
 }
 
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,

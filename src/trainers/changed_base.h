@@ -33,9 +33,8 @@ enum class Way {
 /// How these changes are; `import` is the base as it is. What goes can only go where it stands.
 Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Words of Hydra's, for keys that the file may lack, with what its grammar would take for more than characters in
-/// quotes.
-std::vector<Change> as_words(std::vector<Change> changes);
+/// Changes as they are laid over a base in that way: words of Hydra's may be for keys that the file lacks.
+std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes);
 
 /// The changes laid over the base. Errors of who edits it in place.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,

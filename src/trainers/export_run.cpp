@@ -73,9 +73,9 @@ KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std
 /// All changes of a base, those that switch it first. An Error where they do not make it the plan.
 base::Result<std::vector<Change>> all_changes(const Work& work, const std::vector<Change>& switches) {
   const Way way = way_of(work.writer, work.as_it_is, switches);
-  std::vector<Change> changes = work.writer.changes_of(work.switched.job, work.plan, work.switched.settings);
-  if (work.writer.patches && way == Way::words) changes = as_words(std::move(changes));
-  changes = joined(switches, std::move(changes));
+  const std::vector<Change> changes_of_plan =
+      work.writer.changes_of(work.switched.job, work.plan, work.switched.settings);
+  std::vector<Change> changes = joined(switches, laid_as(way, work.writer, changes_of_plan));
   const base::Result<Import> changed = import_changed(work, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))

@@ -17,8 +17,6 @@ namespace dovetail::trainers {
 struct Allowed {
   bool backend = false;  ///< who trains: FSDP or Megatron
   bool mode = false;     ///< whether engines share the trainer's GPUs, else how many they have
-
-  bool any() const { return backend || mode; }
 };
 
 struct Variant {

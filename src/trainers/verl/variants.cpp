@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "syntax/tree.h"
-#include "trainers/export/flag_edit.h"
+#include "trainers/export/word_edit.h"
 #include "trainers/verl/defaults.h"
 #include "trainers/verl/settings.h"
 #include "trainers/verl/writing.h"

@@ -10,7 +10,7 @@
 
 #include "plan/plan_file.h"
 #include "support/effort.h"
-#include "trainers/export/flag_edit.h"
+#include "trainers/export/word_edit.h"
 #include "trainers/export/yaml_edit.h"
 #include "trainers/export_run.h"
 #include "trainers/export_whole.h"

@@ -1,4 +1,4 @@
-#include "trainers/export/flag_edit.h"
+#include "trainers/export/word_edit.h"
 
 #include <fmt/format.h>
 
