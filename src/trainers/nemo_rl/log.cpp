@@ -21,24 +21,39 @@ std::string_view without_signs(std::string_view text) {
   return text;
 }
 
-/// Lists whose step and heading were told before.
+/// Lists whose step and heading were told before. Where no heading says a step (excerpts, and loops that print none)
+/// each list of results and times is one, from 1 on.
 struct NemoRlLines {
   std::optional<std::int64_t> step;
+  bool says_steps = false;
+  bool has_results = false;  ///< of a step that no heading says, whose times come
   bool in_times = false;
 
   base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
     const std::string_view text = line.text;
     if (const std::size_t at = text.find("= Step "); at != std::string_view::npos && text.ends_with("="))
       return begin_step(line, at + 7);
-    if (!step) return {};
     const std::size_t at = text.find(bullet);
-    if (at != std::string_view::npos) return read_item(line, at + bullet.size(), log);
+    if (at != std::string_view::npos) {
+      if (in_times && text.substr(at + bullet.size()).starts_with("Total step time: ")) count_times();
+      return step ? read_item(line, at + bullet.size(), log) : base::Status();
+    }
     // The process's prefix may stand before a heading.
     const std::size_t prefix = find_ray_prefix(text);
     const std::size_t after = prefix == std::string_view::npos ? 0 : text.find(')', prefix) + 1;
     const std::string_view heading = without_signs(text.substr(std::min(after, text.size())));
     if (heading.ends_with(':')) in_times = heading == "Timing:";
+    if (heading == "Training Results:" && !says_steps) {
+      step = step.value_or(0) + 1;
+      has_results = true;
+    }
     return {};
+  }
+
+  /// The times of a step.
+  void count_times() {
+    if (!says_steps && !has_results) step = step.value_or(0) + 1;
+    has_results = false;
   }
 
   base::Status begin_step(const ConsoleLine& line, std::size_t at) {
@@ -46,6 +61,7 @@ struct NemoRlLines {
     const std::string_view number = rest.substr(0, rest.find_first_of("/ "));
     step = logged_step(number);
     in_times = false;
+    says_steps = true;
     if (step) return {};
     return line.error(
         at, fmt::format("the step is {}; accepted: a whole number from 0 to {}", base::quote(number), max_step_number));

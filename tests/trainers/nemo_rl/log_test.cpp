@@ -43,6 +43,22 @@ TEST(NemoRlLog, ReadsItsConsole) {
   EXPECT_EQ(log.series.size(), 5U);
 }
 
+TEST(NemoRlLog, ExcerptsWithoutStepsAreCounted) {
+  std::string text = "\u25B6 Worker Initialization Timing:\n  \u2022 vLLM init: 30.0s\n";
+  for (const std::string seconds : {"66.55", "60.00"})
+    text += "\n\U0001F4CA Training Results:\n  \u2022 Loss: 0.1\n  \u2022 Mean Generation Length: " + seconds +
+            "\n\n\u23F1\uFE0F  Timing:\n  \u2022 Total step time: " + seconds +
+            "s\n  \u2022 exposed_generation: 32.52s (48.9%)\n  \u2022 policy_training: 25.05s (37.6%)\n";
+  const StepLog log = log_of(text, "run.log");
+  EXPECT_EQ(values_of(log, "timing/train/total_step_time"), (Values{{1, 66.55}, {2, 60.0}}));
+  EXPECT_EQ(values_of(log, "train/mean_gen_tokens_per_sample"), (Values{{1, 66.55}, {2, 60.0}}));
+  EXPECT_EQ(values_of(log, "timing/train/policy_training"), (Values{{1, 25.05}, {2, 25.05}}));
+  EXPECT_EQ(log.series.size(), 4U);
+  const StepLog bare =
+      log_of("Timing:\n  \u2022 Total step time: 5.00s\nTiming:\n  \u2022 Total step time: 6.00s\n", "run.log");
+  EXPECT_EQ(values_of(bare, "timing/train/total_step_time"), (Values{{1, 5.0}, {2, 6.0}}));
+}
+
 TEST(NemoRlLog, MistakesHaveTheirPlace) {
   const std::string begin = "= Step 4/9 =\nTiming:\n";
   EXPECT_EQ(log_fault(begin + "  \u2022 generation: 5.x0s (5%)\n", "run.log"),
