@@ -271,12 +271,6 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   ranking.plans = finalists_of(space, options, candidates, starts);
   if (const auto ended_by = limit.ended_by(); ended_by && ranking.plans.empty())
     return parallel::stopped_before("a plan was found that fits", *ended_by);
-  if (ranking.plans.empty() && starts.all.empty()) {
-    base::Error error =
-        base::bad_input("tasks that must share a layout or a setting have none in common with which all fit");
-    error.failure = base::Failure::infeasible;
-    return error;
-  }
   say_why_not(space, options, starts, ranking);
   count_ties(scenario, ranking);
   ranking.cut_short = limit.ended_by();
