@@ -13,7 +13,7 @@ namespace dovetail::syntax {
 namespace {
 
 constexpr int max_resolved_depth = 32;
-constexpr std::int64_t max_resolved = 250'000;
+constexpr std::int64_t max_resolved = 120'000;
 
 using ResolvedKind = Setting::Kind;
 
