@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
-#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "trainers/areal/engines.h"
 #include "trainers/areal/writing.h"
@@ -10,37 +10,11 @@
 namespace dovetail::trainers {
 namespace {
 
-/// A way to share the GPUs out.
-struct Pools {
-  std::string name;  ///< empty: as they are
-  int trainer = 0;
-  int engines = 0;
-  bool shared = false;
-};
-
-/// How many GPUs who trains has, where all its roles have the same.
-std::optional<Pools> present_pools(const std::vector<ArealEngine>& engines) {
-  const ArealEngine& actor = areal_engine_of(engines, "actor");
-  const ArealEngine& rollout = areal_engine_of(engines, "rollout");
+/// Whether all roles that train have the same GPUs, and each engine a string of its own.
+bool has_one_trainer(const std::vector<ArealEngine>& engines) {
   for (const ArealEngine& engine : engines)
-    if (engine.role != "actor" && engine.role != "rollout" && engine.target != "actor") return std::nullopt;
-  if (rollout.key == "allocation_mode") return std::nullopt;
-  return Pools{.name = {},
-               .trainer = static_cast<int>(actor.allocation.devices()),
-               .engines = static_cast<int>(rollout.allocation.devices()),
-               .shared = areal_is_colocated(engines)};
-}
-
-std::vector<Pools> other_pools(const plan::Job& job, const Pools& present) {
-  const cluster::Cluster& cluster = job.cluster;
-  std::vector<Pools> all;
-  const int count = cluster::device_count(cluster);
-  if (!present.shared && runs_none_ahead(job))
-    all.push_back({.name = shared_name(), .trainer = count, .engines = count, .shared = true});
-  for (const int engines : engine_pools(cluster))
-    if (present.shared || present.engines != engines)
-      all.push_back({.name = apart_name(cluster, engines), .trainer = count - engines, .engines = engines});
-  return all;
+    if (engine.role != "actor" && engine.role != "rollout" && engine.target != "actor") return false;
+  return areal_engine_of(engines, "rollout").key != "allocation_mode";
 }
 
 std::string allocation_text(std::string_view backend, const ArealAllocation& said, int devices) {
@@ -79,17 +53,19 @@ std::vector<Variant> areal_variants(const VariantRequest& request) {
   run.reference = find_planned(request.job, request.plan, "reference_infer") != nullptr;
   const auto engines = areal_engines(request.settings, run);
   if (!engines.ok()) return {};
-  const std::optional<Pools> present = present_pools(*engines);
-  if (!present) return {};
+  if (!has_one_trainer(*engines)) return {};
+  const Pools present = present_pools(request.job, request.plan);
   const std::string& backend = areal_engine_of(*engines, "actor").allocation.backend;
   const std::string other = backend == "megatron" ? "fsdp" : "megatron";
-  std::vector<Variant> variants;
-  if (request.allowed.backend) variants.push_back({other, {change_of(*engines, *present, *present, other)}});
-  if (!request.allowed.mode) return variants;
-  for (const Pools& pools : other_pools(request.job, *present)) {
-    variants.push_back({pools.name, {change_of(*engines, *present, pools, backend)}});
-    if (request.allowed.backend)
-      variants.push_back({fmt::format("{}, {}", other, pools.name), {change_of(*engines, *present, pools, other)}});
+  const auto modes_by = [&](const std::string& name) {
+    return mode_variants(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
+  };
+  std::vector<Variant> variants = modes_by(backend);
+  if (!request.allowed.backend) return variants;
+  variants.insert(variants.begin(), {other, {change_of(*engines, present, present, other)}});
+  for (Variant& mode : modes_by(other)) {
+    mode.name = fmt::format("{}, {}", other, mode.name);
+    variants.push_back(std::move(mode));
   }
   return variants;
 }

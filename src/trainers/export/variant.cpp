@@ -6,6 +6,9 @@
 
 namespace dovetail::trainers {
 
+namespace {
+
+/// A quarter, half and three quarters of all GPUs, in whole nodes where there are several; each once, fewer than all.
 std::vector<int> engine_pools(const cluster::Cluster& cluster) {
   const int nodes = cluster::node_count(cluster);
   const int all = nodes > 1 ? nodes : cluster::device_count(cluster);
@@ -17,10 +20,29 @@ std::vector<int> engine_pools(const cluster::Cluster& cluster) {
   return sizes;
 }
 
-std::string shared_name() { return "engines share the trainer's GPUs"; }
+}  // namespace
 
-std::string apart_name(const cluster::Cluster& cluster, int engines) {
-  return fmt::format("{} of {} GPUs for engines", engines, cluster::device_count(cluster));
+Pools present_pools(const plan::Job& job, const plan::Plan& plan) {
+  const plan::TaskPlan* const trained = find_planned(job, plan, "actor_train");
+  const plan::TaskPlan* const generated = find_planned(job, plan, "actor_generate");
+  if (trained == nullptr || generated == nullptr) return {.shared = true};
+  return {trained->mesh.count, generated->mesh.count, overlap(trained->mesh, generated->mesh)};
+}
+
+std::vector<Pools> other_pools(const VariantRequest& request) {
+  const Pools present = present_pools(request.job, request.plan);
+  const int all = cluster::device_count(request.job.cluster);
+  std::vector<Pools> pools;
+  // Engines that share GPUs run no batches ahead.
+  if (!present.shared && request.job.workload.steps_off_policy == 0) pools.push_back({all, all, true});
+  for (const int engines : engine_pools(request.job.cluster))
+    if (present.shared || present.engines != engines) pools.push_back({all - engines, engines, false});
+  return pools;
+}
+
+std::string pools_name(const cluster::Cluster& cluster, const Pools& pools) {
+  return pools.shared ? "engines share the trainer's GPUs"
+                      : fmt::format("{} of {} GPUs for engines", pools.engines, cluster::device_count(cluster));
 }
 
 std::vector<Variant> combined(const std::vector<Variant>& backends, const std::vector<Variant>& modes) {
@@ -33,14 +55,6 @@ std::vector<Variant> combined(const std::vector<Variant>& backends, const std::v
       all.push_back(std::move(both));
     }
   return all;
-}
-
-bool runs_none_ahead(const plan::Job& job) { return job.workload.steps_off_policy == 0; }
-
-bool shares_devices(const plan::Job& job, const plan::Plan& plan) {
-  const plan::TaskPlan* const trained = find_planned(job, plan, "actor_train");
-  const plan::TaskPlan* const generated = find_planned(job, plan, "actor_generate");
-  return trained == nullptr || generated == nullptr || overlap(trained->mesh, generated->mesh);
 }
 
 }  // namespace dovetail::trainers

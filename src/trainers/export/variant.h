@@ -33,21 +33,36 @@ struct VariantRequest {
   Allowed allowed;
 };
 
-/// How many GPUs engines may have to themselves: a quarter, half and three quarters of all, in whole nodes where there
-/// are several. In rising order, each once, fewer than all.
-std::vector<int> engine_pools(const cluster::Cluster& cluster);
+/// How many GPUs who trains and engines have.
+struct Pools {
+  int trainer = 0;
+  int engines = 0;
+  bool shared = false;  ///< they are the same
+};
 
-/// "engines share the trainer's GPUs", "4 of 8 GPUs for engines".
-std::string shared_name();
-std::string apart_name(const cluster::Cluster& cluster, int engines);
+/// The pools that a plan has.
+Pools present_pools(const plan::Job& job, const plan::Plan& plan);
 
 /// Each of the backends, each of the modes, and each backend with each mode.
 std::vector<Variant> combined(const std::vector<Variant>& backends, const std::vector<Variant>& modes);
 
-/// Whether generation waits for training: engines that share its GPUs run no batches ahead.
-bool runs_none_ahead(const plan::Job& job);
+/// The other modes, each by what `change_of` makes of its pools; none where none are allowed. Engines share the
+/// trainer's GPUs, where they run no batches ahead, or have a quarter, half or three quarters of all to themselves, in
+/// whole nodes where there are several.
+template <class ChangeOf>
+std::vector<Variant> mode_variants(const VariantRequest& request, const ChangeOf& change_of);
 
-/// Whether engines have the GPUs that the actor trains on.
-bool shares_devices(const plan::Job& job, const plan::Plan& plan);
+/// The pools of these modes, and what they are called: "4 of 8 GPUs for engines".
+std::vector<Pools> other_pools(const VariantRequest& request);
+std::string pools_name(const cluster::Cluster& cluster, const Pools& pools);
+
+template <class ChangeOf>
+std::vector<Variant> mode_variants(const VariantRequest& request, const ChangeOf& change_of) {
+  std::vector<Variant> modes;
+  if (!request.allowed.mode) return modes;
+  for (const Pools& pools : other_pools(request))
+    modes.push_back({.name = pools_name(request.job.cluster, pools), .changes = {change_of(pools)}});
+  return modes;
+}
 
 }  // namespace dovetail::trainers

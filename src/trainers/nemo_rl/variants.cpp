@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <array>
 #include <string>
 #include <string_view>
 
@@ -39,30 +38,21 @@ std::vector<Variant> backends_of(const VariantRequest& request) {
   return {std::move(variant)};
 }
 
-std::vector<Variant> modes_of(const VariantRequest& request) {
-  const cluster::Cluster& cluster = request.job.cluster;
+Change change_of(const cluster::Cluster& cluster, const Pools& pools) {
   const std::string keys = "++policy.generation.colocated.";
-  const bool shared = shares_devices(request.job, request.plan);
-  const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
-  std::vector<Variant> modes;
-  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {{.set = {keys + "enabled", "true"}}}});
-  for (const int engines : engine_pools(cluster)) {
-    if (generated == nullptr || (!shared && generated->mesh.count == engines)) continue;
-    const int node = cluster.groups.front().devices_per_node;
-    const bool one_node = cluster::node_count(cluster) == 1;
-    modes.push_back({apart_name(cluster, engines),
-                     {{.set = {keys + "enabled", "false"},
-                       .with = {{keys + "resources.gpus_per_node", std::to_string(one_node ? engines : node)},
-                                {keys + "resources.num_nodes", one_node ? "null" : std::to_string(engines / node)}}}}});
-  }
-  return modes;
+  if (pools.shared) return {.set = {keys + "enabled", "true"}};
+  const int node = cluster.groups.front().devices_per_node;
+  const bool one_node = cluster::node_count(cluster) == 1;
+  return {.set = {keys + "enabled", "false"},
+          .with = {{keys + "resources.gpus_per_node", std::to_string(one_node ? pools.engines : node)},
+                   {keys + "resources.num_nodes", one_node ? "null" : std::to_string(pools.engines / node)}}};
 }
 
 }  // namespace
 
 std::vector<Variant> nemo_rl_variants(const VariantRequest& request) {
   return combined(request.allowed.backend ? backends_of(request) : std::vector<Variant>(),
-                  request.allowed.mode ? modes_of(request) : std::vector<Variant>());
+                  mode_variants(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
 }
 
 }  // namespace dovetail::trainers

@@ -68,16 +68,9 @@ Change apart_change(const VariantRequest& request, int engines) {
 }  // namespace
 
 std::vector<Variant> openrlhf_variants(const VariantRequest& request) {
-  if (!request.allowed.mode) return {};
-  const cluster::Cluster& cluster = request.job.cluster;
-  const bool shared = shares_devices(request.job, request.plan);
-  const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
-  std::vector<Variant> modes;
-  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {shared_change(request)}});
-  for (const int engines : engine_pools(cluster))
-    if (generated != nullptr && (shared || generated->mesh.count != engines))
-      modes.push_back({apart_name(cluster, engines), {apart_change(request, engines)}});
-  return modes;
+  return mode_variants(request, [&](const Pools& pools) {
+    return pools.shared ? shared_change(request) : apart_change(request, pools.engines);
+  });
 }
 
 }  // namespace dovetail::trainers

@@ -15,7 +15,7 @@ Setter devices_of(const std::string& role, int first, int count) {
 }
 
 /// Engines on the last `engines` of all GPUs and everybody else on the first `trainer`.
-Change pools(const VariantRequest& request, int trainer, int engines) {
+Change change_of(const VariantRequest& request, int trainer, int engines) {
   const int all = cluster::device_count(request.job.cluster);
   Change change{.set = devices_of("actor_infer", all - engines, engines),
                 .with = {devices_of("actor_train", 0, trainer)}};
@@ -39,17 +39,7 @@ Change pools(const VariantRequest& request, int trainer, int engines) {
 }  // namespace
 
 std::vector<Variant> roll_variants(const VariantRequest& request) {
-  if (!request.allowed.mode) return {};
-  const cluster::Cluster& cluster = request.job.cluster;
-  const int all = cluster::device_count(cluster);
-  const bool shared = shares_devices(request.job, request.plan);
-  const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
-  std::vector<Variant> modes;
-  if (!shared && runs_none_ahead(request.job)) modes.push_back({shared_name(), {pools(request, all, all)}});
-  for (const int engines : engine_pools(cluster))
-    if (generated != nullptr && (shared || generated->mesh.count != engines))
-      modes.push_back({apart_name(cluster, engines), {pools(request, all - engines, engines)}});
-  return modes;
+  return mode_variants(request, [&](const Pools& pools) { return change_of(request, pools.trainer, pools.engines); });
 }
 
 }  // namespace dovetail::trainers

@@ -16,25 +16,19 @@ std::vector<Setter> trainer_sizes(const cluster::Cluster& cluster, int trainer) 
 }  // namespace
 
 std::vector<Variant> slime_variants(const VariantRequest& request) {
-  if (!request.allowed.mode) return {};
-  const cluster::Cluster& cluster = request.job.cluster;
-  const int all = cluster::device_count(cluster);
-  const bool shared = shares_devices(request.job, request.plan);
-  const plan::TaskPlan* const generated = find_planned(request.job, request.plan, "actor_generate");
-  std::vector<Variant> modes;
-  if (!shared && runs_none_ahead(request.job)) {
-    std::vector<Setter> with = trainer_sizes(cluster, all);
-    with.push_back({"--rollout-num-gpus", std::to_string(all)});
-    modes.push_back({shared_name(), {{.set = {"--colocate", {}}, .with = std::move(with)}}});
-  }
-  for (const int engines : engine_pools(cluster)) {
-    if (generated == nullptr || (!shared && generated->mesh.count == engines)) continue;
-    Change apart{.set = {"--rollout-num-gpus", std::to_string(engines)}, .with = trainer_sizes(cluster, all - engines)};
+  const bool leaves = present_pools(request.job, request.plan).shared;
+  return mode_variants(request, [&](const Pools& pools) {
+    std::vector<Setter> with = trainer_sizes(request.job.cluster, pools.trainer);
+    const Setter engines{"--rollout-num-gpus", std::to_string(pools.engines)};
+    if (pools.shared) {
+      with.push_back(engines);
+      return Change{.set = {"--colocate", {}}, .with = std::move(with)};
+    }
+    Change apart{.set = engines, .with = std::move(with)};
     // What leaves its GPUs is for who comes: nobody does. And slime takes no such flags without --colocate.
-    if (shared) apart.without = {"--colocate", "--offload", "--offload-rollout"};
-    modes.push_back({apart_name(cluster, engines), {std::move(apart)}});
-  }
-  return modes;
+    if (leaves) apart.without = {"--colocate", "--offload", "--offload-rollout"};
+    return apart;
+  });
 }
 
 }  // namespace dovetail::trainers
