@@ -7,6 +7,7 @@
 #include "llm/layout.h"
 #include "plan/plan.h"
 #include "workflow/lengths.h"
+#include "workflow/workload.h"
 
 namespace dovetail::cost {
 
@@ -25,9 +26,8 @@ Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
 /// The lengths of prompt and response together, the shortest with the shortest: a prompt hardly says how long its
 /// response will be, but prompts are short beside responses, so that it matters little. None is longer than
-/// workflow::max_length.
-workflow::LengthDistribution whole_lengths(const workflow::LengthDistribution& prompts,
-                                           const workflow::LengthDistribution& responses);
+/// Workload::sequence_cap, or workflow::max_length.
+workflow::LengthDistribution whole_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
 

@@ -81,7 +81,8 @@ struct Conventions {
   /// Of how many tokens logits are there at once, where head and loss are one kernel; 0: of all of a micro-batch.
   std::int64_t logit_tokens = 0;
 
-  int shard_group = 0;  ///< ranks that ZeRO cuts over (llm/shard_groups.h); 0: all of data x context
+  int shard_group = 0;              ///< ranks that ZeRO cuts over (llm/shard_groups.h); 0: all of data x context
+  double optimizer_host_share = 1;  ///< of an optimizer that is stepped on the host: what is there
 
   /// Sequences are dealt out to data-parallel ranks by their lengths, so that all have about the same tokens: verl's
   /// balance_batch (Karmarkar and Karp's differencing), NeMo-RL's packs and sorted batches, ReaL's and RLHFuse's

@@ -76,10 +76,12 @@ double step_bandwidth(const ModelFacts& facts, const Machine& machine, const Eff
 
 double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout& layout, const Stepping& stepping,
                          const Machine& machine, const Efficiency& efficiency) {
-  if (!stepping.optimizer_on_host) return own * stepping.step_bytes / step_bandwidth(facts, machine, efficiency);
-  const double of_node = own * std::min(machine.devices_per_node, layout.devices());
-  const double moved = own * (stepping.gradients_follow ? 1 : 2) * facts.element_bytes;
-  return of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
+  const double on_host = stepping.host_share * own;
+  const double of_device = (own - on_host) * stepping.step_bytes / step_bandwidth(facts, machine, efficiency);
+  if (stepping.host_share == 0) return of_device;
+  const double of_node = on_host * std::min(machine.devices_per_node, layout.devices());
+  const double moved = on_host * (stepping.gradients_follow ? 1 : 2) * facts.element_bytes;
+  return of_device + of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 
 /// What gathering weights takes beyond the computation that hides it.

@@ -15,9 +15,9 @@ namespace dovetail::cost {
 struct Stepping {
   int mini_batches = 1;
   MicroBatching micro_batching;
-  bool optimizer_on_host = false;  ///< kept in host memory and stepped there (plan::Offload)
-  bool gradients_follow = false;   ///< then gradients go there behind the backward (Conventions::gradients_follow)
-  double reduced_bytes = 4;        ///< of a gradient that ranks reduce (Conventions::reduced_bytes)
+  double host_share = 0;          ///< of the optimizer: kept in host memory and stepped there (plan::Offload)
+  bool gradients_follow = false;  ///< its gradients go there behind the backward (Conventions::gradients_follow)
+  double reduced_bytes = 4;       ///< of a gradient that ranks reduce (Conventions::reduced_bytes)
   double step_bytes = bytes_an_optimizer_step;  ///< a parameter (Conventions::step_bytes)
 };
 
@@ -53,9 +53,10 @@ struct TrainingSeconds {
 /// (Efficiency::exposed_gradients), by all stages together, as the norm of the gradients is of all. The optimizer reads
 /// and writes Stepping::step_bytes a parameter of its own share: by default 30, gradient, two moments and master weight
 /// in fp32, and the 16-bit weight. On the host (ZeRO-Offload, arXiv 2101.06840) the ranks of a node share its memory's
-/// bandwidth for these, of which 120 GB/s are assumed: about half of what two processors with six channels of DDR4-2666
-/// publish, measured by nobody here. Then the 16-bit weights come back; gradients go there in 16 bits before, which
-/// counts unless they follow the backward. REQUIRES: the layout has no fault.
+/// bandwidth for their share of these, of which 120 GB/s are assumed: about half of what two processors with six
+/// channels of DDR4-2666 publish, measured by nobody here. Then its 16-bit weights come back; its gradients go there in
+/// 16 bits before, which counts unless they follow the backward. The device steps its share before. REQUIRES: the
+/// layout has no fault.
 TrainingSeconds training_seconds(const ModelFacts& facts, const llm::Layout& layout, const Batch& batch,
                                  const Stepping& stepping, const Machine& machine, const Efficiency& efficiency);
 

@@ -153,6 +153,12 @@ bool engine_copies(const Job& job) {
   return framework != nullptr && framework->engine_copies != nullptr && framework->engine_copies(job);
 }
 
+std::int64_t sync_bucket(const Job& job) {
+  if (job.software.sync_bucket > 0) return job.software.sync_bucket;
+  const Framework* const framework = find_framework(job.software);
+  return framework == nullptr ? 0 : framework->sync_bucket;
+}
+
 IterationOrder order_of(const Job& job) {
   const Framework* const framework = framework_of(job);
   return framework == nullptr || framework->order == nullptr ? IterationOrder{} : framework->order(job);

@@ -69,6 +69,7 @@ struct Framework {
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
   IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal one
+  std::int64_t sync_bucket = 0;                   ///< bytes that trained weights are packed into for an engine; 0: none
   bool (*engine_copies)(const Job&) = nullptr;    ///< engines that sleep keep their weights in host memory; null: never
 };
 
@@ -102,6 +103,10 @@ IterationOrder order_of(const Job& job);
 /// Whether engines that give their devices up copy their weights to host memory and back: as the job says, else as its
 /// framework does.
 bool engine_copies(const Job& job);
+
+/// The bytes that trained weights are packed into on their way to an engine: as the job says, else as its framework has
+/// them; 0: they go tensor by tensor.
+std::int64_t sync_bucket(const Job& job);
 
 /// Two tasks of a plan that do not agree as the job's framework has them agree, and what is accepted.
 struct Disagreement {

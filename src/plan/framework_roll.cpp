@@ -54,6 +54,8 @@ Framework roll() {
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_worker()};
   framework.order = in_order;
+  // roll/configs/base_config.py, model_update_buffer_size_mb.
+  framework.sync_bucket = std::int64_t{1024} << 20;
   // roll/distributed/strategy/vllm_strategy.py: sleep_level, 1 where nobody says another.
   framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };
   return framework;

@@ -87,6 +87,8 @@ Framework slime_framework() {
   framework.agreements = {one_trainer()};
   // train.py; train_async.py generates beside.
   framework.order = in_stages;
+  // slime/utils/arguments.py, --update-weight-buffer-size.
+  framework.sync_bucket = std::int64_t{512} << 20;
   return framework;
 }
 

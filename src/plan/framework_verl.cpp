@@ -53,6 +53,8 @@ Framework verl() {
   framework.rules.push_back(weights_go_with_gradients());
   framework.agreements = {one_engine(), one_way_of_cutting()};
   framework.order = in_stages;
+  // verl/trainer/config/rollout/rollout.yaml, checkpoint_engine.update_weights_bucket_megabytes.
+  framework.sync_bucket = std::int64_t{2048} << 20;
   // verl/workers/rollout/vllm_rollout/vllm_async_server.py: level 1 with adapters, else 2.
   framework.engine_copies = [](const Job& job) {
     return job.software.engine == EngineKind::vllm &&

@@ -69,6 +69,12 @@ constexpr auto names_of(EngineSleep) {
                     base::EnumName{"copies", EngineSleep::copies}};
 }
 
+/// The largest bucket of a weight sync, in bytes.
+inline constexpr std::int64_t max_sync_bucket = std::int64_t{1} << 40;
+
+/// The least share of an optimizer that a job can have on the host.
+inline constexpr double min_optimizer_host_share = 0.001;
+
 /// Of how many tokens logits may be held at once at most.
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 
@@ -92,6 +98,9 @@ struct Software {
   int shard_group =
       0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
   EngineSleep engine_sleep = EngineSleep::usual;
+  std::int64_t sync_bucket = 0;  ///< bytes that trained weights are packed into for an engine; 0: as the framework does
+  double optimizer_host_share =
+      1;  ///< of an optimizer that is stepped on the host: what is there; the rest stays with the device
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -105,8 +114,9 @@ constexpr auto fields_of(const T*) {
       field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
       field("master_type", &T::master_type, Choice{}),
       field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}), field("engine", &T::engine, Choice{}),
-      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}),
-      field("engine_sleep", &T::engine_sleep, Choice{}));
+      field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}), field("engine_sleep", &T::engine_sleep, Choice{}),
+      field("sync_bucket", &T::sync_bucket, base::Whole{1, max_sync_bucket}),
+      field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));
 }
 
 /// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.

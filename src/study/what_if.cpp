@@ -231,9 +231,8 @@ class Study {
     simulate::PartialRolloutOptions options;
     options.trained = static_cast<std::size_t>(workload.prompts);
     options.under_way = static_cast<std::size_t>(std::ceil(static_cast<double>(workload.prompts) / finished));
-    const std::int64_t longest = workload.prompt_length.longest() + workload.response_length.longest();
     return simulate::simulate_partial_rollout(predict::generation_task(scenario_, *policy_, plan_.tasks[*policy_]),
-                                              longest, samples_of, options);
+                                              workload.max_sequence(), samples_of, options);
   }
 
   /// An iteration of what was played last without inter-stage fusion, with generation that takes so long.

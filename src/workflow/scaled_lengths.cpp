@@ -42,4 +42,25 @@ std::optional<double> factor_for_median(const LengthDistribution& lengths, doubl
   return median / static_cast<double>(now);
 }
 
+LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
+                               std::int64_t cap) {
+  DOVETAIL_ASSERT(cap > prompts.longest());
+  if (prompts.longest() + responses.longest() <= cap) return responses;
+  constexpr std::int64_t quantiles = 64;
+  constexpr std::int64_t coarse_points = 4096;
+  std::vector<LengthPoint> whole = responses.points();
+  if (responses.total_weight() > max_weight / quantiles) {
+    whole.clear();
+    for (std::int64_t point = 0; point < coarse_points; ++point)
+      whole.push_back({responses.quantile((static_cast<double>(point) + 0.5) / coarse_points), 1});
+  }
+  std::vector<LengthPoint> cut;
+  cut.reserve(whole.size() * quantiles);
+  for (std::int64_t quantile = 0; quantile < quantiles; ++quantile) {
+    const std::int64_t room = cap - prompts.quantile((static_cast<double>(quantile) + 0.5) / quantiles);
+    for (const LengthPoint& point : whole) cut.push_back({std::min(point.length, room), point.weight});
+  }
+  return LengthDistribution::of(std::move(cut)).value();
+}
+
 }  // namespace dovetail::workflow

@@ -1,4 +1,4 @@
-// Distributions of lengths that have grown or shrunk.
+// Distributions of lengths that have grown, shrunk or been cut.
 #pragma once
 
 #include <cstdint>
@@ -22,5 +22,10 @@ std::optional<double> factor_for_mean(const LengthDistribution& lengths, double 
 /// is below it. Where half of the lengths are 0, nothing, too. REQUIRES: median > 0.
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
                                         std::int64_t cap = max_length);
+
+/// Responses that end where prompt and response are `cap` tokens together, at least one token: prompts and responses
+/// come together independently, prompts by 64 of their quantiles. REQUIRES: cap > prompts.longest().
+LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
+                               std::int64_t cap);
 
 }  // namespace dovetail::workflow

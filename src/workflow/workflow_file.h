@@ -73,6 +73,7 @@
 // | prompt_length      | a distribution of tokens (lengths_file.h)                                         | required |
 // | response_length    | the same, of what is generated, or comes from the dataset                         | required |
 // | steps_off_policy   | how many trainings old the weights that generate may be                           | 0        |
+// | sequence_cap       | tokens of prompt and response together at most, more than any prompt has          | none     |
 // | packing            | true: sequences fill rows; false: inference and training pad each to the longest  | true     |
 // |                    | there may be                                                                      |          |
 #pragma once

@@ -6,6 +6,7 @@
 
 #include "base/fields.h"
 #include "workflow/lengths_file.h"
+#include "workflow/scaled_lengths.h"
 #include "workflow/workflow_file.h"
 
 namespace dovetail::workflow {
@@ -50,12 +51,22 @@ Status read_critic(const Node& node, Workload& workload) {
   return {};
 }
 
+/// Where prompt and response end together: responses end there.
+Status read_sequence_cap(const Node& node, Workload& workload) {
+  const std::int64_t prompt = workload.prompt_length.longest();
+  DOVETAIL_TRY(workload.sequence_cap, base::read_whole(node, "`sequence_cap`", 2, max_length));
+  if (workload.sequence_cap <= prompt)
+    return node.error(fmt::format("`sequence_cap` is {}, and prompts have up to {} tokens; accepted: {} to {}",
+                                  workload.sequence_cap, prompt, prompt + 1, max_length));
+  workload.response_length = cut_to_room(workload.response_length, workload.prompt_length, workload.sequence_cap);
+  return {};
+}
+
 /// The most that an iteration may work on; padded sequences are as long as the longest.
 Status check_tokens(const Node& prompts, const Workload& workload) {
   const LengthDistribution& prompt = workload.prompt_length;
   const LengthDistribution& response = workload.response_length;
-  const double each =
-      workload.packing ? prompt.mean() + response.mean() : static_cast<double>(prompt.longest() + response.longest());
+  const double each = workload.packing ? prompt.mean() + response.mean() : static_cast<double>(workload.max_sequence());
   const int epochs = std::max(workload.epochs, workload.critic ? workload.critic->epochs : 1);
   const double tokens = each * static_cast<double>(workload.samples()) * epochs;
   if (tokens <= static_cast<double>(max_token_count)) return {};
@@ -68,9 +79,10 @@ Status check_tokens(const Node& prompts, const Workload& workload) {
 
 Result<Workload> read_workload(const Node& node, const std::string& directory) {
   const std::string_view what = "the workload";
-  DOVETAIL_CHECK(base::check_keys(node, what,
-                                  {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs",
-                                   "prompt_length", "response_length", "steps_off_policy", "packing", "critic"}));
+  DOVETAIL_CHECK(
+      base::check_keys(node, what,
+                       {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs", "prompt_length",
+                        "response_length", "steps_off_policy", "packing", "critic", "sequence_cap"}));
   DOVETAIL_TRY(const Node prompts, base::require(node, what, "prompts"));
   DOVETAIL_TRY(const Node prompt_length,
                base::require(node, what, "prompt_length", "a number of tokens, or figures of them"));
@@ -78,11 +90,12 @@ Result<Workload> read_workload(const Node& node, const std::string& directory) {
                base::require(node, what, "response_length", "a number of tokens, or figures of them"));
   DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
   DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
-  if (prompt_lengths.longest() + response_lengths.longest() > max_length)
+  Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
+  if (const auto cap = node.find("sequence_cap")) DOVETAIL_CHECK(read_sequence_cap(*cap, workload));
+  if (workload.max_sequence() > max_length)
     return response_length.error(fmt::format(
         "prompts of up to {} tokens and responses of up to {} are longer than {} together; accepted: {} at most",
-        prompt_lengths.longest(), response_lengths.longest(), max_length, max_length));
-  Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
+        workload.prompt_length.longest(), workload.response_length.longest(), max_length, max_length));
   DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, max_sample_count));
   DOVETAIL_CHECK(
       read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));

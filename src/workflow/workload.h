@@ -1,6 +1,7 @@
 // How much an iteration has to do: how many prompts, how many samples, how long they are.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -29,10 +30,18 @@ struct Workload {
   int steps_off_policy = 0;  ///< how many trainings old the weights that generate may be (version_edges)
   bool packing =
       true;  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
+  /// A prompt and its response end there together; 0: nothing cuts them but response_length. Responses of
+  /// response_length are cut already (cut_to_room).
+  std::int64_t sequence_cap = 0;
 
   std::optional<OwnTraining> critic = {};  ///< of the role of that name; nothing: as all others
 
   std::int64_t samples() const { return prompts * samples_per_prompt; }
+  /// Tokens of the longest prompt and the longest response together, as far as there is room for them.
+  std::int64_t max_sequence() const {
+    const std::int64_t both = prompt_length.longest() + response_length.longest();
+    return sequence_cap > 0 ? std::min(both, sequence_cap) : both;
+  }
   /// In an iteration, of all but a critic that has its own.
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
 };

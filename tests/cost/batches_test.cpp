@@ -18,7 +18,8 @@ TEST(Batches, SumsOfKnownLengths) {
 }
 
 TEST(Batches, PromptAndResponseAreAdded) {
-  const auto whole = whole_lengths(LengthDistribution::fixed(100), LengthDistribution::of({{10, 1}, {50, 1}}).value());
+  const auto whole = whole_lengths({.prompt_length = LengthDistribution::fixed(100),
+                                    .response_length = LengthDistribution::of({{10, 1}, {50, 1}}).value()});
   EXPECT_EQ(whole.shortest(), 110);
   EXPECT_EQ(whole.longest(), 150);
   EXPECT_DOUBLE_EQ(whole.mean(), 130);

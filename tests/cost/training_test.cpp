@@ -48,7 +48,7 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   layout.zero = 1;
   const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
   Stepping stepping{4, {.sequences = 2}};
-  stepping.optimizer_on_host = true;
+  stepping.host_share = 1;
   const auto seconds = [&] {
     return training_seconds(facts, layout, batch_of(64, lengths), stepping, machine, efficiency);
   };
@@ -60,6 +60,12 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + 2 * moved / link), 1e-6);
   stepping.gradients_follow = true;
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + moved / link), 1e-6);
+  // A quarter of it: the device steps the rest before.
+  const double on_host = seconds().optimizer;
+  stepping.host_share = 0;
+  const double on_device = seconds().optimizer;
+  stepping.host_share = 0.25;
+  EXPECT_NEAR(seconds().optimizer, on_host / 4 + on_device * 3 / 4, 1e-6);
 }
 
 TEST(Training, NumbersOfFourBytesTakeTwiceTheLinks) {

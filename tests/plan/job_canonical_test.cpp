@@ -157,7 +157,8 @@ TEST(JobHash, IsAnotherForAnotherJob) {
     expect_new(&Lines::workload,
                "workload: {" + counts + ", prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 900}}");
   for (const std::string lengths : {"prompt_length: 101, response_length: {mean: 300, sigma: 0.5, cap: 900}",
-                                    "prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 901}"})
+                                    "prompt_length: 100, response_length: {mean: 300, sigma: 0.5, cap: 901}",
+                                    "prompt_length: 100, response_length: 300, sequence_cap: 1000"})
     expect_new(&Lines::workload, "workload: {prompts: 64, mini_batch: 16, " + lengths + "}");
   for (const std::string cluster :
        {"nodes: 3, gpus_per_node: 8, gpu: H100, network: {bandwidth: 3e9}",
@@ -170,15 +171,28 @@ TEST(JobHash, IsAnotherForAnotherJob) {
         "nodes: 2, gpus_per_node: 8, gpu: H100, networks: [{name: a, nodes: 2, bandwidth: 3e9}, {name: b, bandwidth: "
         "3e9}]"})
     expect_new(&Lines::cluster, "cluster: {" + cluster + "}");
-  for (const std::string rest :
-       {"", "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
-        "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
-        "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
-        "fixed: {actor_train: {offload: []}, placement: [b, a]}", "software: {training: megatron}",
-        "software: {efficiency: megatron}", "software: {prefetch: true}", "software: {weight_type: bf16}",
-        "software: {gradient_type: bf16}", "software: {moment_type: bf16}", "software: {master_type: remainder}",
-        "software: {master_type: none}", "software: {logit_tokens: 512}", "software: {engine: sglang}",
-        "software: {shard_group: 8}", "limits: {margin: 5%}", "limits: {margin: 0}", "limits: {margin: 4GiB}"})
+  for (const std::string rest : {"",
+                                 "fixed: {actor_train: {devices: 0-7, layout: {tp: 2}}}",
+                                 "fixed: {actor_train: {devices: 8-15, layout: {tp: 2}}, placement: [b, a]}",
+                                 "fixed: {actor_infer: {devices: 0-7, layout: {tp: 2}}, placement: [b, a]}",
+                                 "fixed: {actor_train: {offload: []}, placement: [b, a]}",
+                                 "software: {training: megatron}",
+                                 "software: {efficiency: megatron}",
+                                 "software: {prefetch: true}",
+                                 "software: {weight_type: bf16}",
+                                 "software: {gradient_type: bf16}",
+                                 "software: {moment_type: bf16}",
+                                 "software: {master_type: remainder}",
+                                 "software: {master_type: none}",
+                                 "software: {logit_tokens: 512}",
+                                 "software: {engine: sglang}",
+                                 "software: {shard_group: 8}",
+                                 "software: {engine_sleep: copies}",
+                                 "software: {sync_bucket: 1048576}",
+                                 "software: {optimizer_host_share: 0.5}",
+                                 "limits: {margin: 5%}",
+                                 "limits: {margin: 0}",
+                                 "limits: {margin: 4GiB}"})
     expect_new(&Lines::rest, rest);
 }
 

@@ -223,6 +223,19 @@ TEST(ReadWorkload, CountsSequences) {
     EXPECT_EQ(sequences_together(task), task.kind == TaskKind::train ? 2 : 1) << task.name;
 }
 
+TEST(ReadWorkload, PromptAndResponseEndTogether) {
+  const std::string lengths = "prompts: 8, prompt_length: 100, response_length: 400, sequence_cap: ";
+  const Workload cut = workload(lengths + "300").value();
+  EXPECT_EQ(cut.response_length, LengthDistribution::fixed(200));
+  EXPECT_EQ(cut.max_sequence(), 300);
+  EXPECT_EQ(workload(lengths + "1000").value().max_sequence(), 500);
+  EXPECT_THAT(
+      workload_error(lengths + "100"),
+      testing::HasSubstr("`sequence_cap` is 100, and prompts have up to 100 tokens; accepted: 101 to 16777216"));
+  // Together they may be longer than what is accepted, as long as they end before.
+  EXPECT_TRUE(workload("prompts: 1, prompt_length: 2, response_length: 16777215, sequence_cap: 16777216").ok());
+}
+
 TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error("prompt_length: 1"), "job.yaml:1:11: the workload needs the key `prompts`");
   EXPECT_EQ(
@@ -243,7 +256,7 @@ TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error(sound + ", prompt: 1"),
             "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, "
             "samples_per_prompt, mini_batches, "
-            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing, critic");
+            "mini_batch, epochs, prompt_length, response_length, steps_off_policy, packing, critic, sequence_cap");
   EXPECT_EQ(workload_error(sound + ", samples_per_prompt: 200000"),
             "job.yaml:1:88: `samples_per_prompt` must be a whole number from 1 to 131072, not 200000");
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),

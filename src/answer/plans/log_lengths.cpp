@@ -45,8 +45,9 @@ void take_logged(const LengthsLogged& lengths, const trainers::Import& import, t
     said = lengths_text(taken);
     tell_note(watch, taken_text(what, lengths.name, *logged, cap, taken.spread));
   };
-  take("prompts", lengths.prompts, run.prompt_cap, run.prompts, options.prompt_length);
-  take("responses", lengths.responses, run.response_cap, run.prompts * run.samples_per_prompt, options.response_length);
+  take("prompts", lengths.prompts, run.said_prompt_cap(), run.prompts, options.prompt_length);
+  take("responses", lengths.responses, run.said_response_cap(), run.prompts * run.samples_per_prompt,
+       options.response_length);
 }
 
 /// `path` as files beside `file` name it.

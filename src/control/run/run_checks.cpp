@@ -196,6 +196,9 @@ Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
 /// A run has all in fp32, whole logits, one group and an engine of its own.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
+  if (const auto workload = job.find("workload"); workload && workload->find("sequence_cap"))
+    return workload->find("sequence_cap")
+        ->error("`sequence_cap` is given, and a run cuts responses where response_length ends; accepted: none");
   for (const std::string_view key :
        {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens", "engine", "shard_group"})
     if (const auto said = software ? software->find(key) : std::nullopt;

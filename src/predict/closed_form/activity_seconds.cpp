@@ -8,6 +8,7 @@
 #include "cost/training.h"
 #include "cost/training_memory.h"
 #include "plan/framework.h"
+#include "predict/closed_form/host_share.h"
 #include "predict/closed_form/training_phase.h"
 #include "realloc/cost.h"
 #include "realloc/plan.h"
@@ -71,8 +72,9 @@ std::int64_t loaded_bytes_of(const TaskScenario& task) {
   if (!trains) return task.plan.offload.weights ? cost::weight_bytes(task.facts, task.plan.layout) : 0;
   const cost::MemoryParts most =
       cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
-  const bool optimizer = task.plan.offload.optimizer && !task.plan.offload.optimizer_on_host;
-  return (task.plan.offload.weights ? most.weights : 0) + (optimizer ? most.optimizer : 0);
+  const double share = host_share(task.plan, task.scenario.software.conventions);
+  const std::int64_t optimizer = most.optimizer - part_of(most.optimizer, share);
+  return (task.plan.offload.weights ? most.weights : 0) + (optimizer_leaves(task.plan.offload) ? optimizer : 0);
 }
 
 OverheadSeconds overhead_of(const TaskScenario& task) {

@@ -47,6 +47,7 @@ cost::Conventions with_said(cost::Conventions conventions, const plan::Software&
   conventions.step_bytes += stepped_bytes(conventions) - before;
   conventions.logit_tokens = said.logit_tokens;
   conventions.shard_group = said.shard_group;
+  conventions.optimizer_host_share = said.optimizer_host_share;
   return conventions;
 }
 

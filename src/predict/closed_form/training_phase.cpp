@@ -16,6 +16,7 @@
 #include "fuse/constructions/constructions.h"
 #include "fuse/solve.h"
 #include "plan/fusion.h"
+#include "predict/closed_form/host_share.h"
 
 namespace dovetail::predict {
 namespace {
@@ -53,7 +54,7 @@ Arguments arguments_of(const Scenario& scenario, const TrainTask& train) {
           batch_of(scenario, train.task),
           {.mini_batches = static_cast<int>(workflow::optimizer_steps_of(task, scenario.job.workload)),
            .micro_batching = train.planned.micro_batching,
-           .optimizer_on_host = train.planned.offload.optimizer_on_host,
+           .host_share = host_share(train.planned, conventions),
            .gradients_follow = conventions.gradients_follow,
            .reduced_bytes = static_cast<double>(conventions.reduced_bytes),
            .step_bytes = static_cast<double>(conventions.step_bytes)},

@@ -31,12 +31,17 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
 }
 
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored) {
-  HeldBytes held{stored_bytes(scenario, role, planned.layout, stored), 0, planned.offload};
+  HeldBytes held{.stored = stored_bytes(scenario, role, planned.layout, stored), .offload = planned.offload};
   const cost::Conventions& conventions = scenario.software.conventions;
-  if (stored == Stored::trained && planned.offload.optimizer_on_host && conventions.gradients_follow) {
+  const double share = host_share(planned, conventions);
+  if (stored != Stored::trained || share == 0) return held;
+  held.host_optimizer = part_of(held.stored.optimizer, share);
+  held.stored.optimizer -= held.host_optimizer;
+  if (conventions.gradients_follow) {
     // In fp32, beside moments and master weights.
-    held.host_gradients = held.stored.optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
-    held.stored.gradients = gradient_buffer_bytes(scenario.job.models[role], planned.layout, conventions);
+    held.host_gradients = held.host_optimizer / (conventions.moment_bytes + conventions.master_bytes) * 4;
+    held.stored.gradients -= part_of(held.stored.gradients, share);
+    held.stored.gradients += gradient_buffer_bytes(scenario.job.models[role], planned.layout, conventions);
   }
   return held;
 }
@@ -56,8 +61,9 @@ CopyUse use_by(TaskKind kind) {
 }
 
 std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine) {
-  return to_engine ? 2 * scenario.job.models[role].vocabulary * scenario.job.models[role].hidden
-                   : 2 * realloc::PlanOptions{}.bucket;
+  if (!to_engine) return 2 * realloc::PlanOptions{}.bucket;
+  const llm::Transformer& model = scenario.job.models[role];
+  return 2 * model.vocabulary * model.hidden + plan::sync_bucket(scenario.job);
 }
 
 }  // namespace dovetail::predict

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plan/framework.h"
+#include "predict/closed_form/host_share.h"
 #include "predict/closed_form/working_memory.h"
 #include "workflow/workflow.h"
 
@@ -34,6 +35,7 @@ std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
 struct HeldBytes {
   StoredBytes stored;
   std::int64_t host_gradients = 0;  ///< that follow an optimizer on the host, beside those stored
+  std::int64_t host_optimizer = 0;  ///< what of it is always in host memory, beside the one stored
   plan::Offload offload;            ///< what of it leaves the device while none of its tasks runs
 };
 
@@ -62,17 +64,17 @@ inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
   const plan::Offload& offload = held.offload;
   const bool weights = use == CopyUse::inference || (use == CopyUse::idle && !offload.weights);
   return {weights ? held.stored.weights : 0, offload.gradients ? 0 : held.stored.gradients,
-          offload.optimizer || offload.optimizer_on_host ? 0 : held.stored.optimizer};
+          optimizer_leaves(offload) ? 0 : held.stored.optimizer};
 }
 
 /// What of a copy is in host memory for each of its devices. `discards`: its weights are given up, not moved there.
 inline std::int64_t on_host(const HeldBytes& held, bool discards, CopyUse use) {
   const plan::Offload& offload = held.offload;
   const bool trains = use == CopyUse::training;
-  std::int64_t bytes = held.host_gradients;
+  std::int64_t bytes = held.host_gradients + held.host_optimizer;
   if (offload.weights && use == CopyUse::idle && !discards) bytes += held.stored.weights;
   if (offload.gradients && !trains) bytes += held.stored.gradients;
-  if (offload.optimizer_on_host || (offload.optimizer && !trains)) bytes += held.stored.optimizer;
+  if (optimizer_leaves(offload) && !trains) bytes += held.stored.optimizer;
   return bytes;
 }
 
@@ -81,7 +83,8 @@ inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow)
   return !copy.trained && workflow.trained_by[workflow.role_of[copy.owner]->index()].has_value();
 }
 
-/// What is between the old and the new weights of a role while these arrive: a tensor for an engine, else two messages.
+/// What is between the old and the new weights of a role while these arrive: for an engine a tensor, and the bucket
+/// that it is packed into (plan::sync_bucket), else two messages.
 std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

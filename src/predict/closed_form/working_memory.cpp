@@ -13,6 +13,7 @@
 #include "cost/cache_occupancy.h"
 #include "cost/generation.h"
 #include "cost/training_memory.h"
+#include "predict/closed_form/host_share.h"
 #include "predict/closed_form/training_phase.h"
 
 namespace dovetail::predict {
@@ -149,13 +150,14 @@ double sequences_of(const Scenario& scenario, std::size_t task) {
   return static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], scenario.job.workload));
 }
 
-/// The peak of a stage's training, less what Adam on the host keeps off the device.
+/// The peak of a stage's training, less what the share of Adam on the host keeps off the device.
 cost::StageMemory peak_of(cost::StageMemory peak, const llm::Transformer& model, const plan::TaskPlan& planned,
                           const cost::Conventions& conventions) {
-  if (!planned.offload.optimizer_on_host) return peak;
-  peak.parts.optimizer = 0;
+  const double share = host_share(planned, conventions);
+  if (share == 0) return peak;
+  peak.parts.optimizer -= part_of(peak.parts.optimizer, share);
   if (conventions.gradients_follow) {
-    peak.parts.gradients = 0;
+    peak.parts.gradients -= part_of(peak.parts.gradients, share);
     peak.parts.workspace += gradient_buffer_bytes(model, planned.layout, conventions);
   }
   peak.reserved = std::llround(conventions.reserved_factor * static_cast<double>(peak.allocated()));

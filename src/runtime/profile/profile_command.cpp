@@ -80,7 +80,7 @@ TimesGrid grid_of(const plan::Job& job, const ModelToMeasure& model) {
   const workflow::Workload& load = job.workload;
   const double prompt = load.prompt_length.mean();
   const double whole = prompt + load.response_length.mean();
-  const auto longest = static_cast<double>(load.prompt_length.longest() + load.response_length.longest());
+  const auto longest = static_cast<double>(load.max_sequence());
   TimesGrid grid;
   grid.scored = load.response_length.mean() / whole;
   grid.lengths = apart_within({whole / 2, whole, longest}, model.computation.context);

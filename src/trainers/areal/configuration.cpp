@@ -110,13 +110,11 @@ base::Status read_lengths(ArealDraft& draft) {
                          fmt::format("is {} for prompt and response; accepted: more than the {} of a "
                                      "prompt",
                                      both, run.prompt_cap));
+  if (!prompt) run.max_prompt = both - 1;
+  run.max_response = std::min(run.response_cap, both - 1);
+  run.sequence_cap = both;
   run.response_cap = std::min(run.response_cap, both - run.prompt_cap);
-  if (context && *context < run.prompt_cap + run.response_cap)
-    run.not_modelled.push_back({context_key,
-                                fmt::format("{}: counted up to the caps of prompt and response, {}", *context,
-                                            run.prompt_cap + run.response_cap),
-                                place_of(tree, context_key)});
-  return {};
+  return context ? take_sequence_cap(tree, context_key, *context, run) : base::Status();
 }
 
 base::Status read_workload(ArealDraft& draft) {

@@ -32,8 +32,7 @@ std::string areal_trained_text(const JobFacts& facts, std::string_view role, std
       "{}:\n  backend: \"{}:d1\"\n  experiment_name: ${{experiment_name}}\n  trial_name: ${{trial_name}}\n"
       "  path: ${{oc.env:{}}}\n  dtype: bfloat16\n  gradient_checkpointing: true\n  mb_spec:\n"
       "    max_tokens_per_mb: {}\n  optimizer:\n    type: adam\n    lr: 1.0e-6\n  ppo_n_minibatches: {}\n",
-      role, facts.megatron() ? "megatron" : "fsdp", variable, facts.prompt_cap + facts.response_cap,
-      samples / facts.mini_batch);
+      role, facts.megatron() ? "megatron" : "fsdp", variable, facts.sequence_cap, samples / facts.mini_batch);
 }
 
 std::string scheduling_text() {
@@ -79,11 +78,11 @@ base::Result<WholeFile> areal_whole(const JobFacts& facts) {
         "  path: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  mb_spec:\n    max_tokens_per_mb: {}\n  optimizer: null\n"
         "  scheduling_strategy:\n    type: colocation\n    target: actor\n"
         "  scheduling_spec: ${{actor.scheduling_spec}}\n",
-        facts.prompt_cap + facts.response_cap);
+        facts.sequence_cap);
   const bool sglang = facts.engine == plan::EngineKind::sglang;
   text += fmt::format("{}: ${{actor.path}}\n  dtype: ${{actor.dtype}}\n  {}: {}\n  {}: 0.8\n",
                       sglang ? "sglang:\n  model_path" : "vllm:\n  model", sglang ? "context_length" : "max_model_len",
-                      facts.prompt_cap + facts.response_cap, sglang ? "mem_fraction_static" : "gpu_memory_utilization");
+                      facts.sequence_cap, sglang ? "mem_fraction_static" : "gpu_memory_utilization");
   text += fmt::format(
       "train_dataset:\n  path: ${{oc.env:TRAIN_DATA}}\n  type: rl\n  batch_size: {}\n"
       "  max_length: {}\n  shuffle: true\n",

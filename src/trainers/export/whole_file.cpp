@@ -67,12 +67,12 @@ base::Status check_software(const plan::Software& software) {
   if (has_half_types(said)) said.weight_type = said.gradient_type = said.moment_type = plan::StateType::usual;
   constexpr plan::StateType usual = plan::StateType::usual;
   if (said.weight_type == usual && said.gradient_type == usual && said.moment_type == usual &&
-      said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.shard_group == 0)
+      said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.shard_group == 0 &&
+      said.sync_bucket == 0)
     return {};
   return base::bad_input(
-      "the job says types, logits or groups of its own in `software`; accepted without --base: none of them, or "
-      "weights, "
-      "gradients and moments in bf16");
+      "the job says types, logits, groups or buckets of its own in `software`; accepted without --base: none of them, "
+      "or weights, gradients and moments in bf16");
 }
 
 }  // namespace
@@ -108,6 +108,7 @@ base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   facts.half_types = has_half_types(job.software);
   facts.prompt_cap = workload.prompt_length.longest();
   facts.response_cap = workload.response_length.longest();
+  facts.sequence_cap = workload.max_sequence();
   const auto mesh_of = [&](std::string_view task) {
     return plan.tasks[workflow::find_task(job.workflow, task)->index()].mesh;
   };

@@ -35,9 +35,12 @@ struct JobFacts {
   bool half_types = false;  ///< weights, gradients and moments are in bf16
   std::int64_t prompt_cap = 0;
   std::int64_t response_cap = 0;
+  std::int64_t sequence_cap = 0;  ///< of prompt and response together
   std::int64_t nodes = 1;
   std::int64_t gpus_per_node = 1;
 
+  /// Whether prompt and response end before both have their caps.
+  bool ends_together() const { return sequence_cap < prompt_cap + response_cap; }
   /// Whether Megatron trains.
   bool megatron() const { return training.find("megatron") != std::string::npos; }
 };

@@ -61,9 +61,15 @@ struct ImportedRun {
   std::int64_t critic_epochs = 0;      ///< likewise
   std::int64_t steps_off_policy = 0;
   bool packing = true;
-  std::int64_t prompt_cap = 0;    ///< tokens
-  std::int64_t response_cap = 0;  ///< tokens
+  std::int64_t prompt_cap = 0;    ///< tokens; all prompts have them where nobody says how long they are
+  std::int64_t response_cap = 0;  ///< tokens; likewise of responses
+  std::int64_t sequence_cap = 0;  ///< tokens of both together; 0: as many as both caps are
+  std::int64_t max_prompt = 0;    ///< what ends prompts whose lengths are said; 0: prompt_cap
+  std::int64_t max_response = 0;  ///< likewise of responses; 0: response_cap
   ClusterChoice cluster;
+
+  std::int64_t said_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }
+  std::int64_t said_response_cap() const { return max_response > 0 ? max_response : response_cap; }
 
   std::vector<ImportedTask> tasks;
 

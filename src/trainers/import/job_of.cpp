@@ -115,8 +115,10 @@ std::string fixed_text(const ImportedRun& run) {
 }  // namespace
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
-  DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, run.prompt_cap));
-  DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, run.response_cap));
+  const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
+  const std::int64_t response_cap = options.response_length ? run.said_response_cap() : run.response_cap;
+  DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
+  DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, response_cap));
   std::string text = fmt::format("format: {}\nname: {}\nalgorithm: {}\nmodels:\n{}workload:\n", plan::job_format,
                                  yaml_scalar(run.name), algorithm_text(run), models_text(run));
   text += fmt::format("  prompts: {}\n  samples_per_prompt: {}\n  mini_batch: {}\n  epochs: {}\n", run.prompts,
@@ -125,6 +127,9 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   if (!run.packing) text += "  packing: false\n";
   text += critic_text(run);
   text += fmt::format("  prompt_length: {}\n  response_length: {}\n", prompts, responses);
+  const std::int64_t longest = plain_length(options.prompt_length).value_or(prompt_cap) +
+                               plain_length(options.response_length).value_or(response_cap);
+  if (run.sequence_cap > 0 && run.sequence_cap < longest) text += fmt::format("  sequence_cap: {}\n", run.sequence_cap);
   const std::string framework = run.framework.empty() ? "" : fmt::format("framework: {}, ", run.framework);
   // Names and numbers need no quotes.
   std::string more = base::json_object(base::unusual(run.software)).members();

@@ -1,6 +1,7 @@
 // What a user says beside a trainer's configuration.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,5 +20,8 @@ struct ImportOptions {
 
   bool operator==(const ImportOptions&) const = default;
 };
+
+/// A length that an option says as one number of tokens; nothing where it says figures or a file, or nothing.
+std::optional<std::int64_t> plain_length(const std::optional<std::string>& said);
 
 }  // namespace dovetail::trainers

@@ -1,9 +1,13 @@
 #include "trainers/import/role_training.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/enum_names.h"
+#include "plan/framework.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {
@@ -31,6 +35,44 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
   }
   for (const RoleTypes& role : roles)
     run.not_modelled.insert(run.not_modelled.end(), role.otherwise.begin(), role.otherwise.end());
+}
+
+base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise) {
+  DOVETAIL_TRY(const auto said, optional_number(tree, key));
+  const double share = said.value_or(otherwise);
+  if (share >= 0 && share <= 1) return HostShare{std::move(key), share};
+  return setting_error(tree, key, fmt::format("is {}; accepted: 0 to 1", share));
+}
+
+void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run) {
+  const HostShare* first = nullptr;
+  for (const HostShare& role : roles) {
+    if (role.share == 0) continue;
+    if (first == nullptr) {
+      first = &role;
+      run.software.optimizer_host_share = std::max(role.share, plan::min_optimizer_host_share);
+    } else if (role.share != first->share) {
+      run.not_modelled.push_back({role.key,
+                                  fmt::format("{}: the optimizer's share on the host: counted as {}, that of {}",
+                                              role.share, first->share, first->key),
+                                  place_of(tree, role.key)});
+    }
+  }
+}
+
+base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
+                              ImportedRun& run) {
+  DOVETAIL_TRY(const auto said, optional_whole(tree, key));
+  if (!said) return {};
+  if (*said < 1 || *said > plan::max_sync_bucket / unit)
+    return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, plan::max_sync_bucket / unit));
+  plan::Software software = run.software;
+  software.training = run.training;
+  software.framework = run.framework;
+  const plan::Framework* const framework = plan::find_framework(software);
+  DOVETAIL_ASSERT(framework != nullptr);
+  if (*said * unit != framework->sync_bucket) run.software.sync_bucket = *said * unit;
+  return {};
 }
 
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +24,23 @@ struct RoleTypes {
 /// Gives the run the types of its roles. Where these differ it has those of the conventions, and each role's
 /// `otherwise` is not modelled.
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
+
+/// What a role that trains has on the host of its optimizer, by a setting.
+struct HostShare {
+  std::string key;
+  double share = 0;  ///< 0: nothing
+};
+
+/// The share at `key`, `otherwise` where nothing is said. An Error unless it is 0 to 1.
+base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
+
+/// Gives the run the share of the first role that has one. Others than that are not modelled.
+void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
+
+/// Gives the run the bucket of its weight sync that is said at `key`, in units of so many bytes, where it is another
+/// than the framework's own. An Error unless it is at least 1.
+base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,
+                              ImportedRun& run);
 
 /// The engine that is named at `key`; vLLM where it is none that jobs know.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);

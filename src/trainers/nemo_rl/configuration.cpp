@@ -74,15 +74,6 @@ base::Status read_algorithm(NemoRlDraft& draft) {
   return {};
 }
 
-/// A length that an option says as one number of tokens.
-std::optional<std::int64_t> plain_length(const std::optional<std::string>& said) {
-  if (!said) return std::nullopt;
-  std::int64_t length = 0;
-  const auto [end, fault] = std::from_chars(said->data(), said->data() + said->size(), length);
-  if (fault != std::errc() || end != said->data() + said->size() || length < 1) return std::nullopt;
-  return length;
-}
-
 /// NeMo-RL has one cap for prompt and response together. Where nothing tells the share of prompts they have an eighth.
 base::Status read_lengths(NemoRlDraft& draft) {
   const syntax::SettingTree& tree = draft.tree();
@@ -100,6 +91,9 @@ base::Status read_lengths(NemoRlDraft& draft) {
   if (const auto said = plain_length(options.prompt_length); said && *said < total) prompt = *said;
   run.prompt_cap = prompt;
   run.response_cap = std::min(new_tokens, total - prompt);
+  run.sequence_cap = total;
+  run.max_prompt = prompts && *prompts >= 1 && *prompts < total ? *prompts : total - 1;
+  run.max_response = std::min(new_tokens, total - 1);
   if (!options.prompt_length)
     run.assumed.push_back(
         {key,

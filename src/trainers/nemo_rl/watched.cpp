@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "trainers/import/role_training.h"
+#include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/nemo_rl/layouts.h"
@@ -107,10 +108,6 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
   DOVETAIL_TRY(const bool offloads, is_on(tree, keys + ".optimizer.optimizer_cpu_offload"));
   DOVETAIL_TRY(const auto fraction, optional_number(tree, keys + ".optimizer.optimizer_offload_fraction"));
   const std::string fraction_key = keys + ".optimizer.optimizer_offload_fraction";
-  if (offloads && fraction.value_or(1) != 1)
-    run.not_modelled.push_back({fraction_key,
-                                fmt::format("{}: a part of the optimizer on the host: counted as all of it", *fraction),
-                                place_of(tree, fraction_key)});
   if (!offloads && fraction.value_or(0) != 0)
     run.ignored.push_back(
         {fraction_key, "without optimizer_cpu_offload it has no effect", place_of(tree, fraction_key)});
@@ -159,6 +156,7 @@ base::Result<RoleTypes> dtensor_types(const syntax::SettingTree& tree, const std
 
 base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
   std::vector<RoleTypes> roles;
+  std::vector<HostShare> shares;
   for (const auto& [training, role] : {std::pair("actor_train", "policy"), std::pair("critic_train", "value")}) {
     const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
                                       [name = training](const ImportedTask& task) { return task.task == name; });
@@ -166,8 +164,13 @@ base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
     DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
     DOVETAIL_TRY(roles.emplace_back(),
                  megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
+    if (megatron && trained->planned.offload.optimizer_on_host) {
+      DOVETAIL_TRY(shares.emplace_back(),
+                   host_share_at(tree, fmt::format("{}.megatron_cfg.optimizer.optimizer_offload_fraction", role), 0));
+    }
   }
   take_types(roles, run);
+  take_host_shares(tree, shares, run);
   return {};
 }
 
@@ -188,12 +191,7 @@ void add_facts(const syntax::SettingTree& tree, ImportedRun& run) {
 base::Status watch_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "policy.generation.vllm_cfg.max_model_len";
   DOVETAIL_TRY(const auto most, optional_whole(tree, key));
-  if (most && *most < run.prompt_cap + run.response_cap)
-    run.not_modelled.push_back(
-        {key,
-         fmt::format("{}: counted up to the caps of prompt and response, {}", *most, run.prompt_cap + run.response_cap),
-         place_of(tree, key)});
-  return {};
+  return most ? take_sequence_cap(tree, key, *most, run) : base::Status();
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
   if (!facts.trainer_log_probabilities) text += "  force_on_policy_ratio: true\n";
   text += fmt::format(
       "policy:\n  model_name: ${{oc.env:ACTOR_PATH}}\n  train_global_batch_size: {}\n  max_total_sequence_length: {}\n",
-      facts.mini_batch, facts.prompt_cap + facts.response_cap);
+      facts.mini_batch, facts.sequence_cap);
   text += backend_text(facts);
   text += fmt::format("  generation:\n    max_new_tokens: {}\n", facts.response_cap);
   if (facts.critic) text += "value:\n  model_name: ${oc.env:CRITIC_PATH}\n" + backend_text(facts);

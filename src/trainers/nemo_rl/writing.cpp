@@ -40,11 +40,15 @@ class NemoRlChanges {
       set(trains ? "train_micro_batch_size" : "++logprob_batch_size", fmt::format("{:.0f}", cut.sequences));
   }
 
-  void add_offload(const plan::Offload& offload) {
-    if (megatron_)
-      set("++megatron_cfg.optimizer.optimizer_cpu_offload", offload.optimizer_on_host);
-    else
+  void add_offload(const plan::Offload& offload, double host_share) {
+    if (!megatron_) {
       set("++dtensor_cfg.cpu_offload", offload.optimizer_on_host);
+      return;
+    }
+    const std::string optimizer = "++megatron_cfg.optimizer.optimizer_";
+    std::vector<Setter> with;
+    if (offload.optimizer_on_host) with = {{optimizer + "offload_fraction", number_text(host_share)}};
+    set(optimizer + "cpu_offload", yaml_flag(offload.optimizer_on_host), std::move(with));
   }
 
   /// The job's groups of ranks stay as large as they are.
@@ -131,7 +135,7 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
     if (trained == nullptr) continue;
     changes.add_layout(trained->layout);
     changes.add_groups(trained->layout, job.software.shard_group);
-    changes.add_offload(trained->offload);
+    changes.add_offload(trained->offload, job.software.optimizer_host_share);
     // The policy's packing is the job's; with DTensor values are never packed.
     if (role == std::string_view("critic") && megatron)
       changes.set("++sequence_packing.enabled", trained->micro_batching.tokens > 0);

@@ -92,11 +92,14 @@ base::Status read_caps(OpenrlhfDraft& draft) {
                                      both - 1, both_key));
   run.response_cap = response.value_or(both - both / 2);
   run.prompt_cap = both - run.response_cap;
-  if (!response)
+  if (!response) {
+    run.sequence_cap = both;
+    run.max_prompt = run.max_response = both - 1;
     run.assumed.push_back(
         {std::string(both_key),
          fmt::format("{}: prompt and response together, counted as {} and {}", both, run.prompt_cap, run.response_cap),
          place_of(tree, both_key)});
+  }
   assume_lengths(tree, draft.request.options, both_key, response ? response_key : both_key, run);
   return {};
 }

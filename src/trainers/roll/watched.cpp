@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "trainers/import/role_training.h"
+#include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
 #include "trainers/roll/layouts.h"
@@ -21,7 +23,6 @@ constexpr std::array watched_of_pipeline{
     Watched{"is_use_additional_prompts", "false",
             "more prompts are generated than trained on: not counted, the real run generates longer"},
     Watched{"generate_opt_level", "1", "prompts are generated in whole batches: counted as one by one"},
-    Watched{"model_update_buffer_size_mb", "1024", "the size of messages of a weight sync: not counted"},
     Watched{"critic_warmup", "0|0.0", "the actor is not trained in the first steps: counted as always trained"},
     Watched{"save_logging_board_dir", "null", "log-probabilities are computed once more: not counted"},
     Watched{"rollout_mock.enable", "false",
@@ -350,11 +351,7 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
   DOVETAIL_CHECK(watch_roll_engine(tree, "actor_infer", run));
   for (const char* const name : {".max_model_len", ".context_length"}) {
     DOVETAIL_TRY(const auto longest, optional_whole(tree, keys + name));
-    if (longest && *longest < run.prompt_cap + run.response_cap)
-      add_not_modelled(tree, keys + name,
-                       fmt::format("{}: counted up to the caps of prompt and response, {}", *longest,
-                                   run.prompt_cap + run.response_cap),
-                       run);
+    if (longest) DOVETAIL_CHECK(take_sequence_cap(tree, keys + name, *longest, run));
   }
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, "actor_infer", RollUse::generates));
   const bool is_vllm = backend == RollBackend::vllm;
@@ -445,6 +442,7 @@ base::Status add_roll_watched(const syntax::SettingTree& tree, const std::string
   const bool adapted = target != nullptr && target->kind != syntax::Setting::Kind::null;
   const bool critic = mesh_of("critic_train") > 0;
   DOVETAIL_CHECK(watch(tree, "", watched_of_pipeline, run));
+  DOVETAIL_CHECK(take_sync_bucket(tree, "model_update_buffer_size_mb", 1 << 20, run));
   DOVETAIL_CHECK(watch_roll_role(tree, "actor_train", RollUse::trains, mesh_of("actor_train"), run));
   if (run.reference && !adapted)
     DOVETAIL_CHECK(watch_roll_role(tree, "reference", RollUse::passes, mesh_of("reference_infer"), run));

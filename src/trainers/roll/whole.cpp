@@ -92,6 +92,9 @@ base::Result<WholeFile> roll_whole(const JobFacts& facts) {
               ? "  strategy_args:\n    strategy_name: sglang\n    strategy_config:\n      mem_fraction_static: 0.8\n"
               : "  strategy_args:\n    strategy_name: vllm\n    strategy_config:\n      gpu_memory_utilization: 0.8\n"
                 "      block_size: 16\n";
+  if (facts.ends_together())
+    text += fmt::format("      {}: {}\n", facts.engine == plan::EngineKind::sglang ? "context_length" : "max_model_len",
+                        facts.sequence_cap);
   text +=
       fmt::format("  device_mapping: list(range(0, {}))\n  infer_batch_size: 1\n", facts.nodes * facts.gpus_per_node);
   if (facts.reference)

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "syntax/arguments.h"
+#include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/slime/flags.h"
 #include "trainers/slime/layouts.h"
@@ -117,10 +118,16 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
                        run.prompt_cap)});
   }
   run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
+  run.sequence_cap = context.value_or(0);
+  if (!prompt && context) run.max_prompt = room - 1;
+  run.max_response = std::min(response.value_or(room), room - 1);
   // Prompts without a limit have their line already.
   ImportOptions left = options;
   if (!prompt) left.prompt_length = "";
   assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
+  constexpr std::string_view engine_key = "--sglang-context-length";
+  DOVETAIL_TRY(const auto engine, optional_whole(tree, engine_key));
+  if (engine) DOVETAIL_CHECK(take_sequence_cap(tree, engine_key, *engine, run));
   return {};
 }
 
@@ -226,7 +233,10 @@ base::Status add_slime_training(SlimeDraft& draft) {
   passed.layout.recomputation = llm::Recomputation::none;
   // The reference's weights come from the host in place of the actor's, which come back from there, too.
   passed.offload.weights = trained.offload.weights = draft.trainer_leaves || run.reference;
-  DOVETAIL_TRY(trained.offload.optimizer_on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
+  DOVETAIL_TRY(const bool on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
+  DOVETAIL_TRY(const HostShare share, host_share_at(draft.tree, "--optimizer-offload-fraction", 1));
+  trained.offload.optimizer_on_host = on_host && share.share > 0;
+  if (on_host) take_host_shares(draft.tree, {share}, run);
   trained.offload.gradients = draft.trainer_leaves;
   trained.offload.optimizer = draft.trainer_leaves && !trained.offload.optimizer_on_host;
   if (run.reference) run.tasks.push_back({"reference_infer", passed});

@@ -77,7 +77,6 @@ constexpr std::array watched_training{
     Watched{"--release-train", "false", "trainers end and begin again from files: not counted, the real run is slower"},
     Watched{"--update-weight-mode", "full", "changes of weights by way of files: counted as whole weights by NCCL"},
     Watched{"--update-weight-transport", "nccl", "weights by way of files: counted as NCCL, the real run is slower"},
-    Watched{"--update-weight-buffer-size", "536870912", "weights in buckets of another size: not counted"},
 };
 
 constexpr std::array watched_rollout{
@@ -247,7 +246,6 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const std::int64_t tensor, whole_at(tree, "--tensor-model-parallel-size"));
   DOVETAIL_TRY(const bool sequences, flag_at(tree, "--sequence-parallel"));
   DOVETAIL_TRY(const bool on_host, flag_at(tree, "--optimizer-cpu-offload"));
-  DOVETAIL_TRY(const double fraction, decimal_at(tree, "--optimizer-offload-fraction"));
   DOVETAIL_TRY(const bool context, is_given(tree, "--rollout-max-context-len"));
   if (dynamic && is_written(tree, "--micro-batch-size"))
     leave(tree, "--micro-batch-size", "with --use-dynamic-batch-size it has no effect", run.ignored);
@@ -257,9 +255,9 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
     leave(tree, "--log-probs-max-tokens-per-gpu", "passes have the micro-batches of training", run.ignored);
   if (sequences && tensor == 1)
     leave(tree, "--sequence-parallel", "without tensor parallelism it has no effect", run.ignored);
-  if (on_host && fraction != 1)
-    leave(tree, "--optimizer-offload-fraction",
-          fmt::format("{}: a part of the optimizer on the host: counted as all of it", fraction), run.not_modelled);
+  DOVETAIL_TRY(const HostShare share, host_share_at(tree, "--optimizer-offload-fraction", 1));
+  if (on_host && share.share == 0)
+    leave(tree, "--optimizer-cpu-offload", "with a fraction of 0 no part of the optimizer is on the host", run.ignored);
   if (!on_host && is_written(tree, "--optimizer-offload-fraction"))
     leave(tree, "--optimizer-offload-fraction", "without --optimizer-cpu-offload it has no effect", run.ignored);
   if (context && is_written(tree, "--rollout-max-prompt-len"))
@@ -274,6 +272,7 @@ base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, cons
                                ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_training, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  DOVETAIL_CHECK(take_sync_bucket(tree, "--update-weight-buffer-size", 1, run));
   DOVETAIL_CHECK(watch_given(tree, run));
   DOVETAIL_CHECK(add_types(tree, run));
   watch_checkpoint(tree, run);

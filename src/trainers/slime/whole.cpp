@@ -79,6 +79,7 @@ void add_batches(const JobFacts& facts, FlagWords& words) {
   words.set("--global-batch-size", facts.mini_batch);
   words.set("--rollout-max-prompt-len", facts.prompt_cap);
   words.set("--rollout-max-response-len", facts.response_cap);
+  if (facts.ends_together()) words.set("--rollout-max-context-len", facts.sequence_cap);
 }
 
 base::Status check_slime_facts(const JobFacts& facts) {

@@ -99,13 +99,15 @@ void add_micro_batches(const plan::TaskPlan& planned, ChangeList& changes) {
   }
 }
 
-void add_offload(const plan::TaskPlan& trained, const plan::TaskPlan& generated, ChangeList& changes) {
+void add_offload(const plan::TaskPlan& trained, const plan::TaskPlan& generated, double host_share,
+                 ChangeList& changes) {
   changes.remove("--offload");
   choose(changes, "offload-train", trained.offload.gradients);
   choose(changes, "offload-rollout", generated.offload.weights);
-  changes.turn("--optimizer-cpu-offload", trained.offload.optimizer_on_host,
-               trained.offload.optimizer_on_host ? std::vector<Setter>{{"--use-precision-aware-optimizer", ""}}
-                                                 : std::vector<Setter>());
+  std::vector<Setter> with;
+  if (trained.offload.optimizer_on_host)
+    with = {{"--use-precision-aware-optimizer", ""}, {"--optimizer-offload-fraction", number_text(host_share)}};
+  changes.turn("--optimizer-cpu-offload", trained.offload.optimizer_on_host, std::move(with));
 }
 
 std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings) {
@@ -123,7 +125,7 @@ std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, 
   add_layout(trained->layout, has_experts, changes);
   add_recomputation(trained->layout.recomputation, changes);
   add_micro_batches(*trained, changes);
-  add_offload(*trained, *generated, changes);
+  add_offload(*trained, *generated, job.software.optimizer_host_share, changes);
   return std::move(changes.all);
 }
 

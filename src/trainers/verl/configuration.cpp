@@ -98,6 +98,9 @@ base::Status read_verl_workload(VerlDraft& draft) {
     return setting_error(tree, mini_key, fmt::format("is too large; accepted: at most {} samples", plan::max_count));
   run.mini_batch = mini_batch * run.samples_per_prompt;
   assume_lengths(tree, draft.request.options, "data.max_prompt_length", "data.max_response_length", run);
+  constexpr std::string_view both_key = "actor_rollout_ref.rollout.max_model_len";
+  DOVETAIL_TRY(const auto both, optional_whole(tree, both_key));
+  if (both) DOVETAIL_CHECK(take_sequence_cap(tree, both_key, *both, run));
   return {};
 }
 
@@ -202,9 +205,8 @@ base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineK
   offload.gradients = offload.weights;
   DOVETAIL_TRY(offload.optimizer, flag_at(draft.tree(), fmt::format("{}.optimizer_offload", engine)));
   if (draft.megatron()) {
-    const std::string key = fmt::format("{}.override_optimizer_config.optimizer_cpu_offload", optimizer);
-    DOVETAIL_TRY(const auto on_host, optional_flag(draft.tree(), key));
-    offload.optimizer_on_host = on_host.value_or(false);
+    DOVETAIL_TRY(const HostShare on_host, verl_host_share(draft.tree(), optimizer));
+    offload.optimizer_on_host = on_host.share > 0;
     if (offload.optimizer_on_host) offload.optimizer = false;
   }
   return offload;

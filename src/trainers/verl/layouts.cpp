@@ -57,4 +57,12 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
   return sequences_at_most(static_cast<double>(sequences));
 }
 
+base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer) {
+  const std::string keys = key_below(optimizer, "override_optimizer_config");
+  DOVETAIL_TRY(const auto on_host, optional_flag(tree, key_below(keys, "optimizer_cpu_offload")));
+  DOVETAIL_TRY(HostShare share, host_share_at(tree, key_below(keys, "optimizer_offload_fraction"), 0));
+  if (!on_host.value_or(false)) share.share = 0;
+  return share;
+}
+
 }  // namespace dovetail::trainers

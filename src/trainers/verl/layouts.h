@@ -9,6 +9,7 @@
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
+#include "trainers/import/role_training.h"
 #include "trainers/verl/defaults.h"
 #include "trainers/verl/keys.h"
 
@@ -23,5 +24,9 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
 /// sequences, or neither.
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
+
+/// What Megatron's optimizer, whose settings are below `optimizer`, has on the host: nothing where nobody says a
+/// fraction. An Error unless that is 0 to 1.
+base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers

@@ -11,6 +11,7 @@
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
+#include "trainers/verl/layouts.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -50,8 +51,6 @@ constexpr std::array watched_megatron{
     Watched{"actor_rollout_ref.actor.megatron.use_megatron_fsdp", "false", "counted as ZeRO 1, the real run cuts more"},
     Watched{"actor_rollout_ref.actor.megatron.dynamic_context_parallel", "false", "counted as one degree"},
     Watched{"actor_rollout_ref.actor.megatron.dtype", "bfloat16|null", "counted as bf16"},
-    Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction", "1|1.0|null",
-            "a part of the optimizer on the host: counted as all of it"},
     Watched{"actor_rollout_ref.actor.optim.override_optimizer_config.overlap_cpu_optimizer_d2h_h2d", "false|null",
             "the optimizer's transfers beside its step: the real run is faster"},
     Watched{"actor_rollout_ref.actor.optim.optimizer", "adam|null", "counted as Adam"},
@@ -65,8 +64,6 @@ constexpr std::array watched_rollout{
             "the cache of the engine stays on the device: counted as if it left, the real run holds more"},
     Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
             "counted as instances by themselves; the real ones share experts and wait for each other"},
-    Watched{"actor_rollout_ref.rollout.max_model_len", "null",
-            "counted up to the caps of prompt and response, whatever it says"},
     Watched{"actor_rollout_ref.rollout.cudagraph_capture_sizes", "null", "counted as vLLM's own"},
     Watched{"actor_rollout_ref.rollout.layered_summon", "false", "counted as weights that are sent tensor by tensor"},
     Watched{"actor_rollout_ref.rollout.load_format", "dummy|auto|safetensors", "not counted"},
@@ -75,8 +72,6 @@ constexpr std::array watched_rollout{
     Watched{"actor_rollout_ref.rollout.multi_stage_wake_up", "false", "counted as one wake-up"},
     Watched{"actor_rollout_ref.rollout.over_sample_rate", "0|0.0", "counted as no samples beside those asked for"},
     Watched{"actor_rollout_ref.rollout.checkpoint_engine.backend", "naive", "counted as weights sent by NCCL"},
-    Watched{"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes", "2048",
-            "buckets of the weight sync: not counted"},
     Watched{"actor_rollout_ref.rollout.disaggregation.enabled", "false",
             "prefill and decoding on instances of their own: counted together"},
     Watched{"actor_rollout_ref.rollout.enable_rollout_routing_replay", "false", "not counted"},
@@ -212,8 +207,8 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
   const std::string override_key = keys + ".override_optimizer_config.use_precision_aware_optimizer";
   DOVETAIL_TRY(const auto own, optional_flag(tree, key));
   DOVETAIL_TRY(const auto overridden, optional_flag(tree, override_key));
-  DOVETAIL_TRY(const auto on_host, optional_flag(tree, keys + ".override_optimizer_config.optimizer_cpu_offload"));
-  if (!overridden.value_or(own.value_or(false)) || on_host.value_or(false)) return role;
+  DOVETAIL_TRY(const HostShare on_host, verl_host_share(tree, keys));
+  if (!overridden.value_or(own.value_or(false)) || on_host.share > 0) return role;
   role.types.master_type = plan::MasterType::remainder;
   if (own.value_or(false)) {
     DOVETAIL_TRY(role.types.gradient_type, aware_type(tree, keys + ".main_grads_dtype"));
@@ -234,6 +229,29 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
   return role;
 }
 
+/// What of their optimizers roles have on the host.
+base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, ImportedRun& run) {
+  std::vector<HostShare> shares;
+  for (const std::string_view optimizer : {"actor_rollout_ref.actor.optim", "critic.optim"}) {
+    if (optimizer == "critic.optim" && !has_critic) continue;
+    DOVETAIL_TRY(shares.emplace_back(), verl_host_share(tree, optimizer));
+    if (shares.back().share > 0) continue;
+    const std::string keys = fmt::format("{}.override_optimizer_config", optimizer);
+    const std::string flag_key = keys + ".optimizer_cpu_offload";
+    const std::string& fraction_key = shares.back().key;
+    DOVETAIL_TRY(const auto on_host, optional_flag(tree, flag_key));
+    DOVETAIL_TRY(const auto fraction, optional_number(tree, fraction_key));
+    if (on_host.value_or(false))
+      run.ignored.push_back({flag_key, "Megatron has no part of the optimizer on the host without a fraction of it",
+                             place_of(tree, flag_key)});
+    else if (fraction.value_or(0) > 0)
+      run.ignored.push_back(
+          {fraction_key, "without optimizer_cpu_offload it has no effect", place_of(tree, fraction_key)});
+  }
+  take_host_shares(tree, shares, run);
+  return {};
+}
+
 /// Types of the roles that train, and logits that are never whole.
 base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
@@ -246,6 +264,7 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
     if (has_critic) {
       DOVETAIL_TRY(roles.emplace_back(), megatron_types(tree, "critic.optim"));
     }
+    DOVETAIL_CHECK(add_host_shares(tree, has_critic, run));
   } else {
     DOVETAIL_TRY(roles.emplace_back(), fsdp_types(tree, "actor_rollout_ref.actor.fsdp_config", devices));
     if (has_critic) {
@@ -304,6 +323,8 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_actor, run));
   if (megatron) DOVETAIL_CHECK(watch(tree, "", watched_megatron, run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
+  DOVETAIL_CHECK(take_sync_bucket(tree, "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes",
+                                  1 << 20, run));
   DOVETAIL_TRY(run.software.engine, engine_kind(tree, "actor_rollout_ref.rollout.name"));
   if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
   const bool has_critic = run.algorithm == "ppo";

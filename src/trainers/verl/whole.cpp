@@ -26,6 +26,7 @@ void add_batches(const JobFacts& facts, VerlWords& words) {
   words.set("data.train_batch_size", facts.prompts);
   words.set("data.max_prompt_length", facts.prompt_cap);
   words.set("data.max_response_length", facts.response_cap);
+  if (facts.ends_together()) words.set("actor_rollout_ref.rollout.max_model_len", facts.sequence_cap);
   words.set("actor_rollout_ref.rollout.n", facts.samples_per_prompt);
   words.set("actor_rollout_ref.actor.ppo_mini_batch_size", facts.mini_batch / facts.samples_per_prompt);
   words.set("actor_rollout_ref.actor.ppo_epochs", facts.epochs);

@@ -55,7 +55,8 @@ class VerlChanges {
     megatron_ ? add_megatron(keys.megatron, planned.layout, trained) : add_fsdp(keys, planned.layout, trained);
   }
 
-  void add_offload(const VerlEngineKeys& keys, std::string_view optimizer, const plan::Offload& offload) {
+  void add_offload(const VerlEngineKeys& keys, std::string_view optimizer, const plan::Offload& offload,
+                   double host_share) {
     const std::string_view engine = megatron_ ? keys.megatron : keys.fsdp;
     set(key_below(engine, "param_offload"), offload.weights);
     set(key_below(engine, "optimizer_offload"), offload.optimizer);
@@ -64,7 +65,8 @@ class VerlChanges {
     // Megatron steps on the host what the fraction says, none where nobody says one, and only with this optimizer.
     std::vector<Setter> with;
     if (offload.optimizer_on_host)
-      with = {{more + ".optimizer_offload_fraction", "1.0"}, {more + ".use_precision_aware_optimizer", "True"}};
+      with = {{more + ".optimizer_offload_fraction", number_text(host_share)},
+              {more + ".use_precision_aware_optimizer", "True"}};
     set(more + ".optimizer_cpu_offload", flag_text(offload.optimizer_on_host), std::move(with));
   }
 
@@ -118,7 +120,7 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
                             const VerlBatchKeys& train, const plan::TaskPlan* passed, const VerlBatchKeys& infer) {
     if (trained == nullptr) return;
     changes.add_engine(keys, *trained, true);
-    changes.add_offload(keys, optimizer, trained->offload);
+    changes.add_offload(keys, optimizer, trained->offload, job.software.optimizer_host_share);
     changes.add_micro_batches(train, *trained);
     if (passed != nullptr) changes.add_micro_batches(infer, *passed);
   };

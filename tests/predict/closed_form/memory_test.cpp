@@ -9,6 +9,7 @@
 #include "cost/training_memory.h"
 #include "llm/bundled_models.h"
 #include "predict/closed_form/software.h"
+#include "predict/closed_form/weight_copies.h"
 #include "support/jobs.h"
 
 namespace dovetail::predict {
@@ -74,6 +75,36 @@ TEST(Memory, AnEngineThatSleepsIsOnTheHostWhereItCopies) {
   EXPECT_EQ(host(copied, "actor_train") - host(discarded, "actor_train"), 8 * 2 * parameters) << "of eight devices";
   EXPECT_EQ(host(copied, "actor_generate"), host(discarded, "actor_generate")) << "it is awake";
   EXPECT_EQ(memory_in(copied, job, "actor_train").needed(), memory_in(discarded, job, "actor_train").needed());
+}
+
+TEST(Memory, AShareOfTheOptimizerIsOnTheHost) {
+  plan::Job job = test::grpo_job();
+  const std::string stepped = R"(, "offload": ["optimizer_on_host"])";
+  const auto kept = memory_of(job, test::co_located(job));
+  job.software.optimizer_host_share = 0.25;
+  const auto shared = memory_of(job, test::co_located(job, stepped));
+  for (const std::string_view task : {"actor_train", "actor_infer"}) {
+    const std::int64_t all = bytes_in(job, memory_in(kept, job, task), "actor's optimizer");
+    EXPECT_NEAR(static_cast<double>(bytes_in(job, memory_in(shared, job, task), "actor's optimizer")),
+                0.75 * static_cast<double>(all), 1)
+        << task;
+    EXPECT_NEAR(static_cast<double>(memory_in(shared, job, task).host), 8 * 0.25 * static_cast<double>(all), 8) << task;
+  }
+  // The rest leaves with the gradients.
+  const auto away = memory_of(job, test::co_located(job, R"(, "offload": ["gradients", "optimizer_on_host"])"));
+  EXPECT_EQ(bytes_in(job, memory_in(away, job, "actor_infer"), "actor's optimizer"), 0);
+  EXPECT_GT(bytes_in(job, memory_in(away, job, "actor_train"), "actor's optimizer"), 0);
+}
+
+TEST(Memory, WeightsOnTheirWayToAnEngineHaveABucket) {
+  plan::Job job = test::grpo_job();
+  const auto on_their_way = [&] { return bytes_on_their_way(scenario_of(job, {}), 0, true); };
+  const std::int64_t tensor = on_their_way();
+  EXPECT_EQ(tensor, 2 * job.models[0].vocabulary * job.models[0].hidden);
+  job.software.framework = "verl";
+  EXPECT_EQ(on_their_way(), tensor + (std::int64_t{2} << 30)) << "as verl has it";
+  job.software.sync_bucket = 1 << 20;
+  EXPECT_EQ(on_their_way(), tensor + (1 << 20));
 }
 
 TEST(Memory, WhatIsOffloadedGoesToTheHost) {

@@ -114,6 +114,20 @@ TEST(NemoRlConfiguration, OfGrpoOnMegatronIsAJobAndAPlan) {
   EXPECT_EQ(generate.engine.memory_utilization, 0.6);
 }
 
+TEST(NemoRlConfiguration, LengthsThatAreSaidHaveTheCapOfPromptAndResponseTogether) {
+  ImportOptions options;
+  options.prompt_length = "mean=250,p90=500";
+  options.response_length = "mean=900,p90=2000";
+  const base::Result<Import> read = import_run("run.yaml", megatron_grpo, options);
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_NE(read->text.find("  prompt_length: {mean: 250, p90: 500, cap: 4095}\n"
+                            "  response_length: {mean: 900, p90: 2000, cap: 4095}\n"
+                            "  sequence_cap: 4096\n"),
+            std::string::npos)
+      << read->text;
+  EXPECT_EQ(read->job.workload.max_sequence(), 4096);
+}
+
 TEST(NemoRlConfiguration, OfDTensorShardsAllThatIsNotCutOtherwise) {
   const base::Result<Import> read = nemo_rl(dtensor_grpo);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());
@@ -235,7 +249,7 @@ const NemoRlChange nemo_rl_changes[] = {
     {"policy.megatron_cfg.mtp_num_layers=1", Where::not_modelled},
     {"policy.megatron_cfg.optimizer.optimizer_cpu_offload=true", Where::plan, megatron_grpo,
      "policy.megatron_cfg.optimizer.optimizer_offload_fraction=1.0"},
-    {"policy.megatron_cfg.optimizer.optimizer_offload_fraction=0.5", Where::not_modelled, megatron_grpo,
+    {"policy.megatron_cfg.optimizer.optimizer_offload_fraction=0.5", Where::job, megatron_grpo,
      "policy.megatron_cfg.optimizer.optimizer_offload_fraction=1.0 "
      "policy.megatron_cfg.optimizer.optimizer_cpu_offload=true"},
     {"policy.megatron_cfg.optimizer.use_precision_aware_optimizer=false", Where::not_modelled},
@@ -268,7 +282,7 @@ const NemoRlChange nemo_rl_changes[] = {
      "policy.generation.vllm_cfg.async_engine=true"},
     {"policy.generation.vllm_cfg.expert_parallel_size=4", Where::plan},
     {"policy.generation.vllm_cfg.gpu_memory_utilization=0.8", Where::plan},
-    {"policy.generation.vllm_cfg.max_model_len=2048", Where::not_modelled},
+    {"policy.generation.vllm_cfg.max_model_len=2048", Where::job},
     {"policy.generation.vllm_cfg.precision=fp8", Where::not_modelled, megatron_grpo,
      "loss_fn.use_importance_sampling_correction=true"},
     {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", Where::not_modelled, megatron_grpo,

@@ -221,7 +221,7 @@ INSTANTIATE_TEST_SUITE_P(
                            "--update-weight-local-checkpoint-dir /b",
                            Where::not_modelled},
                     Change{grpo, "--update-weight-transport disk --update-weight-disk-dir /a", Where::not_modelled},
-                    Change{grpo, "--update-weight-buffer-size 1073741824", Where::not_modelled},
+                    Change{grpo, "--update-weight-buffer-size 1073741824", Where::job},
                     Change{grpo, "--update-weights-interval 2", Where::ignored},
                     Change{grpo, "--advantage-estimator ppo", Where::job}, Change{ppo, "--use-kl-loss", Where::job},
                     Change{ppo, "--kl-coef 0.1", Where::job}, Change{grpo, "--use-rollout-logprobs", Where::job},
@@ -254,6 +254,9 @@ INSTANTIATE_TEST_SUITE_P(
         Change{grpo, "--use-precision-aware-optimizer", Where::job},
         Change{grpo, "--overlap-cpu-optimizer-d2h-h2d", Where::not_modelled},
         Change{grpo, "--optimizer-offload-fraction 0.5", Where::ignored},
+        Change{grpo, "--sglang-context-length 4096", Where::job},
+        Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer --optimizer-offload-fraction 0.5",
+               Where::job},
         Change{grpo, "--grad-reduce-in-bf16", Where::job}, Change{grpo, "--fp8-format hybrid", Where::not_modelled},
         Change{grpo, "--attention-backend unfused", Where::not_modelled},
         Change{grpo, "--some-flag-of-a-later-version 3", Where::not_modelled}));
