@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/plans/said_beside.h"
 #include "plan/plan_file.h"
 #include "support/effort.h"
 #include "trainers/export/word_edit.h"
@@ -161,14 +162,6 @@ struct Dialect {
   std::string file;
   std::function<std::string(Random&)> make;
 };
-
-trainers::ImportOptions said_beside() {
-  trainers::ImportOptions options;
-  options.gpu = "H100";
-  options.response_length = "700";
-  options.root = "/no/such/folder";
-  return options;
-}
 
 base::Result<trainers::Import> import_of(const Dialect& dialect, const std::string& content) {
   return trainers::import_run(dialect.file, content, said_beside());

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "answer/plans/said_beside.h"
 #include "base/file.h"
 #include "plan/plan_file.h"
 #include "planner/rank/rank.h"
@@ -76,14 +77,6 @@ const Base openrlhf{
     "  --ds.zero_stage 3 \\\n  --ds.packing_samples \\\n  --train.dynamic_batch_enable \\\n"
     "  --rollout.batch_size 128 \\\n  --rollout.n_samples_per_prompt 4 \\\n  --data.max_len 2048\n"};
 
-trainers::ImportOptions options_of(const std::string& gpu, const std::string& length) {
-  trainers::ImportOptions options;
-  options.gpu = gpu;
-  options.response_length = length;
-  options.root = "/no/such/folder";
-  return options;
-}
-
 base::Result<trainers::Import> with(const trainers::ExportBase& base,
                                     const std::vector<const trainers::Change*>& changes) {
   trainers::ImportOptions options = base.options;
@@ -120,7 +113,7 @@ void expect_minimal_changes(std::mt19937& random) {
   const Base& chosen = any_of(random, bases());
   const std::string gpu = any_of<std::string>(random, {"H100", "A100-80", "H200"});
   const std::string length = any_of<std::string>(random, {"300", "mean=700,p90=1300"});
-  const trainers::ExportBase base{chosen.file, chosen.content, options_of(gpu, length)};
+  const trainers::ExportBase base{chosen.file, chosen.content, said_beside(gpu, length)};
   const auto import = trainers::import_run(base.path, base.content, base.options);
   ASSERT_TRUE(import.ok());
   const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());
@@ -162,7 +155,7 @@ class Exporting : public testing::Test {
     const std::string file = folder_.write(base.file, base.content);
     ExportRequest request;
     request.base = JobInput(file);
-    request.base.import = options_of("H100", "700");
+    request.base.import = said_beside();
     request.base.import.root.reset();
     request.trainer = base.trainer;
     const auto import = trainers::import_run(file, base.content, request.base.import);
@@ -248,7 +241,7 @@ TEST_F(Exporting, AScriptOfArealHandsOnWhatChanges) {
   const std::string script = "#!/bin/bash\npython3 train.py --config grpo.yaml \"$@\"\n";
   ExportRequest request;
   request.base = JobInput(folder_.write("run.sh", script));
-  request.base.import = options_of("H100", "700");
+  request.base.import = said_beside();
   request.base.import.root.reset();
   request.trainer = "areal";
   trainers::ImportOptions other = request.base.import;
@@ -270,7 +263,7 @@ TEST_F(Exporting, AScriptOfArealHandsOnWhatChanges) {
 TEST_F(Exporting, LinesAreOfThePlainSettings) {
   ExportRequest request;
   request.base = JobInput(folder_.write("grpo.yaml", areal_yaml));
-  request.base.import = options_of("H100", "700");
+  request.base.import = said_beside();
   request.trainer = "areal";
   request.format = ExportFormat::args;
   trainers::ImportOptions other = request.base.import;
@@ -290,7 +283,7 @@ TEST_F(Exporting, LinesAreOfThePlainSettings) {
 
 /// The whole file of a random plan that was found for the base's job, read again as its own words say.
 void expect_whole_file(const Base& base, std::mt19937& random) {
-  const trainers::ImportOptions options = options_of("H100", "700");
+  const trainers::ImportOptions options = said_beside();
   const auto import = trainers::import_run(base.file, base.content, options);
   ASSERT_TRUE(import.ok());
   const predict::Scenario scenario = predict::scenario_of(import->job, predict::software_of(import->job).value());

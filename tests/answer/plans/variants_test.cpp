@@ -10,6 +10,7 @@
 
 #include "answer/plans/exporting.h"
 #include "answer/plans/ranking.h"
+#include "answer/plans/said_beside.h"
 #include "plan/plan_file.h"
 #include "planner/rank/rank.h"
 #include "predict/closed_form/software.h"
@@ -100,14 +101,6 @@ const std::vector<Base>& bases() {
                                      {"rlvr.yaml", roll("0,4", "4,8")},
                                      {"grpo.yaml", areal}};
   return all;
-}
-
-trainers::ImportOptions said_beside() {
-  trainers::ImportOptions options;
-  options.gpu = "H100";
-  options.response_length = "700";
-  options.root = "/no/such/folder";
-  return options;
 }
 
 constexpr trainers::Allowed both{.backend = true, .mode = true};
