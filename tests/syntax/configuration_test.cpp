@@ -137,5 +137,16 @@ TEST(Configuration, GrowthIsBounded) {
   EXPECT_FALSE(resolved(doubling).empty());
 }
 
+TEST(Configuration, CirclesThatBranchAreTooLarge) {
+  const std::string too_large =
+      "/conf/main.yaml:1:1: interpolations make the configuration too large; accepted: settings of a trainer";
+  EXPECT_EQ(resolved("a: {b: '${a}', c: '${a}'}\n"), too_large);
+  EXPECT_EQ(resolved("a: ['${b}', '${b}']\nb: {x: '${a}', y: '${a}'}\n"), too_large);
+  // Other places may have the same map as often as they like.
+  std::string wide = "a: {b: 1, c: '${a.b}', d: '${a.c}'}\n";
+  for (int i = 0; i < 500; ++i) wide += "a" + std::to_string(i) + ": '${a}'\n";
+  EXPECT_NE(resolved(wide).find(R"("a499":{"b":1,"c":1,"d":1})"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dovetail::syntax
