@@ -92,6 +92,13 @@ base::Result<ExportBase> changed_base(const ExportBase& base, const Import& impo
   return changed;
 }
 
+base::Result<Import> import_changed(const ExportBase& base, const Import& import, const std::vector<Change>& changes) {
+  if (changes.empty()) return import;
+  DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(import.trainer));
+  DOVETAIL_TRY(const ExportBase changed, changed_base(base, import, *writer, changes));
+  return import_base(changed);
+}
+
 base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, const Allowed& allowed) {
   DOVETAIL_TRY(const Import import, import_base(base));
   DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(import.trainer));

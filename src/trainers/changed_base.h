@@ -40,6 +40,9 @@ std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Ch
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
                                       const std::vector<Change>& changes);
 
+/// The base with the changes, as it is read; without any `import` itself. Errors of changed_base and import_run.
+base::Result<Import> import_changed(const ExportBase& base, const Import& import, const std::vector<Change>& changes);
+
 /// The content of the base with the changes where its YAML has them, and `reasons` above them: [change], or fewer.
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
                                       const std::vector<std::string>& reasons);

@@ -23,11 +23,6 @@ struct Work {
   const Plan& plan;
 };
 
-base::Result<Import> import_changed(const Work& work, const std::vector<Change>& changes) {
-  DOVETAIL_TRY(const ExportBase changed, changed_base(work.base, work.as_it_is, work.writer, changes));
-  return import_base(changed);
-}
-
 /// A job as changes have to leave it. What the optimizer keeps, and in which type, goes with the memory that it is in.
 std::string kept_job(plan::Job job) {
   job.software.gradient_type = job.software.moment_type = plan::StateType::usual;
@@ -50,7 +45,7 @@ std::vector<Change> all_but(std::vector<Change> changes, std::size_t index) {
 std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
   for (std::size_t index = changes.size(); index-- > 0;) {
     std::vector<Change> fewer = all_but(changes, index);
-    if (is_made(work, import_changed(work, fewer))) changes = std::move(fewer);
+    if (is_made(work, import_changed(work.base, work.as_it_is, fewer))) changes = std::move(fewer);
   }
   return changes;
 }
@@ -58,7 +53,7 @@ std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
 /// The change `index` with what the others alone come to.
 KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std::size_t index) {
   KeptChange kept{changes[index], std::nullopt, {}};
-  const base::Result<Import> without = import_changed(work, all_but(changes, index));
+  const base::Result<Import> without = import_changed(work.base, work.as_it_is, all_but(changes, index));
   if (!without.ok())
     kept.stops = without.error().message;
   else if (without->job.software.training != work.switched.job.software.training)
@@ -76,7 +71,7 @@ base::Result<std::vector<Change>> all_changes(const Work& work, const std::vecto
   const std::vector<Change> changes_of_plan =
       work.writer.changes_of(work.switched.job, work.plan, work.switched.settings);
   std::vector<Change> changes = joined(switches, laid_as(way, work.writer, changes_of_plan));
-  const base::Result<Import> changed = import_changed(work, changes);
+  const base::Result<Import> changed = import_changed(work.base, work.as_it_is, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
@@ -122,8 +117,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   DOVETAIL_TRY(Import as_it_is, import_base(base));
   DOVETAIL_CHECK(check_export(as_it_is, plan, *writer));
   Export made{.base = std::move(as_it_is), .changes = {}, .content = base.content, .in_place = false};
-  DOVETAIL_TRY(const ExportBase target, changed_base(base, made.base, *writer, switches));
-  DOVETAIL_TRY(const Import switched, import_base(target));
+  DOVETAIL_TRY(const Import switched, import_changed(base, made.base, switches));
   const Work work{base, *writer, made.base, switched, plan};
   std::vector<Change> changes;
   if (!switches.empty() || !run_alike(made.base.job, made.base.plan, plan)) {

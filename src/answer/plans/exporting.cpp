@@ -18,7 +18,6 @@
 #include "plan/plan_file.h"
 #include "predict/closed_form/estimate.h"
 #include "trainers/changed_base.h"
-#include "trainers/writers.h"
 
 namespace dovetail::answer {
 namespace {
@@ -156,16 +155,6 @@ base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& re
   return none;
 }
 
-/// The base with the switches, as it is read.
-base::Result<trainers::Import> switched_import(const trainers::ExportBase& base,
-                                               const std::vector<trainers::Change>& switches) {
-  DOVETAIL_TRY(trainers::Import import, trainers::import_base(base));
-  if (switches.empty()) return import;
-  DOVETAIL_TRY(const trainers::TrainerWriter* const writer, trainers::find_writer(import.trainer));
-  DOVETAIL_TRY(const trainers::ExportBase changed, trainers::changed_base(base, import, *writer, switches));
-  return trainers::import_base(changed);
-}
-
 }  // namespace
 
 base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch) {
@@ -178,7 +167,8 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   DOVETAIL_CHECK(check_standard_input({request.plan, request.base}));
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(request.base, watch));
   DOVETAIL_TRY(const std::vector<trainers::Change> switches, switches_for(request, watch));
-  DOVETAIL_TRY(const trainers::Import import, switched_import(base, switches));
+  DOVETAIL_TRY(const trainers::Import as_it_is, trainers::import_base(base));
+  DOVETAIL_TRY(const trainers::Import import, trainers::import_changed(base, as_it_is, switches));
   DOVETAIL_TRY(const predict::Scenario said, scenario_for(import.job, request.base));
   const bool open_lengths = !base.options.response_length;
   DOVETAIL_TRY(const plan::Plan plan, read_plan(request.plan, said, watch, open_lengths));

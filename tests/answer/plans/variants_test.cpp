@@ -19,7 +19,6 @@
 #include "support/temporary_folder.h"
 #include "trainers/export/alike.h"
 #include "trainers/export_run.h"
-#include "trainers/writers.h"
 
 namespace dovetail::answer {
 namespace {
@@ -177,13 +176,10 @@ void expect_exported(const Base& base, std::mt19937& random) {
     const plan::Plan& plan = ranking->plans[random() % ranking->plans.size()].plan;
     const auto made = trainers::export_run(as_it_is, plan, import->trainer, each.changes);
     ASSERT_TRUE(made.ok()) << each.name << base::to_text(made.error()) << plan::plan_to_json(plan, target->job);
-    const trainers::TrainerWriter& writer = **trainers::find_writer(import->trainer);
     std::vector<trainers::Change> changes;
     for (const trainers::KeptChange& kept : made->changes) changes.push_back(kept.change);
     const auto is_it = [&](const std::vector<trainers::Change>& some) {
-      const auto changed = trainers::changed_base(as_it_is, *import, writer, some);
-      if (!changed.ok()) return false;
-      const auto again = trainers::import_base(*changed);
+      const auto again = trainers::import_changed(as_it_is, *import, some);
       return again.ok() && again->job.software.training == target->job.software.training &&
              !trainers::difference_of(target->job, again->job) && trainers::run_alike(target->job, again->plan, plan);
     };
