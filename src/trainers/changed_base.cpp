@@ -47,15 +47,15 @@ base::Result<Import> import_base(const ExportBase& base) {
   return import_run(base.path, base.content, base.options, base.hub_cache);
 }
 
-Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes) {
-  if (writer.flags != nullptr) return Way::flags;
-  if (writer.patches && !import.launch) return Way::yaml;
+ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes) {
+  if (writer.flags != nullptr) return ChangeForm::flags;
+  if (writer.patches && !import.launch) return ChangeForm::yaml;
   const bool in_place = std::ranges::any_of(changes, &Change::in_place);
-  return in_place && import.launch ? Way::overrides : Way::words;
+  return in_place && import.launch ? ChangeForm::overrides : ChangeForm::words;
 }
 
-std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes) {
-  return writer.patches && way == Way::words ? as_words(std::move(changes)) : std::move(changes);
+std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes) {
+  return writer.patches && form == ChangeForm::words ? as_words(std::move(changes)) : std::move(changes);
 }
 
 base::Result<std::string> edited_yaml(const ExportBase& base, const Import& import, const std::vector<Change>& changes,
@@ -71,20 +71,20 @@ base::Result<std::string> edited_yaml(const ExportBase& base, const Import& impo
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
                                       const std::vector<Change>& changes) {
   ExportBase changed = base;
-  switch (way_of(writer, import, changes)) {
-    case Way::words:
+  switch (form_of(writer, import, changes)) {
+    case ChangeForm::words:
       for (const Change& change : changes)
         for (std::string& word : words_of(change)) changed.options.arguments.push_back(std::move(word));
       break;
-    case Way::overrides: {
+    case ChangeForm::overrides: {
       DOVETAIL_TRY(changed.content, edit_overrides(base.content, *import.launch, changes, import.files));
       break;
     }
-    case Way::flags: {
+    case ChangeForm::flags: {
       DOVETAIL_TRY(changed.content, edit_flags(base.content, *import.launch, writer.flags(), changes, import.files));
       break;
     }
-    case Way::yaml: {
+    case ChangeForm::yaml: {
       DOVETAIL_TRY(changed.content, edited_yaml(base, import, changes, {}));
       break;
     }
@@ -103,13 +103,13 @@ base::Result<std::vector<SwitchedBase>> switched_bases(const ExportBase& base, c
   DOVETAIL_TRY(const Import import, import_base(base));
   DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(import.trainer));
   std::vector<SwitchedBase> all;
-  if (writer->variants_of == nullptr) return all;
-  const VariantRequest request{import.job, import.plan, import.settings, import.launch ? &*import.launch : nullptr,
-                               allowed};
-  for (Variant& variant : writer->variants_of(request)) {
-    const Way way = way_of(*writer, import, variant.changes);
-    SwitchedBase switched{.name = std::move(variant.name),
-                          .changes = laid_as(way, *writer, std::move(variant.changes)),
+  if (writer->ways_of == nullptr) return all;
+  const WaysRequest request{import.job, import.plan, import.settings, import.launch ? &*import.launch : nullptr,
+                            allowed};
+  for (OtherWay& way : writer->ways_of(request)) {
+    const ChangeForm form = form_of(*writer, import, way.changes);
+    SwitchedBase switched{.name = std::move(way.name),
+                          .changes = laid_as(form, *writer, std::move(way.changes)),
                           .base = base,
                           .refusal = {}};
     auto changed = changed_base(base, import, *writer, switched.changes);

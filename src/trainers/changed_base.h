@@ -23,7 +23,7 @@ struct ExportBase {
 base::Result<Import> import_base(const ExportBase& base);
 
 /// How changes are laid over a base.
-enum class Way {
+enum class ChangeForm {
   words,      ///< behind its own
   overrides,  ///< where Hydra's overrides stand in a launch script
   flags,      ///< where its flags stand
@@ -31,10 +31,10 @@ enum class Way {
 };
 
 /// How these changes are; `import` is the base as it is. What goes can only go where it stands.
-Way way_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
+ChangeForm form_of(const TrainerWriter& writer, const Import& import, const std::vector<Change>& changes);
 
-/// Changes as they are laid over a base in that way: words of Hydra's may be for keys that the file lacks.
-std::vector<Change> laid_as(Way way, const TrainerWriter& writer, std::vector<Change> changes);
+/// Changes as they are laid over a base in that form: words of Hydra's may be for keys that the file lacks.
+std::vector<Change> laid_as(ChangeForm form, const TrainerWriter& writer, std::vector<Change> changes);
 
 /// The changes laid over the base. Errors of who edits it in place.
 base::Result<ExportBase> changed_base(const ExportBase& base, const Import& import, const TrainerWriter& writer,
@@ -49,7 +49,7 @@ base::Result<std::string> edited_yaml(const ExportBase& base, const Import& impo
 
 /// Another way to run the job of a base.
 struct SwitchedBase {
-  std::string name;             ///< as Variant has it
+  std::string name;             ///< as OtherWay has it
   std::vector<Change> changes;  ///< that make it of the base
   ExportBase base;
   std::string refusal;  ///< why it is none; empty: it is

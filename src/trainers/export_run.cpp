@@ -67,15 +67,15 @@ KeptChange kept_change(const Work& work, const std::vector<Change>& changes, std
 
 /// All changes of a base, those that switch it first. An Error where they do not make it the plan.
 base::Result<std::vector<Change>> all_changes(const Work& work, const std::vector<Change>& switches) {
-  const Way way = way_of(work.writer, work.as_it_is, switches);
+  const ChangeForm form = form_of(work.writer, work.as_it_is, switches);
   const std::vector<Change> changes_of_plan =
       work.writer.changes_of(work.switched.job, work.plan, work.switched.settings);
-  std::vector<Change> changes = joined(switches, laid_as(way, work.writer, changes_of_plan));
+  std::vector<Change> changes = joined(switches, laid_as(form, work.writer, changes_of_plan));
   const base::Result<Import> changed = import_changed(work.base, work.as_it_is, changes);
   if (!changed.ok()) return changed.error();
   if (kept_job(changed->job) != kept_job(work.switched.job))
     return base::bad_input("the settings of the plan change the job; accepted: a plan with the job's own batches");
-  if (way == Way::words && run_alike(work.as_it_is.job, changed->plan, work.as_it_is.plan))
+  if (form == ChangeForm::words && run_alike(work.as_it_is.job, changed->plan, work.as_it_is.plan))
     return base::bad_input(
         fmt::format("{} does not hand on its arguments, so that nothing can be laid over it; accepted: a script that "
                     "ends its command with \"$@\"",
@@ -92,7 +92,7 @@ base::Status check_export(const Import& as_it_is, const Plan& plan, const Traine
   if (plan.fusion.threshold || plan.fusion.training)
     return base::bad_input(
         fmt::format("the plan fuses tasks, which {} does not run; accepted: one without fusion", writer.name));
-  if (way_of(writer, as_it_is, {}) == Way::words && !writer.takes_words)
+  if (form_of(writer, as_it_is, {}) == ChangeForm::words && !writer.takes_words)
     return base::bad_input(
         fmt::format("{} is a launch script, and {} takes no settings behind its file; accepted: the "
                     "configuration that the script names",
@@ -105,7 +105,7 @@ base::Status check_export(const Import& as_it_is, const Plan& plan, const Traine
 base::Result<std::string> commented_content(const ExportBase& base, const Export& made,
                                             const std::vector<std::string>& reasons) {
   DOVETAIL_TRY(const TrainerWriter* const writer, find_writer(made.base.trainer));
-  if (way_of(*writer, made.base, {}) != Way::yaml) return made.content;
+  if (form_of(*writer, made.base, {}) != ChangeForm::yaml) return made.content;
   std::vector<Change> changes;
   for (const KeptChange& kept : made.changes) changes.push_back(kept.change);
   return edited_yaml(base, made.base, changes, reasons);
@@ -125,7 +125,7 @@ base::Result<Export> export_run(const ExportBase& base, const Plan& plan, std::s
   }
   for (std::size_t index = 0; index < changes.size(); ++index)
     made.changes.push_back(kept_change(work, changes, index));
-  made.in_place = way_of(*writer, made.base, changes) != Way::words;
+  made.in_place = form_of(*writer, made.base, changes) != ChangeForm::words;
   DOVETAIL_TRY(ExportBase edited, changed_base(base, made.base, *writer, changes));
   made.content = std::move(edited.content);
   return made;

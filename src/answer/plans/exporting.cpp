@@ -9,7 +9,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/plans/open_lengths.h"
-#include "answer/plans/variants.h"
+#include "answer/plans/ways.h"
 #include "answer/words/amounts.h"
 #include "answer/words/difference.h"
 #include "answer/words/plan_words.h"
@@ -143,14 +143,14 @@ base::Result<std::vector<trainers::Change>> switches_for(const ExportRequest& re
   std::vector<trainers::Change> none;
   if (request.allowed.empty()) return none;
   DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
-  DOVETAIL_TRY(const std::vector<VariantInput> variants, variant_inputs(request.base, allowed, watch));
+  DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.base, allowed, watch));
   DOVETAIL_TRY(const std::string text, read_input(request.plan));
-  for (const VariantInput& variant : variants) {
-    if (!variant.refusal.empty()) continue;
-    DOVETAIL_TRY(const trainers::Import import, read_import(variant.input, watch));
-    DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, variant.input));
+  for (const WayInput& way : ways) {
+    if (!way.refusal.empty()) continue;
+    DOVETAIL_TRY(const trainers::Import import, read_import(way.input, watch));
+    DOVETAIL_TRY(const predict::Scenario scenario, scenario_for(import.job, way.input));
     const auto plan = plan::parse_plan(text, name_of(request.plan), import.job);
-    if (plan.ok() && !is_for_another(*plan, scenario, !variant.input.import.response_length)) return variant.changes;
+    if (plan.ok() && !is_for_another(*plan, scenario, !way.input.import.response_length)) return way.changes;
   }
   return none;
 }

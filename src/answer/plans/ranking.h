@@ -50,7 +50,7 @@ auto options_of(const T*) {
 }
 
 /// What a way to run the job came to.
-struct TriedVariant {
+struct TriedWay {
   std::string name;               ///< "as it is", "megatron, 4 of 8 GPUs for engines"
   std::optional<double> seconds;  ///< of an iteration of its first plan
   std::string refusal;            ///< why it has none
@@ -66,8 +66,8 @@ struct RankingAnswer {
   /// Where nobody says how long responses are: the first plan at other lengths than the scenario's, and what was found
   /// there.
   std::optional<OpenLengths> open_lengths = std::nullopt;
-  std::vector<TriedVariant> variants = {};      ///< where others than the configuration itself are allowed
-  std::size_t variant = 0;                      ///< which of them the answer is of
+  std::vector<TriedWay> ways = {};              ///< where others than the configuration itself are allowed
+  std::size_t chosen_way = 0;                   ///< which of them the answer is of
   std::vector<trainers::Change> switches = {};  ///< that make it of the configuration
 
   /// The process that was lost: with it there might have been a better answer. Null where none was.

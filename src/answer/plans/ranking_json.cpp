@@ -60,11 +60,11 @@ void add_absent_and_flips(const RankingAnswer& answer, Json& object) {
 }
 
 /// The ways to run the job, where several were asked for.
-Json variants_json(const RankingAnswer& answer) {
+Json ways_json(const RankingAnswer& answer) {
   Json all = Json::array();
-  for (std::size_t i = 0; i < answer.variants.size(); ++i) {
-    const TriedVariant& tried = answer.variants[i];
-    Json object{{"name", tried.name}, {"chosen", i == answer.variant}};
+  for (std::size_t i = 0; i < answer.ways.size(); ++i) {
+    const TriedWay& tried = answer.ways[i];
+    Json object{{"name", tried.name}, {"chosen", i == answer.chosen_way}};
     if (tried.seconds) object["iteration_seconds"] = json_seconds(*tried.seconds);
     if (!tried.refusal.empty()) object["why_not"] = tried.refusal;
     all.push_back(std::move(object));
@@ -101,7 +101,7 @@ std::string to_json(const RankingAnswer& answer) {
   }
   add_stopped_by(ranking, object);
   if (answer.open_lengths) object["open_lengths"] = open_lengths_json(*answer.open_lengths);
-  if (!answer.variants.empty()) object["variants"] = variants_json(answer);
+  if (!answer.ways.empty()) object["ways"] = ways_json(answer);
   if (ranking.nearest) object["nearest"] = nearest_json(answer.scenario.job, *ranking.nearest);
   return json_text(object);
 }

@@ -147,23 +147,23 @@ Sections first_plan(const RankingAnswer& answer) {
 }
 
 /// The ways to run the job, where several were asked for.
-Sections variants_sections(const RankingAnswer& answer) {
+Sections ways_sections(const RankingAnswer& answer) {
   Table table{.columns = {{"way", Align::left}, {"", Align::left}, {"iteration"}, {"", Align::left}}, .rows = {}};
-  for (std::size_t i = 0; i < answer.variants.size(); ++i) {
-    const TriedVariant& tried = answer.variants[i];
-    table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.variant ? "*" : ""), tried.name,
+  for (std::size_t i = 0; i < answer.ways.size(); ++i) {
+    const TriedWay& tried = answer.ways[i];
+    table.rows.push_back({fmt::format("{}{}", i + 1, i == answer.chosen_way ? "*" : ""), tried.name,
                           tried.seconds ? seconds_text(*tried.seconds) : "-",
                           clean_text(tried.refusal.substr(0, tried.refusal.find('\n')))});
   }
   return Sections(std::move(table)) +
-         fmt::format("\nWhat follows is of \"{}\".\n\n", answer.variants[answer.variant].name);
+         fmt::format("\nWhat follows is of \"{}\".\n\n", answer.ways[answer.chosen_way].name);
 }
 
 }  // namespace
 
 Sections sections(const RankingAnswer& answer) {
   Sections all = job_line(answer.scenario.job) + "\n" + assumptions_text(answer.scenario) + "\n";
-  if (!answer.variants.empty()) all += variants_sections(answer);
+  if (!answer.ways.empty()) all += ways_sections(answer);
   if (answer.ranking.plans.empty())
     return all + nearest_sections(answer) + ("\n" + absent_text(answer.ranking)) +
            not_modelled_text(answer.scenario.job.not_modelled);

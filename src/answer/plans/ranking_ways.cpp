@@ -7,40 +7,40 @@
 #include <utility>
 #include <vector>
 
-#include "answer/plans/variants.h"
+#include "answer/plans/ways.h"
 #include "parallel/cancellation.h"
 
 namespace dovetail::answer {
 namespace {
 
 /// What another way has to gain over the configuration as it is, as a share of the iteration.
-constexpr double min_variant_gain = 0.02;
+constexpr double min_way_gain = 0.02;
 
-bool is_worth_it(double seconds, const TriedVariant& best, bool best_is_as_it_is) {
-  return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_variant_gain : 1);
+bool is_worth_it(double seconds, const TriedWay& best, bool best_is_as_it_is) {
+  return !best.seconds || seconds < *best.seconds * (best_is_as_it_is ? 1 - min_way_gain : 1);
 }
 
 /// Whether there is such a way, and the trainer takes it.
-base::Status check_way(int way, const std::vector<VariantInput>& variants) {
-  if (static_cast<std::size_t>(way) > variants.size())
+base::Status check_way(int way, const std::vector<WayInput>& ways) {
+  if (static_cast<std::size_t>(way) > ways.size())
     return base::bad_input(fmt::format(
-        "--way: there is no way {} to run the job; accepted: 1 to {}, or 0 for the fastest", way, variants.size()));
-  if (way == 0 || variants[static_cast<std::size_t>(way - 1)].refusal.empty()) return {};
-  return base::bad_input(fmt::format("--way {}: {}", way, variants[static_cast<std::size_t>(way - 1)].refusal));
+        "--way: there is no way {} to run the job; accepted: 1 to {}, or 0 for the fastest", way, ways.size()));
+  if (way == 0 || ways[static_cast<std::size_t>(way - 1)].refusal.empty()) return {};
+  return base::bad_input(fmt::format("--way {}: {}", way, ways[static_cast<std::size_t>(way - 1)].refusal));
 }
 
 /// One of several ways to run the job, which its own label is for.
-base::Result<RankingAnswer> rank_variant(const RankingRequest& request, const VariantInput& variant, std::size_t ways,
-                                         const Watch& watch, RankJob& rank) {
+base::Result<RankingAnswer> rank_way(const RankingRequest& request, const WayInput& way, std::size_t shares,
+                                     const Watch& watch, RankJob& rank) {
   RankingRequest of_it = request;
-  of_it.job = variant.input;
+  of_it.job = way.input;
   of_it.on_better = nullptr;
-  if (of_it.search.budget.time_limit) *of_it.search.budget.time_limit /= static_cast<double>(ways);
+  if (of_it.search.budget.time_limit) *of_it.search.budget.time_limit /= static_cast<double>(shares);
   Watch quiet = watch;
   quiet.on_read = nullptr;
   quiet.on_note = nullptr;
-  quiet.on_label = [&watch, &variant](const std::string& label) {
-    tell_label(watch, fmt::format("{}, {}", label, variant.name));
+  quiet.on_label = [&watch, &way](const std::string& label) {
+    tell_label(watch, fmt::format("{}, {}", label, way.name));
   };
   return rank(of_it, quiet, false);
 }
@@ -49,17 +49,17 @@ base::Result<RankingAnswer> rank_variant(const RankingRequest& request, const Va
 
 base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch& watch, RankJob& rank) {
   DOVETAIL_TRY(const trainers::Allowed allowed, allowed_of(request.allowed));
-  DOVETAIL_TRY(const std::vector<VariantInput> variants, variant_inputs(request.job, allowed, watch));
-  DOVETAIL_CHECK(check_way(request.way, variants));
+  DOVETAIL_TRY(const std::vector<WayInput> ways, way_inputs(request.job, allowed, watch));
+  DOVETAIL_CHECK(check_way(request.way, ways));
   DOVETAIL_CHECK(tell_read(watch));
   // The whole answer of the best takes a share of the time, too.
-  const std::size_t ways = variants.size() + 1;
-  std::vector<TriedVariant> tried;
+  const std::size_t shares = ways.size() + 1;
+  std::vector<TriedWay> tried;
   std::size_t best = 0;
-  for (const VariantInput& variant : variants) {
-    TriedVariant& each = tried.emplace_back(TriedVariant{variant.name, std::nullopt, variant.refusal});
-    if (!variant.refusal.empty() || parallel::is_requested(watch.cancellation)) continue;
-    const base::Result<RankingAnswer> answer = rank_variant(request, variant, ways, watch, rank);
+  for (const WayInput& way : ways) {
+    TriedWay& each = tried.emplace_back(TriedWay{way.name, std::nullopt, way.refusal});
+    if (!way.refusal.empty() || parallel::is_requested(watch.cancellation)) continue;
+    const base::Result<RankingAnswer> answer = rank_way(request, way, shares, watch, rank);
     if (!answer.ok() && answer.error().failure == base::Failure::lost) return answer.error();
     if (!answer.ok())
       each.refusal = answer.error().message;
@@ -71,15 +71,15 @@ base::Result<RankingAnswer> rank_ways(const RankingRequest& request, const Watch
   }
   if (request.way > 0) best = static_cast<std::size_t>(request.way - 1);
   RankingRequest chosen = request;
-  chosen.job = variants[best].input;
-  if (chosen.search.budget.time_limit) *chosen.search.budget.time_limit /= static_cast<double>(ways);
+  chosen.job = ways[best].input;
+  if (chosen.search.budget.time_limit) *chosen.search.budget.time_limit /= static_cast<double>(shares);
   Watch rest = watch;
   rest.on_read = nullptr;
   DOVETAIL_TRY(RankingAnswer answer, rank(chosen, rest, true));
   if (!answer.ranking.plans.empty()) tried[best].seconds = answer.ranking.plans.front().estimate.iteration_seconds;
-  answer.variants = std::move(tried);
-  answer.variant = best;
-  answer.switches = variants[best].changes;
+  answer.ways = std::move(tried);
+  answer.chosen_way = best;
+  answer.switches = ways[best].changes;
   return answer;
 }
 

@@ -183,6 +183,6 @@ std::vector<Change> areal_changes(const plan::Job& job, const plan::Plan& plan, 
 }  // namespace
 
 const TrainerWriter areal_writer{
-    .name = "areal", .changes_of = areal_changes, .variants_of = areal_variants, .patches = true, .whole = areal_whole};
+    .name = "areal", .changes_of = areal_changes, .ways_of = areal_ways, .patches = true, .whole = areal_whole};
 
 }  // namespace dovetail::trainers

@@ -9,8 +9,8 @@ namespace dovetail::trainers {
 
 extern const TrainerWriter areal_writer;
 
-/// Other ways to run a configuration's job (TrainerWriter::variants_of).
-std::vector<Variant> areal_variants(const VariantRequest& request);
+/// Other ways to run a configuration's job (TrainerWriter::ways_of).
+std::vector<OtherWay> areal_ways(const WaysRequest& request);
 
 /// A file of the job; an Error where AReaL does not run it, or not without settings that only its users know.
 base::Result<WholeFile> areal_whole(const JobFacts& facts);

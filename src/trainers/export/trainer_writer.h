@@ -11,7 +11,7 @@
 #include "syntax/arguments.h"
 #include "syntax/tree.h"
 #include "trainers/export/change.h"
-#include "trainers/export/variant.h"
+#include "trainers/export/ways.h"
 #include "trainers/export/whole_file.h"
 
 namespace dovetail::trainers {
@@ -24,7 +24,7 @@ struct TrainerWriter {
   std::vector<Change> (*changes_of)(const plan::Job& job, const plan::Plan& plan, const syntax::SettingTree& settings);
   /// Other ways to run the job of a configuration; null: there are none. What comes of them is read again by who asks:
   /// some may be none that the trainer takes.
-  std::vector<Variant> (*variants_of)(const VariantRequest& request) = nullptr;
+  std::vector<OtherWay> (*ways_of)(const WaysRequest& request) = nullptr;
   /// The flags of its command, where it is configured by flags in launch scripts; else settings are laid over as words.
   std::span<const syntax::Flag> (*flags)() = nullptr;
   /// Its YAML is changed in place (export/yaml_edit.h): it has no way to begin from another file.

@@ -153,6 +153,6 @@ std::vector<Change> nemo_rl_changes(const plan::Job& job, const plan::Plan& plan
 }  // namespace
 
 const TrainerWriter nemo_rl_writer{
-    .name = "nemo-rl", .changes_of = nemo_rl_changes, .variants_of = nemo_rl_variants, .whole = nemo_rl_whole};
+    .name = "nemo-rl", .changes_of = nemo_rl_changes, .ways_of = nemo_rl_ways, .whole = nemo_rl_whole};
 
 }  // namespace dovetail::trainers

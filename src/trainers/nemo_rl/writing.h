@@ -9,8 +9,8 @@ namespace dovetail::trainers {
 
 extern const TrainerWriter nemo_rl_writer;
 
-/// Other ways to run a configuration's job (TrainerWriter::variants_of).
-std::vector<Variant> nemo_rl_variants(const VariantRequest& request);
+/// Other ways to run a configuration's job (TrainerWriter::ways_of).
+std::vector<OtherWay> nemo_rl_ways(const WaysRequest& request);
 
 /// A file of the job; an Error where NeMo-RL does not run it, or not without settings that only its users know.
 base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts);

@@ -58,7 +58,7 @@ std::vector<Change> openrlhf_changes(const plan::Job& job, const plan::Plan& pla
 
 const TrainerWriter openrlhf_writer{.name = "openrlhf",
                                     .changes_of = openrlhf_changes,
-                                    .variants_of = openrlhf_variants,
+                                    .ways_of = openrlhf_ways,
                                     .flags = openrlhf_flags,
                                     .whole = openrlhf_whole};
 

@@ -217,7 +217,7 @@ std::optional<Setter> roll_steps(const syntax::SettingTree& settings, const std:
 
 const TrainerWriter roll_writer{.name = "roll",
                                 .changes_of = roll_changes,
-                                .variants_of = roll_variants,
+                                .ways_of = roll_ways,
                                 .patches = true,
                                 .takes_words = false,
                                 .whole = roll_whole};

@@ -11,8 +11,8 @@ namespace dovetail::trainers {
 
 extern const TrainerWriter roll_writer;
 
-/// Other ways to run a configuration's job (TrainerWriter::variants_of).
-std::vector<Variant> roll_variants(const VariantRequest& request);
+/// Other ways to run a configuration's job (TrainerWriter::ways_of).
+std::vector<OtherWay> roll_ways(const WaysRequest& request);
 
 /// The rounds of a step of a role that trains so, with which it is of the job's samples; nothing where ROLL counts
 /// samples.

@@ -131,10 +131,7 @@ std::vector<Change> slime_changes(const plan::Job& job, const plan::Plan& plan, 
 
 }  // namespace
 
-const TrainerWriter slime_writer{.name = "slime",
-                                 .changes_of = slime_changes,
-                                 .variants_of = slime_variants,
-                                 .flags = slime_flags,
-                                 .whole = slime_whole};
+const TrainerWriter slime_writer{
+    .name = "slime", .changes_of = slime_changes, .ways_of = slime_ways, .flags = slime_flags, .whole = slime_whole};
 
 }  // namespace dovetail::trainers

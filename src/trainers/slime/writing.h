@@ -9,8 +9,8 @@ namespace dovetail::trainers {
 
 extern const TrainerWriter slime_writer;
 
-/// Other ways to run a configuration's job (TrainerWriter::variants_of).
-std::vector<Variant> slime_variants(const VariantRequest& request);
+/// Other ways to run a configuration's job (TrainerWriter::ways_of).
+std::vector<OtherWay> slime_ways(const WaysRequest& request);
 
 /// A file of the job; an Error where slime does not run it, or not without settings that only its users know.
 base::Result<WholeFile> slime_whole(const JobFacts& facts);

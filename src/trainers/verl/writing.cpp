@@ -147,7 +147,6 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
 
 }  // namespace
 
-const TrainerWriter verl_writer{
-    .name = "verl", .changes_of = verl_changes, .variants_of = verl_variants, .whole = verl_whole};
+const TrainerWriter verl_writer{.name = "verl", .changes_of = verl_changes, .ways_of = verl_ways, .whole = verl_whole};
 
 }  // namespace dovetail::trainers

@@ -18,7 +18,7 @@ base::Result<trainers::ExportBase> read_base(const JobInput& input, const Watch&
 base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words);
 
 /// A way to run the job.
-struct VariantInput {
+struct WayInput {
   std::string name;  ///< as trainers::SwitchedBase has it
   std::vector<trainers::Change> changes;
   JobInput input;       ///< the configuration with them
@@ -27,7 +27,7 @@ struct VariantInput {
 
 /// All that is allowed; the configuration itself comes first, as "as it is". An Error where the input is no
 /// configuration of a trainer, or where its trainer has no other way.
-base::Result<std::vector<VariantInput>> variant_inputs(const JobInput& input, const trainers::Allowed& allowed,
-                                                       const Watch& watch);
+base::Result<std::vector<WayInput>> way_inputs(const JobInput& input, const trainers::Allowed& allowed,
+                                               const Watch& watch);
 
 }  // namespace dovetail::answer

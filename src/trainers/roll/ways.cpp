@@ -15,7 +15,7 @@ Setter devices_of(const std::string& role, int first, int count) {
 }
 
 /// Engines on the last `engines` of all GPUs and everybody else on the first `trainer`.
-Change change_of(const VariantRequest& request, int trainer, int engines) {
+Change change_of(const WaysRequest& request, int trainer, int engines) {
   const int all = cluster::device_count(request.job.cluster);
   Change change{.set = devices_of("actor_infer", all - engines, engines),
                 .with = {devices_of("actor_train", 0, trainer)}};
@@ -38,8 +38,8 @@ Change change_of(const VariantRequest& request, int trainer, int engines) {
 
 }  // namespace
 
-std::vector<Variant> roll_variants(const VariantRequest& request) {
-  return mode_variants(request, [&](const Pools& pools) { return change_of(request, pools.trainer, pools.engines); });
+std::vector<OtherWay> roll_ways(const WaysRequest& request) {
+  return mode_ways(request, [&](const Pools& pools) { return change_of(request, pools.trainer, pools.engines); });
 }
 
 }  // namespace dovetail::trainers

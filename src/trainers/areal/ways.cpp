@@ -48,7 +48,7 @@ Change change_of(const std::vector<ArealEngine>& engines, const Pools& present, 
 
 }  // namespace
 
-std::vector<Variant> areal_variants(const VariantRequest& request) {
+std::vector<OtherWay> areal_ways(const WaysRequest& request) {
   ImportedRun run;
   run.reference = find_planned(request.job, request.plan, "reference_infer") != nullptr;
   const auto engines = areal_engines(request.settings, run);
@@ -58,16 +58,16 @@ std::vector<Variant> areal_variants(const VariantRequest& request) {
   const std::string& backend = areal_engine_of(*engines, "actor").allocation.backend;
   const std::string other = backend == "megatron" ? "fsdp" : "megatron";
   const auto modes_by = [&](const std::string& name) {
-    return mode_variants(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
+    return mode_ways(request, [&](const Pools& pools) { return change_of(*engines, present, pools, name); });
   };
-  std::vector<Variant> variants = modes_by(backend);
-  if (!request.allowed.backend) return variants;
-  variants.insert(variants.begin(), {other, {change_of(*engines, present, present, other)}});
-  for (Variant& mode : modes_by(other)) {
+  std::vector<OtherWay> ways = modes_by(backend);
+  if (!request.allowed.backend) return ways;
+  ways.insert(ways.begin(), {other, {change_of(*engines, present, present, other)}});
+  for (OtherWay& mode : modes_by(other)) {
     mode.name = fmt::format("{}, {}", other, mode.name);
-    variants.push_back(std::move(mode));
+    ways.push_back(std::move(mode));
   }
-  return variants;
+  return ways;
 }
 
 }  // namespace dovetail::trainers

@@ -25,7 +25,7 @@ std::vector<Setter> role_sizes(const cluster::Cluster& cluster, const RoleSizes&
 
 /// The trainer's GPUs shared out: the critic, with the reward model, has half of them where there is one. Flags that
 /// join roles are given with it.
-RoleSizes apart_roles(const VariantRequest& request, int trainer, std::vector<Setter>& with) {
+RoleSizes apart_roles(const WaysRequest& request, int trainer, std::vector<Setter>& with) {
   const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
   const bool critic = has("critic_train");
   const int actor = critic || has("reward_infer") ? std::max(trainer / 2, 1) : trainer;
@@ -40,7 +40,7 @@ RoleSizes apart_roles(const VariantRequest& request, int trainer, std::vector<Se
   return sizes;
 }
 
-Change shared_change(const VariantRequest& request) {
+Change shared_change(const WaysRequest& request) {
   const int all = cluster::device_count(request.job.cluster);
   const auto has = [&](const char* task) { return find_planned(request.job, request.plan, task) != nullptr; };
   RoleSizes sizes{{"actor", all}};
@@ -53,7 +53,7 @@ Change shared_change(const VariantRequest& request) {
   return {.set = {"--train.colocate_all", {}}, .with = std::move(with)};
 }
 
-Change apart_change(const VariantRequest& request, int engines) {
+Change apart_change(const WaysRequest& request, int engines) {
   const int all = cluster::device_count(request.job.cluster);
   std::vector<Setter> joined;
   const RoleSizes roles = apart_roles(request, all - engines, joined);
@@ -67,8 +67,8 @@ Change apart_change(const VariantRequest& request, int engines) {
 
 }  // namespace
 
-std::vector<Variant> openrlhf_variants(const VariantRequest& request) {
-  return mode_variants(request, [&](const Pools& pools) {
+std::vector<OtherWay> openrlhf_ways(const WaysRequest& request) {
+  return mode_ways(request, [&](const Pools& pools) {
     return pools.shared ? shared_change(request) : apart_change(request, pools.engines);
   });
 }

@@ -28,7 +28,7 @@ bool is_of_engine(std::string_view name, VerlEngine present, VerlEngine other) {
 
 }  // namespace
 
-std::vector<Variant> verl_variants(const VariantRequest& request) {
+std::vector<OtherWay> verl_ways(const WaysRequest& request) {
   // Words of the present engine have to go, and only those of a script can.
   if (!request.allowed.backend || request.launch == nullptr) return {};
   const bool megatron = request.job.software.training != "verl-fsdp";

@@ -15,9 +15,9 @@ std::vector<Setter> trainer_sizes(const cluster::Cluster& cluster, int trainer) 
 
 }  // namespace
 
-std::vector<Variant> slime_variants(const VariantRequest& request) {
+std::vector<OtherWay> slime_ways(const WaysRequest& request) {
   const bool leaves = present_pools(request.job, request.plan).shared;
-  return mode_variants(request, [&](const Pools& pools) {
+  return mode_ways(request, [&](const Pools& pools) {
     std::vector<Setter> with = trainer_sizes(request.job.cluster, pools.trainer);
     const Setter engines{"--rollout-num-gpus", std::to_string(pools.engines)};
     if (pools.shared) {

@@ -1,4 +1,4 @@
-#include "answer/plans/variants.h"
+#include "answer/plans/ways.h"
 
 #include <fmt/format.h>
 
@@ -36,8 +36,8 @@ base::Result<trainers::Allowed> allowed_of(const std::vector<std::string>& words
   return allowed;
 }
 
-base::Result<std::vector<VariantInput>> variant_inputs(const JobInput& input, const trainers::Allowed& allowed,
-                                                       const Watch& watch) {
+base::Result<std::vector<WayInput>> way_inputs(const JobInput& input, const trainers::Allowed& allowed,
+                                               const Watch& watch) {
   DOVETAIL_TRY(const trainers::ExportBase base, read_base(input, watch));
   if (!trainers::is_foreign(base.path, base.content))
     return base::bad_input(
@@ -53,7 +53,7 @@ base::Result<std::vector<VariantInput>> variant_inputs(const JobInput& input, co
                     !allowed.mode      ? "backend"
                     : !allowed.backend ? "mode"
                                        : "backend or mode"));
-  std::vector<VariantInput> all{{.name = "as it is", .changes = {}, .input = input, .refusal = {}}};
+  std::vector<WayInput> all{{.name = "as it is", .changes = {}, .input = input, .refusal = {}}};
   // What was read from standard input is not there again.
   all.front().input.text = base.content;
   for (trainers::SwitchedBase& each : switched) {

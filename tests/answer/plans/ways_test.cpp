@@ -1,4 +1,4 @@
-#include "answer/plans/variants.h"
+#include "answer/plans/ways.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -225,7 +225,7 @@ TEST(SwitchedBases, AnOlderConfigurationOfMegatronGoesToo) {
   EXPECT_THAT(all.front().base.content, Not(HasSubstr("megatron")));
 }
 
-class Variants : public testing::Test {
+class Ways : public testing::Test {
  protected:
   RankingRequest request_for(const Base& base, std::vector<std::string> allowed) {
     RankingRequest request;
@@ -241,17 +241,17 @@ class Variants : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(Variants, TheFastestWayIsAnsweredAndExported) {
+TEST_F(Ways, TheFastestWayIsAnsweredAndExported) {
   const Base slow{"rlvr.yaml", roll("0,4", "4,8")};
   const RankingRequest request = request_for(slow, {"backend,mode"});
   const auto answer = ask(request, Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
-  ASSERT_EQ(answer->variants.size(), 4U);
-  EXPECT_EQ(answer->variants.front().name, "as it is");
-  EXPECT_EQ(answer->variants[answer->variant].name, "engines share the trainer's GPUs");
-  for (const TriedVariant& tried : answer->variants)
-    EXPECT_TRUE(!tried.seconds || *tried.seconds >= *answer->variants[answer->variant].seconds) << tried.name;
-  EXPECT_THAT(to_json(*answer), HasSubstr("\"variants\""));
+  ASSERT_EQ(answer->ways.size(), 4U);
+  EXPECT_EQ(answer->ways.front().name, "as it is");
+  EXPECT_EQ(answer->ways[answer->chosen_way].name, "engines share the trainer's GPUs");
+  for (const TriedWay& tried : answer->ways)
+    EXPECT_TRUE(!tried.seconds || *tried.seconds >= *answer->ways[answer->chosen_way].seconds) << tried.name;
+  EXPECT_THAT(to_json(*answer), HasSubstr("\"ways\""));
   const plan::Plan& plan = answer->ranking.plans.front().plan;
   const auto made = export_found(request.job, answer->scenario, plan, answer->switches);
   ASSERT_TRUE(made.ok()) << base::to_text(made.error());
@@ -268,18 +268,18 @@ TEST_F(Variants, TheFastestWayIsAnsweredAndExported) {
   EXPECT_FALSE(ask(later, Watch{}).ok());
 }
 
-TEST_F(Variants, AnotherWayHasToBeWorthIt) {
+TEST_F(Ways, AnotherWayHasToBeWorthIt) {
   RankingRequest request = request_for(bases()[7], {"backend"});
   const auto answer = ask(request, Watch{});
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
-  ASSERT_EQ(answer->variants.size(), 2U);
-  EXPECT_NEAR(*answer->variants[1].seconds, *answer->variants[0].seconds, 0.02 * *answer->variants[0].seconds);
-  EXPECT_EQ(answer->variant, 0U);
+  ASSERT_EQ(answer->ways.size(), 2U);
+  EXPECT_NEAR(*answer->ways[1].seconds, *answer->ways[0].seconds, 0.02 * *answer->ways[0].seconds);
+  EXPECT_EQ(answer->chosen_way, 0U);
   EXPECT_TRUE(answer->switches.empty());
   request.way = 2;
   const auto other = ask(request, Watch{});
   ASSERT_TRUE(other.ok()) << base::to_text(other.error());
-  EXPECT_EQ(other->variant, 1U);
+  EXPECT_EQ(other->chosen_way, 1U);
   EXPECT_EQ(other->scenario.job.software.training, "megatron-policy");
   request.way = 3;
   EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("there is no way 3 to run the job; accepted: 1 to 2"));
@@ -287,7 +287,7 @@ TEST_F(Variants, AnotherWayHasToBeWorthIt) {
   EXPECT_THAT(ask(request, Watch{}).error().message, HasSubstr("--way is of the ways that --allow gives"));
 }
 
-TEST_F(Variants, WhatCannotBeAllowedIsSaid) {
+TEST_F(Ways, WhatCannotBeAllowedIsSaid) {
   const auto message = [this](const Base& base, std::vector<std::string> allowed) {
     const auto answer = ask(request_for(base, std::move(allowed)), Watch{});
     return answer.ok() ? std::string("taken") : answer.error().message;

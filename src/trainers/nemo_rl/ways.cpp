@@ -20,22 +20,22 @@ bool has_backend(const syntax::SettingTree& settings, const std::string& role, b
                   : is_map(settings, role + ".dtensor_cfg") && is_map(settings, role + ".optimizer");
 }
 
-std::vector<Variant> backends_of(const VariantRequest& request) {
+std::vector<OtherWay> backends_of(const WaysRequest& request) {
   const bool megatron = request.job.software.training == "fsdp2";
-  Variant variant{.name = megatron ? "megatron" : "dtensor", .changes = {}};
+  OtherWay way{.name = megatron ? "megatron" : "dtensor", .changes = {}};
   for (const std::string role : {"policy", "value"}) {
     if (!is_map(request.settings, role)) continue;
     if (!has_backend(request.settings, role, megatron)) return {};
     const std::string degree =
         role + (megatron ? ".megatron_cfg.tensor_model_parallel_size" : ".dtensor_cfg.tensor_parallel_size");
-    variant.changes.push_back(
+    way.changes.push_back(
         {.set = {fmt::format("++{}.megatron_cfg.enabled", role), yaml_flag(megatron)},
          .with = {{fmt::format("++{}.dtensor_cfg.enabled", role), yaml_flag(!megatron)},
                   // Rows are padded to what tensor parallelism divides.
                   {fmt::format("++{}.make_sequence_length_divisible_by", role), fmt::format("${{{}}}", degree)}}});
   }
-  if (variant.changes.empty()) return {};
-  return {std::move(variant)};
+  if (way.changes.empty()) return {};
+  return {std::move(way)};
 }
 
 Change change_of(const cluster::Cluster& cluster, const Pools& pools) {
@@ -50,9 +50,9 @@ Change change_of(const cluster::Cluster& cluster, const Pools& pools) {
 
 }  // namespace
 
-std::vector<Variant> nemo_rl_variants(const VariantRequest& request) {
-  return combined(request.allowed.backend ? backends_of(request) : std::vector<Variant>(),
-                  mode_variants(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
+std::vector<OtherWay> nemo_rl_ways(const WaysRequest& request) {
+  return combined(request.allowed.backend ? backends_of(request) : std::vector<OtherWay>(),
+                  mode_ways(request, [&](const Pools& pools) { return change_of(request.job.cluster, pools); }));
 }
 
 }  // namespace dovetail::trainers
