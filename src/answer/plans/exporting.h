@@ -37,7 +37,7 @@ template <std::same_as<ExportRequest> T>
 auto options_of(const T*) {
   return options<T>(
       option("PLAN", &T::plan, File{}, "the plan, a dovetail/plan@1 file, '-' for standard input"),
-      option("base", &T::base, JobFile{.takes_lengths = false}, "the launch script or configuration that is changed"),
+      option("base", &T::base, JobFile{}, "the launch script or configuration that is changed"),
       option("job", &T::job, File{}, "in place of it the plan's job: a whole file is written"),
       option("to", &T::trainer, Words{"TRAINER"},
              "whose it is: verl, nemo-rl, openrlhf, slime, roll, areal (default: that of the base, or the framework of "

@@ -25,16 +25,17 @@ struct RoleTypes {
 /// `otherwise` is not modelled.
 void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 
-/// What a role that trains has on the host of its optimizer, by a setting.
+/// What a role that trains has on the host of an optimizer that is stepped there, by a setting.
 struct HostShare {
   std::string key;
-  double share = 0;  ///< 0: nothing
+  double share = 0;  ///< 0: nothing, even where it is stepped there
 };
 
 /// The share at `key`, `otherwise` where nothing is said. An Error unless it is 0 to 1.
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
 
-/// Gives the run the share of the first role that has one. Others than that are not modelled.
+/// Gives the run the share of the first role that says one, whether or not it steps on the host now. Others than that
+/// are not modelled.
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
 
 /// Gives the run the bucket of its weight sync that is said at `key`, in units of so many bytes, where it is another

@@ -105,12 +105,6 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
   const std::string keys = role + ".megatron_cfg";
   DOVETAIL_CHECK(watch(tree, keys + ".", megatron_settings, run));
   watch_handed_on(tree, keys + ".model_overrides", {}, run);
-  DOVETAIL_TRY(const bool offloads, is_on(tree, keys + ".optimizer.optimizer_cpu_offload"));
-  DOVETAIL_TRY(const auto fraction, optional_number(tree, keys + ".optimizer.optimizer_offload_fraction"));
-  const std::string fraction_key = keys + ".optimizer.optimizer_offload_fraction";
-  if (!offloads && fraction.value_or(0) != 0)
-    run.ignored.push_back(
-        {fraction_key, "without optimizer_cpu_offload it has no effect", place_of(tree, fraction_key)});
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   for (const char* const name : {".recompute_granularity", ".recompute_modules"}) {
     const syntax::Setting* const setting = find_setting(tree.root, keys + name);
@@ -164,7 +158,7 @@ base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
     DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
     DOVETAIL_TRY(roles.emplace_back(),
                  megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
-    if (megatron && trained->planned.offload.optimizer_on_host) {
+    if (megatron) {
       DOVETAIL_TRY(shares.emplace_back(),
                    host_share_at(tree, fmt::format("{}.megatron_cfg.optimizer.optimizer_offload_fraction", role), 0));
     }

@@ -236,7 +236,7 @@ base::Status add_slime_training(SlimeDraft& draft) {
   DOVETAIL_TRY(const bool on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
   DOVETAIL_TRY(const HostShare share, host_share_at(draft.tree, "--optimizer-offload-fraction", 1));
   trained.offload.optimizer_on_host = on_host && share.share > 0;
-  if (on_host) take_host_shares(draft.tree, {share}, run);
+  take_host_shares(draft.tree, {share}, run);
   trained.offload.gradients = draft.trainer_leaves;
   trained.offload.optimizer = draft.trainer_leaves && !trained.offload.optimizer_on_host;
   if (run.reference) run.tasks.push_back({"reference_infer", passed});

@@ -258,8 +258,6 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   DOVETAIL_TRY(const HostShare share, host_share_at(tree, "--optimizer-offload-fraction", 1));
   if (on_host && share.share == 0)
     leave(tree, "--optimizer-cpu-offload", "with a fraction of 0 no part of the optimizer is on the host", run.ignored);
-  if (!on_host && is_written(tree, "--optimizer-offload-fraction"))
-    leave(tree, "--optimizer-offload-fraction", "without --optimizer-cpu-offload it has no effect", run.ignored);
   if (context && is_written(tree, "--rollout-max-prompt-len"))
     leave(tree, "--rollout-max-context-len",
           "responses are counted as cut where prompts as long as they may be leave no room", run.assumed);

@@ -205,8 +205,7 @@ base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineK
   offload.gradients = offload.weights;
   DOVETAIL_TRY(offload.optimizer, flag_at(draft.tree(), fmt::format("{}.optimizer_offload", engine)));
   if (draft.megatron()) {
-    DOVETAIL_TRY(const HostShare on_host, verl_host_share(draft.tree(), optimizer));
-    offload.optimizer_on_host = on_host.share > 0;
+    DOVETAIL_TRY(offload.optimizer_on_host, verl_steps_on_host(draft.tree(), optimizer));
     if (offload.optimizer_on_host) offload.optimizer = false;
   }
   return offload;

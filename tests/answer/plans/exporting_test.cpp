@@ -68,6 +68,14 @@ const std::vector<Base>& bases() {
   return all;
 }
 
+/// A half of its optimizer is on the host.
+const Base half_on_host{
+    "verl", "run.sh",
+    verl_script(dynamic + grpo +
+                "model_engine=megatron "
+                "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=True "
+                "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5")};
+
 /// Its flags are changed in a copy.
 const Base openrlhf{
     "openrlhf", "run.sh",
@@ -108,9 +116,8 @@ const Value& any_of(std::mt19937& random, const std::vector<Value>& values) {
   return values[random() % values.size()];
 }
 
-/// Of a random base and a random one of its plans.
-void expect_minimal_changes(std::mt19937& random) {
-  const Base& chosen = any_of(random, bases());
+/// Of a random one of a base's plans.
+void expect_minimal_changes(const Base& chosen, std::mt19937& random) {
   const std::string gpu = any_of<std::string>(random, {"H100", "A100-80", "H200"});
   const std::string length = any_of<std::string>(random, {"300", "mean=700,p90=1300"});
   const trainers::ExportBase base{chosen.file, chosen.content, said_beside(gpu, length)};
@@ -144,7 +151,15 @@ TEST(ExportRun, TheChangedBaseIsThePlanAndNoChangeIsInVain) {
   std::mt19937 random(1);
   for (int i = 0; i < test::effort(100) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
-    expect_minimal_changes(random);
+    expect_minimal_changes(any_of(random, bases()), random);
+  }
+}
+
+TEST(ExportRun, TheShareOfAnOptimizerOnTheHostStays) {
+  std::mt19937 random(2);
+  for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {
+    SCOPED_TRACE(i);
+    expect_minimal_changes(half_on_host, random);
   }
 }
 
@@ -186,6 +201,19 @@ TEST_F(Exporting, WhatIsWrittenIsThePlanWhereItIsReadAgain) {
     ASSERT_TRUE(again.ok()) << base::to_text(again.error()) << text;
     EXPECT_EQ(told(again->job, again->plan), told(again->job, answer->plan)) << text;
   }
+}
+
+TEST_F(Exporting, LengthsCanBeOfAFile) {
+  ExportRequest request = request_for(bases()[0]);
+  request.base.import.response_length.reset();
+  request.base.lengths = folder_.write("lengths.csv", "length\n700\n");
+  std::vector<std::string> notes;
+  Watch watch;
+  watch.on_note = [&notes](std::string_view note) { notes.emplace_back(note); };
+  const auto answer = ask(request, watch);
+  ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
+  EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("700 tokens on average")))
+      << "the plan is of this job, and of these lengths";
 }
 
 TEST_F(Exporting, TheRestOfACopyStaysAndTheDifferenceIsShown) {

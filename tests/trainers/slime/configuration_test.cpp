@@ -253,7 +253,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer", Where::plan},
         Change{grpo, "--use-precision-aware-optimizer", Where::job},
         Change{grpo, "--overlap-cpu-optimizer-d2h-h2d", Where::not_modelled},
-        Change{grpo, "--optimizer-offload-fraction 0.5", Where::ignored},
+        Change{grpo, "--optimizer-offload-fraction 0.5", Where::job},
         Change{grpo, "--sglang-context-length 4096", Where::job},
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer --optimizer-offload-fraction 0.5",
                Where::job},

@@ -171,7 +171,7 @@ constexpr VerlChange verl_changes[] = {
      "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5",
      Where::job, true},
     {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=True", Where::ignored, true},
-    {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5", Where::ignored, true},
+    {"+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5", Where::job, true},
     {"actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True", Where::not_modelled, true},
     {"actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True critic.optim.use_precision_aware_optimizer=True",
      Where::job, true},
