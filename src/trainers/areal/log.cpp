@@ -11,8 +11,9 @@
 namespace dovetail::trainers {
 namespace {
 
-constexpr std::string_view bar = "\u2502";        // between the cells of a table
-constexpr std::string_view table_end = "\u255B";  // its lower right corner
+constexpr std::string_view bar = "\u2502";          // between the cells of a table
+constexpr std::string_view table_begin = "\u2552";  // its upper left corner
+constexpr std::string_view table_end = "\u255B";    // its lower right corner
 constexpr std::string_view step_words = "Train step ";
 constexpr std::string_view table_words = "Stats (";
 
@@ -37,7 +38,7 @@ std::vector<TableCell> cells_of(std::string_view text) {
   return cells;
 }
 
-/// Tables whose step was told before.
+/// Tables whose step was told before. Excerpts may have them without their heading, or without their frame.
 struct ArealLines {
   std::optional<std::int64_t> step;
   bool in_table = false;
@@ -46,10 +47,15 @@ struct ArealLines {
     const std::string_view text = line.text;
     if (const std::size_t at = text.find(step_words); at != std::string_view::npos && text.ends_with(" done."))
       return begin_step(line, at + step_words.size());
-    if (step && text.find(table_words) != std::string_view::npos) in_table = true;
+    if (step && begins_table(text)) in_table = true;
     if (in_table && text.find(bar) != std::string_view::npos) DOVETAIL_CHECK(read_row(line, log));
     if (text.find(table_end) != std::string_view::npos) in_table = false;
     return {};
+  }
+
+  static bool begins_table(std::string_view text) {
+    const auto has = [text](std::string_view words) { return text.find(words) != std::string_view::npos; };
+    return has(table_words) || has(table_begin) || (has(bar) && has("timeperf/"));
   }
 
   base::Status begin_step(const ConsoleLine& line, std::size_t at) {

@@ -46,6 +46,21 @@ TEST(ArealLog, ReadsItsTables) {
   EXPECT_EQ(log.not_numbers, 2U);
 }
 
+TEST(ArealLog, ReadsExcerptsWithoutHeadings) {
+  const auto step = [](int number, const std::string& table) {
+    return "StatsLogger INFO: Train step " + std::to_string(number) + "/9 done.\n" + table;
+  };
+  const std::string row = "\u2502 timeperf/rollout \u2502 8.5e+01 \u2502 timeperf/train_step \u2502 2.5e+01 \u2502\n";
+  const Values both{{1, 85}, {2, 85}};
+  const StepLog rows = log_of(step(1, row) + "weights are sent\n" + step(2, row), "run.log");
+  EXPECT_EQ(values_of(rows, "timeperf/rollout"), both);
+  const std::string framed =
+      "\u2552\u2550\u2555\n\u2502 rollout/reward \u2502 1.0 \u2502\n" + row + "\u2558\u2550\u255B\n";
+  const StepLog tables = log_of(step(1, framed) + "\u2502 what others print \u2502\n" + step(2, framed), "run.log");
+  EXPECT_EQ(values_of(tables, "timeperf/train_step"), (Values{{1, 25}, {2, 25}}));
+  EXPECT_EQ(values_of(tables, "rollout/reward"), (Values{{1, 1}, {2, 1}}));
+}
+
 TEST(ArealLog, MistakesHaveTheirPlace) {
   const std::string begin = "Train step 1/2 done.\nStats (1/1):\n";
   EXPECT_EQ(log_fault(begin + "\u2502 timeperf/rollout \u2502 1x \u2502\n", "run.log"),

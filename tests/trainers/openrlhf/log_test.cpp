@@ -50,6 +50,12 @@ TEST(OpenrlhfLog, ValuesMayBeAnythingThatPythonPrints) {
   EXPECT_EQ(log.not_numbers, 5U);
 }
 
+TEST(OpenrlhfLog, AnExcerptMayLeaveEntriesOut) {
+  const StepLog log = log_of("\u2728 Global step 3: {'kl': 0.5, 'timing/generation': 2.5, ...}\n", "run.log");
+  EXPECT_EQ(values_of(log, "timing/generation"), (Values{{3, 2.5}}));
+  EXPECT_THAT(log_fault("Global step 3: {'a': 1, ..., 'b': 2}\n", "run.log"), HasSubstr("accepted: a key in quotes"));
+}
+
 TEST(OpenrlhfLog, MistakesHaveTheirPlace) {
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
