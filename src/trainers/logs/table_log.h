@@ -7,6 +7,8 @@
 //     JSON is cut, and left out where there are others.
 //   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, what NeMo-RL's
 //     tests dump.
+//   - One JSON object whose `log_history` lists an object a step: the state that ROLL saves beside a checkpoint
+//     (worker_state_pipeline.json). The step is `system/step`, else its number in the list, from 0 on.
 //   - CSV: `Wall time,Step,Value` as TensorBoard exports one scalar, whose key is in the name of the file
 //     (run-NAME-tag-KEY.csv, with '_' in place of '/'); or one column a key, and one of the steps under one of the
 //     names above.
@@ -17,7 +19,7 @@
 
 namespace dovetail::trainers {
 
-/// Adds a JSON file of either kind. Every mistake is an Error at its line and column.
+/// Adds a JSON file of any kind. Every mistake is an Error at its line and column.
 base::Status add_json_log(const LogFile& file, StepLogBuilder& log);
 
 /// Adds a CSV file of either kind; an Error likewise, also where the file is empty or has one column.

@@ -40,6 +40,21 @@ TEST(RollLog, ReadsItsLog) {
   EXPECT_EQ(log.not_numbers, 3U);
 }
 
+TEST(RollLog, ReadsTheStateBesideACheckpoint) {
+  const auto state = [](const std::string& entries) {
+    return "{\n  \"kv\": {\"scheduler_state\": {\"seen\": 4}},\n  \"log_history\": [\n" + entries +
+           "  ],\n  \"step\": 1\n}\n";
+  };
+  const std::string first = "    {\n      \"time/step_generate\": 40.25,\n      \"critic/kl\": NaN\n    },\n";
+  const StepLog log =
+      log_of(state(first + "    {\"system/step\": 5, \"time/step_generate\": 41.25}\n"), "worker_state_pipeline.json");
+  EXPECT_EQ(values_of(log, "time/step_generate"), (Values{{0, 40.25}, {5, 41.25}}));
+  EXPECT_EQ(log.not_numbers, 1U);
+  EXPECT_THAT(log_fault(state(first + "    {\"system/step\": -1}\n"), "state.json"),
+              HasSubstr("state.json:8:21: the step `system/step` is"));
+  EXPECT_THAT(log_fault(state(first + "    7\n"), "state.json"), HasSubstr("state.json:8:5: a step of the history is"));
+}
+
 TEST(RollLog, ReadsTheTrackerOfTheStandardOutput) {
   const StepLog log = log_of(
       head + "metrics_tag: {\"step\": 7, \"metrics\": {\"time/step_total\": 91.5, \"time/step_rollout\": 40.25}}\n",
