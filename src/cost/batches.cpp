@@ -16,12 +16,12 @@ Batch batch_of(double sequences, const workflow::LengthDistribution& lengths) {
 
 workflow::LengthDistribution whole_lengths(const workflow::Workload& workload) {
   constexpr int points = 1000;
+  const workflow::LengthDistribution& responses = workflow::responses_before_cap(workload);
   const std::int64_t cap = workload.sequence_cap > 0 ? workload.sequence_cap : workflow::max_length;
   std::vector<workflow::LengthPoint> sums;
   for (int point = 0; point < points; ++point) {
     const double quantile = (point + 0.5) / points;
-    sums.push_back(
-        {std::min(workload.prompt_length.quantile(quantile) + workload.response_length.quantile(quantile), cap), 1});
+    sums.push_back({std::min(workload.prompt_length.quantile(quantile) + responses.quantile(quantile), cap), 1});
   }
   return workflow::LengthDistribution::of(std::move(sums)).value();
 }

@@ -89,8 +89,9 @@ class RowPredictor {
     if (scene == nullptr) {
       plan::Job job = row_.job;
       if (row_.responses)
-        job.workload.response_length = workflow::log_normal_lengths(
-            {.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap});
+        workflow::set_responses(
+            job.workload, workflow::log_normal_lengths(
+                              {.mean = row_.responses->mean, .sigma = hundredths / 100.0, .cap = row_.responses->cap}));
       scene = std::make_unique<Scene>(std::move(job));
     }
     scene->scenario.software.efficiency = candidate.efficiency;

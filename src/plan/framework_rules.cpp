@@ -112,13 +112,13 @@ void add_of_actor(const TaskRule& rule, Framework& framework) {
 TaskRule all_offloaded() {
   return offloads(
       TaskKind::train, "all that it has",
-      [](const Job&, const TaskPlan& planned) {
+      [](const Job& job, const TaskPlan& planned) {
         const Offload& offload = planned.offload;
-        return offload.weights && offload.gradients && offload.optimizer != offload.optimizer_on_host;
+        return offload.weights && offload.gradients && offload.optimizer != is_all_on_host(job, offload);
       },
-      [](const Job&, TaskPlan& planned) {
+      [](const Job& job, TaskPlan& planned) {
         planned.offload.weights = planned.offload.gradients = true;
-        planned.offload.optimizer = !planned.offload.optimizer_on_host;
+        planned.offload.optimizer = !is_all_on_host(job, planned.offload);
       });
 }
 

@@ -73,6 +73,11 @@ TaskRule by_sequences();
 
 /// All that training has leaves its devices for the host, but for an optimizer that is stepped there.
 TaskRule all_offloaded();
+/// Whether the devices have no part of an optimizer, as all of it is stepped on the host.
+inline bool is_all_on_host(const Job& job, const Offload& offload) {
+  return offload.optimizer_on_host && job.software.optimizer_host_share == 1;
+}
+
 /// No optimizer is stepped on the host.
 TaskRule stepped_on_devices();
 

@@ -28,14 +28,14 @@ bool leaves_the_pool(const Job& job, std::size_t task) { return is_training(job,
 bool leaves_whole(const Job& job, const TaskPlan& planned) {
   const Offload& offload = planned.offload;
   return offload.weights == (offload.gradients || has_task(job, is_reference)) &&
-         offload.optimizer == (offload.gradients && !offload.optimizer_on_host);
+         offload.optimizer == (offload.gradients && !is_all_on_host(job, offload));
 }
 
 void leave_whole(const Job& job, TaskPlan& planned) {
   Offload& offload = planned.offload;
   offload.gradients = offload.gradients || offload.optimizer;
   offload.weights = offload.gradients || has_task(job, is_reference);
-  offload.optimizer = offload.gradients && !offload.optimizer_on_host;
+  offload.optimizer = offload.gradients && !is_all_on_host(job, offload);
 }
 
 /// slime/ray/placement_group.py: critic and reference have the actor's GPUs. slime/ray/rollout.py,

@@ -41,7 +41,7 @@ void add(JsonObject& object, std::string_view key, const T& value) {
 // that say something new.
 static_assert(base::member_count<Job> == 15);
 static_assert(base::member_count<workflow::Role> == 5 && base::member_count<workflow::Task> == 8);
-static_assert(base::member_count<workflow::Workload> == 10 && base::member_count<workflow::OwnTraining> == 2);
+static_assert(base::member_count<workflow::Workload> == 11 && base::member_count<workflow::OwnTraining> == 2);
 static_assert(base::member_count<cluster::Cluster> == 3 && base::member_count<cluster::NodeGroup> == 4);
 static_assert(base::member_count<cluster::NetworkLevel> == 5 && base::member_count<cluster::Gpu> == 10);
 
@@ -87,7 +87,7 @@ std::string workload_text(const workflow::Workload& workload) {
   add(text, "steps_off_policy", workload.steps_off_policy);
   add(text, "packing", workload.packing);
   text.add("prompt_length", lengths_text(workload.prompt_length));
-  text.add("response_length", lengths_text(workload.response_length));
+  text.add("response_length", lengths_text(workflow::responses_before_cap(workload)));
   if (workload.sequence_cap > 0) add(text, "sequence_cap", workload.sequence_cap);
   if (workload.critic) {
     JsonObject critic;

@@ -11,7 +11,7 @@ namespace {
 
 plan::Job with_lengths(const plan::Job& job, workflow::LengthDistribution lengths) {
   plan::Job other = job;
-  other.workload.response_length = std::move(lengths);
+  workflow::set_responses(other.workload, std::move(lengths));
   return other;
 }
 

@@ -102,7 +102,8 @@ void set(SweepInput input, double value, std::optional<std::int64_t> cap, SweptJ
       workload.samples_per_prompt = std::llround(value);
       return;
     case SweepInput::length:
-      workload.response_length = workflow::scaled(workload.response_length, value, cap.value_or(workflow::max_length));
+      workflow::set_responses(workload, workflow::scaled(workflow::responses_before_cap(workload), value,
+                                                         cap.value_or(workflow::max_length)));
       return;
     case SweepInput::micro_batch:
       scale_micro_batches(swept.job, value, swept.plan);

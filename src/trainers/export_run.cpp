@@ -41,12 +41,17 @@ std::vector<Change> all_but(std::vector<Change> changes, std::size_t index) {
   return changes;
 }
 
-/// Leaves out what changes nothing, one after the other.
+/// Leaves out what changes nothing, one after the other, until nothing more can go: a change may be there only for
+/// another one's sake.
 std::vector<Change> needed(const Work& work, std::vector<Change> changes) {
-  for (std::size_t index = changes.size(); index-- > 0;) {
-    std::vector<Change> fewer = all_but(changes, index);
-    if (is_made(work, import_changed(work.base, work.as_it_is, fewer))) changes = std::move(fewer);
-  }
+  std::size_t before = 0;
+  do {
+    before = changes.size();
+    for (std::size_t index = changes.size(); index-- > 0;) {
+      std::vector<Change> fewer = all_but(changes, index);
+      if (is_made(work, import_changed(work.base, work.as_it_is, fewer))) changes = std::move(fewer);
+    }
+  } while (changes.size() < before);
   return changes;
 }
 

@@ -23,8 +23,8 @@ std::optional<double> factor_for_mean(const LengthDistribution& lengths, double 
 std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
                                         std::int64_t cap = max_length);
 
-/// Responses that end where prompt and response are `cap` tokens together, at least one token: prompts and responses
-/// come together independently, prompts by 64 of their quantiles. REQUIRES: cap > prompts.longest().
+/// Responses that end where prompt and response are `cap` tokens together: prompts and responses come together
+/// independently, prompts by 64 of their quantiles. REQUIRES: cap > prompts.longest().
 LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
                                std::int64_t cap);
 

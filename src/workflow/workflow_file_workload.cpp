@@ -6,7 +6,6 @@
 
 #include "base/fields.h"
 #include "workflow/lengths_file.h"
-#include "workflow/scaled_lengths.h"
 #include "workflow/workflow_file.h"
 
 namespace dovetail::workflow {
@@ -56,9 +55,10 @@ Status read_sequence_cap(const Node& node, Workload& workload) {
   const std::int64_t prompt = workload.prompt_length.longest();
   DOVETAIL_TRY(workload.sequence_cap, base::read_whole(node, "`sequence_cap`", 2, max_length));
   if (workload.sequence_cap <= prompt)
-    return node.error(fmt::format("`sequence_cap` is {}, and prompts have up to {} tokens; accepted: {} to {}",
-                                  workload.sequence_cap, prompt, prompt + 1, max_length));
-  workload.response_length = cut_to_room(workload.response_length, workload.prompt_length, workload.sequence_cap);
+    return node.error(fmt::format(
+        "`sequence_cap` is {}, and prompts have up to {} tokens; accepted: shorter prompts, or a cap from {} to {}",
+        workload.sequence_cap, prompt, prompt + 1, max_length));
+  set_responses(workload, workload.response_length);
   return {};
 }
 

@@ -30,9 +30,10 @@ struct Workload {
   int steps_off_policy = 0;  ///< how many trainings old the weights that generate may be (version_edges)
   bool packing =
       true;  ///< sequences fill the rows of micro-batches; else inference and training pad each to the longest
-  /// A prompt and its response end there together; 0: nothing cuts them but response_length. Responses of
-  /// response_length are cut already (cut_to_room).
+  /// A prompt and its response end there together; 0: nothing cuts them but response_length.
   std::int64_t sequence_cap = 0;
+  /// Responses before sequence_cap has cut them to those of response_length (set_responses); nothing: it cuts none.
+  std::optional<LengthDistribution> uncut_responses = {};
 
   std::optional<OwnTraining> critic = {};  ///< of the role of that name; nothing: as all others
 
@@ -45,6 +46,12 @@ struct Workload {
   /// In an iteration, of all but a critic that has its own.
   std::int64_t optimizer_steps() const { return mini_batches * epochs; }
 };
+
+/// Gives it responses of these lengths, which end at its sequence_cap. REQUIRES: that is 0, or longer than every
+/// prompt.
+void set_responses(Workload& workload, LengthDistribution responses);
+/// Responses as set_responses was given them.
+const LengthDistribution& responses_before_cap(const Workload& workload);
 
 /// Limits of what a file may ask for.
 inline constexpr std::int64_t max_sample_count = 1 << 24;

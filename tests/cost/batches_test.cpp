@@ -25,6 +25,18 @@ TEST(Batches, PromptAndResponseAreAdded) {
   EXPECT_DOUBLE_EQ(whole.mean(), 130);
 }
 
+TEST(Batches, PromptAndResponseEndTogether) {
+  workflow::Workload workload{.prompt_length = LengthDistribution::of({{1, 1}, {900, 1}}).value(),
+                              .response_length = LengthDistribution::fixed(900),
+                              .sequence_cap = 1000};
+  workflow::set_responses(workload, workload.response_length);
+  const auto whole = whole_lengths(workload);
+  EXPECT_EQ(whole.shortest(), 901);
+  EXPECT_EQ(whole.longest(), 1000);
+  EXPECT_DOUBLE_EQ(whole.mean(), 950.5);
+  EXPECT_DOUBLE_EQ(workload.response_length.mean(), 500);
+}
+
 TEST(Batches, KnownCounts) {
   const auto lengths = LengthDistribution::fixed(1000);
   EXPECT_EQ(count_micro_batches(lengths, 10, {.count = 7}), 7);

@@ -229,9 +229,16 @@ TEST(ReadWorkload, PromptAndResponseEndTogether) {
   EXPECT_EQ(cut.response_length, LengthDistribution::fixed(200));
   EXPECT_EQ(cut.max_sequence(), 300);
   EXPECT_EQ(workload(lengths + "1000").value().max_sequence(), 500);
-  EXPECT_THAT(
-      workload_error(lengths + "100"),
-      testing::HasSubstr("`sequence_cap` is 100, and prompts have up to 100 tokens; accepted: 101 to 16777216"));
+  // Longer responses end there as well.
+  Workload grown = cut;
+  set_responses(grown, LengthDistribution::fixed(3200));
+  EXPECT_EQ(grown.response_length, LengthDistribution::fixed(200));
+  EXPECT_EQ(responses_before_cap(grown), LengthDistribution::fixed(3200));
+  set_responses(grown, LengthDistribution::fixed(50));
+  EXPECT_EQ(grown.response_length, LengthDistribution::fixed(50));
+  EXPECT_THAT(workload_error(lengths + "100"),
+              testing::HasSubstr("`sequence_cap` is 100, and prompts have up to 100 tokens; accepted: shorter prompts, "
+                                 "or a cap from 101 to 16777216"));
   // Together they may be longer than what is accepted, as long as they end before.
   EXPECT_TRUE(workload("prompts: 1, prompt_length: 2, response_length: 16777215, sequence_cap: 16777216").ok());
 }

@@ -74,7 +74,7 @@ std::string to_json(const MeasuredAnswer& answer) {
   for (const std::string& key : run.unknown) object["unknown"].push_back(clean_text(key));
   if (run.warm_up_ratio) object["warm_up_ratio"] = json_ratio(*run.warm_up_ratio);
   if (run.mean_response) object["mean_response"] = json_ratio(*run.mean_response);
-  if (run.max_response) object["said_response_cap"] = json_ratio(*run.max_response);
+  if (run.max_response) object["longest_response"] = json_ratio(*run.max_response);
   if (run.at_cap) object["at_cap"] = json_ratio(*run.at_cap);
   if (run.mean_prompt) object["mean_prompt"] = json_ratio(*run.mean_prompt);
   if (!answer.predicted) return json_text(object);

@@ -34,6 +34,13 @@ std::string taken_text(std::string_view what, const std::string& name, const mea
                      cap, spread);
 }
 
+/// Where responses of a log ended: the average prompt leaves so much where both end together.
+std::int64_t response_cap(const trainers::ImportedRun& run, const LengthsLogged& lengths) {
+  if (run.sequence_cap == 0) return run.said_response_cap();
+  const std::int64_t prompt = lengths.prompts ? std::llround(lengths.prompts->mean) : run.prompt_cap;
+  return std::clamp<std::int64_t>(run.sequence_cap - prompt, 1, run.said_response_cap());
+}
+
 /// Lengths that a log says, in place of those of which nothing is said.
 void take_logged(const LengthsLogged& lengths, const trainers::Import& import, trainers::ImportOptions& options,
                  const Watch& watch) {
@@ -46,7 +53,7 @@ void take_logged(const LengthsLogged& lengths, const trainers::Import& import, t
     tell_note(watch, taken_text(what, lengths.name, *logged, cap, taken.spread));
   };
   take("prompts", lengths.prompts, run.said_prompt_cap(), run.prompts, options.prompt_length);
-  take("responses", lengths.responses, run.said_response_cap(), run.prompts * run.samples_per_prompt,
+  take("responses", lengths.responses, response_cap(run, lengths), run.prompts * run.samples_per_prompt,
        options.response_length);
 }
 

@@ -47,9 +47,9 @@ predict::Scenario at_part_of_cap(const predict::Scenario& scenario, double part)
   const std::int64_t cap = job.workload.response_length.longest();
   const double mean = part * static_cast<double>(cap);
   const workflow::LengthFigures figures{.mean = mean, .sigma = measure::usual_sigma, .cap = cap};
-  job.workload.response_length =
-      workflow::find_fault(figures) ? workflow::LengthDistribution::fixed(std::max<std::int64_t>(1, std::llround(mean)))
-                                    : workflow::log_normal_lengths(figures);
+  const std::int64_t fixed = std::max<std::int64_t>(1, std::llround(mean));
+  workflow::set_responses(job.workload, workflow::find_fault(figures) ? workflow::LengthDistribution::fixed(fixed)
+                                                                      : workflow::log_normal_lengths(figures));
   return predict::scenario_of(job, scenario.software, scenario.cancellation);
 }
 
@@ -70,7 +70,7 @@ OpenLengths plan_at_parts(const predict::Scenario& scenario, const plan::Plan& p
                              .placement = {}});
   }
   plan::Job longest = scenario.job;
-  longest.workload.response_length = workflow::LengthDistribution::fixed(lengths.cap);
+  workflow::set_responses(longest.workload, workflow::LengthDistribution::fixed(lengths.cap));
   const predict::Scenario at_cap = predict::scenario_of(longest, scenario.software, scenario.cancellation);
   lengths.fits_at_cap = predict::estimate(at_cap, plan).fit() != predict::Fit::does_not_fit;
   return lengths;

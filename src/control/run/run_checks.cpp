@@ -193,14 +193,22 @@ Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
                   devices, ranks, devices));
 }
 
-/// A run has all in fp32, whole logits, one group and an engine of its own.
+/// A run cuts responses where response_length ends, whatever their prompts.
+Status check_lengths(const Node& job) {
+  const auto workload = job.find("workload");
+  const auto cap = workload ? workload->find("sequence_cap") : std::nullopt;
+  if (!cap) return {};
+  return cap->error(
+      fmt::format("`sequence_cap` is {}, and a run ends responses at the cap of response_length alone; "
+                  "accepted: no `sequence_cap`",
+                  cap->describe()));
+}
+
+/// A run has all in fp32, on the devices, whole logits, one group and an engine of its own.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
-  if (const auto workload = job.find("workload"); workload && workload->find("sequence_cap"))
-    return workload->find("sequence_cap")
-        ->error("`sequence_cap` is given, and a run cuts responses where response_length ends; accepted: none");
-  for (const std::string_view key :
-       {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens", "engine", "shard_group"})
+  for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens",
+                                     "engine", "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
     if (const auto said = software ? software->find(key) : std::nullopt;
         said && said->text() != "usual" && said->text() != "vllm")
       return said->error(fmt::format("{} is {}, and a run keeps all in fp32, logits and groups whole; accepted: no {}",
@@ -228,6 +236,7 @@ Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
         ->error(fmt::format("`framework` is {}; accepted for a run: {}, or no `framework`",
                             base::quote(job.software.framework), run_framework));
   DOVETAIL_CHECK(check_types(document.root()));
+  DOVETAIL_CHECK(check_lengths(document.root()));
   DOVETAIL_TRY(RunSettings settings, read_run(document.root(), file, job.workflow));
   return RunJob{file, std::move(text), std::move(document), std::move(job), std::move(settings)};
 }

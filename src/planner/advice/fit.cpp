@@ -136,7 +136,7 @@ std::vector<cluster::Cluster> parts_of_node(const cluster::Cluster& cluster) {
 GrownLengths grown(const predict::Scenario& scenario, const plan::Plan& plan, std::optional<std::int64_t> length) {
   plan::Job job = scenario.job;
   const double mean = job.workload.response_length.mean();
-  if (length) job.workload.response_length = workflow::LengthDistribution::fixed(*length);
+  if (length) workflow::set_responses(job.workload, workflow::LengthDistribution::fixed(*length));
   const predict::Estimate estimate =
       predict::estimate(predict::scenario_of(job, scenario.software, scenario.cancellation), plan);
   GrownLengths row{

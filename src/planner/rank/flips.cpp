@@ -21,7 +21,7 @@ const std::vector<Input>& inputs() {
   static const std::vector<Input> all{
       {"response lengths",
        [](plan::Job& job, predict::Software&, double factor) {
-         job.workload.response_length = workflow::scaled(job.workload.response_length, factor);
+         workflow::set_responses(job.workload, workflow::scaled(workflow::responses_before_cap(job.workload), factor));
        }},
       {"prompts an iteration",
        [](plan::Job& job, predict::Software&, double factor) {

@@ -339,7 +339,7 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   };
   std::erase_if(plans, [&](const TaskPlan& planned) { return planned.offload.optimizer && may_stay(planned); });
   for (TaskPlan& planned : plans) {
-    planned.offload.optimizer = false;
+    if (scenario.job.software.optimizer_host_share == 1) planned.offload.optimizer = false;
     planned.offload.optimizer_on_host = true;
   }
   std::erase_if(plans, [&](const TaskPlan& planned) { return !plan::runs(scenario.job, task, planned); });

@@ -74,7 +74,7 @@ std::int64_t loaded_bytes_of(const TaskScenario& task) {
       cost::max_static_memory(task.facts.model, task.plan.layout, task.scenario.software.conventions);
   const double share = host_share(task.plan, task.scenario.software.conventions);
   const std::int64_t optimizer = most.optimizer - part_of(most.optimizer, share);
-  return (task.plan.offload.weights ? most.weights : 0) + (optimizer_leaves(task.plan.offload) ? optimizer : 0);
+  return (task.plan.offload.weights ? most.weights : 0) + (task.plan.offload.optimizer ? optimizer : 0);
 }
 
 OverheadSeconds overhead_of(const TaskScenario& task) {

@@ -19,10 +19,4 @@ inline std::int64_t part_of(std::int64_t bytes, double share) {
   return std::llround(static_cast<double>(bytes) * share);
 }
 
-/// Whether what the device has of an optimizer leaves it while its role does not train: where a share of it is on the
-/// host the rest goes with the gradients.
-inline bool optimizer_leaves(const plan::Offload& offload) {
-  return offload.optimizer || (offload.optimizer_on_host && offload.gradients);
-}
-
 }  // namespace dovetail::predict

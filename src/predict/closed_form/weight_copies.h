@@ -64,7 +64,7 @@ inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
   const plan::Offload& offload = held.offload;
   const bool weights = use == CopyUse::inference || (use == CopyUse::idle && !offload.weights);
   return {weights ? held.stored.weights : 0, offload.gradients ? 0 : held.stored.gradients,
-          optimizer_leaves(offload) ? 0 : held.stored.optimizer};
+          offload.optimizer ? 0 : held.stored.optimizer};
 }
 
 /// What of a copy is in host memory for each of its devices. `discards`: its weights are given up, not moved there.
@@ -74,7 +74,7 @@ inline std::int64_t on_host(const HeldBytes& held, bool discards, CopyUse use) {
   std::int64_t bytes = held.host_gradients + held.host_optimizer;
   if (offload.weights && use == CopyUse::idle && !discards) bytes += held.stored.weights;
   if (offload.gradients && !trains) bytes += held.stored.gradients;
-  if (optimizer_leaves(offload) && !trains) bytes += held.stored.optimizer;
+  if (offload.optimizer && !trains) bytes += held.stored.optimizer;
   return bytes;
 }
 

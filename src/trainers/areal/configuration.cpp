@@ -97,10 +97,11 @@ base::Status read_lengths(ArealDraft& draft) {
   } else {
     const std::int64_t max_length = context && *context >= 2 ? std::min(*context, both) : both;
     run.prompt_cap = std::max<std::int64_t>(max_length / 8, 1);
-    run.assumed.push_back(
-        {prompt_key, fmt::format("prompts are not cut: counted as {}, an eighth of what prompt and response may "
-                                 "have; --prompt-length says how long they are",
-                                 run.prompt_cap)});
+    if (!draft.request.options.prompt_length)
+      run.assumed.push_back(
+          {prompt_key, fmt::format("prompts are not cut: counted as {}, an eighth of what prompt and response may "
+                                   "have; --prompt-length says how long they are",
+                                   run.prompt_cap)});
     if (!draft.request.options.response_length)
       run.assumed.push_back({response_key, "all are as long as that; --response-length says how long they are",
                              place_of(tree, response_key)});
@@ -114,7 +115,8 @@ base::Status read_lengths(ArealDraft& draft) {
   run.max_response = std::min(run.response_cap, both - 1);
   run.sequence_cap = both;
   run.response_cap = std::min(run.response_cap, both - run.prompt_cap);
-  return context ? take_sequence_cap(tree, context_key, *context, run) : base::Status();
+  if (context) take_sequence_cap(tree, context_key, *context, run);
+  return {};
 }
 
 base::Status read_workload(ArealDraft& draft) {

@@ -40,29 +40,42 @@ std::vector<TableCell> cells_of(std::string_view text) {
 
 /// Tables whose step was told before. Excerpts may have them without their heading, or without their frame.
 struct ArealLines {
+  enum class Table {
+    none,
+    headed,   ///< below its heading: all of it is statistics
+    framed,   ///< without one
+    unframed  ///< rows by themselves
+  };
   std::optional<std::int64_t> step;
-  bool in_table = false;
+  Table table = Table::none;
 
   base::Status read(const ConsoleLine& line, StepLogBuilder& log) {
     const std::string_view text = line.text;
     if (const std::size_t at = text.find(step_words); at != std::string_view::npos && text.ends_with(" done."))
       return begin_step(line, at + step_words.size());
-    if (step && begins_table(text)) in_table = true;
-    if (in_table && text.find(bar) != std::string_view::npos) DOVETAIL_CHECK(read_row(line, log));
-    if (text.find(table_end) != std::string_view::npos) in_table = false;
+    const bool is_row = text.find(bar) != std::string_view::npos;
+    if (step && table != Table::headed) begin_table(text, is_row);
+    if (table != Table::none && is_row) DOVETAIL_CHECK(read_row(line, log));
+    if (text.find(table_end) != std::string_view::npos) table = Table::none;
     return {};
   }
 
-  static bool begins_table(std::string_view text) {
-    const auto has = [text](std::string_view words) { return text.find(words) != std::string_view::npos; };
-    return has(table_words) || has(table_begin) || (has(bar) && has("timeperf/"));
+  void begin_table(std::string_view text, bool is_row) {
+    if (text.find(table_words) != std::string_view::npos)
+      table = Table::headed;
+    else if (text.find(table_begin) != std::string_view::npos)
+      table = Table::framed;
+    else if (table == Table::none && is_row && text.find("timeperf/") != std::string_view::npos)
+      table = Table::unframed;
+    else if (table == Table::unframed && !is_row)
+      table = Table::none;
   }
 
   base::Status begin_step(const ConsoleLine& line, std::size_t at) {
     const std::string_view rest = std::string_view(line.text).substr(at);
     const std::string_view number = rest.substr(0, rest.find_first_of("/ "));
     step = logged_step(number);
-    in_table = false;
+    table = Table::none;
     if (step) return {};
     return line.error(
         at, fmt::format("the step is {}; accepted: a whole number from 0 to {}", base::quote(number), max_step_number));
@@ -75,6 +88,8 @@ struct ArealLines {
       const TableCell& value = cells[index + 1];
       if (key.text.empty() && value.text.empty()) continue;
       const PrintedNumber number = printed_number(value.text);
+      // What has no heading may be of others.
+      if (table != Table::headed && !number.well_formed) continue;
       if (key.text.empty() || !number.well_formed)
         return line.error(value.at, fmt::format("{} is {} at step {}; accepted: a number", base::quote(key.text),
                                                 base::quote(value.text), *step));
@@ -83,7 +98,7 @@ struct ArealLines {
       else
         log.add_not_number();
     }
-    if (cells.size() % 2 == 0) return {};
+    if (cells.size() % 2 == 0 || table != Table::headed) return {};
     return line.error(line.text.size(),
                       "a row of the statistics ends within a pair; accepted: keys and numbers in turn");
   }

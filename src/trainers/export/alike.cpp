@@ -88,8 +88,12 @@ std::optional<std::string> difference_of(const plan::Job& wanted, const plan::Jo
     return "other batches";
   if (a.steps_off_policy != b.steps_off_policy) return "other steps off policy";
   if (a.packing != b.packing) return "rows that are packed otherwise";
-  if (a.prompt_length.longest() != b.prompt_length.longest() ||
-      a.response_length.longest() != b.response_length.longest())
+  // Who says no lengths has prompts and responses of one length each, which fit beside each other.
+  const auto beside_prompts = [](const workflow::Workload& workload) {
+    return std::min(workload.response_length.longest(), workload.max_sequence() - workload.prompt_length.longest());
+  };
+  if (a.prompt_length.longest() != b.prompt_length.longest() || a.max_sequence() != b.max_sequence() ||
+      beside_prompts(a) != beside_prompts(b))
     return "other caps of lengths";
   if (cluster::device_count(wanted.cluster) != cluster::device_count(got.cluster)) return "other devices";
   return std::nullopt;

@@ -112,11 +112,18 @@ std::string fixed_text(const ImportedRun& run) {
   return text.empty() ? text : "fixed:\n" + text;
 }
 
+/// Whether an option says where lengths end, as figures with a cap and files do.
+bool says_own_cap(const std::optional<std::string>& said) {
+  return said && (said->find("cap=") != std::string::npos || said->starts_with("file="));
+}
+
 }  // namespace
 
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
   const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
-  const std::int64_t response_cap = options.response_length ? run.said_response_cap() : run.response_cap;
+  // Where prompts are said, what they leave of the cap of both is counted by them.
+  const bool any = options.prompt_length || options.response_length;
+  const std::int64_t response_cap = any ? run.said_response_cap() : run.response_cap;
   DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
   DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, response_cap));
   std::string text = fmt::format("format: {}\nname: {}\nalgorithm: {}\nmodels:\n{}workload:\n", plan::job_format,
@@ -127,9 +134,16 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   if (!run.packing) text += "  packing: false\n";
   text += critic_text(run);
   text += fmt::format("  prompt_length: {}\n  response_length: {}\n", prompts, responses);
-  const std::int64_t longest = plain_length(options.prompt_length).value_or(prompt_cap) +
-                               plain_length(options.response_length).value_or(response_cap);
-  if (run.sequence_cap > 0 && run.sequence_cap < longest) text += fmt::format("  sequence_cap: {}\n", run.sequence_cap);
+  const std::int64_t prompts_end = plain_length(options.prompt_length).value_or(prompt_cap);
+  const std::int64_t both = prompts_end + plain_length(options.response_length).value_or(response_cap);
+  if (run.sequence_cap > 0 && prompts_end >= run.sequence_cap)
+    return base::bad_input(
+        fmt::format("--prompt-length {}: prompt and response end together after {} tokens; accepted: "
+                    "less than that",
+                    prompts_end, run.sequence_cap));
+  const bool has_own_caps = says_own_cap(options.prompt_length) || says_own_cap(options.response_length);
+  if (run.sequence_cap > 0 && (run.sequence_cap < both || has_own_caps))
+    text += fmt::format("  sequence_cap: {}\n", run.sequence_cap);
   const std::string framework = run.framework.empty() ? "" : fmt::format("framework: {}, ", run.framework);
   // Names and numbers need no quotes.
   std::string more = base::json_object(base::unusual(run.software)).members();

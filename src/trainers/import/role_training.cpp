@@ -40,24 +40,23 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run) {
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise) {
   DOVETAIL_TRY(const auto said, optional_number(tree, key));
   const double share = said.value_or(otherwise);
-  if (share >= 0 && share <= 1) return HostShare{std::move(key), share};
+  if (share >= 0 && share <= 1) return HostShare{std::move(key), share, false};
   return setting_error(tree, key, fmt::format("is {}; accepted: 0 to 1", share));
 }
 
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run) {
-  const HostShare* first = nullptr;
-  for (const HostShare& role : roles) {
-    if (role.share == 0) continue;
-    if (first == nullptr) {
-      first = &role;
-      run.software.optimizer_host_share = std::max(role.share, plan::min_optimizer_host_share);
-    } else if (role.share != first->share) {
+  const auto steps = [](const HostShare& role) { return role.steps && role.share > 0; };
+  auto taken = std::find_if(roles.begin(), roles.end(), steps);
+  if (taken == roles.end())
+    taken = std::find_if(roles.begin(), roles.end(), [](const HostShare& role) { return role.share > 0; });
+  if (taken == roles.end()) return;
+  run.software.optimizer_host_share = std::max(taken->share, plan::min_optimizer_host_share);
+  for (const HostShare& role : roles)
+    if (steps(role) && role.share != taken->share)
       run.not_modelled.push_back({role.key,
                                   fmt::format("{}: the optimizer's share on the host: counted as {}, that of {}",
-                                              role.share, first->share, first->key),
+                                              role.share, taken->share, taken->key),
                                   place_of(tree, role.key)});
-    }
-  }
 }
 
 base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string& key, std::int64_t unit,

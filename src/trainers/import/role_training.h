@@ -28,14 +28,15 @@ void take_types(const std::vector<RoleTypes>& roles, ImportedRun& run);
 /// What a role that trains has on the host of an optimizer that is stepped there, by a setting.
 struct HostShare {
   std::string key;
-  double share = 0;  ///< 0: nothing, even where it is stepped there
+  double share = 0;    ///< 0: nothing, even where it is stepped there
+  bool steps = false;  ///< it is stepped there now
 };
 
 /// The share at `key`, `otherwise` where nothing is said. An Error unless it is 0 to 1.
 base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::string key, double otherwise);
 
-/// Gives the run the share of the first role that says one, whether or not it steps on the host now. Others than that
-/// are not modelled.
+/// Gives the run the share of the first role that steps on the host, else of the first that says one. Others that step
+/// there are not modelled.
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run);
 
 /// Gives the run the bucket of its weight sync that is said at `key`, in units of so many bytes, where it is another

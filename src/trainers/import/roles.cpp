@@ -172,23 +172,26 @@ void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& option
                              place_of(tree, cap)});
 }
 
-base::Status take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap,
-                               ImportedRun& run) {
-  if (cap < 1) return {};
-  if (cap <= run.prompt_cap)
-    return setting_error(
-        tree, key,
-        fmt::format("is {} for prompt and response; accepted: more than the {} of a prompt", cap, run.prompt_cap));
+void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run) {
+  if (cap < 1) return;
+  const std::int64_t both = run.prompt_cap + run.response_cap;
+  if (cap <= run.prompt_cap || (!run.packing && cap < both)) {
+    const std::string_view why = run.packing ? "which a prompt may have alone" : "and rows are padded to more";
+    run.not_modelled.push_back(
+        {std::string(key),
+         fmt::format("{} for prompt and response, {}: counted up to their own caps, {}", cap, why, both),
+         place_of(tree, key)});
+    return;
+  }
   run.max_prompt = std::min(run.said_prompt_cap(), cap - 1);
   run.max_response = run.said_response_cap();
   run.sequence_cap = run.sequence_cap > 0 ? std::min(run.sequence_cap, cap) : cap;
-  if (run.response_cap <= cap - run.prompt_cap) return {};
+  if (run.response_cap <= cap - run.prompt_cap) return;
   run.response_cap = cap - run.prompt_cap;
-  run.assumed.push_back(
-      {std::string(key),
-       fmt::format("{} for prompt and response: the longest prompts leave responses {}", cap, run.response_cap),
-       place_of(tree, key)});
-  return {};
+  run.assumed.push_back({std::string(key),
+                         fmt::format("{} for prompt and response: beside the longest prompts responses end after {}",
+                                     cap, run.response_cap),
+                         place_of(tree, key)});
 }
 
 }  // namespace dovetail::trainers

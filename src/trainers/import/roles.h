@@ -82,10 +82,9 @@ base::Result<std::vector<cluster::Mesh>> choose_pools(const ImportOptions& optio
 void assume_lengths(const syntax::SettingTree& tree, const ImportOptions& options, std::string_view prompt_key,
                     std::string_view response_key, ImportedRun& run);
 
-/// Prompt and response end together after so many tokens, by the setting at `key`: responses have what prompts leave. 0
-/// and less cut nothing.
-/// An Error where that is nothing. REQUIRES: the run has its other caps.
-base::Status take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap,
-                               ImportedRun& run);
+/// Prompt and response end together after so many tokens, by the setting at `key`: responses have what prompts leave.
+/// Where that is nothing, or where rows are padded to more, the setting is not modelled; 0 and less cut nothing.
+/// REQUIRES: the run has its other caps.
+void take_sequence_cap(const syntax::SettingTree& tree, std::string_view key, std::int64_t cap, ImportedRun& run);
 
 }  // namespace dovetail::trainers

@@ -84,12 +84,6 @@ bool has_series(const Node& root) {
   return true;
 }
 
-/// The steps that a saved state lists; nothing where the document is none.
-std::optional<Node> history_of(const Node& root) {
-  const auto history = root.is_map() ? root.find("log_history") : std::nullopt;
-  return history && history->is_list() ? history : std::nullopt;
-}
-
 /// The key of a scalar that TensorBoard exported alone.
 std::string key_of_file(const std::string& path) {
   const std::string stem = std::filesystem::path(path).stem().string();
@@ -108,7 +102,9 @@ class TableReader {
     DOVETAIL_CHECK(base::check_input_size(base::InputKind::lines, content.size(), file_.path));
     const auto whole = base::parse_json(without_python_words(content), file_.path);
     if (whole.ok() && has_series(whole->root())) return add_series(whole->root());
-    if (const auto history = whole.ok() ? history_of(whole->root()) : std::nullopt) return add_history(*history);
+    if (whole.ok() && whole->root().is_map() && whole->root().find("log_history"))
+      return add_history(*whole->root().find("log_history"));
+    if (!whole.ok() && content.find("\"log_history\"") != std::string_view::npos) return whole.error();
     std::string_view rest = content;
     while (!rest.empty()) {
       const std::size_t end = rest.find('\n');
@@ -199,6 +195,8 @@ class TableReader {
   }
 
   Status add_history(const Node& history) {
+    if (!history.is_list())
+      return history.error(fmt::format("the history is {}; accepted: a list, an object a step", history.describe()));
     for (std::size_t index = 0; index < history.size(); ++index) {
       const Node entry = history.item(index);
       if (!entry.is_map())
@@ -207,7 +205,7 @@ class TableReader {
       add_leaves(entry, "", leaves);
       auto step = static_cast<std::int64_t>(index);
       for (const Leaf& leaf : leaves) {
-        if (leaf.key != "system/step") continue;
+        if (leaf.key != "system/step" && (leaf.key != "step" || entry.find("system/step"))) continue;
         const auto said = leaf.node.is_number() ? logged_step(leaf.node.text()) : std::nullopt;
         if (!said) return leaf.node.error(step_message(leaf.key, leaf.node.describe()));
         step = *said;

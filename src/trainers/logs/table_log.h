@@ -8,7 +8,7 @@
 //   - One JSON object of metrics, each an object of steps: {"timing/train/generation": {"1": 58.2}}, what NeMo-RL's
 //     tests dump.
 //   - One JSON object whose `log_history` lists an object a step: the state that ROLL saves beside a checkpoint
-//     (worker_state_pipeline.json). The step is `system/step`, else its number in the list, from 0 on.
+//     (worker_state_pipeline.json). The step is `system/step`, else `step`, else its number in the list, from 0 on.
 //   - CSV: `Wall time,Step,Value` as TensorBoard exports one scalar, whose key is in the name of the file
 //     (run-NAME-tag-KEY.csv, with '_' in place of '/'); or one column a key, and one of the steps under one of the
 //     names above.

@@ -255,7 +255,8 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   const bool leaves = draft.colocated || draft.loop == "ppo";
   trained.offload.weights = trained.offload.gradients = leaves;
   DOVETAIL_TRY(const bool optimizer_leaves, is_on(tree, "policy.offload_optimizer_for_logprob"));
-  trained.offload.optimizer = (leaves || optimizer_leaves) && !trained.offload.optimizer_on_host;
+  DOVETAIL_TRY(const HostShare share, nemo_rl_host_share(tree, keys));
+  trained.offload.optimizer = (leaves || optimizer_leaves) && !(trained.offload.optimizer_on_host && share.share == 1);
   plan::TaskPlan passed = trained;
   passed.layout.recomputation = llm::Recomputation::none;
   passed.offload = {};

@@ -172,6 +172,12 @@ base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTr
   return sequences_at_most(static_cast<double>(sequences));
 }
 
+base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role) {
+  DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
+  if (!megatron) return HostShare{{}, 1};
+  return host_share_at(tree, role + ".megatron_cfg.optimizer.optimizer_offload_fraction", 0);
+}
+
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
   return is_on(tree, role + (megatron ? ".megatron_cfg.optimizer.optimizer_cpu_offload" : ".dtensor_cfg.cpu_offload"));

@@ -10,6 +10,7 @@
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
+#include "trainers/import/role_training.h"
 
 namespace dovetail::trainers {
 
@@ -26,6 +27,8 @@ base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTr
                                                          bool trains);
 
 /// What of the optimizer is on the host.
+/// What of an optimizer that is stepped there is on the host: all of DTensor's, of Megatron's what its fraction says.
+base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role);
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role);
 
 /// Whether a member is there and true.

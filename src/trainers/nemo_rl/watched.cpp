@@ -159,8 +159,8 @@ base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
     DOVETAIL_TRY(roles.emplace_back(),
                  megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
     if (megatron) {
-      DOVETAIL_TRY(shares.emplace_back(),
-                   host_share_at(tree, fmt::format("{}.megatron_cfg.optimizer.optimizer_offload_fraction", role), 0));
+      DOVETAIL_TRY(shares.emplace_back(), nemo_rl_host_share(tree, role));
+      shares.back().steps = trained->planned.offload.optimizer_on_host;
     }
   }
   take_types(roles, run);
@@ -185,7 +185,8 @@ void add_facts(const syntax::SettingTree& tree, ImportedRun& run) {
 base::Status watch_engine_cap(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string key = "policy.generation.vllm_cfg.max_model_len";
   DOVETAIL_TRY(const auto most, optional_whole(tree, key));
-  return most ? take_sequence_cap(tree, key, *most, run) : base::Status();
+  if (most) take_sequence_cap(tree, key, *most, run);
+  return {};
 }
 
 }  // namespace

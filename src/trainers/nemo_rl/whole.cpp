@@ -44,7 +44,8 @@ base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
       "policy:\n  model_name: ${{oc.env:ACTOR_PATH}}\n  train_global_batch_size: {}\n  max_total_sequence_length: {}\n",
       facts.mini_batch, facts.sequence_cap);
   text += backend_text(facts);
-  text += fmt::format("  generation:\n    max_new_tokens: {}\n", facts.response_cap);
+  // Responses that end together with prompts have all that these leave.
+  if (!facts.ends_together()) text += fmt::format("  generation:\n    max_new_tokens: {}\n", facts.response_cap);
   if (facts.critic) text += "value:\n  model_name: ${oc.env:CRITIC_PATH}\n" + backend_text(facts);
   text += fmt::format("data:\n  max_input_seq_length: {}\n", facts.prompt_cap);
   text += fmt::format("cluster:\n  num_nodes: {}\n  gpus_per_node: {}\n", facts.nodes, facts.gpus_per_node);

@@ -45,10 +45,10 @@ class NemoRlChanges {
       set("++dtensor_cfg.cpu_offload", offload.optimizer_on_host);
       return;
     }
-    const std::string optimizer = "++megatron_cfg.optimizer.optimizer_";
     std::vector<Setter> with;
-    if (offload.optimizer_on_host) with = {{optimizer + "offload_fraction", number_text(host_share)}};
-    set(optimizer + "cpu_offload", yaml_flag(offload.optimizer_on_host), std::move(with));
+    if (offload.optimizer_on_host)
+      with = {{fmt::format("++{}.megatron_cfg.optimizer.optimizer_offload_fraction", role_), number_text(host_share)}};
+    set("++megatron_cfg.optimizer.optimizer_cpu_offload", yaml_flag(offload.optimizer_on_host), std::move(with));
   }
 
   /// The job's groups of ranks stay as large as they are.

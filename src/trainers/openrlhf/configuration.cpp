@@ -92,8 +92,8 @@ base::Status read_caps(OpenrlhfDraft& draft) {
                                      both - 1, both_key));
   run.response_cap = response.value_or(both - both / 2);
   run.prompt_cap = both - run.response_cap;
+  run.sequence_cap = both;
   if (!response) {
-    run.sequence_cap = both;
     run.max_prompt = run.max_response = both - 1;
     run.assumed.push_back(
         {std::string(both_key),

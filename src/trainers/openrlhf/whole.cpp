@@ -44,7 +44,7 @@ base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
   words.push_back(fmt::format("--train.batch_size {}", facts.mini_batch));
   words.push_back(fmt::format("--train.max_epochs {}", facts.epochs));
   words.push_back(fmt::format("--data.max_len {}", facts.sequence_cap));
-  if (!facts.ends_together()) words.push_back(fmt::format("--rollout.max_new_tokens {}", facts.response_cap));
+  words.push_back(fmt::format("--rollout.max_new_tokens {}", facts.response_cap));
   if (facts.packing) words.emplace_back("--ds.packing_samples");
   words.emplace_back("--train.colocate_all");
   add_role(facts, "actor", words);

@@ -349,12 +349,11 @@ base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::strin
 base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys = roll_strategy_key("actor_infer");
   DOVETAIL_CHECK(watch_roll_engine(tree, "actor_infer", run));
-  for (const char* const name : {".max_model_len", ".context_length"}) {
-    DOVETAIL_TRY(const auto longest, optional_whole(tree, keys + name));
-    if (longest) DOVETAIL_CHECK(take_sequence_cap(tree, keys + name, *longest, run));
-  }
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, "actor_infer", RollUse::generates));
   const bool is_vllm = backend == RollBackend::vllm;
+  const std::string both_key = keys + (is_vllm ? ".max_model_len" : ".context_length");
+  DOVETAIL_TRY(const auto both, optional_whole(tree, both_key));
+  if (both) take_sequence_cap(tree, both_key, *both, run);
   const std::string cache_key = keys + (is_vllm ? ".enable_prefix_caching" : ".disable_radix_cache");
   DOVETAIL_TRY(const auto caches, optional_flag(tree, cache_key));
   if (caches.value_or(is_vllm) == is_vllm && run.samples_per_prompt > 1)
@@ -374,7 +373,7 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
     add_ignored(tree, "actor_infer.generating_args.num_return_sequences",
                 "num_return_sequences_in_group goes before it", run);
   DOVETAIL_TRY(const auto tokens, optional_whole(tree, "actor_infer.generating_args.max_new_tokens"));
-  if (tokens && *tokens != run.response_cap)
+  if (tokens && *tokens != run.said_response_cap())
     add_ignored(tree, "actor_infer.generating_args.max_new_tokens", "the caps of the whole go before it", run);
   add_ignored(tree, "actor_infer.infer_batch_size", "the engine schedules by itself", run);
   return {};

@@ -127,7 +127,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   assume_lengths(tree, left, prompt_key, response ? response_key : "--rollout-max-context-len", run);
   constexpr std::string_view engine_key = "--sglang-context-length";
   DOVETAIL_TRY(const auto engine, optional_whole(tree, engine_key));
-  if (engine) DOVETAIL_CHECK(take_sequence_cap(tree, engine_key, *engine, run));
+  if (engine) take_sequence_cap(tree, engine_key, *engine, run);
   return {};
 }
 
@@ -238,7 +238,7 @@ base::Status add_slime_training(SlimeDraft& draft) {
   trained.offload.optimizer_on_host = on_host && share.share > 0;
   take_host_shares(draft.tree, {share}, run);
   trained.offload.gradients = draft.trainer_leaves;
-  trained.offload.optimizer = draft.trainer_leaves && !trained.offload.optimizer_on_host;
+  trained.offload.optimizer = draft.trainer_leaves && !(trained.offload.optimizer_on_host && share.share == 1);
   if (run.reference) run.tasks.push_back({"reference_infer", passed});
   DOVETAIL_TRY(run.trainer_log_probabilities, has_actor_pass(draft));
   if (run.trainer_log_probabilities) {

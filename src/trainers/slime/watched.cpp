@@ -259,8 +259,7 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
   if (on_host && share.share == 0)
     leave(tree, "--optimizer-cpu-offload", "with a fraction of 0 no part of the optimizer is on the host", run.ignored);
   if (context && is_written(tree, "--rollout-max-prompt-len"))
-    leave(tree, "--rollout-max-context-len",
-          "responses are counted as cut where prompts as long as they may be leave no room", run.assumed);
+    leave(tree, "--rollout-max-context-len", "beside the longest prompts responses end there", run.assumed);
   return {};
 }
 

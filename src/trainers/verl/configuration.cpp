@@ -100,7 +100,7 @@ base::Status read_verl_workload(VerlDraft& draft) {
   assume_lengths(tree, draft.request.options, "data.max_prompt_length", "data.max_response_length", run);
   constexpr std::string_view both_key = "actor_rollout_ref.rollout.max_model_len";
   DOVETAIL_TRY(const auto both, optional_whole(tree, both_key));
-  if (both) DOVETAIL_CHECK(take_sequence_cap(tree, both_key, *both, run));
+  if (both) take_sequence_cap(tree, both_key, *both, run);
   return {};
 }
 
@@ -206,7 +206,8 @@ base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineK
   DOVETAIL_TRY(offload.optimizer, flag_at(draft.tree(), fmt::format("{}.optimizer_offload", engine)));
   if (draft.megatron()) {
     DOVETAIL_TRY(offload.optimizer_on_host, verl_steps_on_host(draft.tree(), optimizer));
-    if (offload.optimizer_on_host) offload.optimizer = false;
+    DOVETAIL_TRY(const HostShare share, verl_host_share(draft.tree(), optimizer));
+    if (offload.optimizer_on_host && share.share == 1) offload.optimizer = false;
   }
   return offload;
 }

@@ -237,6 +237,7 @@ base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, I
     DOVETAIL_TRY(shares.emplace_back(), verl_host_share(tree, optimizer));
     const std::string key = fmt::format("{}.override_optimizer_config.optimizer_cpu_offload", optimizer);
     DOVETAIL_TRY(const auto on_host, optional_flag(tree, key));
+    shares.back().steps = on_host.value_or(false);
     if (on_host.value_or(false) && shares.back().share == 0)
       run.ignored.push_back(
           {key, "Megatron has no part of the optimizer on the host without a fraction of it", place_of(tree, key)});

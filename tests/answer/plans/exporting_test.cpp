@@ -68,13 +68,25 @@ const std::vector<Base>& bases() {
   return all;
 }
 
-/// A half of its optimizer is on the host.
-const Base half_on_host{
+/// A half of the optimizer is on the host.
+const Base verl_half_on_host{
     "verl", "run.sh",
     verl_script(dynamic + grpo +
                 "model_engine=megatron "
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=True "
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5")};
+
+/// Says a degree by its older name.
+const Base older_verl{"verl", "run.sh",
+                      verl_script(dynamic + grpo + "actor_rollout_ref.actor.ulysses_sequence_parallel_size=2")};
+
+const Base nemo_rl_half_on_host{
+    "nemo-rl", "grpo.yaml",
+    "defaults: grpo_math_1B.yaml\ngrpo: {num_prompts_per_step: 64, num_generations_per_prompt: 8}\npolicy:\n"
+    "  model_name: Qwen/Qwen3-4B\n  max_total_sequence_length: 2048\n  dtensor_cfg: {enabled: false}\n"
+    "  megatron_cfg:\n    enabled: true\n    optimizer: {optimizer_cpu_offload: true, optimizer_offload_fraction: "
+    "0.5}\n"
+    "cluster: {gpus_per_node: 8, num_nodes: 2}\n"};
 
 /// Its flags are changed in a copy.
 const Base openrlhf{
@@ -155,11 +167,19 @@ TEST(ExportRun, TheChangedBaseIsThePlanAndNoChangeIsInVain) {
   }
 }
 
+TEST(ExportRun, OlderNamesAskForNoMoreChanges) {
+  std::mt19937 random(4);
+  for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {
+    SCOPED_TRACE(i);
+    expect_minimal_changes(older_verl, random);
+  }
+}
+
 TEST(ExportRun, TheShareOfAnOptimizerOnTheHostStays) {
   std::mt19937 random(2);
   for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {
     SCOPED_TRACE(i);
-    expect_minimal_changes(half_on_host, random);
+    for (const Base& base : {verl_half_on_host, nemo_rl_half_on_host}) expect_minimal_changes(base, random);
   }
 }
 
@@ -348,6 +368,25 @@ TEST(ExportWhole, ReadAgainItIsTheJobAndThePlan) {
 std::string error_of(const ExportRequest& request) {
   const auto answer = ask(request, Watch{});
   return answer.ok() ? "no error" : base::to_text(answer.error());
+}
+
+TEST(ExportWhole, WherePromptAndResponseEndTogether) {
+  trainers::ImportOptions options = said_beside();
+  options.prompt_length = "mean=150,p90=300";
+  options.response_length = "mean=700,p90=1300";
+  for (const auto& [base, more] :
+       {std::pair{bases()[4], ""}, std::pair{bases()[0], "actor_rollout_ref.rollout.max_model_len=2048"}}) {
+    trainers::ImportOptions as_it_is = options;
+    if (*more != 0) as_it_is.arguments = {more};
+    const auto import = trainers::import_run(base.file, base.content, as_it_is);
+    ASSERT_TRUE(import.ok()) << base::to_text(import.error());
+    EXPECT_EQ(import->job.workload.max_sequence(), 2048) << import->text;
+    const auto ranking = planner::rank_plans(
+        predict::scenario_of(import->job, predict::software_of(import->job).value()), test::quick_options());
+    ASSERT_TRUE(ranking.ok());
+    const auto made = trainers::export_whole(import->job, ranking->plans.front().plan, base.trainer);
+    EXPECT_TRUE(made.ok()) << base.trainer << ": " << base::to_text(made.error());
+  }
 }
 
 TEST_F(Exporting, AWholeFileSaysWhatItDemands) {

@@ -119,6 +119,7 @@ const ArealChange areal_changes[] = {
     {"+actor.archon.offload_params=true", Where::plan, archon_grpo},
     {"sglang.mem_fraction_static=0.7", Where::plan},
     {"sglang.context_length=1024", Where::job},
+    {"sglang.context_length=256", Where::not_modelled},
     {"+sglang.max_running_requests=16", Where::plan},
     {"+sglang.disable_cuda_graph=true", Where::plan},
     {"+sglang.chunked_prefill_size=4096", Where::plan},

@@ -59,6 +59,11 @@ TEST(ArealLog, ReadsExcerptsWithoutHeadings) {
   const StepLog tables = log_of(step(1, framed) + "\u2502 what others print \u2502\n" + step(2, framed), "run.log");
   EXPECT_EQ(values_of(tables, "timeperf/train_step"), (Values{{1, 25}, {2, 25}}));
   EXPECT_EQ(values_of(tables, "rollout/reward"), (Values{{1, 1}, {2, 1}}));
+  // Tables of others have no place there, and are none of a mistake.
+  const std::string other = "\u2502 GPU \u2502 Name \u2502\n\u2502 one \u2502\n";
+  const StepLog mixed =
+      log_of(step(1, row + other + "\u2552\u2550\u2555\n" + other + "\u2558\u2550\u255B\n"), "run.log");
+  EXPECT_EQ(mixed.series.size(), 2U);
 }
 
 TEST(ArealLog, MistakesHaveTheirPlace) {
