@@ -291,6 +291,8 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
   auto job = plan::parse_job(text, file);
   if (!job.ok()) {
     base::Error error = std::move(job).error();
+    // Files that the job names, as of lengths, have places of their own; of the job's text nobody knows the lines.
+    if (!error.path.empty() && error.path != file) return error;
     return base::Error{error.failure, base::display_path(file), 0, 0, "as a job: " + error.message};
   }
   auto plan = plan_of(run, *job);

@@ -223,6 +223,16 @@ class PlanAnswers(Documents):
         impossible = self.answer("sweep", "sweep", *job, "--over", "mini-batches", "--values", "1000")
         self.assertIn("problem", impossible["points"][0])
 
+    def test_measured_lengths(self):
+        log = Path(self.path("run.log"))
+        step = (
+            "step:{} - timing_s/gen:30.5 - timing_s/update_actor:20.5 - timing_s/step:60.5 - "
+            "response_length/mean:500.0 - response_length/max:900.0 - response_length/clip_ratio:0.01\n"
+        )
+        log.write_text("".join(step.format(number) for number in range(1, 6)), encoding="utf-8")
+        measured = self.answer("measured", "measured", str(log))
+        self.assertEqual(measured["longest_response"], 900)
+
     def test_forecast(self):
         jobs = SOURCE / "examples" / "jobs"
         run = (

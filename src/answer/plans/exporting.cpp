@@ -161,6 +161,10 @@ base::Result<ExportAnswer> ask(const ExportRequest& request, const Watch& watch)
   if (is_given(request.base) == request.job.has_value())
     return base::bad_input(
         "a plan is written over a configuration, or as a whole file of its job; accepted: --base FILE, or --job FILE");
+  if (request.job && has_import_options(request.base))
+    return base::bad_input(
+        "a job file says all; accepted with --job: no options of a trainer's configuration, as --gpu, --env and "
+        "--lengths");
   if (request.job && !request.allowed.empty())
     return base::bad_input("--allow says what of a base may be another; accepted: --base FILE with it");
   if (request.job) return ask_whole(request, watch);

@@ -234,6 +234,9 @@ TEST_F(Exporting, LengthsCanBeOfAFile) {
   ASSERT_TRUE(answer.ok()) << base::to_text(answer.error());
   EXPECT_THAT(notes, testing::ElementsAre(HasSubstr("700 tokens on average")))
       << "the plan is of this job, and of these lengths";
+  request.base.lengths.reset();
+  request.base.import.response_length = "file=" + folder_.write("damaged.csv", "length\n700\n-5\n");
+  EXPECT_THAT(base::to_text(ask(request, Watch{}).error()), HasSubstr("damaged.csv:3:1: the length is"));
 }
 
 TEST_F(Exporting, TheRestOfACopyStaysAndTheDifferenceIsShown) {
@@ -402,6 +405,8 @@ TEST_F(Exporting, AWholeFileSaysWhatItDemands) {
   EXPECT_THAT(text, HasSubstr("\n: \"${CRITIC_PATH:?"));
   EXPECT_THAT(text, HasSubstr("\nexec python3 -m verl.trainer.main_ppo \"${job[@]}\" \"${plan[@]}\" \"$@\"\n"));
   EXPECT_THAT(to_json(*answer), testing::Not(HasSubstr("base")));
+  request.base.lengths = "lengths.csv";
+  EXPECT_THAT(error_of(request), HasSubstr("a job file says all; accepted with --job: no options"));
 }
 
 TEST_F(Exporting, TheTrainerIsThatOfTheBaseOrTheFrameworkOfTheJob) {
