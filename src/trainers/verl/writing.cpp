@@ -56,17 +56,20 @@ class VerlChanges {
   }
 
   void add_offload(const VerlEngineKeys& keys, std::string_view optimizer, const plan::Offload& offload,
-                   double host_share) {
+                   const plan::Software& software) {
     const std::string_view engine = megatron_ ? keys.megatron : keys.fsdp;
     set(key_below(engine, "param_offload"), offload.weights);
     set(key_below(engine, "optimizer_offload"), offload.optimizer);
     if (!megatron_) return;
     const std::string more = "++" + key_below(optimizer, "override_optimizer_config");
-    // Megatron steps on the host what the fraction says, none where nobody says one, and only with this optimizer.
+    // Megatron steps on the host what the fraction says, none where nobody says one, and only with this optimizer,
+    // which keeps less than the job says where it does not.
+    const std::string aware = more + ".use_precision_aware_optimizer";
     std::vector<Setter> with;
     if (offload.optimizer_on_host)
-      with = {{more + ".optimizer_offload_fraction", number_text(host_share)},
-              {more + ".use_precision_aware_optimizer", "True"}};
+      with = {{more + ".optimizer_offload_fraction", number_text(software.optimizer_host_share)}, {aware, "True"}};
+    else if (software.master_type == plan::MasterType::usual)
+      with = {{aware, "False"}};
     set(more + ".optimizer_cpu_offload", flag_text(offload.optimizer_on_host), std::move(with));
   }
 
@@ -120,7 +123,7 @@ std::vector<Change> verl_changes(const plan::Job& job, const plan::Plan& plan,
                             const VerlBatchKeys& train, const plan::TaskPlan* passed, const VerlBatchKeys& infer) {
     if (trained == nullptr) return;
     changes.add_engine(keys, *trained, true);
-    changes.add_offload(keys, optimizer, trained->offload, job.software.optimizer_host_share);
+    changes.add_offload(keys, optimizer, trained->offload, job.software);
     changes.add_micro_batches(train, *trained);
     if (passed != nullptr) changes.add_micro_batches(infer, *passed);
   };

@@ -74,6 +74,7 @@ const Base verl_half_on_host{
     verl_script(dynamic + grpo +
                 "model_engine=megatron "
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_cpu_offload=True "
+                "+actor_rollout_ref.actor.optim.override_optimizer_config.use_precision_aware_optimizer=True "
                 "+actor_rollout_ref.actor.optim.override_optimizer_config.optimizer_offload_fraction=0.5")};
 
 /// Says a degree by its older name.
