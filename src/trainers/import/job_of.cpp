@@ -122,8 +122,8 @@ bool says_own_cap(const std::optional<std::string>& said) {
 base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& options) {
   const std::int64_t prompt_cap = options.prompt_length ? run.said_prompt_cap() : run.prompt_cap;
   // Where prompts are said, what they leave of the cap of both is counted by them.
-  const bool any = options.prompt_length || options.response_length;
-  const std::int64_t response_cap = any ? run.said_response_cap() : run.response_cap;
+  const bool says_lengths = options.prompt_length || options.response_length;
+  const std::int64_t response_cap = says_lengths ? run.said_response_cap() : run.response_cap;
   DOVETAIL_TRY(const std::string prompts, lengths_text("prompt-length", options.prompt_length, prompt_cap));
   DOVETAIL_TRY(const std::string responses, lengths_text("response-length", options.response_length, response_cap));
   std::string text = fmt::format("format: {}\nname: {}\nalgorithm: {}\nmodels:\n{}workload:\n", plan::job_format,

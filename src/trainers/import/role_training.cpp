@@ -45,14 +45,13 @@ base::Result<HostShare> host_share_at(const syntax::SettingTree& tree, std::stri
 }
 
 void take_host_shares(const syntax::SettingTree& tree, const std::vector<HostShare>& roles, ImportedRun& run) {
-  const auto steps = [](const HostShare& role) { return role.steps && role.share > 0; };
-  auto taken = std::find_if(roles.begin(), roles.end(), steps);
+  auto taken = std::find_if(roles.begin(), roles.end(), [](const HostShare& role) { return role.has_part(); });
   if (taken == roles.end())
     taken = std::find_if(roles.begin(), roles.end(), [](const HostShare& role) { return role.share > 0; });
   if (taken == roles.end()) return;
   run.software.optimizer_host_share = std::max(taken->share, plan::min_optimizer_host_share);
   for (const HostShare& role : roles)
-    if (steps(role) && role.share != taken->share)
+    if (role.has_part() && role.share != taken->share)
       run.not_modelled.push_back({role.key,
                                   fmt::format("{}: the optimizer's share on the host: counted as {}, that of {}",
                                               role.share, taken->share, taken->key),

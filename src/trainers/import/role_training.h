@@ -30,6 +30,9 @@ struct HostShare {
   std::string key;
   double share = 0;    ///< 0: nothing, even where it is stepped there
   bool steps = false;  ///< it is stepped there now
+
+  bool has_part() const { return steps && share > 0; }
+  bool has_all() const { return steps && share == 1; }
 };
 
 /// The share at `key`, `otherwise` where nothing is said. An Error unless it is 0 to 1.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
@@ -256,7 +255,7 @@ base::Status add_trained(NemoRlDraft& draft, const std::string& role, const std:
   trained.offload.weights = trained.offload.gradients = leaves;
   DOVETAIL_TRY(const bool optimizer_leaves, is_on(tree, "policy.offload_optimizer_for_logprob"));
   DOVETAIL_TRY(const HostShare share, nemo_rl_host_share(tree, keys));
-  trained.offload.optimizer = (leaves || optimizer_leaves) && !(trained.offload.optimizer_on_host && share.share == 1);
+  trained.offload.optimizer = (leaves || optimizer_leaves) && !share.has_all();
   plan::TaskPlan passed = trained;
   passed.layout.recomputation = llm::Recomputation::none;
   passed.offload = {};

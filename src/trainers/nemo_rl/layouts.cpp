@@ -174,8 +174,12 @@ base::Result<plan::MicroBatching> nemo_rl_micro_batching(const syntax::SettingTr
 
 base::Result<HostShare> nemo_rl_host_share(const syntax::SettingTree& tree, const std::string& role) {
   DOVETAIL_TRY(const bool megatron, nemo_rl_has_megatron(tree, role));
-  if (!megatron) return HostShare{{}, 1};
-  return host_share_at(tree, role + ".megatron_cfg.optimizer.optimizer_offload_fraction", 0);
+  HostShare share{.key = {}, .share = 1};
+  if (megatron) {
+    DOVETAIL_TRY(share, host_share_at(tree, role + ".megatron_cfg.optimizer.optimizer_offload_fraction", 0));
+  }
+  DOVETAIL_TRY(share.steps, nemo_rl_optimizer_on_host(tree, role));
+  return share;
 }
 
 base::Result<bool> nemo_rl_optimizer_on_host(const syntax::SettingTree& tree, const std::string& role) {

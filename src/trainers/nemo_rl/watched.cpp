@@ -160,7 +160,6 @@ base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
                  megatron ? megatron_types(tree, role) : dtensor_types(tree, role, trained->planned.layout));
     if (megatron) {
       DOVETAIL_TRY(shares.emplace_back(), nemo_rl_host_share(tree, role));
-      shares.back().steps = trained->planned.offload.optimizer_on_host;
     }
   }
   take_types(roles, run);

@@ -233,12 +233,12 @@ base::Status add_slime_training(SlimeDraft& draft) {
   passed.layout.recomputation = llm::Recomputation::none;
   // The reference's weights come from the host in place of the actor's, which come back from there, too.
   passed.offload.weights = trained.offload.weights = draft.trainer_leaves || run.reference;
-  DOVETAIL_TRY(const bool on_host, flag_at(draft.tree, "--optimizer-cpu-offload"));
-  DOVETAIL_TRY(const HostShare share, host_share_at(draft.tree, "--optimizer-offload-fraction", 1));
-  trained.offload.optimizer_on_host = on_host && share.share > 0;
+  DOVETAIL_TRY(HostShare share, host_share_at(draft.tree, "--optimizer-offload-fraction", 1));
+  DOVETAIL_TRY(share.steps, flag_at(draft.tree, "--optimizer-cpu-offload"));
+  trained.offload.optimizer_on_host = share.has_part();
   take_host_shares(draft.tree, {share}, run);
   trained.offload.gradients = draft.trainer_leaves;
-  trained.offload.optimizer = draft.trainer_leaves && !(trained.offload.optimizer_on_host && share.share == 1);
+  trained.offload.optimizer = draft.trainer_leaves && !share.has_all();
   if (run.reference) run.tasks.push_back({"reference_infer", passed});
   DOVETAIL_TRY(run.trainer_log_probabilities, has_actor_pass(draft));
   if (run.trainer_log_probabilities) {

@@ -205,9 +205,9 @@ base::Result<plan::Offload> offload_of(const VerlDraft& draft, const VerlEngineK
   offload.gradients = offload.weights;
   DOVETAIL_TRY(offload.optimizer, flag_at(draft.tree(), fmt::format("{}.optimizer_offload", engine)));
   if (draft.megatron()) {
-    DOVETAIL_TRY(offload.optimizer_on_host, verl_steps_on_host(draft.tree(), optimizer));
     DOVETAIL_TRY(const HostShare share, verl_host_share(draft.tree(), optimizer));
-    if (offload.optimizer_on_host && share.share == 1) offload.optimizer = false;
+    offload.optimizer_on_host = share.has_part();
+    if (share.has_all()) offload.optimizer = false;
   }
   return offload;
 }

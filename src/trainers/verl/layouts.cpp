@@ -58,14 +58,11 @@ base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree&
 }
 
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer) {
-  return host_share_at(tree, key_below(optimizer, "override_optimizer_config.optimizer_offload_fraction"), 0);
-}
-
-base::Result<bool> verl_steps_on_host(const syntax::SettingTree& tree, std::string_view optimizer) {
-  const std::string key = key_below(optimizer, "override_optimizer_config.optimizer_cpu_offload");
-  DOVETAIL_TRY(const auto on_host, optional_flag(tree, key));
-  DOVETAIL_TRY(const HostShare share, verl_host_share(tree, optimizer));
-  return on_host.value_or(false) && share.share > 0;
+  const std::string keys = key_below(optimizer, "override_optimizer_config");
+  DOVETAIL_TRY(HostShare share, host_share_at(tree, key_below(keys, "optimizer_offload_fraction"), 0));
+  DOVETAIL_TRY(const auto steps, optional_flag(tree, key_below(keys, "optimizer_cpu_offload")));
+  share.steps = steps.value_or(false);
+  return share;
 }
 
 }  // namespace dovetail::trainers

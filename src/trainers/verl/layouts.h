@@ -25,10 +25,8 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
 base::Result<plan::MicroBatching> verl_micro_batching(const syntax::SettingTree& tree, const VerlBatchKeys& keys,
                                                       const llm::Layout& layout);
 
-/// What Megatron's optimizer, whose settings are below `optimizer`, has on the host where it is stepped there: nothing
-/// where nobody says a fraction. An Error unless that is 0 to 1.
+/// What of Megatron's optimizer, whose settings are below `optimizer`, is on the host where it is stepped there:
+/// nothing where nobody says a fraction. An Error unless that is 0 to 1.
 base::Result<HostShare> verl_host_share(const syntax::SettingTree& tree, std::string_view optimizer);
-/// Whether a part of it is stepped there.
-base::Result<bool> verl_steps_on_host(const syntax::SettingTree& tree, std::string_view optimizer);
 
 }  // namespace dovetail::trainers

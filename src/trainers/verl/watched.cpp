@@ -207,8 +207,8 @@ base::Result<RoleTypes> megatron_types(const syntax::SettingTree& tree, const st
   const std::string override_key = keys + ".override_optimizer_config.use_precision_aware_optimizer";
   DOVETAIL_TRY(const auto own, optional_flag(tree, key));
   DOVETAIL_TRY(const auto overridden, optional_flag(tree, override_key));
-  DOVETAIL_TRY(const bool on_host, verl_steps_on_host(tree, keys));
-  if (!overridden.value_or(own.value_or(false)) || on_host) return role;
+  DOVETAIL_TRY(const HostShare on_host, verl_host_share(tree, keys));
+  if (!overridden.value_or(own.value_or(false)) || on_host.has_part()) return role;
   role.types.master_type = plan::MasterType::remainder;
   if (own.value_or(false)) {
     DOVETAIL_TRY(role.types.gradient_type, aware_type(tree, keys + ".main_grads_dtype"));
@@ -235,12 +235,10 @@ base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, I
   for (const std::string_view optimizer : {"actor_rollout_ref.actor.optim", "critic.optim"}) {
     if (optimizer == "critic.optim" && !has_critic) continue;
     DOVETAIL_TRY(shares.emplace_back(), verl_host_share(tree, optimizer));
+    if (!shares.back().steps || shares.back().share > 0) continue;
     const std::string key = fmt::format("{}.override_optimizer_config.optimizer_cpu_offload", optimizer);
-    DOVETAIL_TRY(const auto on_host, optional_flag(tree, key));
-    shares.back().steps = on_host.value_or(false);
-    if (on_host.value_or(false) && shares.back().share == 0)
-      run.ignored.push_back(
-          {key, "Megatron has no part of the optimizer on the host without a fraction of it", place_of(tree, key)});
+    run.ignored.push_back(
+        {key, "Megatron has no part of the optimizer on the host without a fraction of it", place_of(tree, key)});
   }
   take_host_shares(tree, shares, run);
   return {};

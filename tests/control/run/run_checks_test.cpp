@@ -119,15 +119,16 @@ class RunChecks : public testing::Test {
     if (!with_head) shape = llm::with_scalar_head(std::move(shape));
     (void)StoredModel(shape).write(folder_.file(name));
   }
-  std::string write_job(const std::string& weights, const std::string& software = "{}") const {
-    return folder_.write(
-        "job.yaml",
-        "format: dovetail/job@1\nalgorithm: ppo\nmodels: {actor: actor, reward: reward}\nsoftware: " + software +
-            "\nworkload: {prompts: 4, prompt_length: 4, response_length: 4}\n"
-            "cluster: {nodes: 1, gpus_per_node: 1, gpu: {name: CPU, memory: 8GiB, bandwidth: 20GB/s, "
-            "bf16: 100GFLOP/s}}\n"
-            "train: {iterations: 2, data: {train: prompts.jsonl}, tokenizer: actor, weights: " +
-            weights + "}\n");
+  std::string write_job(const std::string& weights, const std::string& software = "{}",
+                        const std::string& lengths = "prompt_length: 4, response_length: 4") const {
+    return folder_.write("job.yaml",
+                         "format: dovetail/job@1\nalgorithm: ppo\nmodels: {actor: actor, reward: reward}\nsoftware: " +
+                             software + "\nworkload: {prompts: 4, " + lengths +
+                             "}\n"
+                             "cluster: {nodes: 1, gpus_per_node: 1, gpu: {name: CPU, memory: 8GiB, bandwidth: 20GB/s, "
+                             "bf16: 100GFLOP/s}}\n"
+                             "train: {iterations: 2, data: {train: prompts.jsonl}, tokenizer: actor, weights: " +
+                             weights + "}\n");
   }
   std::string fault(const std::string& weights) const {
     const auto run = read_run_job(write_job(weights));
@@ -152,12 +153,20 @@ TEST_F(RunChecks, AJobIsPlannedForTheRuntimeAndMayBeAFolder) {
 }
 
 TEST_F(RunChecks, TypesOfATrainerAreNotForARun) {
-  for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "engine: sglang"}) {
+  for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "engine: sglang",
+                                 "engine_sleep: copies", "sync_bucket: 1048576", "optimizer_host_share: 0.5"}) {
     const auto run = read_run_job(write_job("{actor: actor}", "{" + said + "}"));
     ASSERT_FALSE(run.ok()) << said;
     EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("accepted: no `"))) << said;
   }
   EXPECT_TRUE(read_run_job(write_job("{actor: actor}", "{weight_type: usual, engine: vllm}")).ok());
+}
+
+TEST_F(RunChecks, ACapOfPromptAndResponseIsNotForARun) {
+  const auto run =
+      read_run_job(write_job("{actor: actor}", "{}", "prompt_length: 4, response_length: 4, sequence_cap: 6"));
+  ASSERT_FALSE(run.ok());
+  EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:5:"), HasSubstr("accepted: no `sequence_cap`")));
 }
 
 TEST_F(RunChecks, ModelsStandBehindTheOneThatTheyAreLike) {
