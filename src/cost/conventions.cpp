@@ -55,7 +55,10 @@ Conventions megatron_policy() {
       "their own";
   // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in
   // fp32.
-  made.logit_bytes = 2 + 4 * 4;
+  made.entropy_logit_bytes = 2 + 4 * 4;
+  // Without entropy one copy in fp32, in place: exponentials and then the gradient, which is cast to bf16.
+  made.plain_logit_bytes = 2 + 4 + 2;
+  made.logit_bytes = made.entropy_logit_bytes;
   // The logits in both types, and their exponentials.
   made.inference_logit_bytes = 2 + 4 + 4;
   return made;
@@ -67,6 +70,8 @@ Conventions nemo_rl_megatron() {
   made.description =
       "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt out";
   made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
+  // Its log-probabilities keep as much, and its loss asks no entropy.
+  made.entropy_logit_bytes = made.plain_logit_bytes = 0;
   made.deals_packs = true;
   return made;
 }
@@ -77,8 +82,7 @@ Conventions roll_megatron() {
   made.description =
       "megatron-policy as ROLL runs it: log-probabilities from one copy of the logits in fp32, in place, and a loss "
       "without entropy";
-  // The bf16 logits, and a copy in fp32 that becomes exponentials and then the gradient, which is cast to bf16.
-  made.logit_bytes = 2 + 4 + 2;
+  made.logit_bytes = made.plain_logit_bytes;
   // The entropy comes behind, in bf16.
   made.inference_logit_bytes = 2 + 4;
   return made;
@@ -137,9 +141,13 @@ Conventions verl_fsdp() {
   made.layer_gradient_bytes = 2 + 4;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
-  // All in bf16, in fused kernels: the logits, the softmax of the entropy, and a gradient of each.
-  made.logit_bytes = 4 * 2;
-  made.inference_logit_bytes = 3 * 2;
+  // All in bf16, in fused kernels: the logits as the head made them and divided by the temperature, and a gradient of
+  // the log-probabilities and of the entropy.
+  made.entropy_logit_bytes = 4 * 2;
+  // Without entropy the gradient is written in place of the logits; a pass keeps both kinds, compiled entropy no more.
+  made.plain_logit_bytes = 2 * 2;
+  made.logit_bytes = made.entropy_logit_bytes;
+  made.inference_logit_bytes = 2 * 2;
   made.overhead = 96 * mebibyte;
   made.memory_error = 0.07;  // a run that was bisected
   return made;
@@ -159,7 +167,10 @@ Conventions deepspeed_zero() {
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
   // Eager PyTorch as of fsdp1, and without gradients the logits in 16 bits, in fp32, and their log-softmax.
-  made.logit_bytes = 2 + 4 * 4;
+  made.entropy_logit_bytes = 2 + 4 * 4;
+  // Without entropy, in the kernel of flash attention: the logits in fp32, and their gradient.
+  made.plain_logit_bytes = 2 * 4;
+  made.logit_bytes = made.entropy_logit_bytes;
   made.inference_logit_bytes = 2 + 2 * 4;
   // 5e8 elements unless configured.
   made.bucket = 1'000'000'000;

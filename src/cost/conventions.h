@@ -76,10 +76,15 @@ struct Conventions {
 
   // Logits, at the peak of the loss.
   double logit_bytes = 6;            ///< a token and vocabulary entry
+  double entropy_logit_bytes = 0;    ///< the same of a loss that computes the entropy of each token; 0: not known apart
+  double plain_logit_bytes = 0;      ///< the same of one that does not; 0: not known apart
   double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
   /// Of how many tokens logits are there at once, where head and loss are one kernel; 0: of all of a micro-batch.
   std::int64_t logit_tokens = 0;
+  /// Of how many entries of the vocabulary gradients of logits are there at once, where head and loss are one kernel
+  /// that keeps no logits; 0: logits are there.
+  std::int64_t logit_entries = 0;
 
   int shard_group = 0;              ///< ranks that ZeRO cuts over (llm/shard_groups.h); 0: all of data x context
   double optimizer_host_share = 1;  ///< of an optimizer that is stepped on the host: what is there
@@ -103,6 +108,11 @@ struct Conventions {
   /// nothing was measured.
   double memory_error = 0;
 };
+
+/// Whether head and loss are one kernel, so that logits are never whole and the backward computes them again.
+inline bool has_head_in_loss(const Conventions& conventions) {
+  return conventions.logit_tokens > 0 || conventions.logit_entries > 0;
+}
 
 /// The names of the bundled conventions.
 std::vector<std::string_view> conventions_names();

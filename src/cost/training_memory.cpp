@@ -214,7 +214,7 @@ std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward
 
 /// The logits of a step's micro-batches, where the framework hands them back at its end.
 std::int64_t returned_logits(const Job& job) {
-  if (!job.conventions.keeps_last_outputs || job.conventions.logit_tokens > 0 || job.layout.pipeline == 1 ||
+  if (!job.conventions.keeps_last_outputs || has_head_in_loss(job.conventions) || job.layout.pipeline == 1 ||
       job.model.head == llm::Head::scalar)
     return 0;
   return job.conventions.activation_bytes *

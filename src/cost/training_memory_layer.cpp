@@ -206,11 +206,13 @@ std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout
   const bool is_cut = layout.tensor > 1 && conventions.parallel_logit_bytes > 0;
   const double each = is_cut ? conventions.parallel_logit_bytes : conventions.logit_bytes;
   const std::int64_t rows = padded_vocabulary(model, layout, conventions) / layout.tensor;
+  const std::int64_t head_gradient = conventions.activation_bytes * rows * model.hidden;
+  if (conventions.logit_entries > 0)
+    return inputs + conventions.activation_bytes * tokens * std::min(rows, conventions.logit_entries) + head_gradient;
   if (conventions.logit_tokens > 0) {
     // Of one part after the other, and the gradient of the head's weight, summed over them.
     const auto held = static_cast<double>(rows * std::min(tokens, conventions.logit_tokens));
-    return inputs + static_cast<std::int64_t>(std::ceil(each * held)) +
-           conventions.activation_bytes * rows * model.hidden;
+    return inputs + static_cast<std::int64_t>(std::ceil(each * held)) + head_gradient;
   }
   const auto at_loss = static_cast<std::int64_t>(std::ceil(each * static_cast<double>(rows * tokens)));
   // In the head's own backward: the gradient of the logits, and the dummy of the weight's.

@@ -48,7 +48,8 @@ LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layou
                          const Conventions& conventions, bool with_experts);
 
 /// What the last stage holds of one micro-batch at the peak of the loss: logits, and the inputs of the last
-/// normalization and the head; where logits are never whole (Conventions::logit_tokens), the gradient of the head, too.
+/// normalization and the head; where logits are never whole (Conventions::logit_tokens, logit_entries), the gradient of
+/// the head, too.
 std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                         const Conventions& conventions);
 

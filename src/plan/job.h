@@ -75,8 +75,16 @@ inline constexpr std::int64_t max_sync_bucket = std::int64_t{1} << 40;
 /// The least share of an optimizer that a job can have on the host.
 inline constexpr double min_optimizer_host_share = 0.001;
 
-/// Of how many tokens logits may be held at once at most.
+/// Of how many tokens, and of how many entries of the vocabulary, logits may be held at once at most.
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
+inline constexpr std::int64_t max_logit_entries = 1 << 24;
+
+/// Whether the loss of a policy computes the entropy of each token, of which gradients may be asked.
+enum class LossEntropy { usual, computed, none };
+constexpr auto names_of(LossEntropy) {
+  return std::array{base::EnumName{"usual", LossEntropy::usual}, base::EnumName{"computed", LossEntropy::computed},
+                    base::EnumName{"none", LossEntropy::none}};
+}
 
 /// Which software runs it; empty names are chosen by whoever predicts.
 struct Software {
@@ -94,6 +102,10 @@ struct Software {
   MasterType master_type = MasterType::usual;
   /// Head and loss are computed together, with the logits of so many tokens at once; 0: logits are held whole.
   std::int64_t logit_tokens = 0;
+  /// Head and loss are one kernel that keeps no logits: its backward holds their gradients, of so many entries of the
+  /// vocabulary at once; 0: logits are held whole.
+  std::int64_t logit_entries = 0;
+  LossEntropy loss_entropy = LossEntropy::usual;
   EngineKind engine = EngineKind::vllm;
   int shard_group =
       0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
@@ -113,7 +125,9 @@ constexpr auto fields_of(const T*) {
       field("framework", &T::framework, Name{}), field("weight_type", &T::weight_type, Choice{}),
       field("gradient_type", &T::gradient_type, Choice{}), field("moment_type", &T::moment_type, Choice{}),
       field("master_type", &T::master_type, Choice{}),
-      field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}), field("engine", &T::engine, Choice{}),
+      field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}),
+      field("logit_entries", &T::logit_entries, base::Whole{1, max_logit_entries}),
+      field("loss_entropy", &T::loss_entropy, Choice{}), field("engine", &T::engine, Choice{}),
       field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}), field("engine_sleep", &T::engine_sleep, Choice{}),
       field("sync_bucket", &T::sync_bucket, base::Whole{1, max_sync_bucket}),
       field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));

@@ -49,7 +49,7 @@ TEST(ParseJob, OnlyACriticHasMiniBatchesOfItsOwn) {
 TEST(ParseJob, ReadsTypesAndLogits) {
   const std::string lines = "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen3-0.6b}\n";
   const Job job = parse_job(job_with(lines + "software: {weight_type: bf16, gradient_type: fp32, moment_type: fp16, "
-                                             "master_type: remainder, logit_tokens: 512}"),
+                                             "master_type: remainder, logit_tokens: 512, loss_entropy: none}"),
                             "job.yaml")
                       .value();
   EXPECT_EQ(job.software.weight_type, StateType::bf16);
@@ -57,6 +57,7 @@ TEST(ParseJob, ReadsTypesAndLogits) {
   EXPECT_EQ(job.software.moment_type, StateType::fp16);
   EXPECT_EQ(job.software.master_type, MasterType::remainder);
   EXPECT_EQ(job.software.logit_tokens, 512);
+  EXPECT_EQ(job.software.loss_entropy, LossEntropy::none);
   EXPECT_THAT(error_of(lines + "software: {moment_type: fp8}"),
               HasSubstr("`moment_type` is the string `fp8`; accepted: usual, fp32, bf16, fp16"));
   EXPECT_THAT(error_of(lines + "software: {master_type: bf16}"),
@@ -299,11 +300,13 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "name: \"a\\nb\""), "job.yaml:4:7: `name` is the string `a\\u000Ab`; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
-            "profile, prefetch, framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, engine, "
+            "profile, prefetch, framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, "
+            "logit_entries, loss_entropy, engine, "
             "shard_group, engine_sleep, sync_bucket, optimizer_host_share");
   EXPECT_EQ(error_of(sound + "software: {xyz: vllm}"),
             "job.yaml:4:12: unknown key `xyz` in `software`; accepted: training, efficiency, profile, prefetch, "
-            "framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, engine, shard_group, "
+            "framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, logit_entries, "
+            "loss_entropy, engine, shard_group, "
             "engine_sleep, sync_bucket, optimizer_host_share");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),

@@ -15,7 +15,7 @@ Scenario scenario_of(const plan::Job& job, const Software& software, const paral
     scenario.models.push_back(cost::facts_of(model));
     scenario.models.back().element_bytes = software.conventions.element_bytes;
     scenario.models.back().shard_group = software.conventions.shard_group;
-    scenario.models.back().head_again = software.conventions.logit_tokens > 0 && model.head != llm::Head::scalar;
+    scenario.models.back().head_again = cost::has_head_in_loss(software.conventions) && model.head != llm::Head::scalar;
     scenario.models.back().profiles = cost::profiles_of(software.profile, model, software.conventions.element_bytes);
   }
   return scenario;

@@ -1,7 +1,11 @@
 #include "predict/closed_form/software.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "cost/bundled_efficiencies.h"
@@ -33,6 +37,21 @@ int stepped_bytes(const cost::Conventions& conventions) {
   return conventions.gradient_bytes + 2 * (conventions.moment_bytes + conventions.master_bytes) + weight;
 }
 
+double logit_bytes(const cost::Conventions& conventions, plan::LossEntropy said) {
+  if (said == plan::LossEntropy::usual) return conventions.logit_bytes;
+  return said == plan::LossEntropy::none ? conventions.plain_logit_bytes : conventions.entropy_logit_bytes;
+}
+
+base::Error unknown_loss(const cost::Conventions& conventions, plan::LossEntropy said) {
+  std::vector<std::string_view> accepted = cost::conventions_names();
+  std::erase_if(accepted,
+                [said](std::string_view name) { return logit_bytes(cost::find_conventions(name).value(), said) == 0; });
+  return base::bad_input(fmt::format(
+      "`loss_entropy: {}` with `training: {}`: what such a loss holds is not known; accepted: training by {}, "
+      "or `loss_entropy: usual`",
+      base::enum_name(said), conventions.name, fmt::join(accepted, ", ")));
+}
+
 /// What the job says in place of the conventions.
 cost::Conventions with_said(cost::Conventions conventions, const plan::Software& said) {
   using enum plan::StateType;
@@ -46,6 +65,7 @@ cost::Conventions with_said(cost::Conventions conventions, const plan::Software&
   if (said.master_type != plan::MasterType::usual) conventions.master_bytes = bytes_of(said.master_type);
   conventions.step_bytes += stepped_bytes(conventions) - before;
   conventions.logit_tokens = said.logit_tokens;
+  conventions.logit_entries = said.logit_entries;
   conventions.shard_group = said.shard_group;
   conventions.optimizer_host_share = said.optimizer_host_share;
   return conventions;
@@ -58,6 +78,8 @@ base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
   if (!software.training.empty()) name = software.training;
   if (const plan::Framework* const framework = plan::find_framework(software)) name = framework->training;
   DOVETAIL_TRY(cost::Conventions conventions, cost::find_conventions(name));
+  conventions.logit_bytes = logit_bytes(conventions, software.loss_entropy);
+  if (conventions.logit_bytes == 0) return unknown_loss(conventions, software.loss_entropy);
   return with_said(std::move(conventions), software);
 }
 

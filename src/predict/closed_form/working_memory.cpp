@@ -222,6 +222,16 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   return parts;
 }
 
+/// Logits of a micro-batch at the end of a pass.
+std::int64_t inference_logits(const llm::Transformer& model, const llm::Layout& layout, std::int64_t tokens,
+                              const cost::Conventions& conventions) {
+  if (model.head == llm::Head::scalar || conventions.logit_entries > 0) return 0;
+  if (conventions.logit_tokens > 0) tokens = std::min(tokens, conventions.logit_tokens);
+  const auto rows = static_cast<double>(cost::padded_vocabulary(model, layout, conventions));
+  return static_cast<std::int64_t>(
+      std::ceil(conventions.inference_logit_bytes * rows / layout.tensor * static_cast<double>(tokens)));
+}
+
 /// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made
 /// at the end.
 std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
@@ -229,18 +239,14 @@ std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, co
   const llm::Transformer& model = scenario.job.models[role];
   const cost::Conventions& conventions = scenario.software.conventions;
   const cost::TrainingShape shape = shape_of(scenario, scenario.job.workflow.tasks[task], planned);
-  std::int64_t tokens = cost::tokens_of_rank(planned.layout, shape);
-  if (conventions.logit_tokens > 0) tokens = std::min(tokens, conventions.logit_tokens);
-  const std::int64_t rows =
-      model.head == llm::Head::scalar ? 0 : cost::padded_vocabulary(model, planned.layout, conventions);
-  const double logits = conventions.inference_logit_bytes * static_cast<double>(rows) / planned.layout.tensor *
-                        static_cast<double>(tokens);
+  const std::int64_t logits =
+      inference_logits(model, planned.layout, cost::tokens_of_rank(planned.layout, shape), conventions);
   llm::Layout forward = planned.layout;
   forward.recomputation = llm::Recomputation::none;
   const std::int64_t layer =
       cost::layer_memory(model, forward, shape, conventions, llm::has_experts(model, model.layers - 1)).kept;
   const std::int64_t gathered = cost::gathered_in_forward(model, planned.layout, conventions);
-  return without_empty({{MemoryKind::logits, {}, static_cast<std::int64_t>(std::ceil(logits))},
+  return without_empty({{MemoryKind::logits, {}, logits},
                         {MemoryKind::activations, {}, layer},
                         {MemoryKind::gathered_weights, {}, gathered},
                         {MemoryKind::collective_buffers, {}, collective_buffers(planned)}});

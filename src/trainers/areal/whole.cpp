@@ -21,8 +21,9 @@ base::Status check_areal_facts(const JobFacts& facts) {
   if (facts.colocated)
     return base::bad_input(
         "AReaL's engines have GPUs of their own in files without --base; accepted: such a plan, or --base");
-  return check_engine_and_types(facts, "AReaL", {plan::EngineKind::vllm, plan::EngineKind::sglang},
-                                facts.training == "fsdp2");
+  return check_said_software(
+      facts, "AReaL",
+      {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
 
 /// What a role that trains has; the plan says its layout and micro-batches.

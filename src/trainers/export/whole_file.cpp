@@ -67,8 +67,8 @@ base::Status check_software(const plan::Software& software) {
   if (has_half_types(said)) said.weight_type = said.gradient_type = said.moment_type = plan::StateType::usual;
   constexpr plan::StateType usual = plan::StateType::usual;
   if (said.weight_type == usual && said.gradient_type == usual && said.moment_type == usual &&
-      said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.shard_group == 0 &&
-      said.sync_bucket == 0 && said.optimizer_host_share == 1)
+      said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.logit_entries == 0 &&
+      said.shard_group == 0 && said.sync_bucket == 0 && said.optimizer_host_share == 1)
     return {};
   return base::bad_input(
       "the job says types, logits, groups, buckets or shares of its own in `software`; accepted without --base: none "
@@ -107,6 +107,7 @@ base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   facts.packing = workload.packing;
   facts.engine = job.software.engine;
   facts.half_types = has_half_types(job.software);
+  facts.loss_entropy = job.software.loss_entropy;
   facts.prompt_cap = workload.prompt_length.longest();
   facts.response_cap = workload.response_length.longest();
   facts.sequence_cap = workload.max_sequence();
@@ -119,17 +120,19 @@ base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan) {
   return facts;
 }
 
-base::Status check_engine_and_types(const JobFacts& facts, std::string_view trainer,
-                                    const std::vector<plan::EngineKind>& engines, bool half_types) {
-  if (std::find(engines.begin(), engines.end(), facts.engine) == engines.end()) {
+base::Status check_said_software(const JobFacts& facts, std::string_view trainer, const SoftwareWords& words) {
+  if (std::find(words.engines.begin(), words.engines.end(), facts.engine) == words.engines.end()) {
     std::vector<std::string_view> names;
-    for (const plan::EngineKind engine : engines) names.push_back(base::enum_name(engine));
+    for (const plan::EngineKind engine : words.engines) names.push_back(base::enum_name(engine));
     return base::bad_input(fmt::format("{} is not written with the engine {} without --base; accepted: {}", trainer,
                                        base::enum_name(facts.engine), fmt::join(names, ", ")));
   }
-  if (facts.half_types && !half_types)
+  if (facts.half_types && !words.half_types)
     return base::bad_input(
         fmt::format("{} is not written with types of its own without --base; accepted: a job without them", trainer));
+  if (facts.loss_entropy != plan::LossEntropy::usual && !words.loss_entropy)
+    return base::bad_input(
+        fmt::format("{} is not written with `loss_entropy` without --base; accepted: a job without it", trainer));
   return {};
 }
 

@@ -33,6 +33,7 @@ struct JobFacts {
   bool colocated = true;  ///< engines share GPUs with the trainer
   plan::EngineKind engine = plan::EngineKind::vllm;
   bool half_types = false;  ///< weights, gradients and moments are in bf16
+  plan::LossEntropy loss_entropy = plan::LossEntropy::usual;
   std::int64_t prompt_cap = 0;
   std::int64_t response_cap = 0;
   std::int64_t sequence_cap = 0;  ///< of prompt and response together
@@ -50,10 +51,15 @@ struct JobFacts {
 /// models of no bundled name, nodes that differ.
 base::Result<JobFacts> facts_of(const plan::Job& job, const plan::Plan& plan);
 
-/// An Error where the job has another engine than those that the trainer's files can name, or, without `half_types`,
-/// types in bf16.
-base::Status check_engine_and_types(const JobFacts& facts, std::string_view trainer,
-                                    const std::vector<plan::EngineKind>& engines, bool half_types);
+/// What a trainer's files without a base can say of `software`.
+struct SoftwareWords {
+  std::vector<plan::EngineKind> engines;
+  bool half_types = false;
+  bool loss_entropy = false;
+};
+
+/// An Error where the job's software is not what the trainer's files can say.
+base::Status check_said_software(const JobFacts& facts, std::string_view trainer, const SoftwareWords& words);
 
 /// What only the user can say: a variable of the environment.
 struct DemandedName {

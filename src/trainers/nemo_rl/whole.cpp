@@ -19,7 +19,7 @@ std::string backend_text(const JobFacts& facts) {
 }  // namespace
 
 base::Result<WholeFile> nemo_rl_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_engine_and_types(facts, "NeMo-RL", {plan::EngineKind::vllm}, false));
+  DOVETAIL_CHECK(check_said_software(facts, "NeMo-RL", {.engines = {plan::EngineKind::vllm}}));
   if (facts.training != "fsdp2" && facts.training != "nemo-rl-megatron")
     return base::bad_input(
         fmt::format("NeMo-RL does not train by `training: {}`; accepted: fsdp2, nemo-rl-megatron", facts.training));

@@ -29,8 +29,6 @@ constexpr std::array watched_flags{
     Watched{"--critic.optim", "adam", "counted as Adam, whose moments take more"},
     Watched{"--actor.freeze_visual_encoder", "false", "vision is not counted"},
     Watched{"--data.max_images_per_prompt", "0", "vision is not counted"},
-    Watched{"--actor.entropy_coef", "null",
-            "the entropy of all logits is computed in training: not counted, the real run holds more"},
     Watched{"--train.full_determinism_enable", "false", "deterministic kernels: the real run is slower"},
     Watched{"--train.enable_ema", "false", "an average of the weights on the host: not counted"},
     Watched{"--train.async_queue_size", "1", "batches that wait for the trainer: counted as one"},
@@ -79,8 +77,10 @@ base::Status add_dependent(const syntax::SettingTree& tree, ImportedRun& run) {
   return {};
 }
 
-/// Gradients are summed in 16 bits where nobody says another type.
+/// The loss has entropy where it has a weight, be it 0; gradients are summed in 16 bits where nobody says another type.
 base::Status add_types(const syntax::SettingTree& tree, ImportedRun& run) {
+  DOVETAIL_TRY(const auto entropy, optional_number(tree, "--actor.entropy_coef"));
+  if (!entropy) run.software.loss_entropy = plan::LossEntropy::none;
   const std::string key = "--ds.grad_accum_dtype";
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
   if (!said || *said == "bf16") return {};

@@ -16,7 +16,7 @@ void add_role(const JobFacts& facts, std::string_view role, std::vector<std::str
 }  // namespace
 
 base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_engine_and_types(facts, "OpenRLHF", {plan::EngineKind::vllm}, false));
+  DOVETAIL_CHECK(check_said_software(facts, "OpenRLHF", {.engines = {plan::EngineKind::vllm}, .loss_entropy = true}));
   if (facts.training != "deepspeed-zero")
     return base::bad_input(
         fmt::format("OpenRLHF does not train by `training: {}`; accepted: deepspeed-zero", facts.training));
@@ -39,6 +39,8 @@ base::Result<WholeFile> openrlhf_whole(const JobFacts& facts) {
                                                                : facts.algorithm == "grpo" ? "group_norm"
                                                                                            : "reinforce"));
   words.push_back(fmt::format("--algo.kl.init_coef {}", facts.reference ? "0.01" : "0"));
+  // Entropy is computed where it has a weight, be it 0.
+  if (facts.loss_entropy != plan::LossEntropy::none) words.emplace_back("--actor.entropy_coef 0");
   words.push_back(fmt::format("--rollout.batch_size {}", facts.prompts));
   words.push_back(fmt::format("--rollout.n_samples_per_prompt {}", facts.samples_per_prompt));
   words.push_back(fmt::format("--train.batch_size {}", facts.mini_batch));

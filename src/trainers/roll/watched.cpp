@@ -419,9 +419,7 @@ base::Status add_roll_facts(const syntax::SettingTree& tree, bool critic, bool a
         "the reference is the actor without its adapters: counted as weights of its own that come from the host", run);
   DOVETAIL_TRY(const auto entropy, optional_number(tree, "entropy_loss_coef"));
   if (entropy.value_or(0) > 0 && run.training == "roll-megatron")
-    add_not_modelled(
-        tree, "entropy_loss_coef",
-        fmt::format("{}: a loss with entropy: its logits are counted without, the real run holds more", *entropy), run);
+    run.software.loss_entropy = plan::LossEntropy::computed;
   if (!critic) return {};
   add_not_modelled(tree, "critic.device_mapping",
                    "critic and actor are trained at the same time: counted one behind the other where they share GPUs",

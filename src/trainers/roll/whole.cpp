@@ -17,8 +17,9 @@ base::Status check_roll_facts(const JobFacts& facts) {
     return base::bad_input(
         "files of ROLL without --base are of ppo, grpo and reinforce++ with `reward: rule`; accepted: such a job, or "
         "--base");
-  return check_engine_and_types(facts, "ROLL", {plan::EngineKind::vllm, plan::EngineKind::sglang},
-                                facts.training == "fsdp2");
+  return check_said_software(
+      facts, "ROLL",
+      {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}, .half_types = facts.training == "fsdp2"});
 }
 
 /// The strategy of a role; the plan says what is in its configuration.

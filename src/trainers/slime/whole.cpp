@@ -83,7 +83,7 @@ void add_batches(const JobFacts& facts, FlagWords& words) {
 }
 
 base::Status check_slime_facts(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_engine_and_types(facts, "slime", {plan::EngineKind::vllm, plan::EngineKind::sglang}, false));
+  DOVETAIL_CHECK(check_said_software(facts, "slime", {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang}}));
   if (facts.training != "megatron-policy")
     return base::bad_input(
         fmt::format("slime does not train by `training: {}`; accepted: megatron-policy", facts.training));

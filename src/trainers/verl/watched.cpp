@@ -244,7 +244,31 @@ base::Status add_host_shares(const syntax::SettingTree& tree, bool has_critic, I
   return {};
 }
 
-/// Types of the roles that train, and logits that are never whole.
+/// What the loss of the actor holds: logits that are never whole, entropy only where it is asked.
+base::Status add_loss(const VerlSettings& settings, ImportedRun& run) {
+  const syntax::SettingTree& tree = settings.tree;
+  DOVETAIL_TRY(const auto weight, optional_number(tree, "actor_rollout_ref.actor.entropy_coeff"));
+  DOVETAIL_TRY(const auto asked, optional_flag(tree, "actor_rollout_ref.actor.calculate_entropy"));
+  if (weight.value_or(0) == 0 && !asked.value_or(false)) run.software.loss_entropy = plan::LossEntropy::none;
+  DOVETAIL_TRY(const auto fused, optional_flag(tree, "actor_rollout_ref.model.use_fused_kernels"));
+  const std::string kernels_key = "actor_rollout_ref.model.fused_kernel_options.impl_backend";
+  DOVETAIL_TRY(const auto kernels, optional_text(tree, kernels_key));
+  if (!fused.value_or(false)) return {};
+  // verl/utils/experimental/torch_functional.py, and verl/utils/kernel/kernels.py, which Megatron always has.
+  constexpr std::int64_t tokens_of_torch_kernel = 512;
+  constexpr std::int64_t entries_of_triton_kernel = 9504;
+  const std::string kernel = settings.engine == VerlEngine::megatron ? "triton" : kernels.value_or("torch");
+  if (kernel == "torch")
+    run.software.logit_tokens = tokens_of_torch_kernel;
+  else if (kernel == "triton")
+    run.software.logit_entries = entries_of_triton_kernel;
+  else
+    run.not_modelled.push_back(
+        {kernels_key, kernel + ": kernels that are not known: logits are counted whole", place_of(tree, kernels_key)});
+  return {};
+}
+
+/// Types of the roles that train, and what the actor's loss holds.
 base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRun& run) {
   const syntax::SettingTree& tree = settings.tree;
   const auto trained = std::find_if(run.tasks.begin(), run.tasks.end(),
@@ -273,17 +297,7 @@ base::Status add_types(const VerlSettings& settings, bool has_critic, ImportedRu
                                               group == 0 ? "all GPUs" : std::to_string(group)),
                                   place_of(tree, size_key)});
   }
-  const std::string key = "actor_rollout_ref.model.use_fused_kernels";
-  DOVETAIL_TRY(const auto fused, optional_flag(tree, key));
-  DOVETAIL_TRY(const auto kernels, optional_text(tree, "actor_rollout_ref.model.fused_kernel_options.impl_backend"));
-  if (!fused.value_or(false)) return {};
-  constexpr std::int64_t tokens_of_torch_kernel = 512;
-  if (settings.engine == VerlEngine::fsdp && kernels.value_or("torch") == "torch")
-    run.software.logit_tokens = tokens_of_torch_kernel;
-  else
-    run.not_modelled.push_back(
-        {key, "true: logits in fused kernels: counted whole, the real run needs less memory", place_of(tree, key)});
-  return {};
+  return add_loss(settings, run);
 }
 
 /// Parallel degrees of roles whose engine is not the one that is built first.

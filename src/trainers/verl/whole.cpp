@@ -38,8 +38,9 @@ void add_batches(const JobFacts& facts, VerlWords& words) {
 }  // namespace
 
 base::Result<WholeFile> verl_whole(const JobFacts& facts) {
-  DOVETAIL_CHECK(check_engine_and_types(
-      facts, "verl", {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, false));
+  DOVETAIL_CHECK(check_said_software(
+      facts, "verl",
+      {.engines = {plan::EngineKind::vllm, plan::EngineKind::sglang, plan::EngineKind::trtllm}, .loss_entropy = true}));
   if (facts.training != "verl-fsdp" && facts.training != "megatron-policy")
     return base::bad_input(
         fmt::format("verl does not train by `training: {}`; accepted: verl-fsdp, megatron-policy", facts.training));
@@ -63,6 +64,8 @@ base::Result<WholeFile> verl_whole(const JobFacts& facts) {
   words.set("actor_rollout_ref.model.path", "\"$ACTOR_PATH\"");
   words.set("actor_rollout_ref.rollout.name", std::string(base::enum_name(facts.engine)));
   add_batches(facts, words);
+  // Its loss has no entropy unless it is asked for.
+  if (facts.loss_entropy != plan::LossEntropy::none) words.turn("actor_rollout_ref.actor.calculate_entropy", true);
   words.turn("actor_rollout_ref.actor.use_kl_loss", facts.reference && !facts.critic);
   words.turn("algorithm.use_kl_in_reward", facts.reference && facts.critic);
   if (!facts.trainer_log_probabilities) words.turn("algorithm.rollout_correction.bypass_mode", true);

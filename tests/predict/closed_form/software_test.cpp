@@ -1,9 +1,11 @@
 // What a job says of types and logits, in the memory and the time that come of it: sums by hand.
 #include "predict/closed_form/software.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <tuple>
 
 #include "cost/training.h"
 #include "cost/training_memory.h"
@@ -123,20 +125,65 @@ TEST(SoftwareLogits, OfSomeTokensAtATimeAreNeverWhole) {
   EXPECT_EQ(bytes(), few) << "there are no more";
 }
 
+TEST(SoftwareLogits, OfSomeEntriesAtATimeLeaveTheirGradientsAlone) {
+  const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
+  plan::Software said = software("megatron-policy");
+  cost::TrainingShape shape;
+  shape.sequence_length = 8192;
+  llm::Layout layout;
+  layout.tensor = 2;
+  const auto bytes = [&] { return cost::loss_bytes(model, layout, shape, conventions_of(said).value()); };
+  const std::int64_t whole = bytes();
+  const std::int64_t rows = cost::padded_vocabulary(model, layout, conventions_of(said).value()) / 2;
+  said.logit_entries = 9504;
+  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * 9504 * 8192 - 2 * rows * 1024);
+  said.logit_entries = plan::max_logit_entries;
+  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024) << "there are no more";
+}
+
+TEST(SoftwareLogits, OfALossWithoutEntropyAreFewer) {
+  for (const auto& [training, usual, computed, none] : {std::tuple{"verl-fsdp", 8, 8, 4},
+                                                        {"megatron-policy", 18, 18, 8},
+                                                        {"roll-megatron", 8, 18, 8},
+                                                        {"deepspeed-zero", 18, 18, 8}}) {
+    plan::Software said = software(training);
+    EXPECT_EQ(conventions_of(said)->logit_bytes, usual) << training;
+    said.loss_entropy = plan::LossEntropy::computed;
+    EXPECT_EQ(conventions_of(said)->logit_bytes, computed) << training;
+    said.loss_entropy = plan::LossEntropy::none;
+    EXPECT_EQ(conventions_of(said)->logit_bytes, none) << training;
+  }
+}
+
+TEST(SoftwareLogits, OfOtherLossesAreRefusedWhereNobodyKnowsThem) {
+  for (const std::string_view name : cost::conventions_names()) {
+    if (cost::find_conventions(name)->plain_logit_bytes > 0) continue;
+    plan::Software said = software(std::string(name));
+    said.loss_entropy = plan::LossEntropy::none;
+    const auto refused = conventions_of(said);
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("accepted: training by megatron-policy, roll-megatron, "));
+  }
+}
+
 TEST(SoftwareLogits, OfPassesAreHeldInParts) {
   plan::Job job = test::grpo_job();
   job.software = software("verl-fsdp");
-  const auto logits = [&] {
+  const auto logits = [&](const char* name) {
     const plan::Plan plan = test::co_located(job);
     const Scenario scenario = scenario_of(job, software_of(job).value());
-    const std::size_t task = workflow::find_task(job.workflow, "reference_infer")->index();
+    const std::size_t task = workflow::find_task(job.workflow, name)->index();
     for (const MemoryPart& part : working_memory(scenario, task, plan.tasks[task]))
       if (part.kind == MemoryKind::logits) return part.bytes;
     return std::int64_t{0};
   };
-  EXPECT_GT(logits(), 6 * 512 * job.models[0].vocabulary);
+  EXPECT_GT(logits("actor_infer"), 4 * 512 * job.models[0].vocabulary);
   job.software.logit_tokens = 512;
-  EXPECT_EQ(logits(), 6 * 512 * job.models[0].vocabulary);
+  EXPECT_EQ(logits("actor_infer"), 4 * 512 * job.models[0].vocabulary);
+  EXPECT_EQ(logits("reference_infer"), 4 * 512 * job.models[0].vocabulary);
+  job.software.logit_tokens = 0;
+  job.software.logit_entries = 9504;
+  EXPECT_EQ(logits("actor_infer"), 0);
 }
 
 TEST(SoftwareLogits, AreComputedAgainInTheBackward) {

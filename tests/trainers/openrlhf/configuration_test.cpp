@@ -28,7 +28,7 @@ TEST(OpenrlhfConfiguration, OfPpoIsAJobAndAPlan) {
             "workload:\n  prompts: 256\n  samples_per_prompt: 2\n  mini_batch: 128\n  epochs: 1\n"
             "  prompt_length: 1024\n  response_length: 1024\n"
             "cluster: {nodes: 1, gpus_per_node: 8, gpu: H100-80}\nsoftware: {framework: openrlhf, training: "
-            "deepspeed-zero}\n");
+            "deepspeed-zero, loss_entropy: none}\n");
 }
 
 TEST(OpenrlhfConfiguration, OldNamesAreThePresentOnes) {

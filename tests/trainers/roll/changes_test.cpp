@@ -45,7 +45,7 @@ const RollChange roll_changes[] = {
     {"++save_logging_board_dir=logs", Where::not_modelled},
     {"++critic_warmup=5", Where::not_modelled, fsdp_rlvr},
     {"++rollout_mock.enable=true", Where::not_modelled},
-    {"++entropy_loss_coef=0.01", Where::not_modelled},
+    {"++entropy_loss_coef=0.01", Where::job},
     {"++is_offload_states=true", Where::ignored},
     {"++is_offload_optimizer_states_in_train_step=true", Where::ignored},
     // Devices.

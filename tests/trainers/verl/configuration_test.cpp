@@ -28,7 +28,7 @@ TEST(VerlConfiguration, OfGrpoOnFsdpIsAJobAndAPlan) {
             "  prompt_length: 1024\n"
             "  response_length: 2048\n"
             "cluster: {nodes: 2, gpus_per_node: 8, gpu: H100-80}\n"
-            "software: {framework: verl, training: verl-fsdp}\n");
+            "software: {framework: verl, training: verl-fsdp, loss_entropy: none}\n");
   const plan::TaskPlan& train = planned(import, "actor_train");
   EXPECT_EQ(train.mesh, (cluster::Mesh{.first = 0, .count = 16}));
   EXPECT_EQ(train.layout.data, 16);
@@ -109,8 +109,13 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.model.enable_activation_offload=True", Where::not_modelled},
     {"actor_rollout_ref.model.use_fused_kernels=True", Where::job},
     {"actor_rollout_ref.model.use_fused_kernels=True actor_rollout_ref.model.fused_kernel_options.impl_backend=triton",
+     Where::job},
+    {"actor_rollout_ref.model.use_fused_kernels=True actor_rollout_ref.model.fused_kernel_options.impl_backend=other",
      Where::not_modelled},
-    {"actor_rollout_ref.model.use_fused_kernels=True", Where::not_modelled, true},
+    {"actor_rollout_ref.model.use_fused_kernels=True", Where::job, true},
+    {"actor_rollout_ref.actor.entropy_coeff=0.001", Where::job},
+    {"actor_rollout_ref.actor.entropy_coeff=0.001", Where::job, true},
+    {"actor_rollout_ref.actor.calculate_entropy=True", Where::job},
     {"actor_rollout_ref.model.use_liger=True", Where::not_modelled},
     {"+actor_rollout_ref.model.mtp.enable=True", Where::not_modelled},
     {"actor_rollout_ref.model.path=Qwen/Qwen3-VL-8B-Instruct", Where::not_modelled},
@@ -240,32 +245,35 @@ TEST(VerlConfiguration, TypesAndLogitsOfAllRolesAreInTheJob) {
   EXPECT_EQ(software_line(told(script_of(grpo_fsdp,
                                          " actor_rollout_ref.actor.fsdp_config.model_dtype=bf16 "
                                          "actor_rollout_ref.model.use_fused_kernels=True"))),
-            "software: {framework: verl, training: verl-fsdp, " + types + ", logit_tokens: 512}");
+            "software: {framework: verl, training: verl-fsdp, " + types + ", logit_tokens: 512, loss_entropy: none}");
   // Of one role alone nothing can be said.
   const std::string more =
       " algorithm.adv_estimator=gae critic.model.path=Qwen/Qwen3-4B "
       "actor_rollout_ref.actor.fsdp_config.model_dtype=bf16";
-  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more))), "software: {framework: verl, training: verl-fsdp}");
+  EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more))),
+            "software: {framework: verl, training: verl-fsdp, loss_entropy: none}");
   EXPECT_EQ(software_line(told(script_of(grpo_fsdp, more + " critic.fsdp.model_dtype=bf16"))),
-            "software: {framework: verl, training: verl-fsdp, " + types + "}");
+            "software: {framework: verl, training: verl-fsdp, " + types + ", loss_entropy: none}");
   const std::string aware =
       " actor_rollout_ref.actor.optim.use_precision_aware_optimizer=True "
       "critic.optim.use_precision_aware_optimizer=True";
   EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware))),
-            "software: {framework: verl, training: megatron-policy, master_type: remainder, engine: sglang}");
+            "software: {framework: verl, training: megatron-policy, master_type: remainder, loss_entropy: none, "
+            "engine: sglang}");
   EXPECT_EQ(software_line(told(script_of(ppo_megatron, aware + " actor_rollout_ref.actor.optim.exp_avg_dtype=bf16 "
                                                                "actor_rollout_ref.actor.optim.exp_avg_sq_dtype=bf16 "
                                                                "critic.optim.exp_avg_dtype=bf16 "
                                                                "critic.optim.exp_avg_sq_dtype=bf16"))),
             "software: {framework: verl, training: megatron-policy, moment_type: bf16, master_type: "
-            "remainder, engine: sglang}");
+            "remainder, loss_entropy: none, engine: sglang}");
 }
 
 TEST(VerlConfiguration, ShardGroupsAreThoseOfAllThatTrains) {
   const Told groups = told(script_of(grpo_fsdp,
                                      " actor_rollout_ref.actor.fsdp_config.fsdp_size=8 "
                                      "actor_rollout_ref.ref.fsdp_config.fsdp_size=8"));
-  EXPECT_EQ(software_line(groups), "software: {framework: verl, training: verl-fsdp, shard_group: 8}");
+  EXPECT_EQ(software_line(groups),
+            "software: {framework: verl, training: verl-fsdp, loss_entropy: none, shard_group: 8}");
   EXPECT_EQ(groups.not_modelled, told(script_of(grpo_fsdp)).not_modelled);
   EXPECT_EQ(told(script_of(grpo_fsdp, " actor_rollout_ref.actor.fsdp_config.fsdp_size=16")).job,
             told(script_of(grpo_fsdp)).job)
