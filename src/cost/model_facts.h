@@ -13,17 +13,19 @@ namespace dovetail::cost {
 struct ModelFacts {
   llm::Transformer model;
   llm::ParameterCounts parameters;
-  double dense_layer = 0;    ///< multiplications of a token in a layer without experts
-  double routed_layer = 0;   ///< the same in one with experts, outside of these
-  double routed = 0;         ///< in the experts that a token is routed to
-  double head = 0;           ///< in the head
-  double all = 0;            ///< in all layers and the head
-  double scores = 0;         ///< FLOPs of a layer's causal attention for each squared token of a sequence
-  double decode_scores = 0;  ///< FLOPs of a layer's attention for a token that is decoded and one before it
-  double tensors = 0;        ///< weights with a name of their own, as in a checkpoint
-  int shard_group = 0;       ///< ranks that ZeRO cuts over (Conventions::shard_group)
-  bool head_again = false;   ///< a backward computes the head's products again: its logits were not kept
-  int element_bytes = 2;     ///< of a weight outside of training, and of keys and values (cost/conventions.h)
+  double dense_layer = 0;              ///< multiplications of a token in a layer without experts
+  double routed_layer = 0;             ///< the same in one with experts, outside of these
+  double routed = 0;                   ///< in the experts that a token is routed to
+  double head = 0;                     ///< in the head
+  double all = 0;                      ///< in all layers and the head
+  double scores = 0;                   ///< FLOPs of a layer's causal attention for each squared token of a sequence
+  double decode_scores = 0;            ///< FLOPs of a layer's attention for a token that is decoded and one before it
+  double tensors = 0;                  ///< weights with a name of their own, as in a checkpoint
+  int shard_group = 0;                 ///< ranks that ZeRO cuts over (Conventions::shard_group)
+  bool head_again = false;             ///< a backward computes the head's products again: its logits were not kept
+  int element_bytes = 2;               ///< of a weight outside of training (cost/conventions.h)
+  double engine_weight_bytes = 2;      ///< of a weight in an engine, on average
+  double key_value_element_bytes = 2;  ///< of an element of its keys and values
 
   std::vector<LayerProfile> profiles = {};  ///< what was measured of it (profiles_of), in place of the roofline
 };

@@ -79,6 +79,9 @@ inline constexpr double min_optimizer_host_share = 0.001;
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 inline constexpr std::int64_t max_logit_entries = 1 << 24;
 
+/// Bits of a number that an engine keeps in fewer than 16.
+inline constexpr base::Whole engine_bits{4, 8};
+
 /// Whether the loss of a policy computes the entropy of each token, of which gradients may be asked.
 enum class LossEntropy { usual, computed, none };
 constexpr auto names_of(LossEntropy) {
@@ -107,6 +110,8 @@ struct Software {
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::usual;
   EngineKind engine = EngineKind::vllm;
+  int engine_weight_bits = 0;  ///< of a weight of the engine's layers, from fp8 to int4; 0: as outside of training
+  int key_value_bits = 0;      ///< of an element of its keys and values; 0: likewise
   int shard_group =
       0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
   EngineSleep engine_sleep = EngineSleep::usual;
@@ -128,6 +133,8 @@ constexpr auto fields_of(const T*) {
       field("logit_tokens", &T::logit_tokens, base::Whole{1, max_logit_tokens}),
       field("logit_entries", &T::logit_entries, base::Whole{1, max_logit_entries}),
       field("loss_entropy", &T::loss_entropy, Choice{}), field("engine", &T::engine, Choice{}),
+      field("engine_weight_bits", &T::engine_weight_bits, engine_bits),
+      field("key_value_bits", &T::key_value_bits, engine_bits),
       field("shard_group", &T::shard_group, base::Whole{1, 1 << 16}), field("engine_sleep", &T::engine_sleep, Choice{}),
       field("sync_bucket", &T::sync_bucket, base::Whole{1, max_sync_bucket}),
       field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));

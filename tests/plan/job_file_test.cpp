@@ -301,12 +301,12 @@ TEST(ParseJob, NamesAMistakeInTheWhole) {
   EXPECT_EQ(error_of(sound + "software: megatron"),
             "job.yaml:4:11: `software` must be a map, not the string `megatron`; accepted keys: training, efficiency, "
             "profile, prefetch, framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, "
-            "logit_entries, loss_entropy, engine, "
-            "shard_group, engine_sleep, sync_bucket, optimizer_host_share");
+            "logit_entries, loss_entropy, engine, engine_weight_bits, "
+            "key_value_bits, shard_group, engine_sleep, sync_bucket, optimizer_host_share");
   EXPECT_EQ(error_of(sound + "software: {xyz: vllm}"),
             "job.yaml:4:12: unknown key `xyz` in `software`; accepted: training, efficiency, profile, prefetch, "
             "framework, weight_type, gradient_type, moment_type, master_type, logit_tokens, logit_entries, "
-            "loss_entropy, engine, shard_group, "
+            "loss_entropy, engine, engine_weight_bits, key_value_bits, shard_group, "
             "engine_sleep, sync_bucket, optimizer_host_share");
   EXPECT_EQ(error_of(sound + "software: {training: [a]}"), "job.yaml:4:22: `training` is a list; accepted: a name");
   EXPECT_EQ(error_of(sound + "software: {prefetch: always}"),

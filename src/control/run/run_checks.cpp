@@ -207,9 +207,9 @@ Status check_lengths(const Node& job) {
 /// A run has all in fp32, on the devices, whole logits, one group and an engine of its own.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
-  for (const std::string_view key :
-       {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens", "logit_entries", "loss_entropy",
-        "engine", "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
+  for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens",
+                                     "logit_entries", "loss_entropy", "engine", "engine_weight_bits", "key_value_bits",
+                                     "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
     if (const auto said = software ? software->find(key) : std::nullopt;
         said && said->text() != "usual" && said->text() != "vllm")
       return said->error(fmt::format("{} is {}, and a run keeps all in fp32, logits and groups whole; accepted: no {}",

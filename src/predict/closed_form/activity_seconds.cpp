@@ -1,6 +1,7 @@
 #include "predict/closed_form/activity_seconds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "cluster/mesh.h"
@@ -156,7 +157,8 @@ std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activi
 
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
   if (facts.model.experts && layout.expert == 1) layout.expert_tensor = layout.tensor;
-  return cost::weight_bytes(facts, layout);
+  const auto usual = static_cast<double>(cost::weight_bytes(facts, layout));
+  return static_cast<std::int64_t>(std::ceil(usual * facts.engine_weight_bytes / facts.element_bytes));
 }
 
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,

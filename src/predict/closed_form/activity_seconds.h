@@ -32,8 +32,8 @@ ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 /// [activity] in whole ns.
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Bytes of an engine's weights on the device with the most. An engine without expert parallelism cuts its experts like
-/// all else, over its tensor-parallel ranks (vLLM).
+/// Bytes of an engine's weights on the device with the most, in the engine's own bits. An engine without expert
+/// parallelism cuts its experts like all else, over its tensor-parallel ranks (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
 /// Bytes of a device that an engine has for activations, graphs and buffers (docs/facts.md#room-for-keys-and-values: 2

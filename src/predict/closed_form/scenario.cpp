@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "predict/closed_form/engine_bits.h"
+
 namespace dovetail::predict {
 
 Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
@@ -17,6 +19,7 @@ Scenario scenario_of(const plan::Job& job, const Software& software, const paral
     scenario.models.back().shard_group = software.conventions.shard_group;
     scenario.models.back().head_again = cost::has_head_in_loss(software.conventions) && model.head != llm::Head::scalar;
     scenario.models.back().profiles = cost::profiles_of(software.profile, model, software.conventions.element_bytes);
+    take_engine_bits(job.software, scenario.models.back());
   }
   return scenario;
 }

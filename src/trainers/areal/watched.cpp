@@ -109,7 +109,9 @@ constexpr std::array megatron_recomputation{
 };
 
 /// Of the engines what is read or has no effect on time and memory; all else is handed on.
-constexpr std::array<std::string_view, 28> known_of_sglang{"model_path",
+constexpr std::array<std::string_view, 30> known_of_sglang{"model_path",
+                                                           "quantization",
+                                                           "kv_cache_dtype",
                                                            "random_seed",
                                                            "skip_tokenizer_init",
                                                            "disable_cuda_graph",
@@ -137,7 +139,9 @@ constexpr std::array<std::string_view, 28> known_of_sglang{"model_path",
                                                            "max_lora_rank",
                                                            "max_loaded_loras",
                                                            "lora_paths"};
-constexpr std::array<std::string_view, 15> known_of_vllm{"model",
+constexpr std::array<std::string_view, 17> known_of_vllm{"model",
+                                                         "quantization",
+                                                         "kv_cache_dtype",
                                                          "seed",
                                                          "skip_tokenizer_init",
                                                          "enforce_eager",
@@ -382,6 +386,8 @@ base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& r
   const std::span<const std::string_view> known =
       sglang ? std::span<const std::string_view>(known_of_sglang) : std::span<const std::string_view>(known_of_vllm);
   DOVETAIL_CHECK(add_handed_on(tree, section, known, *find_member(defaults, section), run));
+  DOVETAIL_CHECK(take_engine_weights(tree, section + ".quantization", run));
+  DOVETAIL_CHECK(take_key_values(tree, section + ".kv_cache_dtype", run));
   add_agent(tree, *find_setting(defaults, "rollout.agent"), run);
   DOVETAIL_TRY(const bool adapters, flag_at(tree, "actor.use_lora"));
   if (adapters)

@@ -68,7 +68,8 @@ base::Status check_software(const plan::Software& software) {
   constexpr plan::StateType usual = plan::StateType::usual;
   if (said.weight_type == usual && said.gradient_type == usual && said.moment_type == usual &&
       said.master_type == plan::MasterType::usual && said.logit_tokens == 0 && said.logit_entries == 0 &&
-      said.shard_group == 0 && said.sync_bucket == 0 && said.optimizer_host_share == 1)
+      said.engine_weight_bits == 0 && said.key_value_bits == 0 && said.shard_group == 0 && said.sync_bucket == 0 &&
+      said.optimizer_host_share == 1)
     return {};
   return base::bad_input(
       "the job says types, logits, groups, buckets or shares of its own in `software`; accepted without --base: none "

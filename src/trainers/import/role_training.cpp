@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/enum_names.h"
 #include "plan/framework.h"
 #include "trainers/import/settings.h"
+#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -76,6 +78,41 @@ base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key) {
   DOVETAIL_TRY(const auto name, optional_text(tree, key));
   return base::enum_named<plan::EngineKind>(name.value_or("vllm")).value_or(plan::EngineKind::vllm);
+}
+
+std::optional<int> named_bits(std::string_view word) {
+  std::string lower(word);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char each) { return std::tolower(each); });
+  constexpr std::pair<std::string_view, int> words[] = {{"fp8", 8},   {"int8", 8}, {"w8a8", 8}, {"int4", 4},
+                                                        {"w4a16", 4}, {"fp4", 4},  {"awq", 4},  {"gptq", 4}};
+  for (const auto& [name, bits] : words)
+    if (lower.find(name) != std::string::npos) return bits;
+  return std::nullopt;
+}
+
+base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
+  DOVETAIL_TRY(const auto said, optional_text(tree, key));
+  if (!said || is_one_of(*said, "auto|null|none|bfloat16|bf16|half|float16|fp16")) return {};
+  const auto bits = named_bits(*said);
+  run.software.engine_weight_bits = bits.value_or(0);
+  run.not_modelled.push_back(
+      {key,
+       bits
+           ? fmt::format("{}: products of the engine are counted as of bf16, the real run is faster", *said)
+           : fmt::format("{}: weights of the engine are counted in bf16, the real run holds less and is faster", *said),
+       place_of(tree, key)});
+  return {};
+}
+
+base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
+  DOVETAIL_TRY(const auto said, optional_text(tree, key));
+  if (!said || is_one_of(*said, "auto|null|none|bfloat16|bf16|half|float16|fp16")) return {};
+  const auto bits = named_bits(*said);
+  run.software.key_value_bits = bits.value_or(0);
+  if (!bits)
+    run.not_modelled.push_back(
+        {key, fmt::format("{}: keys and values are counted in bf16", *said), place_of(tree, key)});
+  return {};
 }
 
 std::optional<plan::StateType> state_type(std::string_view word) {

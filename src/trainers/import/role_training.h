@@ -50,6 +50,16 @@ base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string
 /// The engine that is named at `key`; vLLM where it is none that jobs know.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
+/// Bits of the weights that a word names, as "fp8" and "...-AWQ" do: 8 or 4; nothing of another word.
+std::optional<int> named_bits(std::string_view word);
+
+/// Gives the run the bits of its engine's weights that the setting at `key` names, and says of what is not counted of
+/// them. An Error where only running would tell the value.
+base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
+
+/// Likewise of the engine's keys and values.
+base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
+
 /// "fp32", "float32", "bf16", ... as a type; nothing of another word.
 std::optional<plan::StateType> state_type(std::string_view word);
 

@@ -66,8 +66,6 @@ constexpr std::array dtensor_settings{
 constexpr std::array generation_settings{
     Watched{"backend", "vllm", "the engine is counted as vLLM schedules"},
     Watched{"refit_transport", "null", "weights sent another way: counted as broadcast or copied on the node"},
-    Watched{"vllm_cfg.precision", "bfloat16", "counted as bf16, the real run is faster"},
-    Watched{"vllm_cfg.kv_cache_dtype", "auto", "counted as bf16: the real run holds twice the tokens"},
     Watched{"vllm_cfg.async_engine", "false|null", "a server that takes sequences one by one: counted as one batch"},
     Watched{"vllm_cfg.enable_prefix_caching", "null|true", "not counted"},
     Watched{"vllm_cfg.num_last_layers_in_bf16", "0", "not counted"},
@@ -196,6 +194,8 @@ base::Status add_nemo_rl_watched(const syntax::SettingTree& tree, const std::str
   DOVETAIL_CHECK(watch(tree, "policy.generation.", generation_settings, run));
   DOVETAIL_CHECK(watch_engine_cap(tree, run));
   DOVETAIL_TRY(run.software.engine, engine_kind(tree, "policy.generation.backend"));
+  DOVETAIL_CHECK(take_engine_weights(tree, "policy.generation.vllm_cfg.precision", run));
+  DOVETAIL_CHECK(take_key_values(tree, "policy.generation.vllm_cfg.kv_cache_dtype", run));
   watch_handed_on(tree, "policy.generation.vllm_kwargs", read_of_vllm, run);
   watch_handed_on(tree, "policy.generation.trtllm_kwargs", {}, run);
   watch_handed_on(tree, "async_rl", {}, run);

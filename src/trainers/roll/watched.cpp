@@ -121,7 +121,9 @@ constexpr std::array<std::string_view, 9> known_of_fsdp2{
 constexpr std::array watched_of_vllm{
     Watched{"block_size", "16", "tokens of a block of the cache: counted as 16"},
 };
-constexpr std::array<std::string_view, 18> known_of_vllm{"tensor_parallel_size",
+constexpr std::array<std::string_view, 20> known_of_vllm{"tensor_parallel_size",
+                                                         "quantization",
+                                                         "kv_cache_dtype",
                                                          "sleep_level",
                                                          "pipeline_parallel_size",
                                                          "data_parallel_size",
@@ -144,11 +146,25 @@ constexpr std::array watched_of_sglang{
     Watched{"enable_memory_saver", "true", "the engine does not sleep: counted as if it did, the real run holds more"},
     Watched{"dp_size", "1", "counted as instances by themselves"},
 };
-constexpr std::array<std::string_view, 11> known_of_sglang{
-    "disable_radix_cache", "tensor_parallel_size", "pipeline_parallel_size",
-    "mem_fraction_static", "max_running_requests", "ep_size",
-    "disable_cuda_graph",  "load_format",          "log_level",
-    "log_level_http",      "context_length"};
+constexpr std::array<std::string_view, 13> known_of_sglang{"quantization",
+                                                           "kv_cache_dtype",
+                                                           "disable_radix_cache",
+                                                           "tensor_parallel_size",
+                                                           "pipeline_parallel_size",
+                                                           "mem_fraction_static",
+                                                           "max_running_requests",
+                                                           "ep_size",
+                                                           "disable_cuda_graph",
+                                                           "load_format",
+                                                           "log_level",
+                                                           "log_level_http",
+                                                           "context_length"};
+
+/// What is counted of the engine that generates alone.
+constexpr std::array watched_of_judges{
+    Watched{"quantization", "null", "weights in fewer bits: counted as bf16"},
+    Watched{"kv_cache_dtype", "null|auto", "keys and values in fewer bits: counted as bf16"},
+};
 
 void add_not_modelled(const syntax::SettingTree& tree, const std::string& key, std::string what, ImportedRun& run) {
   run.not_modelled.push_back({key, std::move(what), place_of(tree, key)});
@@ -332,6 +348,7 @@ base::Status watch_roll_engine(const syntax::SettingTree& tree, const std::strin
   DOVETAIL_TRY(const RollBackend backend, roll_backend(tree, role, RollUse::judges));
   const std::string keys = roll_strategy_key(role);
   if (backend == RollBackend::hugging_face) return {};
+  if (role != "actor_infer") DOVETAIL_CHECK(watch(tree, keys + ".", watched_of_judges, run));
   if (backend == RollBackend::sglang) {
     DOVETAIL_CHECK(watch_strategy(tree, keys, watched_of_sglang, known_of_sglang, run));
     return {};
@@ -363,6 +380,8 @@ base::Status watch_roll_generation(const syntax::SettingTree& tree, ImportedRun&
                                  is_vllm),
                      run);
   if (backend == RollBackend::sglang) run.software.engine = plan::EngineKind::sglang;
+  DOVETAIL_CHECK(take_engine_weights(tree, keys + ".quantization", run));
+  DOVETAIL_CHECK(take_key_values(tree, keys + ".kv_cache_dtype", run));
   DOVETAIL_TRY(const auto level, optional_whole(tree, keys + ".sleep_level"));
   if (is_vllm && level.value_or(1) > 1) run.software.engine_sleep = plan::EngineSleep::discards;
   if (backend == RollBackend::sglang)

@@ -93,8 +93,6 @@ constexpr std::array watched_rollout{
     Watched{"--sglang-disable-overlap-schedule", "false", "steps are planned in between: the real run is slower"},
     Watched{"--sglang-enable-hierarchical-cache", "false", "keys and values on the host, too: not counted"},
     Watched{"--sglang-enable-deterministic-inference", "false", "kernels that repeat: the real run is slower"},
-    Watched{"--sglang-quantization", "null", "weights in fewer bits: counted as bf16"},
-    Watched{"--sglang-kv-cache-dtype", "auto|bf16|bfloat16", "keys and values in fewer bits: counted as bf16"},
     Watched{"--sglang-moe-a2a-backend", "none", "experts' tokens sent another way: the real run is faster"},
     Watched{"--sglang-enable-deepep-moe", "false", "experts' tokens sent by DeepEP: the real run is faster"},
     Watched{"--sglang-ep-num-redundant-experts", "0", "copies of experts: not counted, the real run holds more"},
@@ -144,17 +142,12 @@ base::Status watch_given(const syntax::SettingTree& tree, ImportedRun& run) {
 }
 
 /// Engines load what their checkpoint has, whose name says it where it is in fewer bits.
-void watch_checkpoint(const syntax::SettingTree& tree, ImportedRun& run) {
-  constexpr std::string_view key = "--hf-checkpoint";
-  const syntax::Setting* const setting = find_setting(tree.root, key);
-  if (setting == nullptr) return;
-  std::string name = setting->text;
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (const std::string_view bits : {"fp8", "int8", "int4", "fp4", "awq", "gptq"})
-    if (name.find(bits) != std::string::npos)
-      return leave(tree, std::string(key),
-                   fmt::format("{}: engines generate with weights in {}: counted as bf16", setting->text, bits),
-                   run.not_modelled);
+base::Status take_checkpoint(const syntax::SettingTree& tree, ImportedRun& run) {
+  const syntax::Setting* const setting = find_setting(tree.root, "--hf-checkpoint");
+  if (setting != nullptr && named_bits(setting->text))
+    DOVETAIL_CHECK(take_engine_weights(tree, "--hf-checkpoint", run));
+  DOVETAIL_CHECK(take_engine_weights(tree, "--sglang-quantization", run));
+  return take_key_values(tree, "--sglang-kv-cache-dtype", run);
 }
 
 /// Layers of slime's own that are counted as a transformer's.
@@ -272,7 +265,7 @@ base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, cons
   DOVETAIL_CHECK(take_sync_bucket(tree, "--update-weight-buffer-size", 1, run));
   DOVETAIL_CHECK(watch_given(tree, run));
   DOVETAIL_CHECK(add_types(tree, run));
-  watch_checkpoint(tree, run);
+  DOVETAIL_CHECK(take_checkpoint(tree, run));
   watch_layers(tree, run);
   DOVETAIL_CHECK(add_experts(tree, model, run));
   DOVETAIL_CHECK(add_placement(tree, async, run));

@@ -59,7 +59,6 @@ constexpr std::array watched_megatron{
 constexpr std::array watched_rollout{
     Watched{"actor_rollout_ref.rollout.name", "vllm", "scheduling is counted as vLLM has it"},
     Watched{"actor_rollout_ref.rollout.dtype", "bfloat16", "counted as bf16"},
-    Watched{"actor_rollout_ref.rollout.quantization", "null", "counted as bf16, the real run is faster"},
     Watched{"actor_rollout_ref.rollout.free_cache_engine", "true",
             "the cache of the engine stays on the device: counted as if it left, the real run holds more"},
     Watched{"actor_rollout_ref.rollout.data_parallel_size", "1",
@@ -332,6 +331,7 @@ base::Status add_watched(const VerlSettings& settings, ImportedRun& run) {
   DOVETAIL_CHECK(take_sync_bucket(tree, "actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes",
                                   1 << 20, run));
   DOVETAIL_TRY(run.software.engine, engine_kind(tree, "actor_rollout_ref.rollout.name"));
+  DOVETAIL_CHECK(take_engine_weights(tree, "actor_rollout_ref.rollout.quantization", run));
   if (run.reference) DOVETAIL_CHECK(watch(tree, "", watched_reference, run));
   const bool has_critic = run.algorithm == "ppo";
   if (has_critic) DOVETAIL_CHECK(add_critic(tree, run));

@@ -153,9 +153,9 @@ TEST_F(RunChecks, AJobIsPlannedForTheRuntimeAndMayBeAFolder) {
 }
 
 TEST_F(RunChecks, TypesOfATrainerAreNotForARun) {
-  for (const std::string said :
-       {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "logit_entries: 512", "loss_entropy: none",
-        "engine: sglang", "engine_sleep: copies", "sync_bucket: 1048576", "optimizer_host_share: 0.5"}) {
+  for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "logit_entries: 512",
+                                 "loss_entropy: none", "engine: sglang", "engine_weight_bits: 8", "key_value_bits: 8",
+                                 "engine_sleep: copies", "sync_bucket: 1048576", "optimizer_host_share: 0.5"}) {
     const auto run = read_run_job(write_job("{actor: actor}", "{" + said + "}"));
     ASSERT_FALSE(run.ok()) << said;
     EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("accepted: no `"))) << said;

@@ -283,9 +283,11 @@ const NemoRlChange nemo_rl_changes[] = {
     {"policy.generation.vllm_cfg.expert_parallel_size=4", Where::plan},
     {"policy.generation.vllm_cfg.gpu_memory_utilization=0.8", Where::plan},
     {"policy.generation.vllm_cfg.max_model_len=2048", Where::job},
+    {"policy.generation.vllm_cfg.precision=fp8", Where::job, megatron_grpo,
+     "loss_fn.use_importance_sampling_correction=true"},
     {"policy.generation.vllm_cfg.precision=fp8", Where::not_modelled, megatron_grpo,
      "loss_fn.use_importance_sampling_correction=true"},
-    {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", Where::not_modelled, megatron_grpo,
+    {"policy.generation.vllm_cfg.kv_cache_dtype=fp8", Where::job, megatron_grpo,
      "loss_fn.use_importance_sampling_correction=true policy.generation.vllm_cfg.precision=fp8 "
      "policy.megatron_cfg.pipeline_model_parallel_size=1"},
     {"policy.generation.vllm_cfg.enforce_eager=true", Where::plan},

@@ -228,6 +228,10 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--keep-old-actor", Where::not_modelled},
                     Change{grpo, "--use-opd --opd-type sglang", Where::not_modelled},
                     Change{grpo, "--hf-checkpoint /models/Qwen3-8B-FP8", Where::not_modelled},
+                    Change{grpo, "--hf-checkpoint /models/Qwen3-8B-FP8", Where::job},
+                    Change{grpo, "--hf-checkpoint /models/Qwen3-8B-AWQ", Where::job},
+                    Change{grpo, "--sglang-quantization fp8", Where::job},
+                    Change{grpo, "--sglang-quantization modelopt", Where::not_modelled},
                     Change{grpo, "--hidden-size 2048", Where::job},
                     Change{grpo, "--mtp-num-layers 1", Where::not_modelled},
                     Change{grpo, "--post-mlp-layernorm", Where::not_modelled},
@@ -276,7 +280,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--sglang-chunked-prefill-size 4096", Where::plan},
                     Change{grpo, "--sglang-chunked-prefill-size -1", Where::plan},
                     Change{grpo, "--sglang-speculative-algorithm EAGLE", Where::not_modelled},
-                    Change{grpo, "--sglang-kv-cache-dtype fp8_e4m3", Where::not_modelled},
+                    Change{grpo, "--sglang-kv-cache-dtype fp8_e4m3", Where::job},
                     Change{grpo, "--sglang-config \"$(mktemp)\"", Where::not_modelled}));
 
 TEST(SlimeConfiguration, AFlagThatIsTakenAwayShows) {

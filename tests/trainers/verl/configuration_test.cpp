@@ -68,8 +68,10 @@ TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
 TEST(VerlConfiguration, FindingsHaveTheirPlace) {
   const Told all = told(script_of(grpo_fsdp, " actor_rollout_ref.rollout.quantization=fp8 trainer.bananas=2"));
   EXPECT_NE(
-      all.not_modelled.find("actor_rollout_ref.rollout.quantization: fp8: counted as bf16, the real run is faster "
-                            "(run.sh:16)"),
+      all.not_modelled.find(
+          "actor_rollout_ref.rollout.quantization: fp8: products of the engine are counted as of bf16, the real run is "
+          "faster "
+          "(run.sh:16)"),
       std::string::npos)
       << all.not_modelled;
   EXPECT_NE(all.ignored.find("trainer.bananas: verl v0.9 (1dda039b9) has no such setting (run.sh:16)"),
@@ -150,6 +152,8 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.rollout.enable_chunked_prefill=False", Where::plan},
     {"actor_rollout_ref.rollout.dtype=float16", Where::not_modelled},
     {"actor_rollout_ref.rollout.quantization=fp8", Where::not_modelled},
+    {"actor_rollout_ref.rollout.quantization=fp8", Where::job},
+    {"actor_rollout_ref.rollout.quantization=torchao", Where::not_modelled},
     {"actor_rollout_ref.rollout.multi_turn.enable=True", Where::not_modelled},
     {"actor_rollout_ref.rollout.checkpoint_engine.backend=nccl", Where::not_modelled},
     {"actor_rollout_ref.rollout.checkpoint_engine.update_weights_bucket_megabytes=4096", Where::job},
