@@ -44,6 +44,9 @@ ModelFacts facts_of(const llm::Transformer& model) {
     facts.routed = static_cast<double>(model.experts->active * facts.parameters.expert);
     facts.routed_layer =
         static_cast<double>(llm::layer_multiplications(model, model.experts->dense_layers)) - facts.routed;
+    const int projections = model.feed_forward == llm::FeedForward::gated ? 3 : 2;
+    facts.beside_routed =
+        static_cast<double>(model.hidden * (model.experts->count + projections * model.experts->shared_width));
   }
   facts.dense_layer = static_cast<double>(llm::layer_multiplications(model, model.experts ? -1 : 0));
   facts.head = static_cast<double>(llm::head_multiplications(model));

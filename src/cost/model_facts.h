@@ -16,6 +16,7 @@ struct ModelFacts {
   double dense_layer = 0;              ///< multiplications of a token in a layer without experts
   double routed_layer = 0;             ///< the same in one with experts, outside of these
   double routed = 0;                   ///< in the experts that a token is routed to
+  double beside_routed = 0;            ///< of routed_layer those in the router and in shared experts
   double head = 0;                     ///< in the head
   double all = 0;                      ///< in all layers and the head
   double scores = 0;                   ///< FLOPs of a layer's causal attention for each squared token of a sequence

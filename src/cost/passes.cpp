@@ -31,11 +31,21 @@ double compute_seconds(const StageFlops& flops, double products, double scores, 
          products * flops.routed / (efficiency.expert_products * peak);
 }
 
+/// Tokens on their way to their experts and back, on all layers of a stage that have some.
+double exchange_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
+                        const Machine& machine) {
+  if (layout.expert == 1) return 0;
+  const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
+  const double routed = hidden / layout.tensor * static_cast<double>(facts.model.experts->active);
+  return 2 * stage.with_experts *
+         cluster::expert_all_to_all_seconds(machine.links, expert_group(layout, machine), routed, 1.0);
+}
+
 double communication_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                              double tokens, const Machine& machine) {
   const double own = tokens / layout.context;
   const double hidden = static_cast<double>(facts.model.hidden) * own * bytes_an_element;
-  double seconds = 0;
+  double seconds = exchange_seconds(facts, layout, stage, tokens, machine);
   if (layout.tensor > 1)
     seconds += 2 * stage.layers() * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
   if (layout.context > 1) {
@@ -43,11 +53,6 @@ double communication_seconds(const ModelFacts& facts, const llm::Layout& layout,
                             static_cast<double>(facts.model.layers);
     seconds += stage.layers() * cluster::all_gather_seconds(machine.links, context_group(layout, machine),
                                                             elements * tokens * bytes_an_element);
-  }
-  if (layout.expert > 1) {
-    const double routed = hidden / layout.tensor * static_cast<double>(facts.model.experts->active);
-    seconds += 2 * stage.with_experts *
-               cluster::expert_all_to_all_seconds(machine.links, expert_group(layout, machine), routed, 1.0);
   }
   return seconds;
 }
@@ -66,6 +71,24 @@ PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage
   const double least = times * stage.layers() * efficiency.layer_launch;
   pass.launch = std::max(0.0, least - pass.compute - pass.communication) +
                 times * stage.with_experts * efficiency.expert_launch + efficiency.slot;
+  return pass;
+}
+
+/// A forward again through the networks of the layers that have experts: router, both kinds of experts, the tokens'
+/// way.
+PassSeconds experts_again(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
+                          const Machine& machine, const Efficiency& efficiency) {
+  const double ranks = static_cast<double>(layout.tensor) * layout.context;
+  const StageFlops flops{2 * stage.with_experts * facts.beside_routed * tokens / ranks, 0,
+                         2 * stage.with_experts * facts.routed * tokens / ranks};
+  PassSeconds pass;
+  pass.compute = compute_seconds(flops, 1, 0, machine, efficiency);
+  pass.communication = exchange_seconds(facts, layout, stage, tokens, machine);
+  pass.launch = stage.with_experts * efficiency.expert_launch;
+  if (layout.tensor == 1) return pass;
+  const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
+  pass.communication +=
+      stage.with_experts * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
   return pass;
 }
 
@@ -182,6 +205,8 @@ PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, co
     pass.communication += gathering_again_seconds(facts, layout, stage, micro_batch.count, machine);
   pass = with_launch(pass, products, modelled, efficiency);
   pass.compute += measured;
+  if (layout.recomputation == llm::Recomputation::experts)
+    pass += experts_again(facts, layout, stage, micro_batch.count, machine, efficiency);
   if (facts.head_again && stage.last && !again) {
     const StageLayers head{.dense = 0, .with_experts = 0, .first = false, .last = true};
     pass.compute += compute_seconds(forward_flops(facts, layout, head, micro_batch), 1, 1, machine, efficiency);

@@ -21,6 +21,7 @@ struct TrainerLimits {
   int searched_zero = 1;                 ///< of these the one that a search gives it
   /// A role that trains and infers is one model in one process group: one mesh and one layout.
   bool one_layout = false;
+  bool experts_again = false;  ///< of layers with experts the networks alone may be computed again
 };
 
 /// Of the conventions of that name; where it is none of the table's, all that the cost model knows.

@@ -53,17 +53,16 @@ class LayerAccount {
 
   /// All that the layer keeps where nothing is computed again.
   std::int64_t kept_whole() const {
-    PerToken kept = norm_bytes(model_, conventions_);  // before attention
-    kept += norm_bytes(model_, conventions_);          // before the feed-forward network
-    kept += model_.latent ? latent_attention(*model_.latent) : attention();
-    kept.sequence += conventions_.dropout_masks * model_.hidden;
+    PerToken kept = around_network();
     kept.tensor += network(width_, true);
     if (routed_ > 0) kept.sequence += 8 * model_.experts->count;  // scores and probabilities of the router, in fp32
-    kept.whole += adapters() * model_.adapter_rank * element_;
     const std::int64_t of_routed = (conventions_.keeps_expert_output ? 2 : 1) * model_.hidden * element_ +
                                    network(expert_width_, conventions_.keeps_expert_product);
     return bytes_of(kept, layout_, tokens_) + of_routed * routed_;
   }
+
+  /// Where the feed-forward network is computed again from its input.
+  std::int64_t kept_around_network() const { return bytes_of(around_network(), layout_, tokens_); }
 
   /// Selective recomputation per operator: the input, the output of attention, and of the matrix products (q, k, v,
   /// output, gate, up, down) the first, the third, and so on.
@@ -101,6 +100,16 @@ class LayerAccount {
     std::int64_t value = 0;
     std::int64_t output = 0;
   };
+
+  /// All but what is inside the feed-forward network.
+  PerToken around_network() const {
+    PerToken kept = norm_bytes(model_, conventions_);  // before attention
+    kept += norm_bytes(model_, conventions_);          // before the feed-forward network
+    kept += model_.latent ? latent_attention(*model_.latent) : attention();
+    kept.sequence += conventions_.dropout_masks * model_.hidden;
+    kept.whole += adapters() * model_.adapter_rank * element_;
+    return kept;
+  }
 
   std::int64_t cut(std::int64_t size) const { return divide_up(size, layout_.tensor); }
 
@@ -187,6 +196,7 @@ LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layou
   const std::int64_t whole = account.kept_whole();
   std::int64_t kept = whole;
   if (layout.recomputation == llm::Recomputation::full) kept = std::min(whole, account.kept_input());
+  if (layout.recomputation == llm::Recomputation::experts && with_experts) kept = account.kept_around_network();
   if (layout.recomputation == llm::Recomputation::selective && conventions.keeps_every_second_product && !with_experts)
     kept = std::min(whole, account.kept_every_second_product());
   return {kept, account.gradients() + whole - kept};

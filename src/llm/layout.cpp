@@ -147,6 +147,7 @@ std::string to_text(const Layout& layout) {
   if (layout.zero > 0) text += fmt::format(" zero{}", layout.zero);
   if (layout.sequence_parallel) text += " sp";
   if (layout.recomputation == Recomputation::selective) text += " selective";
+  if (layout.recomputation == Recomputation::experts) text += " recompute-experts";
   if (layout.recomputation == Recomputation::full) text += " recompute";
   return text;
 }

@@ -16,11 +16,13 @@
 namespace dovetail::llm {
 
 /// What is computed again in the backward in place of being kept: nothing; attention alone (what flash attention does
-/// anyway); or all of a layer but its input.
-enum class Recomputation { none, selective, full };
+/// anyway); of layers with experts their whole feed-forward network, from router to shared experts, but its input
+/// (Megatron-LM's `recompute_modules: moe`); or all of a layer but its input.
+enum class Recomputation { none, selective, experts, full };
 constexpr auto names_of(Recomputation) {
   return std::array{base::EnumName{"none", Recomputation::none, "nothing recomputed"},
                     base::EnumName{"selective", Recomputation::selective, "attention recomputed"},
+                    base::EnumName{"experts", Recomputation::experts, "experts recomputed"},
                     base::EnumName{"full", Recomputation::full, "whole layers recomputed"}};
 }
 

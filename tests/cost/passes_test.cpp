@@ -82,6 +82,37 @@ TEST(Passes, ExpertsAreSentTwiceAndLaunchedApart) {
   EXPECT_DOUBLE_EQ(pass.launch, 48e-3);
 }
 
+TEST(Passes, ExpertsAloneAreComputedAgain) {
+  const ModelFacts facts = test::facts_of_bundled("deepseek-v3");
+  Efficiency efficiency = without_overheads();
+  efficiency.expert_launch = 1e-3;
+  llm::Layout layout = test::layout_of(8, 1, 1);
+  layout.expert = 8;
+  const Machine machine = test::h100_machine(1);
+  const StageLayers stage = layers_of_stage(facts, layout, 0);
+  const auto backward = [&](llm::Recomputation recomputation) {
+    layout.recomputation = recomputation;
+    return backward_pass(facts, layout, stage, {1024, 0}, machine, efficiency);
+  };
+  const PassSeconds none = backward(llm::Recomputation::none);
+  const PassSeconds experts = backward(llm::Recomputation::experts);
+  const PassSeconds full = backward(llm::Recomputation::full);
+  // 58 layers: a router of 256, a shared expert of 2048, eight routed ones.
+  const double beside = 2.0 * 58 * 1024 * 7168 * (256 + 3 * 2048) / (0.5 * 989e12);
+  const double routed = 2.0 * 58 * 1024 * 8 * 3 * 7168 * 2048 / (0.25 * 989e12);
+  EXPECT_NEAR(experts.compute - none.compute, beside + routed, 1e-9);
+  EXPECT_NEAR(experts.communication, 2 * none.communication, 1e-9);
+  EXPECT_NEAR(experts.launch - none.launch, 58e-3, 1e-9);
+  EXPECT_LT(experts.sum(), full.sum());
+  // Without experts there is nothing to compute again.
+  const ModelFacts dense = test::facts_of_bundled("llama-3.1-8b");
+  layout = test::layout_of(8, 1, 1);
+  const StageLayers layers = layers_of_stage(dense, layout, 0);
+  const double usual = backward_pass(dense, layout, layers, {1024, 0}, machine, efficiency).sum();
+  layout.recomputation = llm::Recomputation::experts;
+  EXPECT_EQ(backward_pass(dense, layout, layers, {1024, 0}, machine, efficiency).sum(), usual);
+}
+
 TEST(Pipeline, KnownAnswers) {
   const std::vector<PassSeconds> stages = {{3, 0, 0}, {4, 1, 0}, {3, 0, 0}, {3, 0, 0}};
   const PipelineSeconds pipeline = pipeline_seconds(stages, 8, 1, 0.25, 6);

@@ -17,6 +17,11 @@ TEST(TrainerLimits, AreOfEachConvention) {
   }
 }
 
+TEST(TrainerLimits, MegatronAloneComputesExpertsAgain) {
+  for (const std::string_view name : conventions_names())
+    EXPECT_EQ(trainer_limits(name).experts_again, name.find("megatron") != std::string_view::npos) << name;
+}
+
 TEST(TrainerLimits, FullyShardedTrainersCutNoLayers) {
   for (const std::string_view name : {"fsdp1", "verl-fsdp"}) {
     EXPECT_EQ(trainer_limits(name).tensor, Ability::absent);

@@ -113,6 +113,22 @@ TEST(TrainingMemoryLayer, FullRecomputationKeepsTheInput) {
   EXPECT_EQ(full.workspace - none.workspace, none.kept - full.kept);
 }
 
+TEST(TrainingMemoryLayer, ExpertsAreComputedAgainFromTheirInput) {
+  const llm::Transformer model = bundled("qwen3-30b-a3b");
+  llm::Layout layout;
+  const LayerMemory none = layer_memory(model, layout, one_sequence(), conventions("megatron"), true);
+  layout.recomputation = llm::Recomputation::experts;
+  const LayerMemory experts = layer_memory(model, layout, one_sequence(), conventions("megatron"), true);
+  // The router's scores and probabilities, and of 8 experts a token's input, gate, up and product.
+  EXPECT_EQ(none.kept - experts.kept, tokens * (8 * 128 + 8 * (2 * 2048 + 3 * 2 * 768)));
+  EXPECT_EQ(experts.workspace - none.workspace, none.kept - experts.kept);
+  layout.recomputation = llm::Recomputation::full;
+  EXPECT_LT(layer_memory(model, layout, one_sequence(), conventions("megatron"), true).kept, experts.kept);
+  layout.recomputation = llm::Recomputation::experts;
+  EXPECT_EQ(kept(bundled("llama-3-8b"), layout, conventions("megatron")),
+            kept(bundled("llama-3-8b"), llm::Layout{}, conventions("megatron")));
+}
+
 TEST(TrainingMemoryLayer, SelectivePerOperatorKeepsEverySecondProduct) {
   llm::Layout layout;
   layout.recomputation = llm::Recomputation::selective;

@@ -19,6 +19,13 @@ ENGINE = {"memory_utilization": 0.9, "max_num_seqs": 256}
 DEGREES = ("dp", "tp", "pp", "cp", "vpp")
 
 
+def recomputed(granularity, modules):
+    """Dovetail's word for what Megatron-LM recomputes."""
+    if granularity == "selective" and "moe" in (modules or ()):
+        return "experts"
+    return granularity or "none"
+
+
 class Expected:
     """What a configuration says of one task, in the words of a plan."""
 
@@ -155,7 +162,8 @@ class Verl:
     def trained(self, role, model, devices):
         expected, engine = self.engine_of(role, devices)
         if self.megatron:
-            expected.recompute = engine.override_transformer_config.get("recompute_granularity") or "none"
+            more = engine.override_transformer_config
+            expected.recompute = recomputed(more.get("recompute_granularity"), more.get("recompute_modules"))
         else:
             expected.recompute = "full" if model.enable_gradient_checkpointing else "none"
         expected.micro_batch = self.cut(
@@ -387,8 +395,8 @@ class NemoRl:
             return expected, cfg
 
         train, cfg = of_policy("train_mb_tokens", "train_micro_batch_size")
-        granularity = cfg.get("recompute_granularity", "full")
-        train.recompute = granularity if cfg.activation_checkpointing else "none"
+        kind = recomputed(cfg.get("recompute_granularity", "full"), cfg.get("recompute_modules"))
+        train.recompute = kind if cfg.activation_checkpointing else "none"
         passed, _ = of_policy("logprob_mb_tokens", "logprob_batch_size")
         return {"actor_generate": generated, "actor_train": train, "actor_infer": passed, "reference_infer": passed}
 
@@ -483,7 +491,9 @@ class Areal:
             expected.zero = 3 if backend == "fsdp" and shards else None
             expected.micro_batch = {"tokens": role.mb_spec.max_tokens_per_mb}
             if task == "actor_train":
-                kind = role.megatron.recompute_granularity if backend == "megatron" else "full"
+                own = role.megatron
+                in_parts = backend == "megatron"
+                kind = recomputed(own.recompute_granularity, own.recompute_modules) if in_parts else "full"
                 expected.recompute = kind if role.gradient_checkpointing else "none"
                 chunks = role.megatron.virtual_pipeline_parallel_size
                 expected.layout["vpp"] = chunks if backend == "megatron" and expected.layout["pp"] > 1 else 1

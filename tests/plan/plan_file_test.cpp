@@ -249,7 +249,7 @@ TEST(ParsePlan, NamesAMistakeInALayout) {
   EXPECT_EQ(layout_error("dp: 8, sequence_parallel: 1"),
             "plan.yaml:5:99: `sequence_parallel` is 1; accepted: true or false");
   EXPECT_EQ(layout_error("dp: 8, recompute: some"),
-            "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, full");
+            "plan.yaml:5:91: `recompute` is the string `some`; accepted: none, selective, experts, full");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"), "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of numbers");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [-1]"),
             "plan.yaml:5:95: the number of layers of a stage must be a whole number from 0 to 4096, not -1");

@@ -194,8 +194,10 @@ class Maker {
     }
     add_virtual_stages();
     for (TaskPlan& planned : plans_) set_training(planned.layout, limits_.searched_zero, llm::Recomputation::selective);
-    vary<bool>({false, true}, [](TaskPlan& planned, bool full) {
-      if (full) planned.layout.recomputation = llm::Recomputation::full;
+    std::vector<llm::Recomputation> again{llm::Recomputation::selective, llm::Recomputation::full};
+    if (model_.experts && limits_.experts_again) again.push_back(llm::Recomputation::experts);
+    vary<llm::Recomputation>(again, [](TaskPlan& planned, llm::Recomputation recomputation) {
+      planned.layout.recomputation = recomputation;
     });
     vary<bool>({false, true},
                [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });

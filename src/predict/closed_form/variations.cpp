@@ -48,10 +48,12 @@ void vary_micro_batches(Variations& variations) {
     });
 }
 
-void vary_training(Variations& variations, const std::vector<int>& zero_stages) {
+void vary_training(Variations& variations, const cost::TrainerLimits& limits, bool has_experts) {
   for (const auto recomputation : {llm::Recomputation::none, llm::Recomputation::selective, llm::Recomputation::full})
     variations.add([&](TaskPlan& planned) { planned.layout.recomputation = recomputation; });
-  for (const int zero : zero_stages)
+  if (has_experts && limits.experts_again)
+    variations.add([](TaskPlan& planned) { planned.layout.recomputation = llm::Recomputation::experts; });
+  for (const int zero : limits.zero)
     variations.add([&](TaskPlan& planned) {
       if (planned.layout.data * planned.layout.context > 1) planned.layout.zero = zero;
     });
@@ -83,10 +85,11 @@ std::vector<TaskPlan> variations_of(const Scenario& scenario, std::size_t task, 
     vary_engine(variations);
   else
     vary_micro_batches(variations);
-  if (kind == TaskKind::train) vary_training(variations, cost::trainer_limits(scenario.software.conventions.name).zero);
+  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(task));
+  if (kind == TaskKind::train)
+    vary_training(variations, cost::trainer_limits(scenario.software.conventions.name), model.experts.has_value());
   for (const bool away : {false, true}) variations.add([&](TaskPlan& varied) { varied.offload.weights = away; });
   std::vector<TaskPlan> all = variations.take();
-  const llm::Transformer& model = plan::model_of(scenario.job, workflow::TaskId(task));
   std::erase_if(all, [&](const TaskPlan& varied) {
     if (llm::find_fault(varied.layout, model)) return true;
     if (kind == TaskKind::generate ? plan::find_fault(varied.engine).has_value()

@@ -27,7 +27,8 @@ base::Status lay_out_megatron(const syntax::SettingTree& tree, const ArealEngine
     return setting_error(tree, virtual_key,
                          fmt::format("is {} without a pipeline, and AReaL stops; accepted: 1", layout.virtual_stages));
   if (!recomputes) return {};
-  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, keys + ".recompute_granularity"));
+  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, {.granularity = keys + ".recompute_granularity",
+                                                             .modules = keys + ".recompute_modules"}));
   return {};
 }
 

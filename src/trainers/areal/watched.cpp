@@ -11,6 +11,7 @@
 
 #include "trainers/areal/layouts.h"
 #include "trainers/areal/settings.h"
+#include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
@@ -104,7 +105,8 @@ constexpr std::array megatron_settings{
 constexpr std::array megatron_recomputation{
     Watched{"recompute_method", "uniform|null", "counted as every layer"},
     Watched{"recompute_num_layers", "1|null", "layers that are recomputed together: counted one by one"},
-    Watched{"recompute_modules", "null|[]|[core_attn]", "counted as attention alone"},
+    Watched{"recompute_modules", "null|[]|[core_attn]|[moe]|[core_attn, moe]|[moe, core_attn]",
+            "counted as attention and experts alone"},
     Watched{"distribute_saved_activations", "null|false", "inputs of layers are cut over tensor ranks: counted whole"},
 };
 

@@ -76,9 +76,10 @@ class ArealChanges {
     // Megatron-LM stops at a method or a number of layers beside selective recomputation, and without them beside full.
     const bool full = layout.recomputation == Recomputation::full;
     if (recomputes)
-      set("megatron.recompute_granularity", full ? "full" : "selective",
+      set("megatron.recompute_granularity", megatron_granularity(layout.recomputation),
           {{engine_.role + ".megatron.recompute_method", full ? "uniform" : "null"},
            {engine_.role + ".megatron.recompute_num_layers", full ? "1" : "null"}});
+    if (const auto modules = megatron_modules(layout.recomputation)) set("megatron.recompute_modules", *modules);
   }
 
   void add_micro_batches(const plan::MicroBatching& cut) {

@@ -34,6 +34,17 @@ std::string flag_text(bool value) { return value ? "True" : "False"; }
 
 std::string yaml_flag(bool value) { return value ? "true" : "false"; }
 
+std::string megatron_granularity(llm::Recomputation recomputation) {
+  if (recomputation == llm::Recomputation::none) return "null";
+  return recomputation == llm::Recomputation::full ? "full" : "selective";
+}
+
+std::optional<std::string> megatron_modules(llm::Recomputation recomputation) {
+  if (recomputation == llm::Recomputation::selective) return "[core_attn]";
+  if (recomputation == llm::Recomputation::experts) return "[moe]";
+  return std::nullopt;
+}
+
 std::string number_text(double value) { return fmt::format("{}", value); }
 
 std::vector<std::string> words_of(const Change& change) {

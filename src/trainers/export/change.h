@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -60,6 +61,12 @@ std::vector<Change> joined(const std::vector<Change>& first, std::vector<Change>
 
 /// A share or a number of the plan as files have it: "0.6", "4096".
 std::string number_text(double value);
+
+/// Megatron-LM's `recompute_granularity`: "null", "selective" or "full".
+std::string megatron_granularity(llm::Recomputation recomputation);
+
+/// Its `recompute_modules` where the granularity is selective: "[core_attn]" or "[moe]".
+std::optional<std::string> megatron_modules(llm::Recomputation recomputation);
 
 /// The part of the task of that name; null where the job has none.
 const plan::TaskPlan* find_planned(const plan::Job& job, const plan::Plan& plan, std::string_view task);

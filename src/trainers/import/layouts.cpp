@@ -36,6 +36,21 @@ plan::MicroBatching limited_batching(double plan::MicroBatching::* member, doubl
   return batching;
 }
 
+/// The names of a list, or of a text with commas between them.
+std::vector<std::string> names_at(const syntax::SettingTree& tree, const std::string& key) {
+  const syntax::Setting* const setting = key.empty() ? nullptr : find_setting(tree.root, key);
+  if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) return {};
+  std::vector<std::string> names(1);
+  for (const char each : value_words(*setting)) {
+    if (each == ',' || each == ' ')
+      names.emplace_back();
+    else if (each != '[' && each != ']')
+      names.back() += each;
+  }
+  std::erase(names, "");
+  return names;
+}
+
 }  // namespace
 
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key) {
@@ -45,12 +60,25 @@ base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& 
   return setting_error(tree, key, fmt::format("is {}; accepted: 1 to {}", *said, llm::degree_limits.max));
 }
 
-base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const std::string& key) {
-  DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, key));
-  if (!said || said->empty()) return llm::Recomputation::none;
-  if (*said == "full") return llm::Recomputation::full;
-  if (*said == "selective") return llm::Recomputation::selective;
-  return setting_error(tree, key, fmt::format("is {}; accepted: full, selective, null", *said));
+base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys) {
+  DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, keys.granularity));
+  if (said == "full") return llm::Recomputation::full;
+  if (said && !said->empty() && *said != "selective")
+    return setting_error(tree, keys.granularity, fmt::format("is {}; accepted: full, selective, null", *said));
+  if (!keys.experts.empty()) {
+    DOVETAIL_TRY(const auto experts, optional_flag(tree, keys.experts));
+    if (experts.value_or(false)) return llm::Recomputation::experts;
+  }
+  if (said != "selective") return llm::Recomputation::none;
+  const std::vector<std::string> modules = names_at(tree, keys.modules);
+  const bool has_experts = std::find(modules.begin(), modules.end(), "moe") != modules.end();
+  return has_experts ? llm::Recomputation::experts : llm::Recomputation::selective;
+}
+
+bool has_counted_modules(const syntax::SettingTree& tree, const std::string& key) {
+  const std::vector<std::string> modules = names_at(tree, key);
+  return std::all_of(modules.begin(), modules.end(),
+                     [](const std::string& name) { return name == "core_attn" || name == "moe" || name == "null"; });
 }
 
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,

@@ -38,8 +38,18 @@ base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, cons
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, std::string_view keys,
                                            std::string_view stages, int devices, const llm::Transformer& model);
 
-/// How much is computed again: `full`, `selective`, or nothing.
-base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const std::string& key);
+/// Megatron-LM's settings of what is computed again, by their keys; empty ones are not there.
+struct RecomputationKeys {
+  std::string granularity;   ///< `full`, `selective` or nothing
+  std::string modules = {};  ///< that are meant by `selective`; attention where nothing is said
+  std::string experts = {};  ///< the older flag for the layers of experts
+};
+
+/// How much is computed again. With experts attention may be as well: flash attention does so anyway.
+base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
+
+/// Whether of Megatron-LM's `recompute_modules` those are named at `key` that are counted: attention, experts.
+bool has_counted_modules(const syntax::SettingTree& tree, const std::string& key);
 
 /// The sizes of an engine, by their keys; an empty one is 1.
 struct EngineSizes {

@@ -41,7 +41,8 @@ base::Result<llm::Layout> megatron_layout_of(const syntax::SettingTree& tree, co
   DOVETAIL_TRY(const bool recomputes, is_on(tree, keys + ".activation_checkpointing"));
   if (!recomputes) return layout;
   const std::string granularity_key = keys + ".recompute_granularity";
-  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, granularity_key));
+  DOVETAIL_TRY(layout.recomputation,
+               recomputation_at(tree, {.granularity = granularity_key, .modules = keys + ".recompute_modules"}));
   if (find_setting(tree.root, granularity_key) == nullptr) layout.recomputation = llm::Recomputation::full;
   return layout;
 }

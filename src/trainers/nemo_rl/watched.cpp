@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
@@ -109,8 +110,9 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
     if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) continue;
     if (!recomputes && setting->place.line > 0)
       run.ignored.push_back({keys + name, "without activation_checkpointing it has no effect", setting->place});
-    else if (recomputes && std::string_view(name) == ".recompute_modules" && value_words(*setting) != "[core_attn]")
-      run.not_modelled.push_back({keys + name, value_words(*setting) + ": counted as attention alone", setting->place});
+    else if (recomputes && std::string_view(name) == ".recompute_modules" && !has_counted_modules(tree, keys + name))
+      run.not_modelled.push_back(
+          {keys + name, value_words(*setting) + ": counted as attention and experts alone", setting->place});
   }
   return {};
 }

@@ -80,7 +80,8 @@ class NemoRlChanges {
         uneven ? fmt::format("{}", layout.stage_layers.back()) : "null");
     set("++megatron_cfg.activation_checkpointing", layout.recomputation != Recomputation::none);
     if (layout.recomputation != Recomputation::none)
-      set("++megatron_cfg.recompute_granularity", std::string(base::enum_name(layout.recomputation)));
+      set("++megatron_cfg.recompute_granularity", megatron_granularity(layout.recomputation));
+    if (const auto modules = megatron_modules(layout.recomputation)) set("++megatron_cfg.recompute_modules", *modules);
   }
 
   std::string role_;

@@ -77,7 +77,9 @@ base::Result<llm::Layout> megatron_layout_of_role(const syntax::SettingTree& tre
   if (!trains) return layout;
   DOVETAIL_TRY(const bool shards, roll_flag(tree, keys + ".use_distributed_optimizer"));
   layout.zero = shards ? 1 : 0;
-  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, keys + ".recompute_granularity"));
+  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, {.granularity = keys + ".recompute_granularity",
+                                                             .modules = keys + ".recompute_modules",
+                                                             .experts = keys + ".moe_layer_recompute"}));
   return layout;
 }
 

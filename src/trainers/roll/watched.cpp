@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/roles.h"
 #include "trainers/import/settings.h"
@@ -63,14 +64,13 @@ constexpr std::array watched_of_megatron{
 constexpr std::array watched_of_megatron_training{
     Watched{"recompute_method", "null|uniform", "counted as each layer by itself"},
     Watched{"recompute_num_layers", "null|1", "counted as each layer by itself"},
-    Watched{"moe_layer_recompute", "false",
-            "layers of experts are recomputed besides: counted without, the real run holds less"},
     Watched{"optimizer", "adam", "counted as Adam, whose moments take more"},
     Watched{"ddp_bucket_size", "null", "the size of messages of gradients: not counted"},
     Watched{"use_batched_model_update", "true|null", "weights are sent one by one: the real run is slower"},
 };
 /// Of the same map: read for layouts, or known to change neither time nor memory.
-constexpr std::array<std::string_view, 32> known_of_megatron{"tensor_model_parallel_size",
+constexpr std::array<std::string_view, 33> known_of_megatron{"tensor_model_parallel_size",
+                                                             "moe_layer_recompute",
                                                              "pipeline_model_parallel_size",
                                                              "context_parallel_size",
                                                              "virtual_pipeline_model_parallel_size",
@@ -219,9 +219,10 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
   if (const syntax::Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
     if (granularity != "selective")
       add_ignored(tree, modules_key, "without recompute_granularity selective it has no effect", run);
-    else if (value_words(*modules) != "core_attn" && value_words(*modules) != "null")
+    else if (!has_counted_modules(tree, modules_key))
       add_not_modelled(tree, modules_key,
-                       value_words(*modules) + ": counted as attention alone, the real run holds less", run);
+                       value_words(*modules) + ": counted as attention and experts alone, the real run holds less",
+                       run);
   }
   DOVETAIL_TRY(const bool overlaps, roll_flag(tree, keys + ".overlap_grad_reduce"));
   if (!overlaps)

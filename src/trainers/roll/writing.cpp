@@ -138,8 +138,9 @@ class RollChanges {
         uneven ? std::to_string(layout.stage_layers.back()) : "null");
     if (!trains) return;
     set("use_distributed_optimizer", yaml_flag(layout.zero > 0));
-    set("recompute_granularity",
-        layout.recomputation == Recomputation::none ? "null" : std::string(base::enum_name(layout.recomputation)));
+    set("recompute_granularity", megatron_granularity(layout.recomputation));
+    if (const auto modules = megatron_modules(layout.recomputation)) set("recompute_modules", *modules);
+    if (layout.recomputation != Recomputation::experts) set("moe_layer_recompute", "false");
   }
 
   std::string role_;

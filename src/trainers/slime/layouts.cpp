@@ -88,12 +88,15 @@ base::Status check_experts(const syntax::SettingTree& tree, const llm::Layout& l
 base::Result<llm::Recomputation> read_recomputation(const syntax::SettingTree& tree) {
   constexpr const char* method_key = "--recompute-method";
   constexpr const char* layers_key = "--recompute-num-layers";
-  DOVETAIL_TRY(llm::Recomputation recomputation, recomputation_at(tree, "--recompute-granularity"));
+  DOVETAIL_TRY(llm::Recomputation recomputation, recomputation_at(tree, {.granularity = "--recompute-granularity",
+                                                                         .modules = "--recompute-modules",
+                                                                         .experts = "--moe-layer-recompute"}));
   DOVETAIL_TRY(const bool attention, flag_at(tree, "--recompute-activations"));
   DOVETAIL_TRY(const auto method, optional_text(tree, method_key));
   DOVETAIL_TRY(const auto layers, optional_whole(tree, layers_key));
-  if (attention) recomputation = llm::Recomputation::selective;
-  if (recomputation == llm::Recomputation::selective && (method || layers))
+  if (attention && recomputation != llm::Recomputation::experts) recomputation = llm::Recomputation::selective;
+  const bool in_parts = recomputation == llm::Recomputation::selective || recomputation == llm::Recomputation::experts;
+  if (in_parts && (method || layers))
     return setting_error(tree, method ? method_key : layers_key,
                          "is given, and Megatron-LM stops with selective recomputation; accepted: none, or full");
   if (recomputation == llm::Recomputation::full && (!method || !layers))

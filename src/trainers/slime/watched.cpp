@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
@@ -26,9 +27,9 @@ constexpr std::array watched_training{
     Watched{"--recompute-loss-function", "false", "the loss is computed again: the real run needs less for logits"},
     Watched{"--recompute-method", "null|uniform", "the first layers of a stage alone are recomputed: counted as all"},
     Watched{"--recompute-num-layers", "null|1", "layers recomputed together, or in part: counted as each by itself"},
-    Watched{"--recompute-modules", "null|[core_attn]", "other parts are recomputed: counted as attention"},
+    Watched{"--recompute-modules", "null|[core_attn]|[moe]|[core_attn, moe]|[moe, core_attn]",
+            "other parts are recomputed: counted as attention and experts"},
     Watched{"--distribute-saved-activations", "false", "inputs are cut over the ranks: the real run holds less"},
-    Watched{"--moe-layer-recompute", "false", "experts are recomputed: the real run holds less"},
     Watched{"--account-for-embedding-in-pipeline-split", "false", "stages are counted as even"},
     Watched{"--account-for-loss-in-pipeline-split", "false", "stages are counted as even"},
     Watched{"--pipeline-model-parallel-layout", "null", "stages are counted as even"},

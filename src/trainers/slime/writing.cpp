@@ -79,10 +79,13 @@ void add_recomputation(Recomputation recomputation, ChangeList& changes) {
                 {{"--recompute-method", "uniform"}, {"--recompute-num-layers", "1"}});
     return;
   }
-  if (recomputation == Recomputation::selective)
+  if (recomputation != Recomputation::experts) changes.remove("--moe-layer-recompute");
+  if (recomputation == Recomputation::selective || recomputation == Recomputation::experts)
     changes.set("--recompute-granularity", "selective");
   else
     changes.remove("--recompute-granularity");
+  if (recomputation == Recomputation::selective) changes.remove("--recompute-modules");
+  if (recomputation == Recomputation::experts) changes.set("--recompute-modules", "moe");
   changes.remove("--recompute-method");
   changes.remove("--recompute-num-layers");
 }

@@ -33,7 +33,9 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, handed_on, devices, model));
   DOVETAIL_TRY(const bool shards, flag_at(tree, key_below(keys, "use_distributed_optimizer")));
   layout.zero = shards ? 1 : 0;
-  DOVETAIL_TRY(layout.recomputation, recomputation_at(tree, key_below(handed_on, "recompute_granularity")));
+  DOVETAIL_TRY(layout.recomputation,
+               recomputation_at(tree, {.granularity = key_below(handed_on, "recompute_granularity"),
+                                       .modules = key_below(handed_on, "recompute_modules")}));
   return layout;
 }
 

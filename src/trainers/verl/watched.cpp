@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
 #include "trainers/import/watched.h"
@@ -121,10 +122,12 @@ base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
-    const bool counted = !granularity || is_one_of(value, "null|uniform|1|[core_attn]") ||
-                         (*granularity == "full") == (std::string_view(name) == "recompute_modules");
+    const bool modules = std::string_view(name) == "recompute_modules";
+    const bool counted = !granularity || (*granularity == "full") == modules ||
+                         (modules ? has_counted_modules(tree, key) : is_one_of(value, "null|uniform|1"));
     if (!counted)
-      run.not_modelled.push_back({key, value + ": counted as all layers, or attention alone", setting->place});
+      run.not_modelled.push_back(
+          {key, value + ": counted as all layers, or attention and experts alone", setting->place});
   }
   return {};
 }

@@ -104,9 +104,8 @@ class VerlChanges {
     std::vector<Setter> with;
     if (layout.recomputation == Recomputation::full)
       with = {{more + ".recompute_method", "uniform"}, {more + ".recompute_num_layers", "1"}};
-    set(more + ".recompute_granularity",
-        layout.recomputation == Recomputation::none ? "null" : std::string(base::enum_name(layout.recomputation)),
-        std::move(with));
+    set(more + ".recompute_granularity", megatron_granularity(layout.recomputation), std::move(with));
+    if (const auto modules = megatron_modules(layout.recomputation)) set(more + ".recompute_modules", *modules);
   }
 
   bool megatron_;

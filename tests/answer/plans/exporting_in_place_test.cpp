@@ -53,7 +53,8 @@ std::string random_slime(Random& random, bool sparse, bool colocated) {
   if (sparse)
     add(fmt::format("--expert-model-parallel-size {} --expert-tensor-parallel-size {}", any_degree(random),
                     one_of<int>(random, {1, 2})));
-  add(one_of<std::string>(random, {"", "--recompute-granularity selective",
+  add(one_of<std::string>(random, {"", "--recompute-granularity selective", "--moe-layer-recompute",
+                                   "--recompute-granularity selective\n   --recompute-modules moe",
                                    "--recompute-granularity full\n   --recompute-method uniform\n   "
                                    "--recompute-num-layers 1"}));
   add(any_flag(random)
@@ -92,8 +93,9 @@ std::string roll_role(Random& random, const std::string& strategy) {
   text += if_so(any_flag(random), "      context_parallel_size: 2\n");
   if (!trains) return text;
   text += fmt::format("      use_distributed_optimizer: {}\n", flag_of(any_flag(random)));
-  return text +
-         fmt::format("      recompute_granularity: {}\n", one_of<std::string>(random, {"full", "selective", "null"}));
+  return text + fmt::format("      recompute_granularity: {}\n",
+                            one_of<std::string>(random, {"full", "selective", "selective\n      recompute_modules: moe",
+                                                         "null", "null\n      moe_layer_recompute: true"}));
 }
 
 std::string random_roll(Random& random, bool megatron, bool sglang) {
@@ -145,7 +147,8 @@ std::string random_areal(Random& random, bool megatron, bool vllm) {
   text += if_so(!megatron && any_flag(random), "  fsdp: {offload_params: true}\n");
   text += if_so(megatron && any_flag(random),
                 "  megatron:\n    recompute_granularity: selective\n    recompute_method: null\n"
-                "    recompute_num_layers: null\n");
+                "    recompute_num_layers: null\n" +
+                    if_so(any_flag(random), "    recompute_modules: [moe]\n"));
   text += "  optimizer: {type: adam, lr: 1.7e-5}\n  kl_ctl: 0.01\n  ppo_n_minibatches: 2\n  use_decoupled_loss: true\n";
   text +=
       "ref:\n  backend: ${actor.backend}\n  path: ${actor.path}\n  mb_spec: {max_tokens_per_mb: 20480}\n"

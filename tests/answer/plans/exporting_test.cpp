@@ -176,6 +176,36 @@ TEST(ExportRun, OlderNamesAskForNoMoreChanges) {
   }
 }
 
+TEST(ExportRun, WhatMegatronRecomputesIsSaidByItsModules) {
+  const std::string words = dynamic +
+                            "algorithm.adv_estimator=grpo actor_rollout_ref.rollout.n=8 model_engine=megatron "
+                            "actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B trainer.nnodes=2 ";
+  const std::string more = "+actor_rollout_ref.actor.megatron.override_transformer_config.recompute_";
+  const std::string nemo_rl =
+      "defaults: grpo_math_1B.yaml\npolicy:\n  model_name: Qwen/Qwen3-30B-A3B\n  dtensor_cfg: {enabled: false}\n"
+      "  megatron_cfg: {enabled: true}\ncluster: {gpus_per_node: 8, num_nodes: 2}\n";
+  const Base all[] = {{"verl", "run.sh", verl_script(words)},
+                      {"verl", "run.sh", verl_script(words + more + "granularity=selective " + more + "modules=[moe]")},
+                      {"nemo-rl", "grpo.yaml", nemo_rl}};
+  using llm::Recomputation;
+  for (const Base& chosen : all)
+    for (const auto again :
+         {Recomputation::none, Recomputation::selective, Recomputation::experts, Recomputation::full}) {
+      const trainers::ExportBase base{chosen.file, chosen.content, said_beside()};
+      const auto import = trainers::import_run(base.path, base.content, base.options);
+      ASSERT_TRUE(import.ok()) << base::to_text(import.error());
+      plan::Plan plan = import->plan;
+      plan.tasks[workflow::find_task(import->job.workflow, "actor_train")->index()].layout.recomputation = again;
+      const auto made = trainers::export_run(base, plan, chosen.trainer);
+      ASSERT_TRUE(made.ok()) << base::to_text(made.error()) << chosen.content;
+      std::vector<const trainers::Change*> changes;
+      for (const trainers::KeptChange& kept : made->changes) changes.push_back(&kept.change);
+      const auto changed = with(base, changes);
+      ASSERT_TRUE(changed.ok()) << base::to_text(changed.error());
+      EXPECT_EQ(told(import->job, changed->plan), told(import->job, plan)) << chosen.content;
+    }
+}
+
 TEST(ExportRun, TheShareOfAnOptimizerOnTheHostStays) {
   std::mt19937 random(2);
   for (int i = 0; i < test::effort(10) && !testing::Test::HasFailure(); ++i) {

@@ -69,7 +69,8 @@ JobInput quantized() {
   return input;
 }
 
-const plan::NotModelled fp8{"actor_rollout_ref.rollout.quantization", "fp8: counted as bf16, the real run is faster"};
+const plan::NotModelled fp8{"actor_rollout_ref.rollout.quantization",
+                            "fp8: products of the engine are counted as of bf16, the real run is faster"};
 
 TEST(Importing, PlansKeepWhatIsNotModelled) {
   const ImportAnswer answer = ask(ImportRequest{.job = quantized()}, {}).value();

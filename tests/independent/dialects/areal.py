@@ -25,7 +25,9 @@ def areal_role(run, passes=False):
     if run.backend == "megatron":
         settings["megatron.ddp.use_distributed_optimizer"] = True
         if layout.recomputation != "none":
-            settings["megatron.recompute_granularity"] = layout.recomputation
+            settings["megatron.recompute_granularity"] = layout.granularity
+        if layout.recomputation == "experts":
+            settings["megatron.recompute_modules"] = ["moe"]
         if layout.chunks > 1:
             settings["megatron.virtual_pipeline_parallel_size"] = layout.chunks
     elif run.host_optimizer and not passes:

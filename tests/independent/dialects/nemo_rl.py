@@ -20,7 +20,9 @@ def nemo_rl_role(run, role):
             "activation_checkpointing": layout.recomputation != "none",
         }
         if layout.recomputation != "none":
-            degrees["recompute_granularity"] = layout.recomputation
+            degrees["recompute_granularity"] = layout.granularity
+        if layout.recomputation == "experts":
+            degrees["recompute_modules"] = ["moe"]
         if run.host_optimizer:
             degrees |= below("optimizer", {"optimizer_cpu_offload": True, "optimizer_offload_fraction": 1.0})
         adapters = "peft"

@@ -26,7 +26,9 @@ def roll_strategy(run, trains):
             settings["additional_configs.num_layers_in_first_pipeline_stage"] = layout.first_layers
         if trains:
             settings["use_distributed_optimizer"] = True
-            settings["recompute_granularity"] = None if layout.recomputation == "none" else layout.recomputation
+            settings["recompute_granularity"] = None if layout.recomputation == "none" else layout.granularity
+            if layout.recomputation == "experts":
+                settings["recompute_modules"] = "moe"
     return {"strategy_args.strategy_name": name} | below("strategy_args.strategy_config", settings)
 
 

@@ -48,6 +48,11 @@ class Layout:
     recomputation: str = "none"
 
     @property
+    def granularity(self):
+        """Megatron-LM's word."""
+        return "selective" if self.recomputation == "experts" else self.recomputation
+
+    @property
     def copy(self):
         return self.tensor * self.pipeline * self.context
 
@@ -167,7 +172,7 @@ def random_layout(chance, backend, model, devices):
         tensor=tensor,
         pipeline=pipeline,
         context=context,
-        recomputation=chance.any("full", "selective", "none"),
+        recomputation=chance.any("full", "selective", "none", *("experts" for _ in range(model.experts > 0))),
     )
     if model.experts:
         ranks = devices // pipeline

@@ -48,7 +48,9 @@ def slime_layout(run):
     if layout.first_layers:
         settings["--decoder-first-pipeline-num-layers"] = layout.first_layers
     if layout.recomputation != "none":
-        settings["--recompute-granularity"] = layout.recomputation
+        settings["--recompute-granularity"] = layout.granularity
+    if layout.recomputation == "experts":
+        settings["--recompute-modules"] = "moe"
     if layout.recomputation == "full":
         settings |= {"--recompute-method": "uniform", "--recompute-num-layers": 1}
     return settings

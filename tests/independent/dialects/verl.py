@@ -35,7 +35,9 @@ def verl_layout(run):
             of_host = {"optimizer_cpu_offload": True, "optimizer_offload_fraction": 1.0}
             settings |= below(f"+{role}.optim.override_optimizer_config", of_host)
         if layout.recomputation != "none" and role != "actor_rollout_ref.ref":
-            more = {"granularity": layout.recomputation}
+            more = {"granularity": layout.granularity}
+            if layout.recomputation == "experts":
+                more |= {"modules": ["moe"]}
             if layout.recomputation == "full":
                 more |= {"method": "uniform", "num_layers": 1}
             settings |= {f"+{keys}.override_transformer_config.recompute_{name}": each for name, each in more.items()}

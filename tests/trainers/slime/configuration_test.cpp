@@ -58,6 +58,9 @@ const std::string ppo = script(latent_shape + rollouts +
                                "--advantage-estimator ppo --rollout-num-gpus 8 --micro-batch-size 2 "
                                "--expert-model-parallel-size 4 --rollout-num-gpus-per-engine 4 --sglang-ep-size 4");
 
+/// Of parts of layers that are recomputed.
+const std::string in_parts = grpo + "--recompute-granularity selective ";
+
 /// Of several layers that are recomputed.
 const std::string recomputed =
     grpo + "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 ";
@@ -252,6 +255,8 @@ INSTANTIATE_TEST_SUITE_P(
         Change{ppo, "--expert-model-parallel-size 2 --expert-tensor-parallel-size 2", Where::plan},
         Change{grpo, "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1", Where::plan},
         Change{grpo, "--recompute-granularity selective", Where::plan},
+        Change{grpo, "--moe-layer-recompute", Where::plan}, Change{in_parts, "--recompute-modules moe", Where::plan},
+        Change{in_parts, "--recompute-modules mlp", Where::not_modelled},
         Change{recomputed, "--recompute-method block", Where::not_modelled},
         Change{recomputed, "--recompute-num-layers 2", Where::not_modelled},
         Change{grpo, "--optimizer-cpu-offload --use-precision-aware-optimizer", Where::plan},

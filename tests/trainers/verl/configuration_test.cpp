@@ -169,6 +169,9 @@ constexpr VerlChange verl_changes[] = {
     {"actor_rollout_ref.actor.megatron.grad_offload=True", Where::ignored, true},
     {"actor_rollout_ref.actor.megatron.tensor_model_parallel_size=4", Where::ignored, true},
     {"actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=full", Where::plan, true},
+    {"actor_rollout_ref.actor.megatron.override_transformer_config.recompute_granularity=selective "
+     "actor_rollout_ref.actor.megatron.override_transformer_config.recompute_modules=[moe]",
+     Where::plan, true},
     {"+actor_rollout_ref.actor.megatron.override_transformer_config.num_layers_in_first_pipeline_stage=20", Where::plan,
      true},
     {"+actor_rollout_ref.actor.megatron.override_transformer_config.moe_permute_fusion=True", Where::not_modelled,
