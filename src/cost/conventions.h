@@ -24,7 +24,7 @@ struct Conventions {
   int gradient_bytes = 4;
   int moment_bytes = 8;   ///< both of Adam's moments together
   int master_bytes = 4;   ///< the optimizer's own copy of the weight; 0 where the weight is in fp32 itself
-  int element_bytes = 2;  ///< of a frozen weight, of one that generates, and of keys and values
+  int element_bytes = 2;  ///< of a frozen weight, and in an engine of weights, keys and values where no bits are said
   /// Gradients are allocated by the first backward and given back by the step; else they are a buffer that is always
   /// there.
   bool fleeting_gradients = false;

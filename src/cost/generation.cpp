@@ -83,8 +83,7 @@ double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layou
   const double part = sequences / parts;
   const double ranks = static_cast<double>(layout.tensor) * layout.pipeline;
   const double layers = static_cast<double>(facts.model.layers) / layout.pipeline;
-  const double traffic = touched_parameters(facts, part) * facts.engine_weight_bytes / ranks +
-                         part * context * key_value_bytes(facts, layout);
+  const double traffic = touched_bytes(facts, part) / ranks + part * context * key_value_bytes(facts, layout);
   const double reading = traffic / (efficiency.memory_bandwidth * machine.gpu.memory_bandwidth);
   const double products =
       decode_flops(facts, part, context) / ranks / (efficiency.decode_products * peak_flops(machine.gpu));

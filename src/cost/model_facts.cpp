@@ -13,6 +13,33 @@ double layers_with_experts(const ModelFacts& facts) {
   return model.experts ? static_cast<double>(model.layers - std::min(model.layers, model.experts->dense_layers)) : 0;
 }
 
+/// Weights of all routed experts.
+double routed_parameters(const ModelFacts& facts) {
+  if (!facts.model.experts) return 0;
+  return layers_with_experts(facts) * static_cast<double>(facts.model.experts->count) *
+         static_cast<double>(facts.parameters.expert);
+}
+
+/// The share of the routed experts that no token of so many sequences meets.
+double missed_experts(const ModelFacts& facts, double sequences) {
+  if (!facts.model.experts) return 0;
+  const double share =
+      static_cast<double>(facts.model.experts->active) / static_cast<double>(facts.model.experts->count);
+  return std::pow(1 - share, sequences);
+}
+
+/// Weights of layers but of their routed experts.
+double layer_parameters(const ModelFacts& facts, const StageLayers& layers) {
+  return layers.dense * static_cast<double>(facts.parameters.dense_layer) +
+         layers.with_experts * static_cast<double>(facts.parameters.expert_layer);
+}
+
+/// Bytes that the engine's own bits save of so many weights of layers and of routed experts.
+double saved_bytes(const ModelFacts& facts, double of_layers, double of_experts) {
+  return (facts.element_bytes - facts.engine_layer_bytes) * of_layers +
+         (facts.element_bytes - facts.engine_expert_bytes) * of_experts;
+}
+
 /// Tensors of layers like the first and the last one, and those around them.
 double count_tensors(const ModelFacts& facts) {
   const auto of_layer = [&](std::int64_t layer) {
@@ -67,10 +94,15 @@ double touched_parameters(const ModelFacts& facts, double sequences) {
   const llm::ParameterCounts& counts = facts.parameters;
   double touched = static_cast<double>(counts.all - counts.embedding + counts.adapters);
   if (facts.model.tied_embeddings) touched += facts.head;
-  if (!facts.model.experts) return touched;
-  const auto count = static_cast<double>(facts.model.experts->count);
-  const double missed = std::pow(1 - static_cast<double>(facts.model.experts->active) / count, sequences);
-  return touched - missed * layers_with_experts(facts) * count * static_cast<double>(counts.expert);
+  return touched - routed_parameters(facts) * missed_experts(facts, sequences);
+}
+
+double touched_bytes(const ModelFacts& facts, double sequences) {
+  const StageLayers all{.dense = static_cast<double>(facts.model.layers) - layers_with_experts(facts),
+                        .with_experts = layers_with_experts(facts)};
+  const double touched_experts = routed_parameters(facts) * (1 - missed_experts(facts, sequences));
+  return facts.element_bytes * touched_parameters(facts, sequences) -
+         saved_bytes(facts, layer_parameters(facts, all), touched_experts);
 }
 
 StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, int stage) {
@@ -85,8 +117,7 @@ StageLayers layers_of_stage(const ModelFacts& facts, const llm::Layout& layout, 
 
 RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage) {
   const llm::ParameterCounts& counts = facts.parameters;
-  double shared = stage.dense * static_cast<double>(counts.dense_layer) +
-                  stage.with_experts * static_cast<double>(counts.expert_layer);
+  double shared = layer_parameters(facts, stage);
   if (stage.first) shared += static_cast<double>(counts.embedding);
   if (stage.last) shared += static_cast<double>(counts.head);
   // A tied head on another stage than the embedding is a copy of it.
@@ -97,6 +128,17 @@ RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& la
     parameters.routed = stage.with_experts * static_cast<double>(facts.model.experts->count * counts.expert) /
                         (static_cast<double>(layout.expert) * layout.expert_tensor);
   return parameters;
+}
+
+std::int64_t engine_bytes(const ModelFacts& facts, const llm::Layout& layout) {
+  double most = 0;
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const StageLayers layers = layers_of_stage(facts, layout, stage);
+    const RankParameters rank = parameters_of_rank(facts, layout, layers);
+    const double saved = saved_bytes(facts, layer_parameters(facts, layers) / layout.tensor, rank.routed);
+    most = std::max(most, facts.element_bytes * (rank.shared + rank.routed) - saved);
+  }
+  return static_cast<std::int64_t>(most);
 }
 
 std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout) {

@@ -25,7 +25,8 @@ struct ModelFacts {
   int shard_group = 0;                 ///< ranks that ZeRO cuts over (Conventions::shard_group)
   bool head_again = false;             ///< a backward computes the head's products again: its logits were not kept
   int element_bytes = 2;               ///< of a weight outside of training (cost/conventions.h)
-  double engine_weight_bytes = 2;      ///< of a weight in an engine, on average
+  double engine_layer_bytes = 2;       ///< of a weight of a layer in an engine, outside of routed experts
+  double engine_expert_bytes = 2;      ///< likewise of a routed expert
   double key_value_element_bytes = 2;  ///< of an element of its keys and values
 
   std::vector<LayerProfile> profiles = {};  ///< what was measured of it (profiles_of), in place of the roofline
@@ -42,6 +43,9 @@ double decode_flops(const ModelFacts& facts, double sequences, double context);
 /// token is routed to: with even routing all but (1 - active / count)^sequences of them, on average
 /// (docs/facts.md#decode-step).
 double touched_parameters(const ModelFacts& facts, double sequences);
+
+/// Bytes of these in an engine, in its own bits.
+double touched_bytes(const ModelFacts& facts, double sequences);
 
 /// The layers of a pipeline stage, and whether it has the embedding and the head.
 struct StageLayers {
@@ -67,5 +71,8 @@ RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& la
 
 /// Bytes of the weights outside of training of the rank that has the most, cut by ZeRO-3 where the layout has it.
 std::int64_t weight_bytes(const ModelFacts& facts, const llm::Layout& layout);
+
+/// Bytes of an engine's weights on the rank that has the most, in the engine's own bits.
+std::int64_t engine_bytes(const ModelFacts& facts, const llm::Layout& layout);
 
 }  // namespace dovetail::cost

@@ -111,6 +111,9 @@ Framework fsdp() {
     framework.rules.push_back(searched(where(rule, is_of_trainer)));
   framework.rules.push_back(
       searched(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train)));
+  framework.rules.push_back(
+      layout<&Layout::recomputation, Recomputation::none, Recomputation::selective, Recomputation::full>(
+          TaskKind::train));
   return framework;
 }
 

@@ -126,6 +126,11 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
   if (!node) return Software{};
   DOVETAIL_TRY(const base::Partial<Software> said, base::read_partial<Software>(*node, "`software`"));
   Software software = said.or_defaults();
+  if (software.logit_tokens > 0 && software.logit_entries > 0)
+    return node->find("logit_entries")
+        ->error(
+            "`logit_entries` stands beside `logit_tokens`: a kernel holds logits of some tokens, or gradients of some "
+            "entries; accepted: one of the two");
   const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
   if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
   if (!software.profile.empty()) software.profile = from_folder(software.profile);

@@ -278,6 +278,8 @@ class FileMutation:
         if isinstance(value, str):
             plain = all(c.isalnum() or c in "/-_." for c in value) and not value[0].isdigit()
             return chance.choice([yaml_value(value), "'" + value.replace("'", "''") + "'", *([value] * plain)])
+        if isinstance(value, list):
+            return yaml_value(value)
         first = self.first.get(value, key)
         if first != key and chance.random() < 0.3:
             return f"${{{first}}}"

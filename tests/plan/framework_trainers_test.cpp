@@ -168,6 +168,10 @@ TEST(ArealFsdp, HasOneEngineForPassAndTraining) {
                         "number of tokens, or `count`"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3", ", offload: [gradients, optimizer]")),
               HasSubstr("accepted: weights, gradients and optimizer together"));
+  EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3, recompute: selective}", tokens, "0-3")), "no error") << "Archon's";
+  EXPECT_THAT(
+      error_of(job, plan("{dp: 4, zero: 3, recompute: experts}", tokens, "0-3")),
+      HasSubstr("`recompute` is the string `experts`, which areal does not run; accepted: none, selective, full"));
 }
 
 TEST(ArealMegatron, StepsOnTheDevices) {

@@ -62,6 +62,8 @@ TEST(ParseJob, ReadsTypesAndLogits) {
               HasSubstr("`moment_type` is the string `fp8`; accepted: usual, fp32, bf16, fp16"));
   EXPECT_THAT(error_of(lines + "software: {master_type: bf16}"),
               HasSubstr("accepted: usual, fp32, fp16, remainder, none"));
+  EXPECT_THAT(error_of(lines + "software: {logit_tokens: 512, logit_entries: 9504}"),
+              HasSubstr("`logit_entries` stands beside `logit_tokens`"));
   EXPECT_THAT(error_of(lines + "software: {logit_tokens: 0}"),
               HasSubstr("`logit_tokens` must be a whole number from 1"));
 }

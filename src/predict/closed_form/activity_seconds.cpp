@@ -157,8 +157,7 @@ std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activi
 
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout) {
   if (facts.model.experts && layout.expert == 1) layout.expert_tensor = layout.tensor;
-  const auto usual = static_cast<double>(cost::weight_bytes(facts, layout));
-  return static_cast<std::int64_t>(std::ceil(usual * facts.engine_weight_bytes / facts.element_bytes));
+  return cost::engine_bytes(facts, layout);
 }
 
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,

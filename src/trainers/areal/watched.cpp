@@ -105,14 +105,11 @@ constexpr std::array megatron_settings{
 constexpr std::array megatron_recomputation{
     Watched{"recompute_method", "uniform|null", "counted as every layer"},
     Watched{"recompute_num_layers", "1|null", "layers that are recomputed together: counted one by one"},
-    Watched{"recompute_modules", "null|[]|[core_attn]|[moe]|[core_attn, moe]|[moe, core_attn]",
-            "counted as attention and experts alone"},
     Watched{"distribute_saved_activations", "null|false", "inputs of layers are cut over tensor ranks: counted whole"},
 };
 
 /// Of the engines what is read or has no effect on time and memory; all else is handed on.
-constexpr std::array<std::string_view, 30> known_of_sglang{"model_path",
-                                                           "quantization",
+constexpr std::array<std::string_view, 29> known_of_sglang{"model_path",
                                                            "kv_cache_dtype",
                                                            "random_seed",
                                                            "skip_tokenizer_init",
@@ -141,9 +138,7 @@ constexpr std::array<std::string_view, 30> known_of_sglang{"model_path",
                                                            "max_lora_rank",
                                                            "max_loaded_loras",
                                                            "lora_paths"};
-constexpr std::array<std::string_view, 17> known_of_vllm{"model",
-                                                         "quantization",
-                                                         "kv_cache_dtype",
+constexpr std::array<std::string_view, 15> known_of_vllm{"model",
                                                          "seed",
                                                          "skip_tokenizer_init",
                                                          "enforce_eager",
@@ -370,8 +365,9 @@ base::Status watch_role(const syntax::SettingTree& tree, const ArealEngine& engi
     // Only what trains exchanges gradients and has an optimizer.
     if (trains || (!each.key.starts_with("ddp.") && !each.key.starts_with("overlap_")))
       DOVETAIL_CHECK(watch(tree, megatron_keys, std::span(&each, 1), run));
-  if (recomputes && trains) DOVETAIL_CHECK(watch(tree, megatron_keys, megatron_recomputation, run));
-  return {};
+  if (!recomputes || !trains) return {};
+  DOVETAIL_CHECK(watch(tree, megatron_keys, megatron_recomputation, run));
+  return watch_modules(tree, megatron_keys + "recompute_modules", run);
 }
 
 base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& rollout, ImportedRun& run) {
@@ -388,8 +384,7 @@ base::Status watch_rollout(const syntax::SettingTree& tree, const ArealEngine& r
   const std::span<const std::string_view> known =
       sglang ? std::span<const std::string_view>(known_of_sglang) : std::span<const std::string_view>(known_of_vllm);
   DOVETAIL_CHECK(add_handed_on(tree, section, known, *find_member(defaults, section), run));
-  DOVETAIL_CHECK(take_engine_weights(tree, section + ".quantization", run));
-  DOVETAIL_CHECK(take_key_values(tree, section + ".kv_cache_dtype", run));
+  if (sglang) DOVETAIL_CHECK(take_key_values(tree, "sglang.kv_cache_dtype", run));
   add_agent(tree, *find_setting(defaults, "rollout.agent"), run);
   DOVETAIL_TRY(const bool adapters, flag_at(tree, "actor.use_lora"));
   if (adapters)

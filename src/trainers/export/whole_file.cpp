@@ -72,9 +72,8 @@ base::Status check_software(const plan::Software& software) {
       said.optimizer_host_share == 1)
     return {};
   return base::bad_input(
-      "the job says types, logits, groups, buckets or shares of its own in `software`; accepted without --base: none "
-      "of "
-      "them, or weights, gradients and moments in bf16");
+      "the job says types, bits, logits, groups, buckets or shares of its own in `software`; accepted without --base: "
+      "none of them, or weights, gradients and moments in bf16");
 }
 
 }  // namespace

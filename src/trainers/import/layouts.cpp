@@ -1,6 +1,7 @@
 #include "trainers/import/layouts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "trainers/import/settings.h"
+#include "trainers/import/watched.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -37,10 +39,12 @@ plan::MicroBatching limited_batching(double plan::MicroBatching::* member, doubl
 }
 
 /// The names of a list, or of a text with commas between them.
-std::vector<std::string> names_at(const syntax::SettingTree& tree, const std::string& key) {
+base::Result<std::vector<std::string>> names_at(const syntax::SettingTree& tree, const std::string& key) {
+  std::vector<std::string> names;
   const syntax::Setting* const setting = key.empty() ? nullptr : find_setting(tree.root, key);
-  if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) return {};
-  std::vector<std::string> names(1);
+  if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) return names;
+  DOVETAIL_CHECK(check_known(tree, key, *setting));
+  names.emplace_back();
   for (const char each : value_words(*setting)) {
     if (each == ',' || each == ' ')
       names.emplace_back();
@@ -62,23 +66,31 @@ base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& 
 
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys) {
   DOVETAIL_TRY(const std::optional<std::string> said, optional_text(tree, keys.granularity));
-  if (said == "full") return llm::Recomputation::full;
-  if (said && !said->empty() && *said != "selective")
+  if (said && !said->empty() && *said != "full" && *said != "selective")
     return setting_error(tree, keys.granularity, fmt::format("is {}; accepted: full, selective, null", *said));
   if (!keys.experts.empty()) {
     DOVETAIL_TRY(const auto experts, optional_flag(tree, keys.experts));
+    if (experts.value_or(false) && said == "full")
+      return setting_error(tree, keys.experts,
+                           "is true, and Megatron-LM stops with full recomputation; accepted: one of the two");
     if (experts.value_or(false)) return llm::Recomputation::experts;
   }
+  if (said == "full") return llm::Recomputation::full;
   if (said != "selective") return llm::Recomputation::none;
-  const std::vector<std::string> modules = names_at(tree, keys.modules);
+  DOVETAIL_TRY(const std::vector<std::string> modules, names_at(tree, keys.modules));
   const bool has_experts = std::find(modules.begin(), modules.end(), "moe") != modules.end();
   return has_experts ? llm::Recomputation::experts : llm::Recomputation::selective;
 }
 
-bool has_counted_modules(const syntax::SettingTree& tree, const std::string& key) {
-  const std::vector<std::string> modules = names_at(tree, key);
-  return std::all_of(modules.begin(), modules.end(),
-                     [](const std::string& name) { return name == "core_attn" || name == "moe" || name == "null"; });
+base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
+  DOVETAIL_TRY(const std::vector<std::string> modules, names_at(tree, key));
+  if (std::all_of(modules.begin(), modules.end(),
+                  [](const std::string& name) { return name == "core_attn" || name == "moe"; }))
+    return {};
+  run.not_modelled.push_back({key,
+                              fmt::format("{}: of these attention and experts are counted", fmt::join(modules, ", ")),
+                              place_of(tree, key)});
+  return {};
 }
 
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,

@@ -9,6 +9,7 @@
 #include "llm/transformer.h"
 #include "plan/task_plan.h"
 #include "syntax/tree.h"
+#include "trainers/import/imported_run.h"
 
 namespace dovetail::trainers {
 
@@ -45,11 +46,13 @@ struct RecomputationKeys {
   std::string experts = {};  ///< the older flag for the layers of experts
 };
 
-/// How much is computed again. With experts attention may be as well: flash attention does so anyway.
+/// How much is computed again. With experts attention may be as well: flash attention does so anyway. An Error where
+/// both are said that Megatron-LM does not have together.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
-/// Whether of Megatron-LM's `recompute_modules` those are named at `key` that are counted: attention, experts.
-bool has_counted_modules(const syntax::SettingTree& tree, const std::string& key);
+/// Gives the run what of the `recompute_modules` at `key` is not counted: all but attention and experts. An Error where
+/// only running would tell them.
+base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// The sizes of an engine, by their keys; an empty one is 1.
 struct EngineSizes {

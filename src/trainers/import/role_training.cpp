@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/assert.h"
 #include "base/enum_names.h"
@@ -14,6 +16,9 @@
 
 namespace dovetail::trainers {
 namespace {
+
+/// Words for what is counted where nothing is said of an engine's numbers.
+constexpr std::string_view sixteen_bits = "auto|null|none|bfloat16|bf16|half|float16|fp16";
 
 bool are_alike(const plan::Software& a, const plan::Software& b) {
   return a.weight_type == b.weight_type && a.gradient_type == b.gradient_type && a.moment_type == b.moment_type &&
@@ -80,38 +85,46 @@ base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std:
   return base::enum_named<plan::EngineKind>(name.value_or("vllm")).value_or(plan::EngineKind::vllm);
 }
 
-std::optional<int> named_bits(std::string_view word) {
-  std::string lower(word);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char each) { return std::tolower(each); });
-  constexpr std::pair<std::string_view, int> words[] = {{"fp8", 8},   {"int8", 8}, {"w8a8", 8}, {"int4", 4},
-                                                        {"w4a16", 4}, {"fp4", 4},  {"awq", 4},  {"gptq", 4}};
-  for (const auto& [name, bits] : words)
-    if (lower.find(name) != std::string::npos) return bits;
+std::optional<int> named_bits(std::string_view name) {
+  while (name.ends_with('/')) name.remove_suffix(1);
+  name.remove_prefix(name.find_last_of('/') + 1);
+  std::vector<std::string> words(1);
+  for (const char each : name) {
+    const auto letter = static_cast<unsigned char>(each);
+    if (std::isalnum(letter) != 0)
+      words.back() += static_cast<char>(std::tolower(letter));
+    else
+      words.emplace_back();
+  }
+  // The first that is there: of "gptq-int8" the bits that are said.
+  constexpr std::pair<std::string_view, int> known[] = {
+      {"w4afp8", 4}, {"w4a8", 4}, {"w4a16", 4}, {"int4", 4},  {"fp4", 4},  {"nvfp4", 4}, {"mxfp4", 4}, {"4bit", 4},
+      {"fp8", 8},    {"int8", 8}, {"w8a8", 8},  {"mxfp8", 8}, {"8bit", 8}, {"awq", 4},   {"gptq", 4}};
+  for (const auto& [word, bits] : known)
+    if (std::find(words.begin(), words.end(), word) != words.end()) return bits;
   return std::nullopt;
 }
 
 base::Status take_engine_weights(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said || is_one_of(*said, "auto|null|none|bfloat16|bf16|half|float16|fp16")) return {};
+  if (!said || is_one_of(*said, sixteen_bits)) return {};
   const auto bits = named_bits(*said);
-  run.software.engine_weight_bits = bits.value_or(0);
-  run.not_modelled.push_back(
-      {key,
-       bits
-           ? fmt::format("{}: products of the engine are counted as of bf16, the real run is faster", *said)
-           : fmt::format("{}: weights of the engine are counted in bf16, the real run holds less and is faster", *said),
-       place_of(tree, key)});
+  if (!bits && run.software.engine_weight_bits > 0) return {};
+  if (bits) run.software.engine_weight_bits = *bits;
+  run.not_modelled.push_back({key,
+                              *said + (bits ? ": products of the engine are counted as of bf16, the real run is faster"
+                                            : ": weights of the engine are counted in bf16"),
+                              place_of(tree, key)});
   return {};
 }
 
 base::Status take_key_values(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run) {
   DOVETAIL_TRY(const auto said, optional_text(tree, key));
-  if (!said || is_one_of(*said, "auto|null|none|bfloat16|bf16|half|float16|fp16")) return {};
-  const auto bits = named_bits(*said);
-  run.software.key_value_bits = bits.value_or(0);
-  if (!bits)
-    run.not_modelled.push_back(
-        {key, fmt::format("{}: keys and values are counted in bf16", *said), place_of(tree, key)});
+  if (!said || is_one_of(*said, sixteen_bits)) return {};
+  if (const auto bits = named_bits(*said))
+    run.software.key_value_bits = *bits;
+  else
+    run.not_modelled.push_back({key, *said + ": keys and values are counted in bf16", place_of(tree, key)});
   return {};
 }
 

@@ -50,8 +50,9 @@ base::Status take_sync_bucket(const syntax::SettingTree& tree, const std::string
 /// The engine that is named at `key`; vLLM where it is none that jobs know.
 base::Result<plan::EngineKind> engine_kind(const syntax::SettingTree& tree, std::string_view key);
 
-/// Bits of the weights that a word names, as "fp8" and "...-AWQ" do: 8 or 4; nothing of another word.
-std::optional<int> named_bits(std::string_view word);
+/// Bits of the weights that a name says by one of its words, as "fp8_e5m2" and "/models/Qwen3-8B-AWQ" do: 8 or 4;
+/// nothing of another name.
+std::optional<int> named_bits(std::string_view name);
 
 /// Gives the run the bits of its engine's weights that the setting at `key` names, and says of what is not counted of
 /// them. An Error where only running would tell the value.

@@ -110,9 +110,8 @@ base::Status watch_role(const syntax::SettingTree& tree, const std::string& role
     if (setting == nullptr || setting->kind == syntax::Setting::Kind::null) continue;
     if (!recomputes && setting->place.line > 0)
       run.ignored.push_back({keys + name, "without activation_checkpointing it has no effect", setting->place});
-    else if (recomputes && std::string_view(name) == ".recompute_modules" && !has_counted_modules(tree, keys + name))
-      run.not_modelled.push_back(
-          {keys + name, value_words(*setting) + ": counted as attention and experts alone", setting->place});
+    else if (recomputes && std::string_view(name) == ".recompute_modules")
+      DOVETAIL_CHECK(watch_modules(tree, keys + name, run));
   }
   return {};
 }

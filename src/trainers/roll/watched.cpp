@@ -217,12 +217,11 @@ base::Status watch_megatron(const syntax::SettingTree& tree, const std::string& 
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
   const std::string modules_key = keys + ".recompute_modules";
   if (const syntax::Setting* const modules = find_setting(tree.root, modules_key); modules != nullptr) {
-    if (granularity != "selective")
+    DOVETAIL_TRY(const bool experts, roll_flag(tree, keys + ".moe_layer_recompute"));
+    if (granularity != "selective" && !experts)
       add_ignored(tree, modules_key, "without recompute_granularity selective it has no effect", run);
-    else if (!has_counted_modules(tree, modules_key))
-      add_not_modelled(tree, modules_key,
-                       value_words(*modules) + ": counted as attention and experts alone, the real run holds less",
-                       run);
+    else
+      DOVETAIL_CHECK(watch_modules(tree, modules_key, run));
   }
   DOVETAIL_TRY(const bool overlaps, roll_flag(tree, keys + ".overlap_grad_reduce"));
   if (!overlaps)

@@ -27,8 +27,6 @@ constexpr std::array watched_training{
     Watched{"--recompute-loss-function", "false", "the loss is computed again: the real run needs less for logits"},
     Watched{"--recompute-method", "null|uniform", "the first layers of a stage alone are recomputed: counted as all"},
     Watched{"--recompute-num-layers", "null|1", "layers recomputed together, or in part: counted as each by itself"},
-    Watched{"--recompute-modules", "null|[core_attn]|[moe]|[core_attn, moe]|[moe, core_attn]",
-            "other parts are recomputed: counted as attention and experts"},
     Watched{"--distribute-saved-activations", "false", "inputs are cut over the ranks: the real run holds less"},
     Watched{"--account-for-embedding-in-pipeline-split", "false", "stages are counted as even"},
     Watched{"--account-for-loss-in-pipeline-split", "false", "stages are counted as even"},
@@ -262,6 +260,7 @@ base::Status add_ignored(const syntax::SettingTree& tree, ImportedRun& run) {
 base::Status add_slime_watched(const syntax::SettingTree& tree, bool async, const llm::Transformer& model,
                                ImportedRun& run) {
   DOVETAIL_CHECK(watch(tree, "", watched_training, run));
+  DOVETAIL_CHECK(watch_modules(tree, "--recompute-modules", run));
   DOVETAIL_CHECK(watch(tree, "", watched_rollout, run));
   DOVETAIL_CHECK(take_sync_bucket(tree, "--update-weight-buffer-size", 1, run));
   DOVETAIL_CHECK(watch_given(tree, run));

@@ -74,12 +74,12 @@ void add_layout(const llm::Layout& layout, bool has_experts, ChangeList& changes
 
 void add_recomputation(Recomputation recomputation, ChangeList& changes) {
   changes.remove("--recompute-activations");
+  if (recomputation != Recomputation::experts) changes.remove("--moe-layer-recompute");
   if (recomputation == Recomputation::full) {
     changes.set("--recompute-granularity", "full",
                 {{"--recompute-method", "uniform"}, {"--recompute-num-layers", "1"}});
     return;
   }
-  if (recomputation != Recomputation::experts) changes.remove("--moe-layer-recompute");
   if (recomputation == Recomputation::selective || recomputation == Recomputation::experts)
     changes.set("--recompute-granularity", "selective");
   else

@@ -116,18 +116,16 @@ constexpr std::array<std::string_view, 3> megatron_without_effect{"actor_rollout
 base::Status add_recomputation(const syntax::SettingTree& tree, ImportedRun& run) {
   const std::string keys(handed_on.front());
   DOVETAIL_TRY(const auto granularity, optional_text(tree, keys + ".recompute_granularity"));
-  for (const char* const name : {"recompute_method", "recompute_num_layers", "recompute_modules"}) {
+  if (granularity == "selective") DOVETAIL_CHECK(watch_modules(tree, keys + ".recompute_modules", run));
+  if (granularity != "full") return {};
+  for (const char* const name : {"recompute_method", "recompute_num_layers"}) {
     const std::string key = keys + "." + name;
     const syntax::Setting* const setting = find_setting(tree.root, key);
     if (setting == nullptr) continue;
     DOVETAIL_CHECK(check_known(tree, key, *setting));
     const std::string value = value_words(*setting);
-    const bool modules = std::string_view(name) == "recompute_modules";
-    const bool counted = !granularity || (*granularity == "full") == modules ||
-                         (modules ? has_counted_modules(tree, key) : is_one_of(value, "null|uniform|1"));
-    if (!counted)
-      run.not_modelled.push_back(
-          {key, value + ": counted as all layers, or attention and experts alone", setting->place});
+    if (!is_one_of(value, "null|uniform|1"))
+      run.not_modelled.push_back({key, value + ": counted as all layers", setting->place});
   }
   return {};
 }

@@ -235,6 +235,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Change{grpo, "--hf-checkpoint /models/Qwen3-8B-AWQ", Where::job},
                     Change{grpo, "--sglang-quantization fp8", Where::job},
                     Change{grpo, "--sglang-quantization modelopt", Where::not_modelled},
+                    Change{grpo, "--sglang-quantization w4afp8", Where::job},
                     Change{grpo, "--hidden-size 2048", Where::job},
                     Change{grpo, "--mtp-num-layers 1", Where::not_modelled},
                     Change{grpo, "--post-mlp-layernorm", Where::not_modelled},
@@ -396,6 +397,7 @@ INSTANTIATE_TEST_SUITE_P(
         "--over-sampling-batch-size 16", "--enable-mtp-training", "--rollout-max-context-len 2048",
         "--update-weight-transport disk", "--update-weight-mode delta", "--release-train", "--optimizer-cpu-offload",
         "--recompute-granularity full", "--recompute-granularity selective --recompute-method uniform",
+        "--recompute-granularity full --recompute-method uniform --recompute-num-layers 1 --moe-layer-recompute",
         "--decoder-last-pipeline-num-layers 3", "--sglang-dp-size 2", "--sglang-config a --prefill-num-servers 1",
         "--overlap-param-gather", "--tensor-model-parallel-size 2", "--global-batch-size 2", "--micro-batch-size 3",
         "--rollout-num-gpus 0", "--colocate --rollout-num-gpus-per-engine 16"));
