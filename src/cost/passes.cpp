@@ -31,23 +31,28 @@ double compute_seconds(const StageFlops& flops, double products, double scores, 
          products * flops.routed / (efficiency.expert_products * peak);
 }
 
+/// Bytes of what stands between two layers, of one context-parallel rank.
+double hidden_bytes(const ModelFacts& facts, const llm::Layout& layout, double tokens) {
+  return static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
+}
+
 /// Tokens on their way to their experts and back, on all layers of a stage that have some.
 double exchange_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
                         const Machine& machine) {
   if (layout.expert == 1) return 0;
-  const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
-  const double routed = hidden / layout.tensor * static_cast<double>(facts.model.experts->active);
+  const double routed =
+      hidden_bytes(facts, layout, tokens) / layout.tensor * static_cast<double>(facts.model.experts->active);
   return 2 * stage.with_experts *
          cluster::expert_all_to_all_seconds(machine.links, expert_group(layout, machine), routed, 1.0);
 }
 
 double communication_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                              double tokens, const Machine& machine) {
-  const double own = tokens / layout.context;
-  const double hidden = static_cast<double>(facts.model.hidden) * own * bytes_an_element;
   double seconds = exchange_seconds(facts, layout, stage, tokens, machine);
   if (layout.tensor > 1)
-    seconds += 2 * stage.layers() * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
+    seconds +=
+        2 * stage.layers() *
+        cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden_bytes(facts, layout, tokens));
   if (layout.context > 1) {
     const double elements = static_cast<double>(llm::key_value_elements(facts.model, layout.tensor)) /
                             static_cast<double>(facts.model.layers);
@@ -62,8 +67,8 @@ double communication_seconds(const ModelFacts& facts, const llm::Layout& layout,
 double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                                double tokens, const Machine& machine) {
   if (layout.tensor == 1) return 0;
-  const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
-  return 2 * stage.layers() * cluster::all_gather_seconds(machine.links, tensor_group(layout, machine), hidden);
+  return 2 * stage.layers() *
+         cluster::all_gather_seconds(machine.links, tensor_group(layout, machine), hidden_bytes(facts, layout, tokens));
 }
 
 /// `times` forwards through the stage, or what takes as long.
@@ -86,9 +91,8 @@ PassSeconds experts_again(const ModelFacts& facts, const llm::Layout& layout, co
   pass.communication = exchange_seconds(facts, layout, stage, tokens, machine);
   pass.launch = stage.with_experts * efficiency.expert_launch;
   if (layout.tensor == 1) return pass;
-  const double hidden = static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
-  pass.communication +=
-      stage.with_experts * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine), hidden);
+  pass.communication += stage.with_experts * cluster::all_reduce_seconds(machine.links, tensor_group(layout, machine),
+                                                                         hidden_bytes(facts, layout, tokens));
   return pass;
 }
 

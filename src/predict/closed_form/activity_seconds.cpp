@@ -1,7 +1,6 @@
 #include "predict/closed_form/activity_seconds.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "cluster/mesh.h"

@@ -1,6 +1,7 @@
 #include "predict/closed_form/engine_bits.h"
 
 namespace dovetail::predict {
+
 void take_engine_bits(const plan::Software& said, cost::ModelFacts& facts) {
   facts.engine_layer_bytes = facts.engine_expert_bytes = facts.key_value_element_bytes = facts.element_bytes;
   if (said.key_value_bits > 0) facts.key_value_element_bytes = said.key_value_bits / 8.0;

@@ -87,9 +87,9 @@ base::Status watch_modules(const syntax::SettingTree& tree, const std::string& k
   if (std::all_of(modules.begin(), modules.end(),
                   [](const std::string& name) { return name == "core_attn" || name == "moe"; }))
     return {};
-  run.not_modelled.push_back({key,
-                              fmt::format("{}: of these attention and experts are counted", fmt::join(modules, ", ")),
-                              place_of(tree, key)});
+  run.not_modelled.push_back(
+      {key, fmt::format("{}: recomputation of attention and experts alone is counted", fmt::join(modules, ", ")),
+       place_of(tree, key)});
   return {};
 }
 

@@ -50,8 +50,8 @@ struct RecomputationKeys {
 /// both are said that Megatron-LM does not have together.
 base::Result<llm::Recomputation> recomputation_at(const syntax::SettingTree& tree, const RecomputationKeys& keys);
 
-/// Gives the run what of the `recompute_modules` at `key` is not counted: all but attention and experts. An Error where
-/// only running would tell them.
+/// Adds the `recompute_modules` at `key` to what is not modelled where they name others than attention and experts. An
+/// Error where only running would tell them.
 base::Status watch_modules(const syntax::SettingTree& tree, const std::string& key, ImportedRun& run);
 
 /// The sizes of an engine, by their keys; an empty one is 1.
