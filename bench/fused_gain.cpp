@@ -19,6 +19,7 @@
 #include "runtime/model/threads.h"
 #include "runtime/run/rank_models.h"
 #include "tables.h"
+#include "transport/collectives.h"
 #include "transport/threads.h"
 
 namespace {
@@ -141,9 +142,10 @@ void add_traces(const std::vector<records::TrainingPhase>& phases, PhaseTimes& t
 /// One rank's models of one plan.
 struct RankSide {
   control::RankTalk talk;
+  transport::OrderedCollectives collectives;
   std::unique_ptr<runtime::RankModels> models;
 
-  explicit RankSide(transport::Transport& transport) : talk(transport, nullptr, 120s) {}
+  explicit RankSide(transport::Transport& transport) : talk(transport, nullptr, 120s), collectives(transport) {}
 };
 
 Status train(RankSide& side, const std::vector<control::Training>& trainings, bool is_fused, PhaseTimes& times) {
@@ -183,9 +185,9 @@ Status run_rank(Bench& bench, std::size_t rank, Measured& measured) {
   RankSide serial(*bench.of_serial[rank]);
   constexpr std::int64_t cache_bytes = 1 << 20;
   DOVETAIL_TRY(fused.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                       bench.fused, fused.talk));
+                                                       bench.fused, fused.talk, fused.collectives));
   DOVETAIL_TRY(serial.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                        bench.serial, serial.talk));
+                                                        bench.serial, serial.talk, serial.collectives));
   const std::vector<control::Training> trainings{training_of("actor"), training_of("critic")};
   // Until the order that measured times ask for is there.
   PhaseTimes warm_up;

@@ -3,6 +3,9 @@
 # libtorch, a prefix such as /usr), the torch of the active Python from 2.7 on, and the system's. Not torch's own CMake
 # package: it asks for a CUDA toolkit where the wheel has CUDA, and links all that there is.
 #
+# With DOVETAIL_CUDA also Libtorch::Nccl, where there are the headers of NCCL and CUDA that c10d's have in turn: those of the
+# Python packages beside torch, else the system's.
+#
 # Sets Libtorch_VERSION, Libtorch_FOLDER, and Libtorch_REASON where there is none that can be used.
 set(DOVETAIL_TORCH "" CACHE PATH "The libtorch to use: a torch folder of a Python, an unpacked libtorch, or a prefix")
 option(DOVETAIL_CUDA "Link the CUDA libraries of libtorch" OFF)
@@ -107,4 +110,25 @@ if(Libtorch_FOUND AND NOT Libtorch_REASON AND NOT TARGET Libtorch::Libtorch)
   target_link_options(Libtorch::Libtorch INTERFACE LINKER:--allow-shlib-undefined)
   set(Libtorch_FOLDER ${libtorch_folder})
   message(STATUS "libtorch ${Libtorch_VERSION} in ${libtorch_folder}")
+endif()
+
+if(TARGET Libtorch::Libtorch AND DOVETAIL_CUDA AND NOT TARGET Libtorch::Nccl)
+  file(GLOB libtorch_packages ${libtorch_folder}/../nvidia/*)
+  set(libtorch_cuda_headers)
+  foreach(header nccl.h cuda_runtime.h crt/host_config.h cublas_v2.h cusparse.h cusolverDn.h)
+    find_path(libtorch_${header} ${header} HINTS ${libtorch_packages} PATH_SUFFIXES include PATHS /usr/local/cuda NO_CACHE)
+    list(APPEND libtorch_cuda_headers ${libtorch_${header}})
+  endforeach()
+  file(GLOB libtorch_cudart ${libtorch_folder}/../nvidia/*/lib/libcudart.so.*)
+  if(NOT libtorch_cudart)
+    find_library(libtorch_cudart cudart PATHS /usr/local/cuda/lib64 NO_CACHE)
+  endif()
+  if(libtorch_cuda_headers MATCHES NOTFOUND OR NOT libtorch_cudart)
+    message(STATUS "ranks on GPUs have no NCCL: headers of NCCL and CUDA (nvidia-cuda-crt among them) or libcudart are missing")
+  else()
+    list(REMOVE_DUPLICATES libtorch_cuda_headers)
+    add_library(Libtorch::Nccl INTERFACE IMPORTED)
+    target_include_directories(Libtorch::Nccl SYSTEM INTERFACE ${libtorch_cuda_headers})
+    target_link_libraries(Libtorch::Nccl INTERFACE Libtorch::Libtorch ${libtorch_cudart})
+  endif()
 endif()

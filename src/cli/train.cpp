@@ -37,14 +37,14 @@ base::Status check_kind(const TrainArguments& arguments) {
   const answer::TrainingRunRequest& run = arguments.request;
   const answer::ReplayRequest& replay = arguments.replay;
   const answer::ReplayRequest none;
-  const std::pair<const char*, bool> of_runs[] = {
-      {"--resume", run.resume},
-      {"--iterations", run.iterations.has_value()},
-      {"--placement", !run.placements.empty()},
-      {"--threads", run.threads.has_value()},
-      {"--device", run.device != answer::TrainingRunRequest().device},
-      {"--collectives", run.collectives != answer::TrainingRunRequest().collectives},
-      {"--deterministic", arguments.deterministic}};
+  const std::pair<const char*, bool> of_runs[] = {{"--resume", run.resume},
+                                                  {"--iterations", run.iterations.has_value()},
+                                                  {"--placement", !run.placements.empty()},
+                                                  {"--threads", run.threads.has_value()},
+                                                  {"--device", run.device != answer::TrainingRunRequest().device},
+                                                  {"--carrier", run.carrier.has_value()},
+                                                  {"--collectives", run.collectives.has_value()},
+                                                  {"--deterministic", arguments.deterministic}};
   const std::pair<const char*, bool> of_replays[] = {
       {"--tick", replay.tick.has_value()},
       {"--transport", replay.transport != none.transport},
@@ -90,8 +90,10 @@ base::Error run_program(const std::string& program, const TrainArguments& argume
     words.insert(words.end(), {"--threads", std::to_string(*threads)});
   if (arguments.request.device != answer::TrainingRunRequest().device)
     words.insert(words.end(), {"--device", std::string(base::enum_name(arguments.request.device))});
-  if (arguments.request.collectives != answer::TrainingRunRequest().collectives)
-    words.insert(words.end(), {"--collectives", std::string(base::enum_name(arguments.request.collectives))});
+  if (const auto carrier = arguments.request.carrier)
+    words.insert(words.end(), {"--carrier", std::string(base::enum_name(*carrier))});
+  if (const auto collectives = arguments.request.collectives)
+    words.insert(words.end(), {"--collectives", std::string(base::enum_name(*collectives))});
   if (const auto ranks = arguments.request.ranks) words.insert(words.end(), {"--ranks", std::to_string(*ranks)});
   if (const auto timeout = arguments.request.timeout)
     words.insert(words.end(), {"--timeout", fmt::format("{}s", *timeout)});

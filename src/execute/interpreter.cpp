@@ -1,6 +1,7 @@
 #include "execute/interpreter.h"
 
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -145,6 +146,17 @@ class Interpreter {
 };
 
 }  // namespace
+
+std::vector<transport::Channel> channels_of(const Program& program) {
+  std::set<transport::Channel> channels;
+  for (const Instruction& instruction : program.code) {
+    if (instruction.code != Code::send && instruction.code != Code::receive) continue;
+    const int peer = program.messages[static_cast<std::size_t>(instruction.target)].peer;
+    channels.insert(instruction.code == Code::send ? transport::Channel{program.rank, peer}
+                                                   : transport::Channel{peer, program.rank});
+  }
+  return {channels.begin(), channels.end()};
+}
 
 Result<Trace> run(const Program& program, const Workers& workers, transport::Transport& transport,
                   const RunOptions& options) {

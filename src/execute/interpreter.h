@@ -32,9 +32,12 @@ struct RunOptions {
   transport::Collectives* collectives = nullptr;  ///< of the reductions; null: those in order, on the transport
 };
 
+/// On which the program sends and receives, in ascending order.
+std::vector<transport::Channel> channels_of(const pipeline::Program& program);
+
 /// Runs `program` to its end, and until what it has sent is delivered. An Error of a stage, a reduction or the
 /// transport ends the run of every rank (transport.fail). REQUIRES: `check` found all ranks' programs sound; a worker
-/// for each stage.
+/// for each stage; its channels are open, where the transport carries device memory.
 base::Result<Trace> run(const pipeline::Program& program, const Workers& workers, transport::Transport& transport,
                         const RunOptions& options);
 

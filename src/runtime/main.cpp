@@ -8,18 +8,18 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/amount.h"
+#include "base/enum_names.h"
 #include "cli/commands.h"
 #include "cli/failure.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "runtime/launch/launcher.h"
 #include "runtime/profile/profile_command.h"
-#include "runtime/ranks/gloo_collectives.h"
-#include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/rank_place.h"
 #include "runtime/ranks/run_rank.h"
 #include "runtime/run/run_command.h"
@@ -54,11 +54,15 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clo
       help);
 }
 
-std::unique_ptr<transport::Collectives> make_collectives(const RunArguments& given, const RankSession& session,
-                                                         transport::Transport& transport) {
-  if (given.collectives == transport::CollectiveKind::native)
-    return make_gloo_collectives(session.place, session.store, transport);
-  return std::make_unique<transport::OrderedCollectives>(transport);
+/// An option that takes one of an enum's names.
+template <class Enum>
+void add_choice(CLI::App& command, const std::string& name, std::optional<Enum>& chosen, const std::string& help) {
+  std::vector<std::string> names;
+  for (const auto& each : names_of(Enum())) names.emplace_back(each.name);
+  command
+      .add_option_function<std::string>(
+          name, [&chosen](const std::string& text) { chosen = *base::enum_named<Enum>(text); }, help)
+      ->check(CLI::IsMember(names));
 }
 
 /// Runs alone, or as the rank that the environment says.
@@ -68,12 +72,8 @@ int run_where(const RunArguments& given) {
   const auto place = find_rank_place(environment_variables());
   if (!place.ok()) return exit_code_of(place.error());
   if (!*place || (*place)->ranks == 1) return exit_code_of(run_training(given));
-  return run_rank("dovetail-train run", given.timeout, [&given](RankSession& session) -> base::Status {
-    DOVETAIL_TRY(const std::unique_ptr<transport::Transport> transport,
-                 connect_gloo(session.place, session.store, session.watch, transport::Clock::now() + given.timeout));
-    const std::unique_ptr<transport::Collectives> collectives = make_collectives(given, session, *transport);
-    return run_training_rank(given, *transport, *collectives, session.watch);
-  });
+  return run_rank("dovetail-train run", given.timeout,
+                  [&given](RankSession& session) { return run_training_rank(given, session); });
 }
 
 void add_run(CLI::App& program, Command& asked) {
@@ -86,12 +86,11 @@ void add_run(CLI::App& program, Command& asked) {
   command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
   command->add_option("--device", given->device, "to compute on: cpu, cuda")->capture_default_str();
   command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
-  command
-      ->add_option_function<std::string>(
-          "--collectives",
-          [given](const std::string& name) { given->collectives = *base::enum_named<transport::CollectiveKind>(name); },
-          "who sums over ranks: ordered (in the order of ranks), native (Gloo)")
-      ->check(CLI::IsMember(std::vector<std::string>{"ordered", "native"}));
+  add_choice(
+      *command, "--carrier", given->carrier,
+      "of messages between ranks: nccl, from GPU to GPU, gloo, through the host (default: nccl with --device cuda)");
+  add_choice(*command, "--collectives", given->collectives,
+             "who sums over ranks: ordered (in the order of ranks), native (the carrier; the default with nccl)");
   command->add_option("--ranks", given->ranks, "that the run is on, whatever devices the job has")
       ->check(CLI::Range(1, 1024));
   command->add_option("--threads", given->threads, "of each rank, to compute with")

@@ -19,4 +19,9 @@ Status OrderedCollectives::all_reduce(const Group& group, Numbers numbers, Deadl
   return std::visit([&](auto values) { return transport::all_reduce(transport_, group, values, deadline); }, numbers);
 }
 
+Status OrderedCollectives::broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) {
+  return std::visit([&](auto values) { return transport::broadcast(transport_, group, root, values, deadline); },
+                    numbers);
+}
+
 }  // namespace dovetail::transport

@@ -32,6 +32,11 @@ Share share_of(std::size_t count, std::size_t parts, std::size_t part) {
   return {begin, count / parts + (part < count % parts ? 1 : 0)};
 }
 
+Group control_group(std::span<const int> ranks, std::uint32_t number) {
+  const std::uint32_t first = control_address(0, number).number;
+  return {ranks, first / 2, Lane::control};
+}
+
 template <class Value>
 base::Status reduce_scatter(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline) {
   const std::size_t own = place_of(transport, group);
@@ -78,11 +83,27 @@ base::Status all_reduce(Transport& transport, const Group& group, std::span<Valu
   return all_gather(transport, group, values, deadline);
 }
 
+template <class Value>
+base::Status broadcast(Transport& transport, const Group& group, std::size_t root, std::span<Value> values,
+                       Deadline deadline) {
+  const Share all{0, values.size()};
+  if (place_of(transport, group) != root) {
+    const Address from = address(group.ranks[root], group, Half::gather);
+    transport.receive(from, bytes_of(values, all));
+    return transport.wait(from, deadline);
+  }
+  for (std::size_t place = 0; place < group.ranks.size(); ++place)
+    if (place != root) transport.send(address(group.ranks[place], group, Half::gather), bytes_of(values, all));
+  return transport.flush(group.lane, deadline);
+}
+
 template base::Status reduce_scatter(Transport&, const Group&, std::span<float>, Deadline);
 template base::Status reduce_scatter(Transport&, const Group&, std::span<double>, Deadline);
 template base::Status all_gather(Transport&, const Group&, std::span<float>, Deadline);
 template base::Status all_gather(Transport&, const Group&, std::span<double>, Deadline);
 template base::Status all_reduce(Transport&, const Group&, std::span<float>, Deadline);
 template base::Status all_reduce(Transport&, const Group&, std::span<double>, Deadline);
+template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<float>, Deadline);
+template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<double>, Deadline);
 
 }  // namespace dovetail::transport

@@ -23,6 +23,9 @@ struct Group {
   Lane lane = Lane::reductions;
 };
 
+/// A collective that is none of a program's reductions. `number`: as control_address.
+Group control_group(std::span<const int> ranks, std::uint32_t number);
+
 /// Adds the values of all ranks, in order of ranks, into this rank's share of `values`. The rest of it is left as it
 /// was.
 template <class Value>
@@ -36,11 +39,18 @@ base::Status all_gather(Transport& transport, const Group& group, std::span<Valu
 template <class Value>
 base::Status all_reduce(Transport& transport, const Group& group, std::span<Value> values, Deadline deadline);
 
+/// Makes `values` those of the rank at place `root` of the group.
+template <class Value>
+base::Status broadcast(Transport& transport, const Group& group, std::size_t root, std::span<Value> values,
+                       Deadline deadline);
+
 extern template base::Status reduce_scatter(Transport&, const Group&, std::span<float>, Deadline);
 extern template base::Status reduce_scatter(Transport&, const Group&, std::span<double>, Deadline);
 extern template base::Status all_gather(Transport&, const Group&, std::span<float>, Deadline);
 extern template base::Status all_gather(Transport&, const Group&, std::span<double>, Deadline);
 extern template base::Status all_reduce(Transport&, const Group&, std::span<float>, Deadline);
 extern template base::Status all_reduce(Transport&, const Group&, std::span<double>, Deadline);
+extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<float>, Deadline);
+extern template base::Status broadcast(Transport&, const Group&, std::size_t, std::span<double>, Deadline);
 
 }  // namespace dovetail::transport

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "base/result.h"
 
@@ -36,6 +37,14 @@ struct Address {
   friend auto operator<=>(const Address&, const Address&) = default;
 };
 
+/// The way of messages of Lane::programs from one rank to another.
+struct Channel {
+  int from = 0;
+  int to = 0;
+
+  friend auto operator<=>(const Channel&, const Channel&) = default;
+};
+
 /// One rank's end. Two threads of the rank may use it at a time. Every wait has a deadline; one that it passes, a lost
 /// rank or a `fail` anywhere ends all waits of all ranks with the first of these errors (Failure::lost).
 class Transport {
@@ -44,6 +53,11 @@ class Transport {
 
   virtual int rank() const = 0;
   virtual int ranks() const = 0;
+  /// Whether messages of Lane::programs are in the memory of this rank's device, and not in the host's.
+  virtual bool carries_device_memory() const { return false; }
+  /// Makes ready for messages on channels, of each of which this rank is an end. Where device memory is carried, both
+  /// ends call it before a channel's first message, and all ranks come to the channels that they share in one order.
+  virtual base::Status open(const std::vector<Channel>& /*channels*/, Deadline /*deadline*/) { return {}; }
   /// Hands a message over, without waiting. Its bytes stay as they are until it is delivered. REQUIRES: another rank.
   virtual void send(const Address& to, Buffer message) = 0;
   /// Makes room for a message, of exactly its size, without waiting.

@@ -16,6 +16,7 @@
 #include "control/run/run_checks.h"
 #include "predict/closed_form/estimate.h"
 #include "study/fusion_variants.h"
+#include "transport/carrier.h"
 #include "transport/collectives.h"
 
 namespace dovetail::answer {
@@ -37,10 +38,11 @@ struct TrainingRunRequest {
   std::optional<double> time_limit = std::nullopt;             ///< likewise, in seconds
   std::optional<int> threads = std::nullopt;                   ///< of each rank; nothing: one
   RunDevice device = RunDevice::cpu;
-  transport::CollectiveKind collectives = transport::CollectiveKind::ordered;
-  std::optional<int> ranks = std::nullopt;       ///< of the run; nothing: the job's devices
-  std::optional<double> timeout = std::nullopt;  ///< of a rank's wait for another, in seconds
-  std::string folder = {};                       ///< of the run; empty: runs/NAME, of the job's name
+  std::optional<transport::CarrierKind> carrier = std::nullopt;         ///< nothing: NCCL between GPUs, else Gloo
+  std::optional<transport::CollectiveKind> collectives = std::nullopt;  ///< nothing: the carrier's usual ones
+  std::optional<int> ranks = std::nullopt;                              ///< of the run; nothing: the job's devices
+  std::optional<double> timeout = std::nullopt;                         ///< of a rank's wait for another, in seconds
+  std::string folder = {};  ///< of the run; empty: runs/NAME, of the job's name
 };
 template <std::same_as<TrainingRunRequest> T>
 auto options_of(const T*) {
@@ -62,10 +64,13 @@ auto options_of(const T*) {
       option("ranks", &T::ranks, Count{1, 1024},
              "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
       option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
-      option("device", &T::device, Choice{}, "what to compute on (default {}); a GPU is for a run of one rank"),
+      option("device", &T::device, Choice{}, "what to compute on (default {}); each rank on a GPU of its own"),
+      option("carrier", &T::carrier, Choice{},
+             "what carries messages between ranks: nccl, from GPU to GPU, or gloo, through the memory of the host "
+             "(default: nccl on GPUs)"),
       option("collectives", &T::collectives, Choice{},
-             "who sums over ranks (default {}): ordered, in the order of ranks, or native, the library that carries "
-             "the messages"),
+             "who sums over ranks: ordered, in the order of ranks, or native, the library that carries the messages "
+             "(default: native with nccl)"),
       option(
           "timeout", &T::timeout, Seconds{},
           "longest wait of a rank for another one, in seconds or as 90s, 30m (default: 10m); with --stub beyond what "

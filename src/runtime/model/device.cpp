@@ -1,6 +1,8 @@
 #include "runtime/model/device.h"
 
 #include <ATen/Context.h>
+#include <c10/core/Stream.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <torch/version.h>
 
@@ -29,17 +31,45 @@ std::int64_t take_peak_of_gpu(const at::Device& device) {
 std::int64_t take_peak_of_gpu(const at::Device&) { return 0; }
 #endif
 
+/// Gives each stream a queue of its own on the GPU, so that a message that waits for its sender holds no other up. To
+/// be called before CUDA is there.
+void let_streams_run_apart() {
+  constexpr int keep_what_the_user_says = 0;
+  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", keep_what_the_user_says);
+}
+
 }  // namespace
 
-base::Result<at::Device> find_device(const std::string& name) {
-  if (name == "cpu") return at::Device(at::kCPU);
+base::Status check_device(const std::string& name) {
+  if (name == "cpu") return {};
   if (name != "cuda") return base::bad_input(fmt::format("--device {} is none; accepted: cpu, cuda", name));
+  let_streams_run_apart();
   if (!at::globalContext().hasCUDA())
     return base::bad_input(
         "--device cuda: there is no GPU that this dovetail-train can use; accepted: cpu, or a machine with one and a "
         "build with -DDOVETAIL_CUDA=ON");
-  constexpr at::DeviceIndex first = 0;
-  return at::Device(at::kCUDA, first);
+  return {};
+}
+
+base::Result<at::Device> find_device(const std::string& name, int local_rank, GpuUse use) {
+  DOVETAIL_CHECK(check_device(name));
+  if (name == "cpu") return at::Device(at::kCPU);
+  const c10::impl::VirtualGuardImpl gpus(at::kCUDA);
+  const int count = gpus.deviceCount();
+  if (use == GpuUse::own && local_rank >= count)
+    return base::bad_input(fmt::format(
+        "--device cuda: rank {} of this host has no GPU, of which there are {}; accepted: as many ranks, or "
+        "--carrier gloo, with which ranks share GPUs",
+        local_rank, count));
+  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(local_rank % count));
+  gpus.setDevice(device);
+  return device;
+}
+
+void wait_for_work_of(const at::Device& device) {
+  if (device.is_cpu()) return;
+  const c10::impl::VirtualGuardImpl gpus(device.type());
+  gpus.getStream(device).synchronize();
 }
 
 void compute_deterministically() {

@@ -11,13 +11,13 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/assert.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/gloo_process_group.h"
+#include "runtime/ranks/wait_errors.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -35,8 +35,6 @@ using Work = c10::intrusive_ptr<c10d::Work>;
 
 /// How soon an error elsewhere ends a wait.
 constexpr std::chrono::milliseconds tick = 50ms;
-/// How long a broken connection waits for whoever knows why it broke.
-constexpr std::chrono::milliseconds for_a_reason = 500ms;
 
 template <class Value>
 constexpr at::ScalarType type_of = sizeof(Value) == sizeof(double) ? at::kDouble : at::kFloat;
@@ -100,6 +98,10 @@ class GlooCollectives final : public transport::Collectives {
     return std::visit([&](auto values) { return sum(group, values, Share{0, values.size()}, deadline); }, numbers);
   }
 
+  Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override {
+    return std::visit([&](auto values) { return tell(group, root, values, deadline); }, numbers);
+  }
+
  private:
   Share share_in(const Group& group, std::size_t count) const {
     const auto own = std::find(group.ranks.begin(), group.ranks.end(), place_.rank) - group.ranks.begin();
@@ -125,6 +127,21 @@ class GlooCollectives final : public transport::Collectives {
     DOVETAIL_CHECK(wait([&] { return processes->allreduce(sums); }, "sums with", ranks, deadline));
     const Value* const begin = sums[0].template data_ptr<Value>() + taken.begin;
     std::copy(begin, begin + taken.size, values.begin() + static_cast<std::ptrdiff_t>(taken.begin));
+    return {};
+  }
+
+  template <class Value>
+  Status tell(const Group& group, std::size_t root, std::span<Value> values, Deadline deadline) {
+    const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
+    c10d::ProcessGroupGloo* const processes = find(ranks);
+    if (processes == nullptr || values.empty()) return {};
+    const c10::InferenceMode outside(false);
+    std::vector<at::Tensor> told{copy_of(std::span<const Value>(values))};
+    c10d::BroadcastOptions options;
+    options.rootRank = static_cast<std::int64_t>(root);
+    DOVETAIL_CHECK(wait([&] { return processes->broadcast(told, options); }, "hears from", ranks, deadline));
+    const Value* const begin = told[0].template data_ptr<Value>();
+    std::copy(begin, begin + values.size(), values.begin());
     return {};
   }
 
@@ -174,17 +191,8 @@ class GlooCollectives final : public transport::Collectives {
     }
   }
 
-  /// The job's first error, which is this one where nobody has said another in a moment.
   Status lost_in(std::string_view deed, const std::vector<int>& ranks, const std::string& reason) {
-    for (const auto end = Clock::now() + for_a_reason; Clock::now() < end; std::this_thread::sleep_for(tick))
-      DOVETAIL_CHECK(transport_.status());
-    std::vector<int> others = ranks;
-    std::erase(others, place_.rank);
-    transport_.fail(
-        {base::Failure::lost, "", 0, 0,
-         fmt::format("{} {} is lost: rank {} {} {}: {}", others.size() > 1 ? "one of the ranks" : "rank",
-                     fmt::join(others, ", "), place_.rank, deed, others.size() > 1 ? "them" : "it", reason)});
-    return transport_.status();
+    return lose_collective(transport_, ranks, deed, reason);
   }
 
   RankPlace place_;

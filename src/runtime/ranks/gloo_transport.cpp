@@ -19,6 +19,7 @@
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/gloo_group.h"
 #include "runtime/ranks/rank_note.h"
+#include "runtime/ranks/wait_errors.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -41,17 +42,6 @@ constexpr auto tick = 20ms;
 constexpr int ticks_to_stall = 3;
 
 Error lost(std::string message) { return {base::Failure::lost, "", 0, 0, std::move(message)}; }
-
-/// What is to be said of ranks that give no sign of life.
-std::string silence_in(JobWatch& watch) {
-  const std::vector<int> silent = watch.silent_ranks();
-  return silent.empty() ? "" : fmt::format("; no sign of life of rank {}", fmt::join(silent, ", "));
-}
-
-std::string_view name_of(Lane lane) {
-  constexpr std::array<std::string_view, transport::lanes> names{"programs", "reductions", "control"};
-  return names[static_cast<std::size_t>(lane)];
-}
 
 int tag_of(const Address& address) {
   constexpr std::uint32_t bits = 29;
@@ -154,9 +144,8 @@ class GlooTransport : public transport::Transport {
       return {};
     }
     lock.unlock();
-    const std::string which = fmt::format("message {} ({}) of rank {}", from.number, name_of(from.lane), from.peer);
-    if (ended == Ended::broken) return fail_with(gone(from.peer, "waited for its " + which, reason));
-    return fail_with(late(fmt::format("waited {} in vain for {}", seconds_since(begin), which)));
+    if (ended == Ended::broken) return fail_with(gone(from.peer, "waited for its " + text_of(from), reason));
+    return fail_with(late(fmt::format("waited {} in vain for {}", seconds_since(begin), text_of(from))));
   }
 
   Status flush(Lane lane, Deadline deadline) override {
@@ -195,18 +184,10 @@ class GlooTransport : public transport::Transport {
     return fails_;
   }
 
-  static std::string seconds_since(Clock::time_point begin) {
-    return fmt::format("{:.1f} s", std::chrono::duration<double>(Clock::now() - begin).count());
+  Error gone(int peer, std::string_view deed, std::string_view reason) const {
+    return peer_is_lost(peer, rank_, deed, reason);
   }
-
-  Error gone(int peer, const std::string& deed, const std::string& reason) const {
-    return lost(fmt::format("rank {} is lost: rank {} {}: {}", peer, rank_, deed, reason));
-  }
-
-  /// A deadline that passed, and the ranks that do not even give a sign of life.
-  Error late(const std::string& deed) const {
-    return lost(fmt::format("rank {} {}{}", rank_, deed, silence_in(watch_)));
-  }
+  Error late(std::string_view deed) const { return is_late(rank_, deed, &watch_); }
 
   /// Adds a message to its window, and gives Gloo what has its turn.
   void enqueue(std::unique_lock<std::mutex>& lock, Way way, Item item) {
@@ -432,8 +413,7 @@ Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& plac
         std::make_unique<GlooTransport>(place, watch, make_gloo_group(place, store, std::max(left, 1000ms))));
   } catch (const std::exception& error) {
     if (const auto first = watch.first_error()) return *first;
-    return lost(
-        fmt::format("rank {} does not reach the others: {}{}", place.rank, reason_of(error), silence_in(watch)));
+    return is_late(place.rank, fmt::format("does not reach the others: {}", reason_of(error)), &watch);
   }
 }
 

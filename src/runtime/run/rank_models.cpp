@@ -59,8 +59,10 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 
 Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                      const predict::Scenario& scenario, const plan::Plan& plan,
-                                                     control::RankTalk& talk, transport::Collectives* collectives) {
-  std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, talk, collectives));
+                                                     control::RankTalk& talk, transport::Collectives& collectives,
+                                                     const at::Device& device) {
+  std::unique_ptr<RankModels> models(
+      new RankModels(std::move(roles), cache_bytes, scenario, plan, talk, collectives, device));
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train &&
         models->programs_.phase_of(task).front() == task)
@@ -71,23 +73,25 @@ Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> role
 Status RankModels::cut_phase(std::size_t task) {
   const std::vector<std::size_t> tasks = programs_.phase_of(task);
   DOVETAIL_TRY(const PhaseProgram* const phase, programs_.find(tasks));
-  DOVETAIL_CHECK(open_groups(phase->program));
+  DOVETAIL_CHECK(open_ways(phase->program));
   for (std::size_t m = 0; m < tasks.size(); ++m) {
     const std::string role = role_of(scenario_.job, tasks[m]);
     Weights& whole = whole_.weights(role);
     RankStages stages =
         cut_stages(whole, phase->program, m, phase->phase.placement.models[m], plan_.tasks[tasks[m]].layout);
+    DOVETAIL_CHECK(collectives_.open({ranks_of_replica(stages)}, transport::Clock::now() + talk_.timeout()));
     trained_.emplace(role, Trained{tasks[m], std::move(stages), whole.values.numel()});
   }
   return {};
 }
 
-/// Ranks have the groups that they share in one order. Those of a phase are the same however many micro-batches it has.
-Status RankModels::open_groups(const pipeline::Program& program) {
-  if (collectives_ == nullptr) return {};
+/// Those of a phase are the same however many micro-batches it has. Ranks come to what they share in one order.
+Status RankModels::open_ways(const pipeline::Program& program) {
+  const transport::Deadline deadline = transport::Clock::now() + talk_.timeout();
+  DOVETAIL_CHECK(talk_.transport().open(execute::channels_of(program), deadline));
   std::set<std::vector<int>> groups;
   for (const pipeline::Reduction& reduction : program.reductions) groups.insert(reduction.ranks);
-  return collectives_->open({groups.begin(), groups.end()}, transport::Clock::now() + talk_.timeout());
+  return collectives_.open({groups.begin(), groups.end()}, deadline);
 }
 
 Result<std::vector<GeneratedResponse>> RankModels::generate(
@@ -171,8 +175,8 @@ Result<execute::Trace> RankModels::run_phase(const PhaseProgram& phase, std::spa
   std::vector<PhaseRole> roles;
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
   const UsageMeter::Training task(usage_);
-  DOVETAIL_TRY(PhaseResult result,
-               run_training_phase(phase.program, roles, talk_.transport(), {talk_.timeout(), phases_++, collectives_}));
+  DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, talk_.transport(),
+                                                      {talk_.timeout(), phases_++, &collectives_}));
   return std::move(result.trace);
 }
 
@@ -210,8 +214,9 @@ Status RankModels::gather_whole(Trained& trained, const std::string& role) {
   if (trained.stages.are_whole_model()) return {};
   Weights& whole = whole_.weights(role);
   talk_.begin_phase("the gathering of " + role);
-  set_values(whole, at::empty({trained.elements}, at::kFloat));
-  return gather_values(trained.stages, whole, talk_);
+  const at::Device device = trained.stages.states.front().model.weights.values.device();
+  set_values(whole, at::empty({trained.elements}, at::TensorOptions(device).dtype(at::kFloat)));
+  return gather_values(trained.stages, whole, talk_, collectives_);
 }
 
 void RankModels::average(const std::string& role, const std::string& trained, double decay) {

@@ -33,12 +33,12 @@ namespace dovetail::runtime {
 /// its own stages alone. A rank that is asked to stop has all stop with it, once the phase under way is done.
 class RankModels final : public control::Models {
  public:
-  /// Trainings sum and gather by `collectives`; null: in order, on the transport of `talk`. All references must stay.
-  /// REQUIRES: as TorchModels; a plan that the framework "dovetail" runs, on as many devices as there are ranks.
+  /// Trainings sum and gather by `collectives`; all is computed on `device`. All references must stay. REQUIRES: as
+  /// TorchModels; a plan that the framework "dovetail" runs, on as many devices as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,
-                                                        control::RankTalk& talk,
-                                                        transport::Collectives* collectives = nullptr);
+                                                        control::RankTalk& talk, transport::Collectives& collectives,
+                                                        const at::Device& device = at::kCPU);
 
   base::Result<std::vector<control::GeneratedResponse>> generate(
       const std::string& role, std::span<const control::GenerationRequest> requests,
@@ -73,16 +73,18 @@ class RankModels final : public control::Models {
   };
 
   RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
-             const plan::Plan& plan, control::RankTalk& talk, transport::Collectives* collectives)
-      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere),
+             const plan::Plan& plan, control::RankTalk& talk, transport::Collectives& collectives,
+             const at::Device& device)
+      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere, device),
         programs_(scenario, plan, talk.rank()),
         scenario_(scenario),
         plan_(plan),
         talk_(talk),
-        collectives_(collectives) {}
+        collectives_(collectives),
+        usage_(device) {}
 
   base::Status cut_phase(std::size_t task);
-  base::Status open_groups(const pipeline::Program& program);
+  base::Status open_ways(const pipeline::Program& program);
   base::Result<const PhaseProgram*> program_of(std::span<const control::Training> trainings);
   /// The plan's, of these roles.
   std::vector<std::size_t> tasks_of(std::span<const control::Training> trainings) const;
@@ -100,7 +102,7 @@ class RankModels final : public control::Models {
   const predict::Scenario& scenario_;
   const plan::Plan& plan_;
   control::RankTalk& talk_;
-  transport::Collectives* collectives_;
+  transport::Collectives& collectives_;
   std::map<std::string, Trained> trained_;  // by role
   MeasuredPhases measured_;
   std::uint32_t phases_ = 0;  // that were run

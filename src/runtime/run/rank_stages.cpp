@@ -1,12 +1,12 @@
 #include "runtime/run/rank_stages.h"
 
-#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
-#include "runtime/training/tensor_buffer.h"
+#include "runtime/training/tensor_numbers.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -35,8 +35,16 @@ std::pair<std::size_t, std::size_t> share_of(const pipeline::ModelPlacement& pla
   return {static_cast<std::size_t>(own - ranks.begin()), ranks.size()};
 }
 
-Model model_of(Weights& whole, const LayerRange& layers) {
+/// Weights of some layers, where the whole ones are, without their values.
+Weights empty_stage(const Weights& whole, const LayerRange& layers) {
   Weights weights = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), layers);
+  const at::Device device = whole.values.device();
+  if (!device.is_cpu()) set_values(weights, at::empty_like(weights.values, at::TensorOptions(device)));
+  return weights;
+}
+
+Model model_of(Weights& whole, const LayerRange& layers) {
+  Weights weights = empty_stage(whole, layers);
   if (layers == whole.layers) set_values(weights, whole.values);
   make_gradients(weights);
   return Model(std::move(weights));
@@ -52,19 +60,6 @@ const StageState* find_state(const RankStages& stages, std::size_t stage) {
   const auto found = std::find_if(stages.states.begin(), stages.states.end(),
                                   [&](const StageState& state) { return state.stage == stage; });
   return found == stages.states.end() ? nullptr : &*found;
-}
-
-void send_values(const StageState& state, const std::vector<int>& ranks, std::uint32_t number,
-                 control::RankTalk& talk) {
-  for (const int peer : ranks)
-    if (peer != talk.rank())
-      talk.transport().send(transport::control_address(peer, number), to_buffer(state.model.weights.values));
-}
-
-std::vector<int> distinct(std::vector<int> ranks) {
-  std::sort(ranks.begin(), ranks.end());
-  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-  return ranks;
 }
 
 }  // namespace
@@ -100,23 +95,30 @@ void take_values(RankStages& stages, const Weights& whole) {
       if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
 }
 
-Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk) {
+std::vector<int> ranks_of_replica(const RankStages& stages) {
+  std::vector<int> ranks = stages.ranks;
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+                     transport::Collectives& collectives) {
   const transport::Deadline deadline = transport::Clock::now() + talk.timeout();
-  const std::vector<int> replica = distinct(stages.ranks);
+  const std::vector<int> replica = ranks_of_replica(stages);
   for (std::size_t s = 0; s < stages.layers.size(); ++s) {
-    const std::uint32_t number = talk.take_number();
-    if (const StageState* const own = find_state(stages, s)) {
-      send_values(*own, replica, number, talk);
-      give_values(own->model.weights, whole);
-      continue;
-    }
-    const Weights theirs = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), stages.layers[s]);
-    const transport::Address from = transport::control_address(stages.ranks[s], number);
-    talk.transport().receive(from, to_buffer(theirs.values));
-    DOVETAIL_CHECK(talk.transport().wait(from, deadline));
-    give_values(theirs, whole);
+    const StageState* const own = find_state(stages, s);
+    const Weights theirs = own == nullptr ? empty_stage(whole, stages.layers[s]) : Weights{};
+    const Weights& stage = own == nullptr ? theirs : own->model.weights;
+    const auto root =
+        static_cast<std::size_t>(std::find(replica.begin(), replica.end(), stages.ranks[s]) - replica.begin());
+    const transport::Group group = transport::control_group(replica, talk.take_number());
+    DOVETAIL_CHECK(with_numbers(stage.values, stage.values.device(), collectives, [&](transport::Numbers numbers) {
+      return collectives.broadcast(group, root, numbers, deadline);
+    }));
+    give_values(stage, whole);
   }
-  return talk.transport().flush(transport::Lane::control, deadline);
+  return {};
 }
 
 }  // namespace dovetail::runtime

@@ -11,6 +11,7 @@
 #include "pipeline/program/program.h"
 #include "runtime/model/weights.h"
 #include "runtime/training/stage_state.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 
@@ -31,7 +32,12 @@ RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::siz
 /// Copies the whole weights into the stages.
 void take_values(RankStages& stages, const Weights& whole);
 
-/// Fills the whole weights, which have no values, from the stages of all ranks of the replica. Called on all ranks.
-base::Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk);
+/// The ranks of this rank's replica, in ascending order.
+std::vector<int> ranks_of_replica(const RankStages& stages);
+
+/// Fills the whole weights from the stages of all ranks of the replica, by `collectives` that have its group. Called on
+/// all ranks.
+base::Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+                           transport::Collectives& collectives);
 
 }  // namespace dovetail::runtime

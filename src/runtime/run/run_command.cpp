@@ -37,6 +37,8 @@
 #include "runtime/model/device.h"
 #include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
+#include "runtime/ranks/carriers.h"
+#include "runtime/ranks/nccl.h"
 #include "runtime/run/heap.h"
 #include "runtime/run/rank_models.h"
 #include "runtime/run/run_beginning.h"
@@ -175,7 +177,7 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
     return MadeModels{std::move(models), nullptr};
   }
   DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan, *rank.talk,
-                                             rank.collectives));
+                                             *rank.collectives, rank.device));
   models->add_held(account);
   RankModels* const of_ranks = models.get();
   return MadeModels{std::move(models), of_ranks};
@@ -280,6 +282,27 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
   return ended;
 }
 
+transport::CarrierKind carrier_of(const RunArguments& arguments) {
+  if (arguments.carrier) return *arguments.carrier;
+  return arguments.device == "cuda" ? transport::CarrierKind::nccl : transport::CarrierKind::gloo;
+}
+
+transport::CollectiveKind collectives_of(const RunArguments& arguments) {
+  if (arguments.deterministic) return transport::CollectiveKind::ordered;
+  return arguments.collectives.value_or(transport::usual_collectives(carrier_of(arguments)));
+}
+
+/// Whether what ranks compute on and what carries their messages is there.
+Status check_ways(const RunArguments& arguments, int ranks) {
+  if (arguments.deterministic && arguments.collectives == transport::CollectiveKind::native)
+    return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
+  DOVETAIL_CHECK(check_device(arguments.device));
+  if (ranks == 1 || carrier_of(arguments) != transport::CarrierKind::nccl) return {};
+  if (arguments.device != "cuda")
+    return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
+  return check_nccl();
+}
+
 /// What is run, and on which plan.
 struct PlannedRun {
   control::RunJob run;
@@ -287,10 +310,6 @@ struct PlannedRun {
 };
 
 Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
-  if (ranks > 1 && arguments.device != "cpu")
-    return base::bad_input("--device " + arguments.device + " is run by one rank; accepted: cpu, or one rank");
-  if (arguments.deterministic && arguments.collectives != transport::CollectiveKind::ordered)
-    return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
   DOVETAIL_TRY(control::RunJob run, control::read_run_job(arguments.job, arguments.ranks));
   DOVETAIL_TRY(plan::Plan plan, read_plan_file(arguments.plan, run.job));
   const int devices = cluster::device_count(run.job.cluster);
@@ -300,14 +319,13 @@ Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
   return PlannedRun{std::move(run), std::move(plan)};
 }
 
-Status run_on(const RunArguments& arguments, RunRank rank, MemoryAccount& account) {
+Status run_on(const RunArguments& arguments, const RunRank& rank, MemoryAccount& account) {
   const c10::InferenceMode no_autograd;
   const int threads = arguments.deterministic ? 1 : arguments.threads;
   keep_freed_memory();
   count_memory();
   use_threads(threads);
   if (arguments.deterministic) compute_deterministically();
-  DOVETAIL_TRY(rank.device, find_device(arguments.device));
   DOVETAIL_TRY(PlannedRun planned, read_planned_run(arguments, rank.talk == nullptr ? 1 : rank.talk->ranks()));
   control::RunJob& run = planned.run;
   DOVETAIL_TRY(const predict::Scenario scenario, answer::scenario_for(run.job, {run.path, run.text}));
@@ -323,22 +341,36 @@ Status run_on(const RunArguments& arguments, RunRank rank, MemoryAccount& accoun
 
 Status run_training(const RunArguments& arguments) {
   MemoryAccount account;
-  return run_on(arguments, {.cancellation = cli::stop_on_interrupt_apart()}, account);
+  RunRank alone{.cancellation = cli::stop_on_interrupt_apart()};
+  constexpr int one = 1;
+  DOVETAIL_CHECK(check_ways(arguments, one));
+  DOVETAIL_TRY(alone.device, find_device(arguments.device));
+  return run_on(arguments, alone, account);
 }
 
 Status check_ranks(const RunArguments& arguments, int ranks) {
+  DOVETAIL_CHECK(check_ways(arguments, ranks));
   const auto planned = read_planned_run(arguments, ranks);
   return planned.ok() ? Status() : planned.error();
 }
 
-Status run_training_rank(const RunArguments& arguments, transport::Transport& transport,
-                         transport::Collectives& collectives, JobWatch& watch) {
+Status run_training_rank(const RunArguments& arguments, RankSession& session) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
+  DOVETAIL_CHECK(check_ways(arguments, session.place.ranks));
+  const transport::CarrierKind carrier = carrier_of(arguments);
+  const GpuUse use = carrier == transport::CarrierKind::nccl ? GpuUse::own : GpuUse::shared;
+  DOVETAIL_TRY(const at::Device device, find_device(arguments.device, session.place.local_rank, use));
+  DOVETAIL_TRY(const RankWays ways, connect_ranks(session, carrier, collectives_of(arguments), device,
+                                                  transport::Clock::now() + arguments.timeout));
   MemoryAccount account;
-  account.on_phase = [&watch](const MemoryAccount& now) { watch.note({phase_text(now), now.predicted}); };
-  control::RankTalk talk(transport, &cancellation, arguments.timeout,
+  account.on_phase = [&watch = session.watch](const MemoryAccount& now) {
+    watch.note({phase_text(now), now.predicted});
+  };
+  control::RankTalk talk(*ways.transport, &cancellation, arguments.timeout,
                          [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
-  return run_on(arguments, {.cancellation = cancellation, .talk = &talk, .collectives = &collectives}, account);
+  return run_on(arguments,
+                {.cancellation = cancellation, .talk = &talk, .collectives = ways.collectives.get(), .device = device},
+                account);
 }
 
 }  // namespace dovetail::runtime

@@ -7,7 +7,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/run_rank.h"
+#include "transport/carrier.h"
 #include "transport/collectives.h"
 #include "transport/transport.h"
 
@@ -20,10 +21,11 @@ struct RunArguments {
   bool resume = false;
   std::optional<std::int64_t> iterations;  ///< in place of what the job says
   int threads = 1;
-  std::string device = "cpu";  ///< of find_device
-  bool deterministic = false;  ///< one thread, whatever `threads` says
-  transport::CollectiveKind collectives = transport::CollectiveKind::ordered;
-  std::optional<int> ranks = {};  ///< the job is run on so many devices, whatever it says
+  std::string device = "cpu";                          ///< of find_device
+  bool deterministic = false;                          ///< one thread, whatever `threads` says, and sums in order
+  std::optional<transport::CarrierKind> carrier = {};  ///< nothing: NCCL between GPUs, else Gloo
+  std::optional<transport::CollectiveKind> collectives = {};  ///< nothing: the carrier's usual ones
+  std::optional<int> ranks = {};                              ///< the job is run on so many devices, whatever it says
   transport::Clock::duration timeout = std::chrono::minutes(10);  ///< of each wait of a rank for the others
 };
 
@@ -35,8 +37,7 @@ base::Status run_training(const RunArguments& arguments);
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
 /// The same by one of several ranks. Rank 0 alone reads checkpoints' names, judges, writes and says how it goes; what
-/// all ranks read and write lies where each finds it. `watch` is told the phase and what the plan predicts.
-base::Status run_training_rank(const RunArguments& arguments, transport::Transport& transport,
-                               transport::Collectives& collectives, JobWatch& watch);
+/// all ranks read and write lies where each finds it. The watch is told the phase and what the plan predicts.
+base::Status run_training_rank(const RunArguments& arguments, RankSession& session);
 
 }  // namespace dovetail::runtime

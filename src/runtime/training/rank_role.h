@@ -32,6 +32,9 @@ class RankRole {
   /// Takes the sum of all ranks' findings.
   void finish(std::size_t minibatch, const std::vector<double>& findings);
 
+  /// Of its stages. REQUIRES: there are some.
+  at::Device device() const { return states.front()->model.weights.values.device(); }
+
   RoleTraining training;
   std::vector<StageState*> states;
 

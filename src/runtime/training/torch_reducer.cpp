@@ -1,10 +1,12 @@
 #include "runtime/training/torch_reducer.h"
 
+#include <ATen/ops/from_blob.h>
 #include <c10/core/InferenceMode.h>
 
-#include <span>
+#include <cstdint>
 
 #include "base/assert.h"
+#include "runtime/training/tensor_numbers.h"
 #include "transport/collectives.h"
 
 namespace dovetail::runtime {
@@ -13,13 +15,6 @@ namespace {
 using base::Status;
 using pipeline::Reduction;
 using pipeline::ReductionKind;
-
-/// The elements [begin, end) of a flat tensor.
-transport::Numbers numbers_of(const Tensor& flat, std::int64_t begin, std::int64_t end) {
-  const auto size = static_cast<std::size_t>(end - begin);
-  if (flat.scalar_type() == at::kDouble) return std::span(flat.data_ptr<double>() + begin, size);
-  return std::span(flat.data_ptr<float>() + begin, size);
-}
 
 /// One reduction, under way on this rank.
 struct Exchange {
@@ -32,19 +27,27 @@ struct Exchange {
     return {ranks, number + collective, transport::Lane::reductions};
   }
 
+  Status sum(const Tensor& vector, const at::Device& device) const {
+    return with_numbers(vector, device, collectives, [&](const transport::Numbers& numbers) {
+      return collectives.all_reduce(group(), numbers, deadline);
+    });
+  }
+
   Status sum_gradients(RankRole& role, StageState& state, std::size_t minibatch) const {
     const Weights& weights = state.model.weights;
     if (weights.has_embedding() && weights.has_head()) role.close(minibatch);
-    const transport::Numbers numbers = numbers_of(weights.gradients, 0, weights.apart);
-    return state.is_sharded ? collectives.reduce_scatter(group(), numbers, deadline)
-                            : collectives.all_reduce(group(), numbers, deadline);
+    const Tensor own = weights.gradients.narrow(0, 0, weights.apart);
+    if (!state.is_sharded) return sum(own, own.device());
+    return with_numbers(own, own.device(), collectives, [&](const transport::Numbers& numbers) {
+      return collectives.reduce_scatter(group(), numbers, deadline);
+    });
   }
 
   Status sum_tied(RankRole& role, std::size_t minibatch) const {
     role.close(minibatch);
     const std::vector<Tensor> tied = role.tied_gradients();
     DOVETAIL_ASSERT(!tied.empty());
-    DOVETAIL_CHECK(collectives.all_reduce(group(), numbers_of(tied[0], 0, tied[0].numel()), deadline));
+    DOVETAIL_CHECK(sum(tied[0], tied[0].device()));
     if (tied.size() > 1) tied[1].copy_(tied[0]);
     return {};
   }
@@ -52,15 +55,22 @@ struct Exchange {
   Status find_norm(RankRole& role, std::size_t minibatch) const {
     role.close(minibatch);
     std::vector<double> findings = role.findings(minibatch);
-    DOVETAIL_CHECK(collectives.all_reduce(group(), std::span(findings), deadline));
+    const Tensor numbers = at::from_blob(findings.data(), {static_cast<std::int64_t>(findings.size())}, at::kDouble);
+    DOVETAIL_CHECK(sum(numbers, role.device()));
     role.finish(minibatch, findings);
     return {};
   }
 
   Status gather_weights(const Weights& weights) const {
     const Tensor& values = weights.values;
-    DOVETAIL_CHECK(collectives.all_gather(group(0), numbers_of(values, 0, weights.apart), deadline));
-    return collectives.all_gather(group(1), numbers_of(values, weights.apart, values.numel()), deadline);
+    DOVETAIL_CHECK(gather(values.narrow(0, 0, weights.apart), 0));
+    return gather(values.narrow(0, weights.apart, values.numel() - weights.apart), 1);
+  }
+
+  Status gather(const Tensor& vector, std::uint32_t collective) const {
+    return with_numbers(vector, vector.device(), collectives, [&](const transport::Numbers& numbers) {
+      return collectives.all_gather(group(collective), numbers, deadline);
+    });
   }
 };
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "runtime/model/device.h"
 #include "runtime/training/tensor_buffer.h"
 
 namespace dovetail::runtime {
@@ -14,28 +15,43 @@ using base::Result;
 using execute::Buffer;
 using pipeline::OpKind;
 
-TorchStage::TorchStage(StageState& state, RankRole& role) : state_(state), role_(role) {
+TorchStage::TorchStage(StageState& state, RankRole& role, bool carries_device_memory)
+    : state_(state),
+      role_(role),
+      device_(state.model.weights.values.device()),
+      carried_(carries_device_memory ? device_ : at::Device(at::kCPU)) {
   clear_gradients(state_.model.weights);
 }
 
 Buffer TorchStage::room(bool, MicrobatchId microbatch) {
   const Weights& weights = state_.model.weights;
-  return to_buffer(
-      at::empty({role_.training.rows(state_.replica, microbatch), weights.shape.hidden}, weights.values.options()));
+  return to_buffer(at::empty({role_.training.rows(state_.replica, microbatch), weights.shape.hidden},
+                             weights.values.options().device(carried_)));
 }
 
 Result<Buffer> TorchStage::run(OpKind op, MicrobatchId microbatch, Buffer input) {
+  Tensor given = to_tensor(input);
+  input = {};
+  if (given.defined()) given = given.to(device_);
+  Tensor output = compute(op, microbatch, std::move(given));
+  if (output.defined()) output = output.to(carried_);
+  // The op ends when its work does: its time is what it took, and its output is there.
+  wait_for_work_of(device_);
+  return output.defined() ? to_buffer(output) : Buffer{};
+}
+
+Tensor TorchStage::compute(OpKind op, MicrobatchId microbatch, Tensor input) {
   Tensor output;
   switch (op) {
     case OpKind::F:
-      output = forward(microbatch, to_tensor(input));
+      output = forward(microbatch, std::move(input));
       break;
     case OpKind::B:
-      output = backward(microbatch, to_tensor(input), false);
+      output = backward(microbatch, std::move(input), false);
       end_backward(microbatch);
       break;
     case OpKind::I:
-      output = backward(microbatch, to_tensor(input), true);
+      output = backward(microbatch, std::move(input), true);
       break;
     case OpKind::W:
       end_backward(microbatch);
@@ -43,7 +59,7 @@ Result<Buffer> TorchStage::run(OpKind op, MicrobatchId microbatch, Buffer input)
     case OpKind::S:
       DOVETAIL_ASSERT(false);
   }
-  return output.defined() ? to_buffer(output) : Buffer{};
+  return output;
 }
 
 Tensor TorchStage::forward(MicrobatchId microbatch, Tensor x) {
@@ -89,6 +105,7 @@ base::Status TorchStage::step(int minibatch) {
   DOVETAIL_TRY(const control::StepDecision decision, role_.training.decide(k));
   if (decision.step) runtime::step(state_.optimizer, state_.model.weights, *decision.step);
   if (k + 1 < role_.training.minibatches()) clear_gradients(state_.model.weights);
+  wait_for_work_of(device_);
   return {};
 }
 

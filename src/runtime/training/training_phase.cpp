@@ -17,13 +17,14 @@ using pipeline::Program;
 /// What runs a program on this rank.
 class PhaseWorkers {
  public:
-  PhaseWorkers(const Program& program, std::span<const PhaseRole> roles) {
+  PhaseWorkers(const Program& program, std::span<const PhaseRole> roles, bool carries_device_memory) {
     DOVETAIL_ASSERT(roles.size() == program.models.size());
     for (std::size_t m = 0; m < roles.size(); ++m) add_role(program.models[m], roles[m]);
     std::vector<StageState*> states;
     for (const pipeline::ProgramStage& stage : program.stages) {
       states.push_back(&state_of(stage, *roles[stage.model.index()].states));
-      stages_.push_back(std::make_unique<TorchStage>(*states.back(), *roles_[stage.model.index()]));
+      stages_.push_back(
+          std::make_unique<TorchStage>(*states.back(), *roles_[stage.model.index()], carries_device_memory));
     }
     std::vector<RankRole*> pointers;
     for (const auto& role : roles_) pointers.push_back(role.get());
@@ -74,7 +75,7 @@ class PhaseWorkers {
 
 base::Result<PhaseResult> run_training_phase(const Program& program, std::span<const PhaseRole> roles,
                                              transport::Transport& transport, const execute::RunOptions& options) {
-  const PhaseWorkers workers(program, roles);
+  const PhaseWorkers workers(program, roles, transport.carries_device_memory());
   DOVETAIL_TRY(execute::Trace trace, execute::run(program, workers.workers(), transport, options));
   return PhaseResult{std::move(trace), workers.results()};
 }

@@ -1,19 +1,17 @@
 #include "runtime/ranks/gloo_collectives.h"
 
 #include <c10/core/InferenceMode.h>
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "runtime/ranks/collectives_like_ordered.h"
 #include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/rank_job.h"
 
@@ -24,8 +22,6 @@ using base::Status;
 using transport::Clock;
 using transport::Collectives;
 using transport::Deadline;
-using transport::Lane;
-using transport::OrderedCollectives;
 using transport::Transport;
 using namespace std::chrono_literals;
 
@@ -34,55 +30,6 @@ constexpr const char* rank_test = "GlooCollectives.DISABLED_IsARank";
 constexpr auto start_limit = 60s;
 
 Deadline soon() { return Clock::now() + start_limit; }
-
-Status unexpected(const std::string& what) { return base::Error{base::Failure::invalid, "", 0, 0, what}; }
-
-/// Whole numbers, of which every order of adding gives the same sums.
-template <class Value>
-std::vector<Value> values_of(int rank, std::size_t count) {
-  std::vector<Value> values;
-  for (std::size_t i = 0; i < count; ++i)
-    values.push_back(static_cast<Value>(rank + 1) * static_cast<Value>(i % 97 + 1));
-  return values;
-}
-
-/// Does the same by both, and compares.
-template <class Value>
-Status compare(Collectives& native, Collectives& ordered, int rank, const transport::Group& group, std::size_t count) {
-  using Collective = Status (Collectives::*)(const transport::Group&, transport::Numbers, Deadline);
-  transport::Group numbered = group;
-  for (const Collective collective :
-       {&Collectives::all_reduce, &Collectives::reduce_scatter, &Collectives::all_gather}) {
-    std::vector<Value> mine = values_of<Value>(rank, count);
-    std::vector<Value> expected = mine;
-    DOVETAIL_CHECK((native.*collective)(numbered, std::span(mine), soon()));
-    DOVETAIL_CHECK((ordered.*collective)(numbered, std::span(expected), soon()));
-    if (mine != expected) return unexpected(fmt::format("{} numbers of {} ranks", count, group.ranks.size()));
-    ++numbered.number;
-  }
-  return {};
-}
-
-/// In all groups of the ranks of which this one is, and alone.
-Status sum_like_ordered(Transport& end, Collectives& native) {
-  const std::vector<std::vector<int>> all{{0, 1}, {0, 1, 2}, {0, 2}, {1, 2}, {end.rank()}};
-  const auto has_this = [&](const std::vector<int>& ranks) {
-    return std::find(ranks.begin(), ranks.end(), end.rank()) != ranks.end();
-  };
-  std::vector<std::vector<int>> own;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(own), has_this);
-  DOVETAIL_CHECK(native.open(own, soon()));
-  OrderedCollectives ordered(end);
-  std::uint32_t number = 0;
-  for (const std::size_t count : {0U, 1U, 2U, 3U, 1000U, 100'003U})
-    for (const std::vector<int>& ranks : all) {
-      number += 6;
-      if (!has_this(ranks)) continue;
-      DOVETAIL_CHECK(compare<float>(native, ordered, end.rank(), {ranks, number}, count));
-      DOVETAIL_CHECK(compare<double>(native, ordered, end.rank(), {ranks, number + 3}, count));
-    }
-  return {};
-}
 
 /// A sum that rank 1 does not come to.
 Status sum_without_rank_1(Transport& end, Collectives& native, const std::function<void()>& instead,

@@ -17,6 +17,9 @@
 #include "pipeline/schedule/validate.h"
 #include "plan/job_file.h"
 #include "runtime/model/threads.h"
+#include "runtime/ranks/device_collectives.h"
+#include "runtime/ranks/device_transport.h"
+#include "runtime/ranks/thread_devices.h"
 #include "runtime/tiny_model.h"
 #include "support/temporary_folder.h"
 #include "transport/threads.h"
@@ -203,8 +206,10 @@ base::Status run(control::Models& models, std::uint64_t seed, bool fused, Told& 
 /// Does `work` on all ranks, as threads; what goes wrong on any.
 using Work = std::function<base::Status(RankModels&, int rank)>;
 base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& work,
-                      const parallel::Cancellation* stops_rank_1 = nullptr) {
-  const auto ends = transport::connect_threads(of.ranks);
+                      const parallel::Cancellation* stops_rank_1 = nullptr, ThreadDevices* devices = nullptr) {
+  auto ends = transport::connect_threads(of.ranks);
+  for (std::size_t r = 0; devices != nullptr && r < ends.size(); ++r)
+    ends[r] = make_device_transport(std::move(ends[r]), devices->of_rank(static_cast<int>(r)), nullptr);
   std::vector<base::Status> results(static_cast<std::size_t>(of.ranks));
   const predict::Scenario scenario = [&] {
     const plan::Job job = tiny_job(folder, of.ranks);
@@ -217,7 +222,11 @@ base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& wo
     const c10::InferenceMode no_autograd;
     use_threads(1);
     control::RankTalk talk(*ends[static_cast<std::size_t>(rank)], rank == 1 ? stops_rank_1 : nullptr, 60s);
-    DOVETAIL_TRY(const auto models, RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, talk));
+    const std::unique_ptr<transport::Collectives> collectives =
+        devices == nullptr ? std::make_unique<transport::OrderedCollectives>(talk.transport())
+                           : make_device_collectives(talk.transport(), devices->of_rank(rank));
+    DOVETAIL_TRY(const auto models,
+                 RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, talk, *collectives));
     return work(*models, rank);
   };
   std::vector<std::thread> threads;
@@ -258,6 +267,27 @@ TEST_P(RankModelsTest, SayWhatOneRankSays) {
     expect_near(found.norms, expected.norms, 1e-4);
     EXPECT_EQ(found.norms, told.front().norms);
     EXPECT_EQ(found.scores, told.front().scores);
+  }
+}
+
+/// Stand-ins of devices sum in the order of ranks: all is equal to the bit.
+TEST_P(RankModelsTest, SayTheSameBetweenDevices) {
+  const test::TemporaryFolder folder;
+  const Ranks& of = GetParam();
+  ThreadDevices devices;
+  std::vector<Told> by_host(static_cast<std::size_t>(of.ranks));
+  std::vector<Told> between_devices = by_host;
+  const auto tell = [&](std::vector<Told>& told) -> Work {
+    return [&](RankModels& models, int rank) { return run(models, 1, of.fused, told[static_cast<std::size_t>(rank)]); };
+  };
+  base::Status status = on_ranks(folder.path(), of, tell(by_host));
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  status = on_ranks(folder.path(), of, tell(between_devices), nullptr, &devices);
+  ASSERT_TRUE(status.ok()) << status.error().message;
+  for (std::size_t r = 0; r < by_host.size(); ++r) {
+    EXPECT_EQ(between_devices[r].texts, by_host[r].texts);
+    EXPECT_EQ(between_devices[r].scores, by_host[r].scores);
+    EXPECT_EQ(between_devices[r].norms, by_host[r].norms);
   }
 }
 

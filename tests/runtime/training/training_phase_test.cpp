@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -16,6 +17,9 @@
 #include "pipeline/program/compile.h"
 #include "pipeline/schedule/validate.h"
 #include "runtime/model/threads.h"
+#include "runtime/ranks/device_collectives.h"
+#include "runtime/ranks/device_transport.h"
+#include "runtime/ranks/thread_devices.h"
 #include "runtime/training/micro_batches.h"
 #include "support/problem_maker.h"
 #include "support/random_schedule.h"
@@ -191,14 +195,33 @@ void add_to(Outcome& outcome, const StageState& state) {
     outcome.weights[parameter.place].copy_(parameter.value);
 }
 
+/// What carries messages and sums between ranks that are threads.
+enum class Carrier { host, devices };
+
+/// A rank's part of a phase.
+base::Result<PhaseResult> train_on_rank(const pipeline::Program& program, std::span<const PhaseRole> roles,
+                                        std::unique_ptr<transport::Transport>& end, ThreadDevices* devices) {
+  if (devices == nullptr) return run_training_phase(program, roles, *end, {60s, 0});
+  end = make_device_transport(std::move(end), devices->of_rank(program.rank), nullptr);
+  const auto sums = make_device_collectives(*end, devices->of_rank(program.rank));
+  std::set<std::vector<int>> groups;
+  for (const pipeline::Reduction& reduction : program.reductions) groups.insert(reduction.ranks);
+  const transport::Deadline soon = transport::Clock::now() + 60s;
+  DOVETAIL_CHECK(end->open(execute::channels_of(program), soon));
+  DOVETAIL_CHECK(sums->open({groups.begin(), groups.end()}, soon));
+  return run_training_phase(program, roles, *end, {60s, 0, sums.get()});
+}
+
 std::vector<Outcome> train_on_ranks(const Case& of, const pipeline::Schedule& schedule,
-                                    const std::vector<Training>& trainings, at::ScalarType type) {
+                                    const std::vector<Training>& trainings, at::ScalarType type,
+                                    Carrier carrier = Carrier::host) {
   const pipeline::Placement placement = rank_per_device(schedule.problem);
   std::vector<pipeline::Exchanges> exchanges = exchanges_of(schedule.problem);
   for (std::size_t m = 0; m < of.roles.size(); ++m) exchanges[m].tied = of.roles[m].shape.tied;
   const std::vector<pipeline::Program> programs = *pipeline::compile(schedule, placement, exchanges);
   for (const pipeline::Delivery delivery : pipeline::deliveries) EXPECT_FALSE(pipeline::check(programs, delivery));
-  const auto ends = transport::connect_threads(of.ranks);
+  auto ends = transport::connect_threads(of.ranks);
+  ThreadDevices devices;
   std::vector<std::vector<std::vector<StageState>>> states(programs.size());
   std::vector<std::optional<base::Result<PhaseResult>>> results(programs.size());
   std::vector<std::thread> threads;
@@ -209,7 +232,7 @@ std::vector<Outcome> train_on_ranks(const Case& of, const pipeline::Schedule& sc
       states[r] = states_of(programs[r], of, type);
       std::vector<PhaseRole> roles;
       for (std::size_t m = 0; m < trainings.size(); ++m) roles.push_back({&trainings[m], &states[r][m]});
-      results[r] = run_training_phase(programs[r], roles, *ends[r], {60s, 0});
+      results[r] = train_on_rank(programs[r], roles, ends[r], carrier == Carrier::devices ? &devices : nullptr);
     });
   for (std::thread& thread : threads) thread.join();
   std::vector<Outcome> outcomes;
@@ -288,6 +311,20 @@ class TrainingPhases : public testing::TestWithParam<Case> {
     for (std::size_t k = 0; k < first.results.size(); ++k) EXPECT_EQ(found.results[k].norm, first.results[k].norm);
   }
 };
+
+/// Stand-ins of devices sum in the order of ranks: all is equal to the bit.
+TEST_P(TrainingPhases, AreTheSameBetweenDevices) {
+  const c10::InferenceMode no_autograd;
+  use_threads(1);
+  const Case& of = GetParam();
+  std::vector<Training> trainings;
+  for (std::size_t m = 0; m < of.roles.size(); ++m) trainings.push_back(training_of(100 * (m + 1), 2, true));
+  for (const pipeline::Schedule& schedule : schedules_of(of, problem_of(of, 2))) {
+    const std::vector<Outcome> by_host = train_on_ranks(of, schedule, trainings, at::kFloat);
+    const std::vector<Outcome> between_devices = train_on_ranks(of, schedule, trainings, at::kFloat, Carrier::devices);
+    for (std::size_t m = 0; m < by_host.size(); ++m) expect_same_bits(between_devices[m], by_host[m]);
+  }
+}
 
 TEST_P(TrainingPhases, HaveTheGradientsOfOneProcess) { run(at::kDouble, 1e-12, 1e-10, false); }
 TEST_P(TrainingPhases, HaveItsWeightsBehindTheLastStep) { run(at::kDouble, 1e-12, 1e-10, true); }

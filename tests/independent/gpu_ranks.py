@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Runs tiny-ppo on ranks that compute on GPUs, and compares them with a run of one rank on a GPU: texts of the first
+iteration, of which one may differ where its draw lies near a border, and where all are the same its metrics.
+
+usage: gpu_ranks.py SOURCE_DIR DOVETAIL [--gpus N] [--device D]
+
+Ranks share GPUs by Gloo; where there are several GPUs each has one, by NCCL. --device cpu tries this script.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ITERATIONS = 3
+# Of the texts of an iteration.
+MAX_OTHERS = 0.01
+# Norms and largest ratios show first what rounding does.
+TOLERANCE = 1e-3
+
+
+def ways(gpus, device):
+    """(ranks, carrier, collectives) of each run."""
+    yield 2, "gloo", "ordered"
+    for ranks in (2, 4):
+        if device == "cuda" and ranks <= gpus:
+            yield ranks, "nccl", "native"
+            yield ranks, "nccl", "ordered"
+
+
+def rows_of(path, iteration):
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [row for row in rows if row["iteration"] == iteration]
+
+
+def train(arguments, out, *options):
+    job = Path(arguments.source) / "examples/train/tiny-ppo/job.yaml"
+    command = [arguments.dovetail, "train", job, "-o", out, "--iterations", str(ITERATIONS)]
+    done = subprocess.run(
+        [*command, "--device", arguments.device, *options], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        sys.exit(f"{out.name} ends with {done.returncode}:\n{done.stderr}")
+    return rows_of(out / "metrics.jsonl", ITERATIONS)[0]["timing"]["seconds"]
+
+
+def compare(out, alone):
+    """Says how near a run is to that of one rank; whether it is near enough."""
+    texts, expected = ([row["text"] for row in rows_of(run / "samples.jsonl", 1)] for run in (out, alone))
+    if len(texts) != len(expected):
+        return f"{len(texts)} texts, expected {len(expected)}", False
+    others = sum(a != b for a, b in zip(texts, expected))
+    if others > 0:
+        return f"{others} of {len(texts)} texts differ", others <= MAX_OTHERS * len(texts)
+    found, metrics = (rows_of(run / "metrics.jsonl", 1)[0] for run in (out, alone))
+    numbers = {key: value for key, value in metrics.items() if isinstance(value, (int, float))}
+    largest = max(abs(found[key] - value) / max(1, abs(value)) for key, value in numbers.items())
+    return f"texts are the same, metrics to {largest:.1e}", largest <= TOLERANCE
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("source")
+    parser.add_argument("dovetail")
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--device", default="cuda")
+    arguments = parser.parse_args()
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="dovetail-gpus-") as folder:
+        alone = Path(folder) / "alone"
+        seconds = train(arguments, alone, "--ranks", "1")
+        print(f"1 rank: the last iteration took {seconds:.2f} s")
+        for ranks, carrier, collectives in ways(arguments.gpus, arguments.device):
+            plan = Path(arguments.source) / f"examples/train/tiny-ppo/plan-{ranks}-ranks.json"
+            out = Path(folder) / f"{carrier}-{collectives}-{ranks}"
+            given = ["--ranks", str(ranks), "--plan", plan, "--carrier", carrier, "--collectives", collectives]
+            seconds = train(arguments, out, *given)
+            said, is_near = compare(out, alone)
+            failed |= not is_near
+            print(f"{ranks} ranks by {carrier}, {collectives} sums: {said}; the last iteration took {seconds:.2f} s")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
