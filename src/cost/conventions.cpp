@@ -61,6 +61,11 @@ Conventions megatron_policy() {
   made.logit_bytes = made.entropy_logit_bytes;
   // The logits in both types, and their exponentials.
   made.inference_logit_bytes = 2 + 4 + 4;
+  // In parts the logits in fp32, the gradient, and that of one part, which autograd makes as long as all; a vocabulary
+  // that is cut keeps each part's softmax besides. A pass has the logits in both types.
+  made.parts_logit_bytes = 3 * 4;
+  made.parts_parallel_logit_bytes = 4 * 4;
+  made.parts_inference_logit_bytes = 2 + 4;
   return made;
 }
 
@@ -219,6 +224,11 @@ Conventions fsdp2() {
   made.parallel_logit_bytes = 2 + 4 * 4;
   // Without gradients: the bf16 logits, those in fp32, and two temporaries of the log-softmax.
   made.inference_logit_bytes = 2 + 3 * 4;
+  // In parts the logits, the gradient, and that of one part, which autograd makes as long as all, in bf16; a vocabulary
+  // that is cut keeps each part's softmax in fp32 besides.
+  made.parts_logit_bytes = 3 * 2;
+  made.parts_parallel_logit_bytes = 3 * 2 + 4;
+  made.parts_inference_logit_bytes = 2;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.10;
   made.memory_error = 0.098;  // on 128 GPUs

@@ -80,6 +80,11 @@ struct Conventions {
   double plain_logit_bytes = 0;      ///< the same of one that does not; 0: not known apart
   double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
+  /// The last three where the loss takes some tokens at a time, so that copies of their logits come and go; 0: not
+  /// known.
+  double parts_logit_bytes = 0;
+  double parts_parallel_logit_bytes = 0;
+  double parts_inference_logit_bytes = 0;
   /// Of how many tokens logits are there at once, where head and loss are one kernel; 0: of all of a micro-batch.
   std::int64_t logit_tokens = 0;
   /// Of how many entries of the vocabulary gradients of logits are there at once, where head and loss are one kernel

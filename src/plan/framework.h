@@ -58,12 +58,13 @@ struct Framework {
   std::string_view name;
   std::string_view training;  ///< the memory conventions that are its own (cost/conventions.h)
   int max_steps_off_policy = 0;
-  bool packs_rows = true;    ///< it runs jobs with packing
-  bool pads_rows = false;    ///< it runs jobs without
-  bool judges = true;        ///< it runs a reward model on devices of the job
-  bool prefetches = false;   ///< host transfers can go on beside other tasks
-  bool inter_stage = false;  ///< it can fuse generation with inference
-  bool intra_stage = false;  ///< it can fuse two trainings
+  bool packs_rows = true;      ///< it runs jobs with packing
+  bool pads_rows = false;      ///< it runs jobs without
+  bool judges = true;          ///< it runs a reward model on devices of the job
+  bool loss_in_parts = false;  ///< log-probabilities are of some tokens at a time, from whole logits
+  bool prefetches = false;     ///< host transfers can go on beside other tasks
+  bool inter_stage = false;    ///< it can fuse generation with inference
+  bool intra_stage = false;    ///< it can fuse two trainings
   std::vector<ModelRule> not_computed;
   std::string_view computed = {};  ///< the models that have nothing of that
   std::vector<TaskRule> rules;

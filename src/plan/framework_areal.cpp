@@ -76,6 +76,8 @@ Framework areal() {
   framework.max_steps_off_policy = workflow::max_steps_off_policy;
   // areal/reward: functions of the user's program.
   framework.judges = false;
+  // areal/utils/functional/vocab_parallel.py: 1024.
+  framework.loss_in_parts = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
   // areal/infra/scheduler/local.py: colocated engines have as many workers as the actor, which has one a GPU; an engine

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "base/file.h"
 #include "cost/bundled_efficiencies.h"
 #include "cost/efficiency_file.h"
@@ -52,6 +53,13 @@ base::Error unknown_loss(const cost::Conventions& conventions, plan::LossEntropy
       base::enum_name(said), conventions.name, fmt::join(accepted, ", ")));
 }
 
+void take_loss_in_parts(cost::Conventions& conventions) {
+  DOVETAIL_ASSERT(conventions.parts_logit_bytes > 0);
+  conventions.logit_bytes = conventions.parts_logit_bytes;
+  conventions.parallel_logit_bytes = conventions.parts_parallel_logit_bytes;
+  conventions.inference_logit_bytes = conventions.parts_inference_logit_bytes;
+}
+
 /// What the job says in place of the conventions.
 cost::Conventions with_said(cost::Conventions conventions, const plan::Software& said) {
   using enum plan::StateType;
@@ -76,8 +84,11 @@ cost::Conventions with_said(cost::Conventions conventions, const plan::Software&
 base::Result<cost::Conventions> conventions_of(const plan::Software& software) {
   std::string_view name = "megatron";
   if (!software.training.empty()) name = software.training;
-  if (const plan::Framework* const framework = plan::find_framework(software)) name = framework->training;
+  const plan::Framework* const framework = plan::find_framework(software);
+  if (framework != nullptr) name = framework->training;
   DOVETAIL_TRY(cost::Conventions conventions, cost::find_conventions(name));
+  if (framework != nullptr && framework->loss_in_parts && software.loss_entropy == plan::LossEntropy::usual)
+    take_loss_in_parts(conventions);
   conventions.logit_bytes = logit_bytes(conventions, software.loss_entropy);
   if (conventions.logit_bytes == 0) return unknown_loss(conventions, software.loss_entropy);
   return with_said(std::move(conventions), software);

@@ -434,8 +434,6 @@ base::Status add_differences(const syntax::SettingTree& tree, const std::vector<
 /// Facts of AReaL that are no one setting.
 void add_facts(const syntax::SettingTree& tree, const std::vector<ArealEngine>& engines, const llm::Transformer& model,
                ImportedRun& run) {
-  run.not_modelled.push_back(
-      {"", "log-probabilities are computed 1024 tokens at a time: passes of the real run need less for logits"});
   if (areal_is_colocated(engines) && run.steps_off_policy > 0)
     run.not_modelled.push_back({"rollout.max_head_offpolicyness",
                                 "sequences that were begun wait while the actor trains on their GPUs: counted as "

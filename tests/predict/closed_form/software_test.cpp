@@ -155,6 +155,26 @@ TEST(SoftwareLogits, OfALossWithoutEntropyAreFewer) {
   }
 }
 
+TEST(SoftwareLogits, OfALossInPartsAreThoseOfATrainerThatHasIt) {
+  struct Row {
+    std::string_view training;
+    double whole, in_parts, of_cut_parts, of_passes;
+  };
+  for (const Row& row : {Row{"fsdp2", 14, 6, 10, 2}, Row{"megatron-policy", 18, 12, 16, 6}}) {
+    plan::Software said = software(std::string(row.training));
+    said.framework = "any";
+    EXPECT_EQ(conventions_of(said)->logit_bytes, row.whole);
+    said.framework = "areal";
+    EXPECT_EQ(conventions_of(said)->logit_bytes, row.in_parts);
+    EXPECT_EQ(conventions_of(said)->parallel_logit_bytes, row.of_cut_parts);
+    EXPECT_EQ(conventions_of(said)->inference_logit_bytes, row.of_passes);
+  }
+  plan::Software said = software("megatron-policy");
+  said.framework = "areal";
+  said.loss_entropy = plan::LossEntropy::none;
+  EXPECT_EQ(conventions_of(said)->logit_bytes, 8) << "what a job says goes before";
+}
+
 TEST(SoftwareLogits, OfOtherLossesAreRefusedWhereNobodyKnowsThem) {
   for (const std::string_view name : cost::conventions_names()) {
     if (cost::find_conventions(name)->plain_logit_bytes > 0) continue;
