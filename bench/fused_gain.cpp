@@ -185,9 +185,9 @@ Status run_rank(Bench& bench, std::size_t rank, Measured& measured) {
   RankSide serial(*bench.of_serial[rank]);
   constexpr std::int64_t cache_bytes = 1 << 20;
   DOVETAIL_TRY(fused.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                       bench.fused, fused.talk, fused.collectives));
+                                                       bench.fused, {fused.talk, fused.collectives}));
   DOVETAIL_TRY(serial.models, runtime::RankModels::make(setups_of(bench.scenario.job), cache_bytes, bench.scenario,
-                                                        bench.serial, serial.talk, serial.collectives));
+                                                        bench.serial, {serial.talk, serial.collectives}));
   const std::vector<control::Training> trainings{training_of("actor"), training_of("critic")};
   // Until the order that measured times ask for is there.
   PhaseTimes warm_up;

@@ -1,5 +1,6 @@
 #include "execute/interpreter.h"
 
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -40,18 +41,24 @@ class Interpreter {
   Result<Trace> run() {
     Trace trace;
     trace.instructions.reserve(program_.code.size());
-    for (const Instruction& instruction : program_.code) {
-      const Clock::time_point begin = Clock::now();
-      DOVETAIL_CHECK(follow(instruction));
-      trace.instructions.push_back({begin, Clock::now()});
-    }
-    DOVETAIL_CHECK(transport_.flush(Lane::programs, deadline()));
+    DOVETAIL_CHECK(guarded([&] { return follow_all(trace); }));
     return trace;
   }
 
  private:
   /// An activation (true) or gradient of a stage's micro-batch, by who takes or made it.
   using Item = std::tuple<int, bool, MicrobatchId>;
+
+  Status guarded(const std::function<Status()>& work) const { return options_.guard ? options_.guard(work) : work(); }
+
+  Status follow_all(Trace& trace) {
+    for (const Instruction& instruction : program_.code) {
+      const Clock::time_point begin = Clock::now();
+      DOVETAIL_CHECK(follow(instruction));
+      trace.instructions.push_back({begin, Clock::now()});
+    }
+    return transport_.flush(Lane::programs, deadline());
+  }
 
   transport::Deadline deadline() const { return Clock::now() + options_.timeout; }
 
@@ -129,7 +136,7 @@ class Interpreter {
   Status reduce(std::size_t index) {
     const pipeline::Reduction& reduction = program_.reductions[index];
     const std::uint32_t number = options_.run * numbers_a_run + static_cast<std::uint32_t>(reduction.number);
-    Status status = workers_.reducer->reduce(reduction, number, collectives_, deadline());
+    Status status = guarded([&] { return workers_.reducer->reduce(reduction, number, collectives_, deadline()); });
     if (!status.ok()) transport_.fail(status.error());
     return status;
   }

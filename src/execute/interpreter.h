@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -26,10 +27,14 @@ struct Trace {
   std::vector<Interval> instructions;
 };
 
+/// Does some work, and makes an Error of what it throws.
+using Guard = std::function<base::Status(const std::function<base::Status()>& work)>;
+
 struct RunOptions {
   transport::Clock::duration timeout = std::chrono::minutes(5);  ///< of each wait
   std::uint32_t run = 0;  ///< the same on all ranks, another for the next run of a program on the same transport
   transport::Collectives* collectives = nullptr;  ///< of the reductions; null: those in order, on the transport
+  Guard guard = {};                               ///< of stages and reductions; null: they throw nothing
 };
 
 /// On which the program sends and receives, in ascending order.

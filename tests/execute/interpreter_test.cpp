@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "pipeline/problem/instances.h"
@@ -256,6 +257,65 @@ TEST(Interpreter, EveryFaultEndsAllRanksWithTheSameError) {
     EXPECT_EQ(each.trace.error().failure, base::Failure::lost);
     EXPECT_EQ(each.trace.error().message, dropped.front().trace.error().message);
   }
+}
+
+/// A stage that throws in its second op.
+class ThrowingStage final : public NumberStage {
+ public:
+  using NumberStage::NumberStage;
+  Result<Buffer> run(OpKind op, MicrobatchId microbatch, Buffer input) override {
+    if (!ops.empty()) throw std::runtime_error("thrown");
+    return NumberStage::run(op, microbatch, std::move(input));
+  }
+};
+
+class ThrowingReducer final : public Reducer {
+ public:
+  Status reduce(const pipeline::Reduction&, std::uint32_t, transport::Collectives&, transport::Deadline) override {
+    throw std::runtime_error("thrown");
+  }
+};
+
+/// What rank 1 throws on the way: its stages, or its reductions.
+enum class Throws { stage, reduction };
+
+void expect_an_error(Throws throws) {
+  const auto programs = programs_of(test::random_schedule(busy_problem(), 1));
+  const auto ends = transport::connect_threads(static_cast<int>(programs.size()));
+  const Guard guard = [](const std::function<Status()>& work) -> Status {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      return base::bad_input(error.what());
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < programs.size(); ++r)
+    threads.emplace_back([&, r] {
+      std::vector<std::unique_ptr<Stage>> stages;
+      CountingReducer counts;
+      ThrowingReducer fails;
+      Workers workers{{}, &counts};
+      if (r == 1 && throws == Throws::reduction) workers.reducer = &fails;
+      for (const pipeline::ProgramStage& stage : programs[r].stages) {
+        if (r == 1 && throws == Throws::stage)
+          stages.push_back(std::make_unique<ThrowingStage>(stage));
+        else
+          stages.push_back(std::make_unique<NumberStage>(stage));
+        workers.stages.push_back(stages.back().get());
+      }
+      const auto trace = run(programs[r], workers, *ends[r], {.timeout = 60s, .guard = guard});
+      ASSERT_FALSE(trace.ok());
+      EXPECT_EQ(trace.error().message, "thrown");
+    });
+  const auto begin = Clock::now();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(Clock::now() - begin, 30s);
+}
+
+TEST(Interpreter, WhatIsThrownEndsAllRanks) {
+  expect_an_error(Throws::stage);
+  expect_an_error(Throws::reduction);
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs tiny-ppo on ranks that compute on GPUs, and compares them with a run of one rank on a GPU: texts of the first
-iteration, of which one may differ where its draw lies near a border, and where all are the same its metrics.
+"""Runs tiny-ppo on ranks that compute on GPUs, and compares them with a run of one rank on a GPU: the texts of each
+iteration, of which a few may differ where their draws lie near a border, and its metrics as long as all are the same.
 
 usage: gpu_ranks.py SOURCE_DIR DOVETAIL [--gpus N] [--device D]
 
@@ -15,8 +15,8 @@ import tempfile
 from pathlib import Path
 
 ITERATIONS = 3
-# Of the texts of an iteration.
-MAX_OTHERS = 0.01
+# Of the texts of an iteration, the first of which is sampled from the same weights.
+MAX_OTHERS = (0.01, 0.05, 0.1)
 # Norms and largest ratios show first what rounding does.
 TOLERANCE = 1e-3
 
@@ -48,16 +48,17 @@ def train(arguments, out, *options):
 
 def compare(out, alone):
     """Says how near a run is to that of one rank; whether it is near enough."""
-    texts, expected = ([row["text"] for row in rows_of(run / "samples.jsonl", 1)] for run in (out, alone))
-    if len(texts) != len(expected):
-        return f"{len(texts)} texts, expected {len(expected)}", False
-    others = sum(a != b for a, b in zip(texts, expected))
-    if others > 0:
-        return f"{others} of {len(texts)} texts differ", others <= MAX_OTHERS * len(texts)
-    found, metrics = (rows_of(run / "metrics.jsonl", 1)[0] for run in (out, alone))
-    numbers = {key: value for key, value in metrics.items() if isinstance(value, (int, float))}
-    largest = max(abs(found[key] - value) / max(1, abs(value)) for key, value in numbers.items())
-    return f"texts are the same, metrics to {largest:.1e}", largest <= TOLERANCE
+    others, largest, is_near = [], 0.0, True
+    for iteration in range(1, ITERATIONS + 1):
+        texts, expected = ([row["text"] for row in rows_of(run / "samples.jsonl", iteration)] for run in (out, alone))
+        others.append(sum(a != b for a, b in zip(texts, expected)))
+        is_near &= len(texts) == len(expected) and others[-1] <= MAX_OTHERS[iteration - 1] * len(expected)
+        if any(others):
+            continue
+        found, metrics = (rows_of(run / "metrics.jsonl", iteration)[0] for run in (out, alone))
+        numbers = {key: value for key, value in metrics.items() if isinstance(value, (int, float))}
+        largest = max(largest, *(abs(found[key] - value) / max(1, abs(value)) for key, value in numbers.items()))
+    return f"other texts {others}, metrics to {largest:.1e}", is_near and largest <= TOLERANCE
 
 
 def main():
@@ -80,6 +81,8 @@ def main():
             said, is_near = compare(out, alone)
             failed |= not is_near
             print(f"{ranks} ranks by {carrier}, {collectives} sums: {said}; the last iteration took {seconds:.2f} s")
+    if arguments.gpus < 2:
+        print("NCCL was not tried: it needs two GPUs")
     sys.exit(1 if failed else 0)
 
 

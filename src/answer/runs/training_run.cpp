@@ -87,7 +87,7 @@ base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> 
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
   DOVETAIL_TRY(control::RunJob run, read_run_job(request.job, request.ranks));
   if (request.carrier == transport::CarrierKind::nccl && request.device == RunDevice::cpu)
-    return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
+    return transport::nccl_without_gpus();
   tell_label(watch, run.job.name);
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_fusion(request.fuse, run.job));

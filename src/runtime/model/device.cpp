@@ -31,11 +31,12 @@ std::int64_t take_peak_of_gpu(const at::Device& device) {
 std::int64_t take_peak_of_gpu(const at::Device&) { return 0; }
 #endif
 
-/// Gives each stream a queue of its own on the GPU, so that a message that waits for its sender holds no other up. To
-/// be called before CUDA is there.
+/// To be called before CUDA is there, so that a message that waits for its sender holds nothing else up: each stream
+/// gets a queue of its own on the GPU, and kernels are loaded at once, because loading them later would wait for it.
 void let_streams_run_apart() {
   constexpr int keep_what_the_user_says = 0;
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", keep_what_the_user_says);
+  ::setenv("CUDA_MODULE_LOADING", "EAGER", keep_what_the_user_says);
 }
 
 }  // namespace
@@ -51,17 +52,11 @@ base::Status check_device(const std::string& name) {
   return {};
 }
 
-base::Result<at::Device> find_device(const std::string& name, int local_rank, GpuUse use) {
+base::Result<at::Device> find_device(const std::string& name, int local_rank) {
   DOVETAIL_CHECK(check_device(name));
   if (name == "cpu") return at::Device(at::kCPU);
   const c10::impl::VirtualGuardImpl gpus(at::kCUDA);
-  const int count = gpus.deviceCount();
-  if (use == GpuUse::own && local_rank >= count)
-    return base::bad_input(fmt::format(
-        "--device cuda: rank {} of this host has no GPU, of which there are {}; accepted: as many ranks, or "
-        "--carrier gloo, with which ranks share GPUs",
-        local_rank, count));
-  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(local_rank % count));
+  const at::Device device(at::kCUDA, static_cast<at::DeviceIndex>(local_rank % gpus.deviceCount()));
   gpus.setDevice(device);
   return device;
 }

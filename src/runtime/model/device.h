@@ -10,18 +10,12 @@
 
 namespace dovetail::runtime {
 
-/// Who of a host's ranks computes on a GPU of it.
-enum class GpuUse {
-  own,    ///< one rank on each
-  shared  ///< ranks in turn, where there are more of them than GPUs
-};
-
 /// Whether this machine has a device of that name: "cpu", "cuda". An Error says why not.
 base::Status check_device(const std::string& name);
 
-/// The device "cpu", or for "cuda" a GPU: that of the rank `local_rank` of this host, which the calling thread computes
-/// on from now on. An Error of check_device, or where there is none for this rank.
-base::Result<at::Device> find_device(const std::string& name, int local_rank = 0, GpuUse use = GpuUse::own);
+/// The device "cpu", or for "cuda" the GPU of the rank `local_rank` of this host: ranks have those that they see in
+/// turn. The calling thread computes on it from now on. An Error of check_device.
+base::Result<at::Device> find_device(const std::string& name, int local_rank = 0);
 
 /// Until the device has done all that it was given; on the processor all is done at once.
 void wait_for_work_of(const at::Device& device);

@@ -65,16 +65,6 @@ class C10dDeviceGroup final : public DeviceGroup {
     return start(tensor_of(numbers), [&](auto& tensors) { return backend_->broadcast(tensors, options); });
   }
 
-  void abort() noexcept override {
-#if TORCH_VERSION_MAJOR >= 2
-    try {
-      backend_->abort();
-    } catch (const std::exception&) {
-      // It has ended already.
-    }
-#endif
-  }
-
  private:
   at::Tensor at(void* data, std::size_t count, at::ScalarType type) const {
     const c10::InferenceMode outside(false);

@@ -15,7 +15,8 @@ base::Result<RankWays> connect_ranks(const RankSession& session, transport::Carr
   DOVETAIL_TRY(ways.transport, connect_gloo(session.place, session.store, session.watch, deadline));
   ConnectDevices by_nccl;
   if (carrier == transport::CarrierKind::nccl) {
-    by_nccl = connect_by_nccl(session.place, session.store, device);
+    DOVETAIL_CHECK(claim_gpu(session.place, session.store, device));
+    by_nccl = connect_by_nccl(session.place, session.store, session.watch, device);
     ways.transport = make_device_transport(std::move(ways.transport), by_nccl, &session.watch);
   }
   if (sums == transport::CollectiveKind::ordered)

@@ -18,8 +18,8 @@ struct RankWays {
   std::unique_ptr<transport::Collectives> collectives;  ///< the transport outlives it
 };
 
-/// Connects this rank, which computes on `device`, with all others. REQUIRES: check_nccl() where NCCL carries, and a
-/// GPU that no other rank has.
+/// Connects this rank, which computes on `device`, with all others. Where NCCL carries, an Error says that another rank
+/// has this GPU. REQUIRES: check_nccl() then.
 base::Result<RankWays> connect_ranks(const RankSession& session, transport::CarrierKind carrier,
                                      transport::CollectiveKind sums, const at::Device& device,
                                      transport::Deadline deadline);

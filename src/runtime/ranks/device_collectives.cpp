@@ -1,13 +1,9 @@
 #include "runtime/ranks/device_collectives.h"
 
-#include <algorithm>
-#include <chrono>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/assert.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/wait_errors.h"
 
@@ -15,11 +11,9 @@ namespace dovetail::runtime {
 namespace {
 
 using base::Status;
-using transport::Clock;
 using transport::Deadline;
 using transport::Group;
 using transport::Numbers;
-using namespace std::chrono_literals;
 
 std::size_t count_of(const Numbers& numbers) {
   return std::visit([](auto values) { return values.size(); }, numbers);
@@ -34,29 +28,13 @@ Numbers part_of(const Numbers& numbers, std::size_t parts, std::size_t part) {
 class DeviceCollectives final : public transport::Collectives {
  public:
   DeviceCollectives(transport::Transport& transport, ConnectDevices connect)
-      : transport_(transport), connect_(std::move(connect)) {}
-
-  ~DeviceCollectives() override {
-    if (transport_.status().ok()) return;
-    for (auto& [ranks, group] : groups_) {
-      group->abort();
-      static_cast<void>(group.release());
-    }
-  }
+      : transport_(transport), groups_(transport, GroupUse::sums, std::move(connect)) {}
 
   bool takes_device_memory() const override { return true; }
 
   Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) override {
-    for (const std::vector<int>& ranks : groups) {
-      if (ranks.size() < 2 || groups_.contains(ranks)) continue;
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      try {
-        groups_[ranks] = connect_(GroupUse::sums, ranks, std::max(left, 1ms));
-      } catch (const std::exception& error) {
-        groups_.erase(ranks);
-        return lose_collective(transport_, ranks, "connects with", reason_of(error));
-      }
-    }
+    for (const std::vector<int>& ranks : groups)
+      if (ranks.size() > 1) DOVETAIL_CHECK(groups_.open(ranks, deadline));
     return {};
   }
 
@@ -99,12 +77,10 @@ class DeviceCollectives final : public transport::Collectives {
   Status carry_out(const Group& group, const Numbers& numbers, std::string_view deed, Deadline deadline, Start start) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     if (ranks.size() == 1 || count_of(numbers) == 0) return {};
-    const auto found = groups_.find(ranks);
-    DOVETAIL_ASSERT(found != groups_.end());
     DOVETAIL_CHECK(transport_.status());
     Works works;
     try {
-      start(*found->second, works);
+      start(groups_.of(ranks), works);
     } catch (const std::exception& error) {
       return lose_collective(transport_, ranks, deed, reason_of(error));
     }
@@ -118,8 +94,7 @@ class DeviceCollectives final : public transport::Collectives {
   }
 
   transport::Transport& transport_;
-  ConnectDevices connect_;
-  std::map<std::vector<int>, std::unique_ptr<DeviceGroup>> groups_;
+  DeviceGroups groups_;
 };
 
 }  // namespace

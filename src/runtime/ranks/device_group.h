@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "transport/collectives.h"
@@ -22,8 +24,8 @@ class DeviceWork {
 };
 
 /// Some ranks, named by their places in the group, whose memory is that of their devices. The functions hand work over
-/// without waiting; it begins when all that the caller's device was given before is done. Messages have no numbers: all
-/// ranks of a group ask it for the same things in one order. What they give it stays until the work is done. Each
+/// without waiting; it begins when what the calling thread gave its device before is done. Messages have no numbers:
+/// all ranks of a group ask it for the same things in one order. What they give it stays until the work is done. Each
 /// throws std::exception where the library refuses.
 class DeviceGroup {
  public:
@@ -35,8 +37,6 @@ class DeviceGroup {
   virtual std::unique_ptr<DeviceWork> reduce(transport::Numbers numbers, int root) = 0;
   virtual std::unique_ptr<DeviceWork> all_reduce(transport::Numbers numbers) = 0;
   virtual std::unique_ptr<DeviceWork> broadcast(transport::Numbers numbers, int root) = 0;
-  /// Ends what is under way, though other ranks do not come to it.
-  virtual void abort() noexcept = 0;
 };
 
 /// What a group is for.
@@ -49,6 +49,29 @@ enum class GroupUse {
 /// same ranks. Throws std::exception where they do not reach each other within `timeout`.
 using ConnectDevices = std::function<std::unique_ptr<DeviceGroup>(GroupUse use, const std::vector<int>& ranks,
                                                                   std::chrono::milliseconds timeout)>;
+
+/// A rank's groups of one use. Where the transport has failed they are left to the end of the process: a library would
+/// wait for work that lost ranks do not come to.
+class DeviceGroups {
+ public:
+  /// `transport` outlives it.
+  DeviceGroups(transport::Transport& transport, GroupUse use, ConnectDevices connect)
+      : transport_(transport), use_(use), connect_(std::move(connect)) {}
+  ~DeviceGroups();
+  DeviceGroups(const DeviceGroups&) = delete;
+  DeviceGroups& operator=(const DeviceGroups&) = delete;
+
+  /// Connects these ranks, where they are not. An error is the transport's.
+  base::Status open(const std::vector<int>& ranks, transport::Deadline deadline);
+  /// REQUIRES: it is open.
+  DeviceGroup& of(const std::vector<int>& ranks);
+
+ private:
+  transport::Transport& transport_;
+  GroupUse use_;
+  ConnectDevices connect_;
+  std::map<std::vector<int>, std::unique_ptr<DeviceGroup>> groups_;
+};
 
 /// How a wait for a device's work ended.
 enum class WorkEnd {

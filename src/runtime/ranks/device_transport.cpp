@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -24,7 +23,6 @@ using transport::Channel;
 using transport::Clock;
 using transport::Deadline;
 using transport::Lane;
-using namespace std::chrono_literals;
 
 // The places of a channel's ends in its group.
 constexpr int sender = 0;
@@ -37,24 +35,10 @@ struct UnderWay {
   std::unique_ptr<DeviceWork> work;
 };
 
-/// A channel, as one of its ends has it.
-struct Way {
-  std::unique_ptr<DeviceGroup> group;
-  std::deque<UnderWay> messages;
-};
-
 class DeviceTransport final : public transport::Transport {
  public:
   DeviceTransport(std::unique_ptr<Transport> host, ConnectDevices connect, JobWatch* watch)
-      : host_(std::move(host)), connect_(std::move(connect)), watch_(watch) {}
-
-  ~DeviceTransport() override {
-    if (host_->status().ok()) return;
-    for (auto& [channel, way] : ways_) {
-      way.group->abort();
-      static_cast<void>(way.group.release());
-    }
-  }
+      : host_(std::move(host)), groups_(*host_, GroupUse::channel, std::move(connect)), watch_(watch) {}
 
   int rank() const override { return host_->rank(); }
   int ranks() const override { return host_->ranks(); }
@@ -65,14 +49,7 @@ class DeviceTransport final : public transport::Transport {
   Status open(const std::vector<Channel>& channels, Deadline deadline) override {
     for (const Channel& channel : channels) {
       DOVETAIL_ASSERT(channel.from != channel.to && (channel.from == rank() || channel.to == rank()));
-      if (ways_.contains(channel)) continue;
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-      try {
-        ways_[channel].group = connect_(GroupUse::channel, {channel.from, channel.to}, std::max(left, 1ms));
-      } catch (const std::exception& error) {
-        ways_.erase(channel);
-        return lose_collective(*host_, {channel.from, channel.to}, "connects with", reason_of(error));
-      }
+      DOVETAIL_CHECK(groups_.open({channel.from, channel.to}, deadline));
     }
     return {};
   }
@@ -91,7 +68,7 @@ class DeviceTransport final : public transport::Transport {
     if (from.lane != Lane::programs) return host_->wait(from, deadline);
     DOVETAIL_CHECK(status());
     const auto begin = Clock::now();
-    std::deque<UnderWay>& messages = way({from.peer, rank()}).messages;
+    std::deque<UnderWay>& messages = messages_[{from.peer, rank()}];
     const auto found = std::find_if(messages.begin(), messages.end(),
                                     [&](const UnderWay& message) { return message.number == from.number; });
     DOVETAIL_ASSERT(found != messages.end());
@@ -114,44 +91,39 @@ class DeviceTransport final : public transport::Transport {
   Status flush(Lane lane, Deadline deadline) override {
     if (lane != Lane::programs) return host_->flush(lane, deadline);
     const auto begin = Clock::now();
-    for (auto& [channel, way] : ways_)
-      if (channel.from == rank()) DOVETAIL_CHECK(deliver(channel.to, way, begin, deadline));
+    for (auto& [channel, messages] : messages_)
+      if (channel.from == rank()) DOVETAIL_CHECK(deliver(channel.to, messages, begin, deadline));
     return status();
   }
 
  private:
-  Way& way(const Channel& channel) {
-    const auto found = ways_.find(channel);
-    DOVETAIL_ASSERT(found != ways_.end());
-    return found->second;
-  }
-
   void hand_over(const Channel& channel, const Address& address, Buffer buffer) {
     if (!status().ok()) return;
-    Way& on = way(channel);
+    DeviceGroup& group = groups_.of({channel.from, channel.to});
+    std::deque<UnderWay>& messages = messages_[channel];
     const bool is_sent = channel.from == rank();
-    if (is_sent) drop_delivered(on);
+    if (is_sent) drop_delivered(messages);
     try {
-      std::unique_ptr<DeviceWork> work = is_sent ? on.group->send(receiver, buffer) : on.group->receive(sender, buffer);
-      on.messages.push_back({address.number, std::move(buffer), std::move(work)});
+      std::unique_ptr<DeviceWork> work = is_sent ? group.send(receiver, buffer) : group.receive(sender, buffer);
+      messages.push_back({address.number, std::move(buffer), std::move(work)});
     } catch (const std::exception& error) {
       fail(peer_is_lost(address.peer, rank(), is_sent ? "sent it a message" : "made room for a message",
                         reason_of(error)));
     }
   }
 
-  /// Gives back what has arrived. What broke is said where it is flushed.
-  static void drop_delivered(Way& way) {
+  /// Drops messages that are delivered. `flush` reports those that failed.
+  static void drop_delivered(std::deque<UnderWay>& messages) {
     try {
-      while (!way.messages.empty() && way.messages.front().work->is_done()) way.messages.pop_front();
+      while (!messages.empty() && messages.front().work->is_done()) messages.pop_front();
     } catch (const std::exception&) {
     }
   }
 
-  Status deliver(int peer, Way& way, Clock::time_point begin, Deadline deadline) {
-    for (; !way.messages.empty(); way.messages.pop_front()) {
+  Status deliver(int peer, std::deque<UnderWay>& messages, Clock::time_point begin, Deadline deadline) {
+    for (; !messages.empty(); messages.pop_front()) {
       std::string reason;
-      switch (await(*way.messages.front().work, *host_, deadline, reason)) {
+      switch (await(*messages.front().work, *host_, deadline, reason)) {
         case WorkEnd::done:
           continue;
         case WorkEnd::failed:
@@ -174,9 +146,9 @@ class DeviceTransport final : public transport::Transport {
   }
 
   std::unique_ptr<Transport> host_;
-  ConnectDevices connect_;
+  DeviceGroups groups_;
+  std::map<Channel, std::deque<UnderWay>> messages_;
   JobWatch* watch_;
-  std::map<Channel, Way> ways_;
 };
 
 }  // namespace

@@ -14,8 +14,7 @@ namespace dovetail::runtime {
 /// message waits for those before it on its channel and for no other. On a channel messages must be said and taken in
 /// the order of their numbers: programs that pipeline::check finds sound do. Lane::programs is used by one thread.
 ///
-/// What a library has not done when a rank fails is ended, and its groups are left to the end of the process. `watch`:
-/// may be null; it outlives the transport.
+/// `watch` may be null; it outlives the transport.
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
                                                             ConnectDevices connect, JobWatch* watch);
 

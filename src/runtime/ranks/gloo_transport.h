@@ -1,7 +1,4 @@
 // Messages between processes: the transport on c10d's ProcessGroupGloo, for memory of the host.
-//
-// One of device memory (NCCL, which knows no tags) will be another Transport beside it: a communicator a channel, made
-// in one order by all ranks, messages in the channel's order.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "runtime/ranks/device_group.h"
 #include "runtime/ranks/job_store.h"
+#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
@@ -13,9 +14,13 @@ namespace dovetail::runtime {
 /// Whether this build has NCCL: an Error that says what one with it needs.
 base::Status check_nccl();
 
+/// Takes the GPU for this rank. An Error where another rank has it. REQUIRES: check_nccl().
+base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device);
+
 /// What connects the GPUs of ranks by c10d's ProcessGroupNCCL. A new group does its first work before it is given out:
-/// its connections are there then. `device`: this rank's, which no other rank has. `store` must stay. REQUIRES:
-/// check_nccl().
-ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const at::Device& device);
+/// its connections are there then. An error of another rank that `watch` hears of ends the wait for the others. `store`
+/// and `watch` must stay. REQUIRES: check_nccl(); the rank has claimed the GPU.
+ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobWatch& watch,
+                               const at::Device& device);
 
 }  // namespace dovetail::runtime

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <optional>
@@ -69,6 +70,12 @@ Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds ti
   return all;
 }
 
+/// Ends the process as it is: libraries would wait for what a GPU or a connection has not done.
+[[noreturn]] void end_now(int code) {
+  std::fflush(nullptr);
+  std::_Exit(code);
+}
+
 }  // namespace
 
 int run_rank(std::string_view command, transport::Clock::duration timeout,
@@ -88,8 +95,8 @@ int run_rank(std::string_view command, transport::Clock::duration timeout,
     all->watch->outlast(std::chrono::seconds(3));
   else
     all->watch->leave(std::chrono::milliseconds(0));
-  if (!is_launched && first.rank == place->rank) return cli::report_failure(first.error, program_name);
-  return cli::exit_code_of(first.error.failure);
+  if (!is_launched && first.rank == place->rank) end_now(cli::report_failure(first.error, program_name));
+  end_now(cli::exit_code_of(first.error.failure));
 }
 
 }  // namespace dovetail::runtime

@@ -59,10 +59,8 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 
 Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                      const predict::Scenario& scenario, const plan::Plan& plan,
-                                                     control::RankTalk& talk, transport::Collectives& collectives,
-                                                     const at::Device& device) {
-  std::unique_ptr<RankModels> models(
-      new RankModels(std::move(roles), cache_bytes, scenario, plan, talk, collectives, device));
+                                                     RankContext context) {
+  std::unique_ptr<RankModels> models(new RankModels(std::move(roles), cache_bytes, scenario, plan, std::move(context)));
   for (std::size_t task = 0; task < plan.tasks.size(); ++task)
     if (scenario.job.workflow.tasks[task].kind == workflow::TaskKind::train &&
         models->programs_.phase_of(task).front() == task)
@@ -176,7 +174,7 @@ Result<execute::Trace> RankModels::run_phase(const PhaseProgram& phase, std::spa
   for (const Training& training : trainings) roles.push_back({&training, &trained_.at(training.role).stages.states});
   const UsageMeter::Training task(usage_);
   DOVETAIL_TRY(PhaseResult result, run_training_phase(phase.program, roles, talk_.transport(),
-                                                      {talk_.timeout(), phases_++, &collectives_}));
+                                                      {talk_.timeout(), phases_++, &collectives_, guard_}));
   return std::move(result.trace);
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -25,6 +26,14 @@
 
 namespace dovetail::runtime {
 
+/// A rank of a run, and what it computes on. What is referred to must stay.
+struct RankContext {
+  control::RankTalk& talk;
+  transport::Collectives& collectives;  ///< by which trainings sum and gather
+  at::Device device = at::kCPU;
+  execute::Guard guard = {};  ///< of trainings; null: they throw nothing
+};
+
 /// control::Models of which each rank does its share. The controllers of all ranks run beside each other, ask for the
 /// same things in the same order, and get the same answers: a response or score is computed by one rank and told to
 /// all, a training phase is run by the ranks' programs.
@@ -33,12 +42,11 @@ namespace dovetail::runtime {
 /// its own stages alone. A rank that is asked to stop has all stop with it, once the phase under way is done.
 class RankModels final : public control::Models {
  public:
-  /// Trainings sum and gather by `collectives`; all is computed on `device`. All references must stay. REQUIRES: as
-  /// TorchModels; a plan that the framework "dovetail" runs, on as many devices as there are ranks.
+  /// All references must stay. REQUIRES: as TorchModels; a plan that the framework "dovetail" runs, on as many devices
+  /// as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,
-                                                        control::RankTalk& talk, transport::Collectives& collectives,
-                                                        const at::Device& device = at::kCPU);
+                                                        RankContext context);
 
   base::Result<std::vector<control::GeneratedResponse>> generate(
       const std::string& role, std::span<const control::GenerationRequest> requests,
@@ -73,15 +81,15 @@ class RankModels final : public control::Models {
   };
 
   RankModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, const predict::Scenario& scenario,
-             const plan::Plan& plan, control::RankTalk& talk, transport::Collectives& collectives,
-             const at::Device& device)
-      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere, device),
-        programs_(scenario, plan, talk.rank()),
+             const plan::Plan& plan, RankContext context)
+      : whole_(std::move(roles), cache_bytes, Stepping::elsewhere, context.device),
+        programs_(scenario, plan, context.talk.rank()),
         scenario_(scenario),
         plan_(plan),
-        talk_(talk),
-        collectives_(collectives),
-        usage_(device) {}
+        talk_(context.talk),
+        collectives_(context.collectives),
+        guard_(std::move(context.guard)),
+        usage_(context.device) {}
 
   base::Status cut_phase(std::size_t task);
   base::Status open_ways(const pipeline::Program& program);
@@ -103,6 +111,7 @@ class RankModels final : public control::Models {
   const plan::Plan& plan_;
   control::RankTalk& talk_;
   transport::Collectives& collectives_;
+  execute::Guard guard_;
   std::map<std::string, Trained> trained_;  // by role
   MeasuredPhases measured_;
   std::uint32_t phases_ = 0;  // that were run

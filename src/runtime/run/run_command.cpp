@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -38,6 +40,7 @@
 #include "runtime/model/memory_count.h"
 #include "runtime/model/threads.h"
 #include "runtime/ranks/carriers.h"
+#include "runtime/ranks/error_text.h"
 #include "runtime/ranks/nccl.h"
 #include "runtime/run/heap.h"
 #include "runtime/run/rank_models.h"
@@ -167,7 +170,18 @@ struct MadeModels {
   RankModels* of_ranks = nullptr;  ///< the same, where there are several ranks
 };
 
-/// `account` is told.
+/// A GPU that fails is an Error; what libtorch throws on the processor is a mistake of ours.
+Status unless_gpu_fails(const RunRank& rank, const std::function<Status()>& work) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    if (rank.device.is_cpu()) throw;
+    return base::Error{base::Failure::lost, "", 0, 0,
+                       fmt::format("rank {} is lost: its GPU fails: {}", rank.talk->rank(), reason_of(error))};
+  }
+}
+
+/// `account` is told, and must stay.
 Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& opened, const RunRank& rank,
                                MemoryAccount& account) {
   const std::int64_t cache_bytes = cache_bytes_of(opened.run, opened.plan);
@@ -176,8 +190,11 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
     models->add_held(account);
     return MadeModels{std::move(models), nullptr};
   }
-  DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan, *rank.talk,
-                                             *rank.collectives, rank.device));
+  const execute::Guard guard = [&](const std::function<Status()>& work) {
+    return unless_gpu_fails(rank, [&] { return within_memory(account, opened.run.job.workflow, work); });
+  };
+  DOVETAIL_TRY(auto models, RankModels::make(std::move(setups), cache_bytes, opened.scenario, opened.plan,
+                                             {*rank.talk, *rank.collectives, rank.device, guard}));
   models->add_held(account);
   RankModels* const of_ranks = models.get();
   return MadeModels{std::move(models), of_ranks};
@@ -298,9 +315,7 @@ Status check_ways(const RunArguments& arguments, int ranks) {
     return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
   DOVETAIL_CHECK(check_device(arguments.device));
   if (ranks == 1 || carrier_of(arguments) != transport::CarrierKind::nccl) return {};
-  if (arguments.device != "cuda")
-    return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
-  return check_nccl();
+  return arguments.device == "cuda" ? check_nccl() : transport::nccl_without_gpus();
 }
 
 /// What is run, and on which plan.
@@ -358,8 +373,7 @@ Status run_training_rank(const RunArguments& arguments, RankSession& session) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
   DOVETAIL_CHECK(check_ways(arguments, session.place.ranks));
   const transport::CarrierKind carrier = carrier_of(arguments);
-  const GpuUse use = carrier == transport::CarrierKind::nccl ? GpuUse::own : GpuUse::shared;
-  DOVETAIL_TRY(const at::Device device, find_device(arguments.device, session.place.local_rank, use));
+  DOVETAIL_TRY(const at::Device device, find_device(arguments.device, session.place.local_rank));
   DOVETAIL_TRY(const RankWays ways, connect_ranks(session, carrier, collectives_of(arguments), device,
                                                   transport::Clock::now() + arguments.timeout));
   MemoryAccount account;

@@ -1,6 +1,7 @@
 #include "runtime/training/torch_reducer.h"
 
 #include <ATen/ops/from_blob.h>
+#include <c10/core/DeviceGuard.h>
 #include <c10/core/InferenceMode.h>
 
 #include <cstdint>
@@ -80,6 +81,7 @@ Status TorchReducer::reduce(const Reduction& reduction, std::uint32_t number, tr
                             transport::Deadline deadline) {
   const c10::InferenceMode no_autograd;
   RankRole& role = *roles_[reduction.model.index()];
+  const c10::DeviceGuard computes_on(role.device());
   const auto minibatch = static_cast<std::size_t>(reduction.minibatch);
   const Exchange exchange{collectives, deadline, reduction.ranks, 2 * number};
   switch (reduction.kind) {

@@ -119,14 +119,13 @@ TEST(DeviceTransport, WhatIsNotTakenIsNotDelivered) {
                         "rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(programs\\)")));
 }
 
-TEST(DeviceTransport, AnErrorElsewhereEndsAWaitAndWhatDevicesDo) {
+TEST(DeviceTransport, AnErrorElsewhereEndsAWait) {
   ThreadDevices devices;
   const auto said = on_ranks(3, devices, [](Transport& end) {
     if (end.rank() == 2) end.fail({base::Failure::io, "disk", 3, 0, "the disk is full"});
     return wait_in_vain(end, 20s);
   });
   EXPECT_THAT(said, testing::Each("disk:3: the disk is full"));
-  EXPECT_LE(devices.aborts(), 2);
 }
 
 TEST(DeviceTransport, WorkThatBreaksNamesThePeer) {
@@ -143,7 +142,6 @@ TEST(DeviceTransport, WorkThatBreaksNamesThePeer) {
   });
   EXPECT_THAT(said,
               testing::Each("rank 1 is lost: rank 0 waited for its message 7 (programs) of rank 1: a link is down"));
-  EXPECT_EQ(devices.aborts(), 2);
 }
 
 TEST(DeviceTransport, ADeviceThatDoesNotComeIsLost) {

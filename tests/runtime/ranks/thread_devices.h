@@ -41,11 +41,6 @@ class ThreadDevices {
     reason_ = reason;
   }
 
-  int aborts() {
-    const std::lock_guard lock(mutex_);
-    return aborts_;
-  }
-
  private:
   enum class Kind { none, send, receive, reduce, all_reduce, broadcast };
 
@@ -109,10 +104,6 @@ class ThreadDevices {
     std::unique_ptr<DeviceWork> broadcast(transport::Numbers numbers, int root) override {
       return ask({Kind::broadcast, static_cast<std::size_t>(root), {}, numbers});
     }
-    void abort() noexcept override {
-      const std::lock_guard lock(devices_.mutex_);
-      ++devices_.aborts_;
-    }
 
    private:
     std::unique_ptr<DeviceWork> ask(Asked asked) {
@@ -174,7 +165,6 @@ class ThreadDevices {
   std::condition_variable changed_;
   std::map<std::pair<GroupUse, std::vector<int>>, std::shared_ptr<Group>> groups_;
   std::string reason_;
-  int aborts_ = 0;
 };
 
 }  // namespace dovetail::runtime

@@ -226,7 +226,7 @@ base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& wo
         devices == nullptr ? std::make_unique<transport::OrderedCollectives>(talk.transport())
                            : make_device_collectives(talk.transport(), devices->of_rank(rank));
     DOVETAIL_TRY(const auto models,
-                 RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, talk, *collectives));
+                 RankModels::make(setups(scenario.job), cache_bytes, scenario, plan, {talk, *collectives}));
     return work(*models, rank);
   };
   std::vector<std::thread> threads;
