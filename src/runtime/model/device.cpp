@@ -31,20 +31,11 @@ std::int64_t take_peak_of_gpu(const at::Device& device) {
 std::int64_t take_peak_of_gpu(const at::Device&) { return 0; }
 #endif
 
-/// To be called before CUDA is there, so that a message that waits for its sender holds nothing else up: each stream
-/// gets a queue of its own on the GPU, and kernels are loaded at once, because loading them later would wait for it.
-void let_streams_run_apart() {
-  constexpr int keep_what_the_user_says = 0;
-  ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", keep_what_the_user_says);
-  ::setenv("CUDA_MODULE_LOADING", "EAGER", keep_what_the_user_says);
-}
-
 }  // namespace
 
 base::Status check_device(const std::string& name) {
   if (name == "cpu") return {};
   if (name != "cuda") return base::bad_input(fmt::format("--device {} is none; accepted: cpu, cuda", name));
-  let_streams_run_apart();
   if (!at::globalContext().hasCUDA())
     return base::bad_input(
         "--device cuda: there is no GPU that this dovetail-train can use; accepted: cpu, or a machine with one and a "

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -31,17 +32,6 @@ namespace {
 constexpr std::size_t max_channels = 32;
 /// Longer than any run: waits have deadlines of their own.
 constexpr std::chrono::milliseconds for_ever = std::chrono::hours(24 * 365);
-
-/// A rank says its errors itself: c10d's own watch would end the process.
-void set_up_nccl() {
-  constexpr int keep_what_the_user_says = 0;
-  ::setenv("TORCH_NCCL_ASYNC_ERROR_HANDLING", "0", keep_what_the_user_says);
-  ::setenv("TORCH_NCCL_ENABLE_MONITORING", "0", keep_what_the_user_says);
-  ::setenv("TORCH_NCCL_RETHROW_CUDA_ERRORS", "0", keep_what_the_user_says);
-  // A group makes all its connections at once: those of later would wait for messages that are under way.
-  ::setenv("NCCL_RUNTIME_CONNECT", "0", keep_what_the_user_says);
-  ::setenv("TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING", "false", keep_what_the_user_says);
-}
 
 /// Calls `is_done` until it says so. Throws where another rank has failed, or it is too late.
 void wait_until(const std::function<bool()>& is_done, const JobWatch& watch, transport::Deadline deadline) {
@@ -101,6 +91,24 @@ void greet(DeviceGroup& group, GroupUse use, int place, const at::Device& device
 
 base::Status check_nccl() { return {}; }
 
+void set_up_nccl() {
+  constexpr std::array<std::pair<const char*, const char*>, 7> variables{{
+      // A message that waits for its sender holds nothing else of the GPU up: streams have queues of their own, and no
+      // kernel is loaded and no connection made later, which would wait for it.
+      {"CUDA_DEVICE_MAX_CONNECTIONS", "32"},
+      {"CUDA_MODULE_LOADING", "EAGER"},
+      {"NCCL_RUNTIME_CONNECT", "0"},
+      // A rank says its errors itself: c10d's own watch would end the process.
+      {"TORCH_NCCL_ASYNC_ERROR_HANDLING", "0"},
+      {"TORCH_NCCL_ENABLE_MONITORING", "0"},
+      {"TORCH_NCCL_RETHROW_CUDA_ERRORS", "0"},
+      // Messages on a group's own communicator are what is meant.
+      {"TORCH_NCCL_SHOW_EAGER_INIT_P2P_SERIALIZATION_WARNING", "false"},
+  }};
+  constexpr int keep_what_the_user_says = 0;
+  for (const auto& [name, value] : variables) ::setenv(name, value, keep_what_the_user_says);
+}
+
 base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device) {
   const auto& uuid = at::cuda::getDeviceProperties(device.index())->uuid.bytes;
   std::string key = "gpu/";
@@ -115,7 +123,6 @@ base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device
 
 ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobWatch& watch,
                                const at::Device& device) {
-  set_up_nccl();
   return [place, &store, &watch, device, channels = std::make_shared<std::size_t>(0)](
              GroupUse use, const std::vector<int>& ranks, std::chrono::milliseconds timeout) {
     if (use == GroupUse::channel && ++*channels > max_channels)
@@ -149,6 +156,8 @@ base::Status check_nccl() {
       "this dovetail-train has no NCCL; accepted: --carrier gloo, or a build with -DDOVETAIL_CUDA=ON that finds the "
       "headers of NCCL and CUDA (docs/training.md)");
 }
+
+void set_up_nccl() {}
 
 base::Status claim_gpu(const RankPlace&, JobStore&, const at::Device&) { return check_nccl(); }
 

@@ -371,8 +371,9 @@ Status check_ranks(const RunArguments& arguments, int ranks) {
 
 Status run_training_rank(const RunArguments& arguments, RankSession& session) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
-  DOVETAIL_CHECK(check_ways(arguments, session.place.ranks));
   const transport::CarrierKind carrier = carrier_of(arguments);
+  if (carrier == transport::CarrierKind::nccl) set_up_nccl();
+  DOVETAIL_CHECK(check_ways(arguments, session.place.ranks));
   DOVETAIL_TRY(const at::Device device, find_device(arguments.device, session.place.local_rank));
   DOVETAIL_TRY(const RankWays ways, connect_ranks(session, carrier, collectives_of(arguments), device,
                                                   transport::Clock::now() + arguments.timeout));
