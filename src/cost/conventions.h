@@ -80,8 +80,8 @@ struct Conventions {
   double plain_logit_bytes = 0;      ///< the same of one that does not; 0: not known apart
   double parallel_logit_bytes = 0;   ///< the same where the vocabulary is cut by tensor parallelism; 0: no different
   double inference_logit_bytes = 6;  ///< the same of a forward pass alone, for log-probabilities
-  /// The last three where the loss takes some tokens at a time, so that copies of their logits come and go; 0: not
-  /// known.
+  /// `logit_bytes`, `parallel_logit_bytes` and `inference_logit_bytes` of a loss that takes some tokens at a time, so
+  /// that copies of their logits come and go; 0: not known.
   double parts_logit_bytes = 0;
   double parts_parallel_logit_bytes = 0;
   double parts_inference_logit_bytes = 0;

@@ -5,7 +5,6 @@
 #include <cstdint>
 
 #include "base/enum_names.h"
-#include "base/result.h"
 #include "transport/collectives.h"
 
 namespace dovetail::transport {
@@ -21,11 +20,6 @@ constexpr auto names_of(CarrierKind) {
 /// Who sums where nobody says it.
 constexpr CollectiveKind usual_collectives(CarrierKind carrier) {
   return carrier == CarrierKind::nccl ? CollectiveKind::native : CollectiveKind::ordered;
-}
-
-/// What whoever asks for NCCL without GPUs hears.
-inline base::Error nccl_without_gpus() {
-  return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
 }
 
 }  // namespace dovetail::transport

@@ -84,10 +84,13 @@ base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> 
   return control::read_run_job(job.path, ranks);
 }
 
+base::Error nccl_without_gpus() {
+  return base::bad_input("--carrier nccl carries from GPU to GPU; accepted: gloo, or --device cuda");
+}
+
 base::Result<TrainingRunAnswer> ask(const TrainingRunRequest& request, const Watch& watch) {
   DOVETAIL_TRY(control::RunJob run, read_run_job(request.job, request.ranks));
-  if (request.carrier == transport::CarrierKind::nccl && request.device == RunDevice::cpu)
-    return transport::nccl_without_gpus();
+  if (request.carrier == transport::CarrierKind::nccl && request.device == RunDevice::cpu) return nccl_without_gpus();
   tell_label(watch, run.job.name);
   DOVETAIL_CHECK(tell_read(watch));
   DOVETAIL_CHECK(check_fusion(request.fuse, run.job));

@@ -64,7 +64,7 @@ auto options_of(const T*) {
       option("ranks", &T::ranks, Count{1, 1024},
              "run on so many ranks of this machine, whatever devices the job has (default: its devices)"),
       option("threads", &T::threads, Count{1, 1024}, "threads of each rank (default: 1)"),
-      option("device", &T::device, Choice{}, "what to compute on (default {}); each rank on a GPU of its own"),
+      option("device", &T::device, Choice{}, "what to compute on (default {}); with cuda each rank takes a GPU"),
       option("carrier", &T::carrier, Choice{},
              "what carries messages between ranks: nccl, from GPU to GPU, or gloo, through the memory of the host "
              "(default: nccl on GPUs)"),
@@ -94,6 +94,9 @@ struct TrainingRunAnswer {
 /// The job of a run, or of what is measured for one. An Error of it; also of standard input, and of the configuration
 /// of a trainer.
 base::Result<control::RunJob> read_run_job(const Input& job, std::optional<int> ranks);
+
+/// What whoever asks for NCCL on the processor hears.
+base::Error nccl_without_gpus();
 
 /// Reads the job, checks all that the run reads (control::check_run) and its folder, then reads the plan or finds one.
 /// A run that goes on keeps the plan in its folder. Errors of all of these; a fusion that the runtime does not run; no

@@ -41,8 +41,6 @@ constexpr auto tick = 20ms;
 /// Where nothing moved for so many ticks, messages do not come in the order in which they were said: Gloo gets more.
 constexpr int ticks_to_stall = 3;
 
-Error lost(std::string message) { return {base::Failure::lost, "", 0, 0, std::move(message)}; }
-
 int tag_of(const Address& address) {
   constexpr std::uint32_t bits = 29;
   static_assert(transport::lanes <= (1U << (31 - bits)));
@@ -406,7 +404,9 @@ Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& plac
   if (const base::Status told = store.set(here_key(place.rank), ""); !told.ok())
     return ending_rank(place.rank, told.error());
   DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, watch, deadline));
-  if (!missing.empty()) return lost(fmt::format("rank {} of {} did not come", fmt::join(missing, ", "), place.ranks));
+  if (!missing.empty())
+    return Error{base::Failure::lost, "", 0, 0,
+                 fmt::format("rank {} of {} did not come", fmt::join(missing, ", "), place.ranks)};
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   try {
     return std::unique_ptr<transport::Transport>(

@@ -21,7 +21,7 @@ struct RankSession {
 
 /// Finds this process's rank in the environment and its job's store, lets `work` do the rest, and gives the exit code.
 /// An Error of `work` becomes the job's, unless another rank was first. It is printed once: by the launcher where that
-/// is ours, else by the rank that was first; the process ends with it. `timeout`: of the way to the store.
+/// is ours, else by the rank that was first. The process then ends here. `timeout`: of the way to the store.
 int run_rank(std::string_view command, transport::Clock::duration timeout,
              const std::function<base::Status(RankSession&)>& work);
 

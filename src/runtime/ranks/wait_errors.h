@@ -26,7 +26,7 @@ base::Error is_late(int rank, std::string_view deed, JobWatch* watch);
 /// "1.5 s": how long it is since then.
 std::string seconds_since(transport::Clock::time_point begin);
 
-/// Ends all waits because a collective of `ranks`, of which `rank` is one, broke: with another rank's error where one
+/// Ends all waits because a collective of `ranks`, of which this one is one, broke: with another rank's error where one
 /// comes in a moment. `deed`: as "sums with". Gives the error that holds.
 base::Status lose_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view deed,
                              std::string_view reason);

@@ -15,6 +15,7 @@
 
 #include "answer/plans/job_input.h"
 #include "answer/plans/prediction.h"
+#include "answer/runs/training_run.h"
 #include "answer/words/text.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -315,7 +316,7 @@ Status check_ways(const RunArguments& arguments, int ranks) {
     return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
   DOVETAIL_CHECK(check_device(arguments.device));
   if (ranks == 1 || carrier_of(arguments) != transport::CarrierKind::nccl) return {};
-  return arguments.device == "cuda" ? check_nccl() : transport::nccl_without_gpus();
+  return arguments.device == "cuda" ? check_nccl() : answer::nccl_without_gpus();
 }
 
 /// What is run, and on which plan.
