@@ -90,7 +90,8 @@ RC_GTEST_PROP(ReadFixed, ReadsWhatIsFixedOfAPlan, ()) {
   if (plan.mesh.count == 0) pin.mesh.reset();  // a rule's
   const auto document = base::parse_json(task_pin_object(pin).text(), "x").value();
   const auto read_back = read_task_pin(document.root());
-  RC_ASSERT(read_back.ok() && *read_back == pin);
+  RC_ASSERT(read_back.ok());
+  RC_ASSERT(*read_back == pin);
 }
 
 TEST(ReadFixed, NamesAMistakeInTheWhole) {
