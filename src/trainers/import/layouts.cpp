@@ -55,6 +55,28 @@ base::Result<std::vector<std::string>> names_at(const syntax::SettingTree& tree,
   return names;
 }
 
+/// How experts are cut, of a layout that has its other degrees.
+base::Status read_expert_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys,
+                                 const llm::Transformer& model, llm::Layout& layout) {
+  if (!model.experts) return {};
+  DOVETAIL_TRY(layout.expert, degree_at(tree, keys.expert));
+  DOVETAIL_TRY(const auto said, optional_whole(tree, keys.expert_tensor));
+  DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, keys.expert_tensor));
+  // Megatron cuts experts as it cuts all else where nobody says otherwise.
+  if (!said) layout.expert_tensor = layout.tensor;
+  if (model.experts->count % layout.expert != 0)
+    return setting_error(
+        tree, keys.expert,
+        fmt::format("is {}; accepted: a divisor of the {} experts", layout.expert, model.experts->count));
+  const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
+  if (ranks % (std::int64_t{layout.expert} * layout.expert_tensor) == 0) return {};
+  return setting_error(tree, keys.expert,
+                       fmt::format("{} x {} {}{} does not divide the {} GPUs of a stage, and Megatron-LM stops; "
+                                   "accepted: sizes that do",
+                                   layout.expert, keys.expert_tensor, layout.expert_tensor,
+                                   said ? "" : " (the tensor degree, where none is said)", ranks));
+}
+
 }  // namespace
 
 base::Result<int> degree_at(const syntax::SettingTree& tree, const std::string& key) {
@@ -107,13 +129,7 @@ base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, cons
         fmt::format("{} x pipeline {} x context {} does not divide the {} GPUs; accepted: degrees that do",
                     layout.tensor, layout.pipeline, layout.context, devices));
   layout.data = static_cast<int>(devices / copy);
-  if (model.experts) {
-    DOVETAIL_TRY(layout.expert, degree_at(tree, keys.expert));
-    DOVETAIL_TRY(const auto said, optional_whole(tree, keys.expert_tensor));
-    DOVETAIL_TRY(layout.expert_tensor, degree_at(tree, keys.expert_tensor));
-    // Megatron cuts experts as it cuts all else where nobody says otherwise.
-    if (!said) layout.expert_tensor = layout.tensor;
-  }
+  DOVETAIL_CHECK(read_expert_degrees(tree, keys, model, layout));
   DOVETAIL_TRY(const auto sequences, optional_flag(tree, keys.sequence_parallel));
   layout.sequence_parallel = sequences.value_or(false) && layout.tensor > 1;
   DOVETAIL_TRY(layout.stage_layers, stage_layers(tree, keys, layout.pipeline, model.layers));

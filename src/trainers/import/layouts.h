@@ -30,7 +30,8 @@ struct MegatronKeys {
 };
 
 /// Those degrees on `devices` of them. Experts have the tensor parallelism of all else where nobody says another.
-/// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices.
+/// Neither optimizer nor recomputation is read. An Error at the key that does not divide the devices, those of a stage
+/// or the experts: Megatron-LM stops (`parallel_state.initialize_model_parallel`).
 base::Result<llm::Layout> megatron_degrees(const syntax::SettingTree& tree, const MegatronKeys& keys, int devices,
                                            const llm::Transformer& model);
 

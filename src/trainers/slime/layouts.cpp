@@ -67,16 +67,6 @@ base::Status check_experts(const syntax::SettingTree& tree, const llm::Layout& l
       return setting_error(tree, key, fmt::format("is {}, and the model has no experts; accepted: 1", expert));
     return {};
   }
-  const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
-  const std::int64_t asked = std::int64_t{layout.expert} * layout.expert_tensor;
-  if (model.experts->count % layout.expert != 0)
-    return setting_error(
-        tree, key, fmt::format("is {}; accepted: a divisor of the {} experts", layout.expert, model.experts->count));
-  if (ranks % asked != 0)
-    return setting_error(
-        tree, key,
-        fmt::format("{} x expert tensor {} does not divide the {} GPUs of a stage; accepted: sizes that do",
-                    layout.expert, layout.expert_tensor, ranks));
   if (layout.tensor > 1 && !layout.sequence_parallel)
     return setting_error(tree, megatron_keys().tensor,
                          fmt::format("is {}, and Megatron-LM trains experts so with sequence parallelism alone; "

@@ -176,25 +176,14 @@ base::Status read_verl_models(VerlDraft& draft) {
   return {};
 }
 
-/// Of a role whose engine has these settings. With Megatron all roles have the layout of the engine that is built
+/// Of a role whose engine has these settings. With Megatron all roles have the degrees of the engine that is built
 /// first: the critic's, then the reference's, then the actor's.
 base::Result<llm::Layout> layout_of(const VerlDraft& draft, const VerlEngineKeys& keys, const llm::Transformer& model) {
   if (!draft.megatron()) return fsdp_layout(draft.tree(), keys, draft.pool);
   const VerlEngineKeys& first = draft.critic          ? verl_critic_keys
                                 : draft.run.reference ? verl_reference_keys
                                                       : verl_actor_keys;
-  DOVETAIL_TRY(llm::Layout layout, megatron_layout(draft.tree(), keys.megatron, draft.pool, model));
-  DOVETAIL_TRY(const llm::Layout built, megatron_layout(draft.tree(), first.megatron, draft.pool, model));
-  layout.data = built.data;
-  layout.tensor = built.tensor;
-  layout.pipeline = built.pipeline;
-  layout.context = built.context;
-  layout.expert = built.expert;
-  layout.expert_tensor = built.expert_tensor;
-  layout.virtual_stages = built.virtual_stages;
-  layout.sequence_parallel = layout.sequence_parallel && layout.tensor > 1;
-  if (layout.stage_layers.size() != static_cast<std::size_t>(layout.pipeline)) layout.stage_layers = built.stage_layers;
-  return layout;
+  return megatron_layout(draft.tree(), keys.megatron, first.megatron, draft.pool, model);
 }
 
 /// What leaves the devices while a trained role does nothing.

@@ -27,10 +27,12 @@ base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const Ver
   return layout;
 }
 
-base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys, int devices,
-                                          const llm::Transformer& model) {
+base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys,
+                                          std::string_view degrees, int devices, const llm::Transformer& model) {
   const std::string handed_on = key_below(keys, "override_transformer_config");
-  DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, keys, handed_on, devices, model));
+  DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, degrees, handed_on, devices, model));
+  DOVETAIL_TRY(const bool sequences, flag_at(tree, key_below(keys, "sequence_parallel")));
+  layout.sequence_parallel = sequences && layout.tensor > 1;
   DOVETAIL_TRY(const bool shards, flag_at(tree, key_below(keys, "use_distributed_optimizer")));
   layout.zero = shards ? 1 : 0;
   DOVETAIL_TRY(layout.recomputation,

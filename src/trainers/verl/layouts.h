@@ -17,8 +17,10 @@ namespace dovetail::trainers {
 
 /// On `devices` of them. An Error at the key that does not divide them.
 base::Result<llm::Layout> fsdp_layout(const syntax::SettingTree& tree, const VerlEngineKeys& keys, int devices);
-base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys, int devices,
-                                          const llm::Transformer& model);
+
+/// Of the role whose settings are below `keys`, with the parallel degrees below `degrees`, its own or another role's.
+base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::string_view keys,
+                                          std::string_view degrees, int devices, const llm::Transformer& model);
 
 /// In `layout`: a budget counts for each of the devices that share a sequence. An Error where there are both numbers of
 /// sequences, or neither.

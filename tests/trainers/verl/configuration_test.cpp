@@ -1,5 +1,6 @@
 #include "trainers/verl/configuration.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -63,6 +64,29 @@ TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
   EXPECT_NE(told(import, import.run.ignored)
                 .find("context_parallel_size: 2: groups of ranks are those of critic.megatron, 1"),
             std::string::npos);
+}
+
+TEST(VerlConfiguration, DegreesOfARoleThatIsNotBuiltFirstAreNotHeeded) {
+  const std::string plan = told(script_of(ppo_megatron)).plan;
+  EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan, plan);
+  EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1")).plan, plan)
+      << "nor do they turn sequence parallelism off";
+}
+
+TEST(VerlConfiguration, ExpertsThatMegatronCannotDealOutAreRefusedAtTheirKey) {
+  const auto refusal = [](const std::string& more) {
+    const base::Result<Import> read = imported(script_of(
+        ppo_megatron, " actor_rollout_ref.model.path=Qwen/Qwen3-30B-A3B critic.model.path=Qwen/Qwen3-30B-A3B " + more));
+    return read.ok() ? "" : base::to_text(read.error());
+  };
+  EXPECT_EQ(refusal("critic.megatron.expert_model_parallel_size=8 critic.megatron.expert_tensor_parallel_size=1"), "");
+  EXPECT_THAT(
+      refusal("critic.megatron.expert_model_parallel_size=8"),
+      testing::HasSubstr("`critic.megatron.expert_model_parallel_size` 8 x "
+                         "critic.megatron.expert_tensor_parallel_size 2 (the tensor degree, where none is said) "
+                         "does not divide the 8 GPUs of a stage, and Megatron-LM stops"));
+  EXPECT_THAT(refusal("critic.megatron.expert_model_parallel_size=3"),
+              testing::HasSubstr("a divisor of the 128 experts"));
 }
 
 TEST(VerlConfiguration, FindingsHaveTheirPlace) {
