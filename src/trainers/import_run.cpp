@@ -295,6 +295,7 @@ base::Result<Import> import_run(const std::string& path, const std::string& cont
     if (!error.path.empty() && error.path != file) return error;
     return base::Error{error.failure, base::display_path(file), 0, 0, "as a job: " + error.message};
   }
+  DOVETAIL_CHECK(check_said_lengths(run, options, job->workload));
   auto plan = plan_of(run, *job);
   if (!plan.ok()) {
     base::Error error = std::move(plan).error();

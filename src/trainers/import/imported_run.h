@@ -66,6 +66,7 @@ struct ImportedRun {
   std::int64_t sequence_cap = 0;  ///< tokens of both together; 0: as many as both caps are
   std::int64_t max_prompt = 0;    ///< what ends prompts whose lengths are said; 0: prompt_cap
   std::int64_t max_response = 0;  ///< likewise of responses; 0: response_cap
+  bool open_prompts = false;      ///< nothing ends prompts: prompt_cap is a guess
   ClusterChoice cluster;
 
   std::int64_t said_prompt_cap() const { return max_prompt > 0 ? max_prompt : prompt_cap; }

@@ -153,6 +153,22 @@ base::Result<std::string> job_text(const ImportedRun& run, const ImportOptions& 
   return text + fixed_text(run);
 }
 
+base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& options,
+                                const workflow::Workload& workload) {
+  const auto check = [](std::string_view option, std::string_view what, const std::optional<std::string>& said,
+                        const workflow::LengthDistribution& lengths, std::int64_t cap) -> base::Status {
+    if (!said || lengths.longest() <= cap) return {};
+    return base::bad_input(
+        fmt::format("--{} {}: up to {} tokens, and the configuration ends {} at {}; accepted: at most that", option,
+                    base::quote(*said), lengths.longest(), what, cap));
+  };
+  if (!run.open_prompts)
+    DOVETAIL_CHECK(
+        check("prompt-length", "prompts", options.prompt_length, workload.prompt_length, run.said_prompt_cap()));
+  return check("response-length", "responses", options.response_length, workload.response_length,
+               run.said_response_cap());
+}
+
 base::Result<plan::Plan> plan_of(const ImportedRun& run, const plan::Job& job) {
   plan::Plan plan{.placement = "custom", .tasks = {}};
   for (const workflow::Task& task : job.workflow.tasks) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/document.h"
 #include "trainers/logs/printed_value.h"
 
@@ -40,9 +42,10 @@ StepObject find_step_object(std::string_view text, std::string_view words) {
   constexpr std::string_view object = ": {";
   for (std::size_t at = text.find(words); at != std::string_view::npos; at = text.find(words, at + 1)) {
     const std::size_t step_at = at + words.size();
-    const std::string_view step = text.substr(step_at, digits_at(text.substr(step_at)));
-    if (begins_word(text, at) && !step.empty() && text.substr(step_at + step.size()).starts_with(object))
-      return {step_at, step, step_at + step.size() + object.size() - 1};
+    const std::size_t step_end = std::min(text.find_first_not_of("0123456789.-", step_at), text.size());
+    const std::string_view step = text.substr(step_at, step_end - step_at);
+    if (begins_word(text, at) && !step.empty() && text.substr(step_end).starts_with(object))
+      return {step_at, step, step_end + object.size() - 1};
   }
   return {};
 }

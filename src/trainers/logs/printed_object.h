@@ -22,13 +22,13 @@ struct PrintedLeaf {
 /// place where it is no object, does not end, or has a number that is none.
 base::Result<std::vector<PrintedLeaf>> read_printed_object(const ConsoleLine& line, std::size_t at);
 
-/// "Global step 12: {": where the digits of the step and the object begin.
+/// "Global step 12: {": where the step and the object begin.
 struct StepObject {
   std::size_t step_at = std::string_view::npos;  ///< npos: there is none
   std::string_view step;
   std::size_t object_at = 0;
 };
-/// The first one in `text` whose step stands behind `words`, which begin a word.
+/// The first one in `text` whose step, a number of any kind, stands behind `words`, which begin a word.
 StepObject find_step_object(std::string_view text, std::string_view words);
 
 /// Adds the numbers of the object that find_step_object() found, with its step.

@@ -120,6 +120,7 @@ base::Status read_slime_lengths(SlimeDraft& draft) {
   run.response_cap = std::min(response.value_or(room), std::max<std::int64_t>(room - run.prompt_cap, 1));
   run.sequence_cap = context.value_or(0);
   if (!prompt && context) run.max_prompt = room - 1;
+  run.open_prompts = !prompt && !context;
   run.max_response = std::min(response.value_or(room), room - 1);
   // Prompts without a limit have their line already.
   ImportOptions left = options;

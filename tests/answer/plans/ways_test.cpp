@@ -218,7 +218,7 @@ TEST(SwitchedBases, AnOlderConfigurationOfMegatronGoesToo) {
                   "  --config-name='ppo_megatron_trainer.yaml' \\\n  algorithm.adv_estimator=grpo \\\n"
                   "  actor_rollout_ref.model.path=Qwen/Qwen3-4B actor_rollout_ref.rollout.name=vllm \\\n"
                   "  actor_rollout_ref.actor.megatron.tensor_model_parallel_size=2 trainer.n_gpus_per_node=8 \\\n  "
-                  "actor_rollout_ref.actor.use_dynamic_bsz=True $@\n"};
+                  "data.max_response_length=1024 actor_rollout_ref.actor.use_dynamic_bsz=True $@\n"};
   const auto all = switched(base);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all.front().refusal, "");

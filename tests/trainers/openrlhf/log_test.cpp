@@ -57,6 +57,8 @@ TEST(OpenrlhfLog, AnExcerptMayLeaveEntriesOut) {
 }
 
 TEST(OpenrlhfLog, MistakesHaveTheirPlace) {
+  EXPECT_THAT(log_fault("Global step 1.5: {'a': 1}\n", "run.log"),
+              HasSubstr("run.log:1:13: the step is `1.5`; accepted: a whole number"));
   EXPECT_EQ(log_fault("Global step 3: {'a': 1x}\n", "run.log"), "run.log:1:22: `a` is `1x`; accepted: a number");
   EXPECT_EQ(log_fault("Global step 3: {'a': 1, 'b\n", "run.log"),
             "run.log:1:16: the object does not end in its line; accepted: {...}");

@@ -66,6 +66,18 @@ TEST(VerlConfiguration, OfPpoOnMegatronHasTheLayoutOfTheCriticForAll) {
             std::string::npos);
 }
 
+TEST(VerlConfiguration, LengthsThatAreSaidEndWhereTheConfigurationEndsThem) {
+  const auto refusal = [](const ImportOptions& options) {
+    const base::Result<Import> read = imported(script_of(grpo_fsdp), options);
+    return read.ok() ? "" : base::to_text(read.error());
+  };
+  EXPECT_EQ(refusal({.prompt_length = "1024", .response_length = "mean=900,p90=2000"}), "");
+  EXPECT_EQ(refusal({.response_length = "2049"}),
+            "--response-length `2049`: up to 2049 tokens, and the configuration ends responses at 2048; accepted: at "
+            "most that");
+  EXPECT_NE(refusal({.prompt_length = "mean=200,p90=400,cap=4096"}), "");
+}
+
 TEST(VerlConfiguration, DegreesOfARoleThatIsNotBuiltFirstAreNotHeeded) {
   const std::string plan = told(script_of(ppo_megatron)).plan;
   EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan, plan);
