@@ -108,6 +108,16 @@ MeasuredTime summed_iteration(const MeasuredRun& run) {
   return time;
 }
 
+/// Makes parts of the times that others which are there contain.
+void sort_parts(std::vector<MeasuredTime>& times) {
+  const auto is_timed = [&](std::string_view name) {
+    return std::any_of(times.begin(), times.end(), [&](const MeasuredTime& time) { return time.known.name == name; });
+  };
+  for (MeasuredTime& time : times)
+    if (!time.known.unless.empty() && is_timed(time.known.unless))
+      time.known = {time.known.name, TimeKind::part, {}, {}, {}};
+}
+
 /// Shares the series of a log out over what they are.
 Status sort_series(const StepLog& log, MeasuredRun& run) {
   const LogKeys& keys = trainers::log_keys(run.format);
@@ -135,7 +145,9 @@ Status sort_series(const StepLog& log, MeasuredRun& run) {
   };
   std::stable_sort(run.times.begin(), run.times.end(),
                    [&](const MeasuredTime& a, const MeasuredTime& b) { return place(a) < place(b); });
-  if (keys.sums_iteration && !run.times.empty()) run.times.insert(run.times.begin(), summed_iteration(run));
+  sort_parts(run.times);
+  const bool sums = keys.sums_iteration && !run.times.empty() && iteration_of(run) == nullptr;
+  if (sums) run.times.insert(run.times.begin(), summed_iteration(run));
   return {};
 }
 

@@ -283,6 +283,16 @@ class Faults(Launch):
                 launcher, 4, r"in the (start|replay): rank [01] is lost: it gave no sign of life for \d\.\d s; .*\n"
             )
 
+    def test_a_rank_that_is_stopped_within_a_word_to_the_store(self):
+        with self.launched(2, "--timeout", "2s") as launcher:
+            pid = self.processes()[1]
+            port = re.search(rb"(?:^|\0)MASTER_PORT=(\d+)\0", Path(f"/proc/{pid}/environ").read_bytes())[1]
+            with socket.create_connection(("127.0.0.1", int(port))) as half:
+                # The store of libtorch 1.13 waits for the rest of the question, and answers nobody.
+                half.send(b"\x02")
+                os.kill(pid, signal.SIGSTOP)
+                self.assert_ends(launcher, 4, "rank (0 waited .*; no sign of life of rank 1|1 is lost: it gave no)")
+
     def test_a_killed_launcher(self):
         with self.launched(2) as launcher:
             launcher.kill()

@@ -104,6 +104,22 @@ TEST(MeasuredRun, AnIterationThatNothingTimesIsTheSumOfWhatOneLoopRuns) {
   EXPECT_EQ(run.mean_response, 400);
 }
 
+TEST(MeasuredRun, WhatContainsATimeStandsForItWhereItIsLogged) {
+  const auto measured = [](const std::string& more) {
+    return measured_run(log_of("{\"step\": 1, \"time/rollout\": 40, \"time/actor_train/train_step/total\": 20, "
+                               "\"time/actor_train/model_update/total\": 5, \"time/adv\": 1, "
+                               "\"tokens/prompt_length/mean\": 566" +
+                               more + "}\n"))
+        .value();
+  };
+  const MeasuredRun bare = measured("");
+  EXPECT_EQ(iteration_of(bare)->spread.median, 66);
+  EXPECT_EQ(bare.mean_prompt, 566);
+  const MeasuredRun whole = measured(", \"time/step_rollout\": 41, \"time/step_train\": 22");
+  EXPECT_EQ(iteration_of(whole)->spread.median, 41 + 22 + 5 + 1);
+  EXPECT_EQ(iteration_of(measured(", \"time/step_total\": 70"))->spread.median, 70);
+}
+
 TEST(MeasuredRun, ATotalOfTheStepBeforeIsGivenToIt) {
   const auto totals = [](const std::string& first) {
     std::string text;

@@ -102,6 +102,15 @@ std::int64_t resident_bytes(pid_t pid) {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
+bool is_stopped(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string text;
+  std::getline(file, text);
+  // "17 (name) T ...": names may have parentheses, too.
+  const std::size_t name_end = text.rfind(") ");
+  return name_end != std::string::npos && (text[name_end + 2] == 'T' || text[name_end + 2] == 't');
+}
+
 std::string path_of_this_program() {
   std::error_code none;
   return std::filesystem::read_symlink("/proc/self/exe", none).string();

@@ -34,6 +34,9 @@ bool read_pipe(int& pipe, std::string& text);
 /// The resident memory of a process in bytes; 0 where there is none of that id.
 std::int64_t resident_bytes(pid_t pid);
 
+/// Whether a process is there and stopped, as by SIGSTOP or a debugger.
+bool is_stopped(pid_t pid);
+
 /// The path of this program.
 std::string path_of_this_program();
 

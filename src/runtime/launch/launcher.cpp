@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "answer/words/amounts.h"
@@ -24,6 +25,7 @@
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "runtime/launch/child.h"
+#include "runtime/launch/patient_store.h"
 #include "runtime/ranks/error_text.h"
 #include "runtime/ranks/job_store.h"
 #include "runtime/ranks/rank_note.h"
@@ -54,7 +56,8 @@ struct RankProcess {
   std::int64_t resident = 0;     ///< bytes, when it was last looked at
   std::optional<int> ended;      ///< the state that waitpid gave
   bool was_told_to_end = false;  ///< before it ended
-  std::int64_t signs = 0;        ///< of life, when they were last counted
+  RankNote note;                 ///< when the store was last asked
+  std::int64_t signs = 0;        ///< of life, likewise
   Clock::duration silence{};     ///< since they were more than before
 };
 
@@ -97,6 +100,22 @@ bool has_ended(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
+/// What the store says of a rank.
+struct RankWords {
+  RankNote note;
+  std::int64_t signs = 0;
+};
+
+std::vector<RankWords> words_of_all(JobStore& store, int ranks) {
+  std::vector<RankWords> all(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) {
+    RankWords& words = all[static_cast<std::size_t>(rank)];
+    if (const auto note = store.find(note_key(rank)); note.ok() && *note) words.note = note_from_bytes(**note);
+    if (const auto signs = store.add(alive_key(rank), 0); signs.ok()) words.signs = *signs;
+  }
+  return all;
+}
+
 base::Failure failure_of(int exit_code) {
   for (const base::Failure failure :
        {base::Failure::bad_input, base::Failure::infeasible, base::Failure::lost, base::Failure::interrupted})
@@ -107,7 +126,7 @@ base::Failure failure_of(int exit_code) {
 class Launcher {
  public:
   Launcher(const LaunchArguments& arguments, std::unique_ptr<JobStore> store)
-      : arguments_(arguments), store_(std::move(store)) {}
+      : arguments_(arguments), store_(PatientStore(std::move(store))) {}
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
   /// Nothing is left of a rank.
@@ -154,7 +173,7 @@ class Launcher {
     variables["RANK"] = variables["LOCAL_RANK"] = std::to_string(rank);
     variables["WORLD_SIZE"] = variables["LOCAL_WORLD_SIZE"] = ranks;
     variables["MASTER_ADDR"] = "127.0.0.1";
-    variables["MASTER_PORT"] = std::to_string(store_->port());
+    variables["MASTER_PORT"] = std::to_string(store_.port());
     variables["TORCHELASTIC_USE_AGENT_STORE"] = "True";
     variables["TORCHELASTIC_RESTART_COUNT"] = "0";
     variables[launcher_variable] = std::to_string(::getpid());
@@ -180,26 +199,63 @@ class Launcher {
     listen();
   }
 
+  /// Takes what the store says of each rank. Whether it says it: a rank that was stopped within a word to the store
+  /// holds that up.
+  bool hear() {
+    const auto words =
+        store_.answer_of([ranks = arguments_.ranks](JobStore& store) { return words_of_all(store, ranks); });
+    for (std::size_t rank = 0; words && rank < ranks_.size(); ++rank) {
+      ranks_[rank].note = (*words)[rank].note;
+      ranks_[rank].signs = std::max(ranks_[rank].signs, (*words)[rank].signs);
+    }
+    return words.has_value();
+  }
+
   /// Counts signs of life, and ends all where a rank gives none.
   void listen() {
     const Clock::duration elapsed = Clock::now() - listened_;
     if (elapsed < between_signs || kill_at_ || interrupts_ > 0) return;
     listened_ += elapsed;
+    std::vector<std::int64_t> before;
+    for (const RankProcess& rank : ranks_) before.push_back(rank.signs);
+    const bool answers = hear();
+    bool is_silent = false;
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
       RankProcess& rank = ranks_[index];
-      const Result<std::int64_t> signs = store_->add(alive_key(static_cast<int>(index)), 0);
-      if (rank.ended || !signs.ok()) continue;
-      const bool is_alive = *signs > std::exchange(rank.signs, *signs);
-      rank.silence =
-          is_alive ? Clock::duration(0) : rank.silence + std::min<Clock::duration>(elapsed, 2 * between_signs);
-      if (rank.silence <= arguments_.timeout + (rank.signs == 0 ? start_limit : 0s)) continue;
-      const Error error = lost(index, fmt::format("it gave no sign of life for {:.1f} s; it is stopped, or hangs",
-                                                  std::chrono::duration<double>(rank.silence).count()));
-      // The others hear of it and end.
-      (void)store_->propose(first_error_key, error_to_bytes({static_cast<int>(index), error}));
-      kill_at_ = Clock::now() + grace;
-      return;
+      if (rank.ended) continue;
+      rank.silence = rank.signs > before[index] ? Clock::duration(0)
+                                                : rank.silence + std::min<Clock::duration>(elapsed, 2 * between_signs);
+      is_silent = is_silent || rank.silence > arguments_.timeout + (rank.signs == 0 ? start_limit : 0s);
     }
+    if (!is_silent) return;
+    lost_ = error_of_silence(answers);
+    // The others hear of it and end.
+    store_.answer_of([said = error_to_bytes({static_cast<int>(most_silent()), *lost_})](JobStore& store) {
+      return store.propose(first_error_key, said).ok();
+    });
+    kill_at_ = Clock::now() + grace;
+  }
+
+  /// Of the ranks that go on: one that is stopped, else that which has been silent for longest.
+  std::size_t most_silent() const {
+    const auto weight = [](const RankProcess& rank) {
+      return rank.ended ? std::tuple(false, Clock::duration(-1)) : std::tuple(is_stopped(rank.child.pid), rank.silence);
+    };
+    const auto most = std::max_element(ranks_.begin(), ranks_.end(), [&](const RankProcess& a, const RankProcess& b) {
+      return weight(a) < weight(b);
+    });
+    return static_cast<std::size_t>(most - ranks_.begin());
+  }
+
+  /// Where the store does not answer all ranks are silent.
+  Error error_of_silence(bool store_answers) const {
+    const std::size_t index = most_silent();
+    const RankProcess& rank = ranks_[index];
+    const double seconds = std::chrono::duration<double>(rank.silence).count();
+    if (store_answers || is_stopped(rank.child.pid))
+      return lost(index, fmt::format("it gave no sign of life for {:.1f} s; it is stopped, or hangs", seconds));
+    return in_phase(rank.note.phase, {base::Failure::lost, "", 0, 0,
+                                      fmt::format("the store of the job has not answered for {:.1f} s", seconds)});
   }
 
   void interrupt(int signal) { signal_all(++interrupts_ == 1 ? signal : SIGKILL); }
@@ -226,6 +282,9 @@ class Launcher {
       if (state != 0 && !first_failed_) first_failed_ = static_cast<std::size_t>(&rank - ranks_.data());
     }
     if (!fails || kill_at_ || interrupts_ > 0) return;
+    // Where the store says nothing, nor does the rank: what it waited for may be a rank that is stopped.
+    const std::size_t silent = most_silent();
+    if (!ranks_[silent].ended && is_stopped(ranks_[silent].child.pid) && !hear()) lost_ = error_of_silence(false);
     kill_at_ = Clock::now() + grace;
     signal_all(SIGTERM);
   }
@@ -255,12 +314,14 @@ class Launcher {
   }
 
   Status outcome() {
+    hear();
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank)
       if (WIFSIGNALED(*ranks_[rank].ended) && !ranks_[rank].was_told_to_end) return ended_by_signal(rank);
     if (interrupts_ > 0) return Error{base::Failure::interrupted, "", 0, 0, "interrupted"};
     if (!first_failed_) return {};
-    const Result<std::optional<std::string>> said = store_->find(first_error_key);
-    if (said.ok() && *said) return error_from_bytes(**said).error;
+    const auto said = store_.answer_of([](JobStore& store) { return store.find(first_error_key); });
+    if (said && said->ok() && **said) return error_from_bytes(***said).error;
+    if (lost_) return *lost_;
     const int code = WEXITSTATUS(*ranks_[*first_failed_].ended);
     return Error{failure_of(code), "", 0, 0, fmt::format("rank {} ended with exit code {}", *first_failed_, code)};
   }
@@ -271,27 +332,23 @@ class Launcher {
     if (signal == SIGKILL) {
       cause += fmt::format(", as a system does that runs out of memory; its resident memory was last {}",
                            answer::gibibytes(ranks_[rank].resident));
-      if (const auto predicted = note_of(rank).predicted)
+      if (const auto predicted = ranks_[rank].note.predicted)
         cause += fmt::format(", and the plan needs {}", answer::gibibytes(*predicted));
     }
     return lost(rank, cause);
   }
 
-  RankNote note_of(std::size_t rank) const {
-    const Result<std::optional<std::string>> said = store_->find(note_key(static_cast<int>(rank)));
-    return said.ok() && *said ? note_from_bytes(**said) : RankNote();
-  }
-
   Error lost(std::size_t rank, const std::string& cause) const {
-    return in_phase(note_of(rank).phase,
+    return in_phase(ranks_[rank].note.phase,
                     {base::Failure::lost, "", 0, 0, fmt::format("rank {} is lost: {}", rank, cause)});
   }
 
   const LaunchArguments& arguments_;
-  std::unique_ptr<JobStore> store_;
+  PatientStore store_;
   std::vector<RankProcess> ranks_;
   int interrupts_ = 0;
   std::optional<std::size_t> first_failed_;
+  std::optional<Error> lost_;  ///< what ended all, where no rank said it
   std::optional<Clock::time_point> kill_at_;
   Clock::time_point listened_ = Clock::now();
 };

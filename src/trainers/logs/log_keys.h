@@ -48,6 +48,7 @@ struct TimedKey {
   TimeKind use = TimeKind::other;
   std::optional<PhaseKind> phase = {};       ///< of a phase: its kind
   std::vector<std::string_view> roles = {};  ///< of a phase: whose tasks it times; empty where the kind has no role
+  std::string_view unless = {};              ///< where the log times that name, too, it is a part of that
 };
 
 /// What a series of lengths is, in tokens a sample. Where the mean response is not logged it is the mean sequence
@@ -75,7 +76,8 @@ struct LogKeys {
   /// Whether keys are as the tables have them to the letter. Else anything may stand before a prefix, and '_' is '/'
   /// in the first prefix and in names.
   bool exact = false;
-  /// No key times the iteration: it is the sum of its phases and of what stands beside them, as one loop runs them.
+  /// Where no key times the iteration, it is the sum of its phases and of what stands beside them, as one loop runs
+  /// them.
   bool sums_iteration = false;
   /// Where the first step's iteration took 0 s, each step has the time of the one before.
   bool may_log_previous = false;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -39,7 +40,20 @@ base::Status add_tagged(const ConsoleLine& line, std::size_t at, StepLogBuilder&
   return {};
 }
 
-/// Lines whose steps are counted or were told before.
+/// Whether an object is one of a step's metrics. Not all versions say the step, nor time what they call steps.
+bool is_of_step(std::string_view object) {
+  const auto has = [object](std::string_view words) { return object.find(words) != std::string_view::npos; };
+  return has("\"time/step_") || (has("\"time/") && has("\"system/step\""));
+}
+
+/// The step that the metrics say themselves.
+std::optional<std::int64_t> own_step(const std::vector<PrintedLeaf>& leaves) {
+  const auto said =
+      std::find_if(leaves.begin(), leaves.end(), [](const PrintedLeaf& leaf) { return leaf.key == "system/step"; });
+  return said == leaves.end() ? std::nullopt : logged_step(said->text);
+}
+
+/// Lines whose steps are said by the metrics, were told before, or are counted.
 struct RollLines {
   std::optional<std::int64_t> step;
   std::int64_t objects = 0;
@@ -50,12 +64,13 @@ struct RollLines {
     if (const std::size_t at = text.find(tag); at != std::string_view::npos)
       return add_tagged(line, at + tag.size() - 1, log);
     const std::size_t at = text.find("{\"");
-    if (at == std::string_view::npos || text.find("\"time/step_", at) == std::string_view::npos) return {};
+    if (at == std::string_view::npos || !is_of_step(text.substr(at))) return {};
     // Samples that are logged stand in a list.
     if (at > 0 && text[at - 1] == '[') return {};
     ++objects;
     DOVETAIL_TRY(const std::vector<PrintedLeaf> leaves, read_printed_object(line, at));
-    for (const PrintedLeaf& leaf : leaves) add_leaf(line, leaf.key, leaf, step.value_or(objects), log);
+    const std::int64_t told = own_step(leaves).value_or(step.value_or(objects));
+    for (const PrintedLeaf& leaf : leaves) add_leaf(line, leaf.key, leaf, told, log);
     return {};
   }
 };
@@ -70,6 +85,7 @@ const LogKeys& roll_log_keys() {
       .times = {{"step_total", iteration},
                 {"step_generate", phase, generation, {"actor"}},
                 {"step_rollout", phase, generation, {"actor"}},
+                {"rollout", phase, generation, {"actor"}, "step_rollout"},
                 {"ref_log_probs_values", phase, inference, {"reference"}},
                 {"ref_log_probs_values_reward", phase, inference, {"reference", "critic", "reward"}},
                 {"step_ref_log_probs_values_reward", phase, inference, {"reference", "critic", "reward"}},
@@ -77,13 +93,16 @@ const LogKeys& roll_log_keys() {
                 {"old_log_probs_values", phase, inference, {"actor", "critic"}},
                 {"step_old_log_probs_values", phase, inference, {"actor", "critic"}},
                 {"step_train", phase, training, {"actor", "critic"}},
+                {"actor_train/train_step/total", phase, training, {"actor"}, "step_train"},
                 {"step_model_update", phase, refit},
+                {"actor_train/model_update/total", phase, refit, {}, "step_model_update"},
                 {"step_stop_server", other},
                 {"step_shrink", other},
                 {"step_cal_response_level_mask", other},
                 {"step_cal_norm_rewards", other},
                 {"step_cal_token_reward", other},
                 {"step_adv", other},
+                {"adv", other, {}, {}, "step_adv"},
                 {"step_compute_data_metrics", other},
                 {"step_log", other},
                 {"reward_postprocess", other},
@@ -94,6 +113,8 @@ const LogKeys& roll_log_keys() {
                 {"step_val", interruption},
                 {"actor_train/do_checkpoint/total", interruption},
                 {"critic/do_checkpoint/total", interruption},
+                {"get_rewards", part},
+                {"compute_adv", part},
                 {"get_batch_cost_train", part},
                 {"get_batch_cost_val", part},
                 {"get_batch_cost_gqm", part},
@@ -106,7 +127,12 @@ const LogKeys& roll_log_keys() {
       .lengths = {{"token/response_length/mean", LengthFigure::mean_response},
                   {"token/response_length/max", LengthFigure::max_response},
                   {"tokens/response_length/mean", LengthFigure::mean_response},
-                  {"tokens/response_length/max", LengthFigure::max_response}},
+                  {"tokens/response_length/max", LengthFigure::max_response},
+                  {"token/prompt_length/mean", LengthFigure::mean_prompt},
+                  {"token/prompt_length/max", LengthFigure::max_prompt},
+                  {"tokens/prompt_length/mean", LengthFigure::mean_prompt},
+                  {"tokens/prompt_length/max", LengthFigure::max_prompt}},
+      .sums_iteration = true,
       .may_log_previous = true};
   return keys;
 }

@@ -69,6 +69,18 @@ TEST(RollLog, WithoutStepsObjectsAreCounted) {
             (Values{{1, 3.5}, {2, 4.5}}));
 }
 
+/// As the pipeline of agents of 2025 logs, which times neither steps nor trainings as a whole.
+TEST(RollLog, MetricsSayTheirStepThemselves) {
+  const std::string agents = "[2026-02-03 10:00:00] [agentic_pipeline.py (368)] [INFO] [DRIVER 0 / 1][PID 77] ";
+  const StepLog log = log_of(agents +
+                                 "{\"memory/reference/end/allocated/0\": 9.5e-07, \"time/rollout\": 458.25, "
+                                 "\"time/actor_train/train_step/total\": 1035.5, \"system/samples\": 256, "
+                                 "\"system/step\": 7}\n",
+                             "run.log");
+  EXPECT_EQ(values_of(log, "time/rollout"), (Values{{7, 458.25}}));
+  EXPECT_EQ(values_of(log, "time/actor_train/train_step/total"), (Values{{7, 1035.5}}));
+}
+
 TEST(RollLog, MistakesHaveTheirPlace) {
   EXPECT_EQ(log_fault("metrics_tag: {\"metrics\": {}}\n", "run.log"),
             "run.log:1:14: the metrics have no step; accepted: {\"step\": 12, \"metrics\": {...}}");
