@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 
 #include "answer/words/amounts.h"
@@ -35,7 +35,6 @@ namespace dovetail::runtime {
 namespace {
 
 using base::Error;
-using base::Result;
 using base::Status;
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
@@ -100,17 +99,24 @@ bool has_ended(pid_t pid) {
   return ::waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
 }
 
-/// What the store says of a rank.
+/// What the store says of a rank; nothing where it gives an error.
 struct RankWords {
-  RankNote note;
-  std::int64_t signs = 0;
+  std::optional<RankNote> note;
+  std::optional<std::int64_t> signs;
+};
+
+/// What the store has said of all ranks, also to a question that nobody waits for any more.
+struct Heard {
+  std::mutex mutex;
+  std::vector<RankWords> words;
 };
 
 std::vector<RankWords> words_of_all(JobStore& store, int ranks) {
-  std::vector<RankWords> all(static_cast<std::size_t>(ranks));
+  std::vector<RankWords> all;
   for (int rank = 0; rank < ranks; ++rank) {
-    RankWords& words = all[static_cast<std::size_t>(rank)];
-    if (const auto note = store.find(note_key(rank)); note.ok() && *note) words.note = note_from_bytes(**note);
+    RankWords& words = all.emplace_back();
+    if (const auto note = store.find(note_key(rank)); note.ok())
+      words.note = *note ? note_from_bytes(**note) : RankNote();
     if (const auto signs = store.add(alive_key(rank), 0); signs.ok()) words.signs = *signs;
   }
   return all;
@@ -199,16 +205,22 @@ class Launcher {
     listen();
   }
 
-  /// Takes what the store says of each rank. Whether it says it: a rank that was stopped within a word to the store
+  /// Takes what the store says of each rank. Whether it says it now: a rank that was stopped within a word to the store
   /// holds that up.
   bool hear() {
-    const auto words =
-        store_.answer_of([ranks = arguments_.ranks](JobStore& store) { return words_of_all(store, ranks); });
-    for (std::size_t rank = 0; words && rank < ranks_.size(); ++rank) {
-      ranks_[rank].note = (*words)[rank].note;
-      ranks_[rank].signs = std::max(ranks_[rank].signs, (*words)[rank].signs);
+    const auto answered = store_.answer_of([heard = heard_, ranks = arguments_.ranks](JobStore& store) {
+      std::vector<RankWords> words = words_of_all(store, ranks);
+      const std::lock_guard lock(heard->mutex);
+      heard->words = std::move(words);
+      return true;
+    });
+    const std::lock_guard lock(heard_->mutex);
+    for (std::size_t rank = 0; rank < std::min(ranks_.size(), heard_->words.size()); ++rank) {
+      const RankWords& words = heard_->words[rank];
+      ranks_[rank].note = words.note.value_or(ranks_[rank].note);
+      ranks_[rank].signs = words.signs.value_or(ranks_[rank].signs);
     }
-    return words.has_value();
+    return answered.has_value();
   }
 
   /// Counts signs of life, and ends all where a rank gives none.
@@ -219,37 +231,32 @@ class Launcher {
     std::vector<std::int64_t> before;
     for (const RankProcess& rank : ranks_) before.push_back(rank.signs);
     const bool answers = hear();
-    bool is_silent = false;
+    std::optional<std::size_t> silent;
     for (std::size_t index = 0; index < ranks_.size(); ++index) {
       RankProcess& rank = ranks_[index];
       if (rank.ended) continue;
       rank.silence = rank.signs > before[index] ? Clock::duration(0)
                                                 : rank.silence + std::min<Clock::duration>(elapsed, 2 * between_signs);
-      is_silent = is_silent || rank.silence > arguments_.timeout + (rank.signs == 0 ? start_limit : 0s);
+      if (rank.silence > arguments_.timeout + (rank.signs == 0 ? start_limit : 0s)) silent = silent.value_or(index);
     }
-    if (!is_silent) return;
-    lost_ = error_of_silence(answers);
+    if (!silent) return;
+    if (!answers) silent = stopped_rank().value_or(*silent);
+    lost_ = error_of_silence(*silent, answers);
     // The others hear of it and end.
-    store_.answer_of([said = error_to_bytes({static_cast<int>(most_silent()), *lost_})](JobStore& store) {
+    store_.answer_of([said = error_to_bytes({static_cast<int>(*silent), *lost_})](JobStore& store) {
       return store.propose(first_error_key, said).ok();
     });
     kill_at_ = Clock::now() + grace;
   }
 
-  /// Of the ranks that go on: one that is stopped, else that which has been silent for longest.
-  std::size_t most_silent() const {
-    const auto weight = [](const RankProcess& rank) {
-      return rank.ended ? std::tuple(false, Clock::duration(-1)) : std::tuple(is_stopped(rank.child.pid), rank.silence);
-    };
-    const auto most = std::max_element(ranks_.begin(), ranks_.end(), [&](const RankProcess& a, const RankProcess& b) {
-      return weight(a) < weight(b);
-    });
-    return static_cast<std::size_t>(most - ranks_.begin());
+  std::optional<std::size_t> stopped_rank() const {
+    const auto found = std::find_if(ranks_.begin(), ranks_.end(),
+                                    [](const RankProcess& rank) { return !rank.ended && is_stopped(rank.child.pid); });
+    return found == ranks_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - ranks_.begin()));
   }
 
-  /// Where the store does not answer all ranks are silent.
-  Error error_of_silence(bool store_answers) const {
-    const std::size_t index = most_silent();
+  /// Where the store does not answer all ranks are silent, and one that is stopped is why.
+  Error error_of_silence(std::size_t index, bool store_answers) const {
     const RankProcess& rank = ranks_[index];
     const double seconds = std::chrono::duration<double>(rank.silence).count();
     if (store_answers || is_stopped(rank.child.pid))
@@ -282,9 +289,8 @@ class Launcher {
       if (state != 0 && !first_failed_) first_failed_ = static_cast<std::size_t>(&rank - ranks_.data());
     }
     if (!fails || kill_at_ || interrupts_ > 0) return;
-    // Where the store says nothing, nor does the rank: what it waited for may be a rank that is stopped.
-    const std::size_t silent = most_silent();
-    if (!ranks_[silent].ended && is_stopped(ranks_[silent].child.pid) && !hear()) lost_ = error_of_silence(false);
+    // Where the store does not answer, it has not heard why the rank failed: that waited for one that is stopped.
+    if (const auto stopped = stopped_rank(); stopped && !hear()) lost_ = error_of_silence(*stopped, false);
     kill_at_ = Clock::now() + grace;
     signal_all(SIGTERM);
   }
@@ -345,6 +351,7 @@ class Launcher {
 
   const LaunchArguments& arguments_;
   PatientStore store_;
+  std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
   std::vector<RankProcess> ranks_;
   int interrupts_ = 0;
   std::optional<std::size_t> first_failed_;

@@ -7,6 +7,7 @@
 #include <future>
 #include <memory>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -28,13 +29,20 @@ class PatientStore {
   auto answer_of(Ask ask) -> std::optional<decltype(ask(std::declval<JobStore&>()))> {
     using Answer = decltype(ask(std::declval<JobStore&>()));
     if (asks_->exchange(true)) return std::nullopt;
-    std::packaged_task<Answer()> question([store = store_, asks = asks_, ask = std::move(ask)] {
+    std::packaged_task<Answer()> question([store = store_, asks = asks_, ask = std::move(ask)]() mutable {
       Answer given = ask(*store);
+      // Whoever waits for the answer lets the store go, not this thread.
+      store.reset();
       *asks = false;
       return given;
     });
     std::future<Answer> answer = question.get_future();
-    std::thread(std::move(question)).detach();
+    try {
+      std::thread(std::move(question)).detach();
+    } catch (const std::system_error&) {
+      *asks_ = false;
+      return std::nullopt;
+    }
     if (answer.wait_for(std::chrono::seconds(2)) != std::future_status::ready) return std::nullopt;
     return answer.get();
   }

@@ -158,9 +158,12 @@ base::Status check_said_lengths(const ImportedRun& run, const ImportOptions& opt
   const auto check = [](std::string_view option, std::string_view what, const std::optional<std::string>& said,
                         const workflow::LengthDistribution& lengths, std::int64_t cap) -> base::Status {
     if (!said || lengths.longest() <= cap) return {};
+    const std::string subject = said->starts_with("file=")
+                                    ? fmt::format("the lengths of {}", base::quote(said->substr(5)))
+                                    : fmt::format("--{} {}", option, base::quote(*said));
     return base::bad_input(
-        fmt::format("--{} {}: up to {} tokens, and the configuration ends {} at {}; accepted: at most that", option,
-                    base::quote(*said), lengths.longest(), what, cap));
+        fmt::format("{}: up to {} tokens, and the configuration ends {} at {}; accepted: at most that", subject,
+                    lengths.longest(), what, cap));
   };
   if (!run.open_prompts)
     DOVETAIL_CHECK(

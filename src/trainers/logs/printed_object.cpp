@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/document.h"
 #include "trainers/logs/printed_value.h"
 
@@ -21,6 +19,15 @@ void add_leaves(const ConsoleLine& line, const std::string& path, const PrintedV
   const bool is_word = value.kind == PrintedValue::Kind::word;
   leaves.push_back({path, line.text.substr(value.begin, value.end - value.begin),
                     is_word ? value.number : PrintedNumber{true, std::nullopt}, value.begin});
+}
+
+/// The number that a text begins with, in digits: "12", "-1", "1.5". Empty where it begins with none.
+std::string_view number_at(std::string_view text) {
+  const std::size_t whole = text.starts_with('-') ? 1 : 0;
+  std::size_t end = whole + digits_at(text.substr(whole));
+  if (end == whole) return {};
+  if (text.substr(end).starts_with('.')) end += 1 + digits_at(text.substr(end + 1));
+  return text.substr(0, end);
 }
 
 bool begins_word(std::string_view text, std::size_t at) {
@@ -42,8 +49,8 @@ StepObject find_step_object(std::string_view text, std::string_view words) {
   constexpr std::string_view object = ": {";
   for (std::size_t at = text.find(words); at != std::string_view::npos; at = text.find(words, at + 1)) {
     const std::size_t step_at = at + words.size();
-    const std::size_t step_end = std::min(text.find_first_not_of("0123456789.-", step_at), text.size());
-    const std::string_view step = text.substr(step_at, step_end - step_at);
+    const std::string_view step = number_at(text.substr(step_at));
+    const std::size_t step_end = step_at + step.size();
     if (begins_word(text, at) && !step.empty() && text.substr(step_end).starts_with(object))
       return {step_at, step, step_end + object.size() - 1};
   }

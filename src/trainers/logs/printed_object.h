@@ -28,7 +28,7 @@ struct StepObject {
   std::string_view step;
   std::size_t object_at = 0;
 };
-/// The first one in `text` whose step, a number of any kind, stands behind `words`, which begin a word.
+/// The first one in `text` whose step, a number in digits, stands behind `words`, which begin a word.
 StepObject find_step_object(std::string_view text, std::string_view words);
 
 /// Adds the numbers of the object that find_step_object() found, with its step.

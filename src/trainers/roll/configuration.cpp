@@ -13,6 +13,7 @@
 #include "trainers/import/layouts.h"
 #include "trainers/import/role_training.h"
 #include "trainers/import/settings.h"
+#include "trainers/logs/logged_yaml.h"
 #include "trainers/roll/devices.h"
 #include "trainers/roll/layouts.h"
 #include "trainers/roll/settings.h"
@@ -452,8 +453,12 @@ base::Result<ReadRun> roll_of_launch(const syntax::Launch& launch, const std::ve
   return roll_run(settings, request);
 }
 
+/// Of a file, or of a log: ROLL prints what it was configured with when it starts.
 base::Result<ReadRun> roll_of_configuration(const ConfigurationFile& file, const RunRequest& request) {
-  DOVETAIL_TRY(const ComposedSettings settings, roll_settings_of_file(file, request));
+  ConfigurationFile read = file;
+  if (std::optional<std::string> printed = yaml_of_log(file.content, roll_reader.told_by))
+    read.content = *std::move(printed);
+  DOVETAIL_TRY(const ComposedSettings settings, roll_settings_of_file(read, request));
   return roll_run(settings, request);
 }
 

@@ -32,7 +32,9 @@ base::Result<llm::Layout> megatron_layout(const syntax::SettingTree& tree, std::
   const std::string handed_on = key_below(keys, "override_transformer_config");
   DOVETAIL_TRY(llm::Layout layout, megatron_degrees(tree, degrees, handed_on, devices, model));
   DOVETAIL_TRY(const bool sequences, flag_at(tree, key_below(keys, "sequence_parallel")));
-  layout.sequence_parallel = sequences && layout.tensor > 1;
+  DOVETAIL_TRY(const int own_tensor, degree_at(tree, key_below(keys, "tensor_model_parallel_size")));
+  // verl turns it off by the role's own degree (workers/config/engine.py).
+  layout.sequence_parallel = sequences && own_tensor > 1 && layout.tensor > 1;
   DOVETAIL_TRY(const bool shards, flag_at(tree, key_below(keys, "use_distributed_optimizer")));
   layout.zero = shards ? 1 : 0;
   DOVETAIL_TRY(layout.recomputation,

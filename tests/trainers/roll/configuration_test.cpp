@@ -12,6 +12,24 @@
 namespace dovetail::trainers {
 namespace {
 
+TEST(RollConfiguration, StandsAtTheHeadOfALog) {
+  const std::string head =
+      "2026-02-03 10:00:00 INFO scripts.py:1392 -- Did not find any active Ray processes.\n"
+      "start_rlvr_pipeline.py:19: Hydra14MigrationWarning: \nThe version_base parameter is not specified.\n"
+      "  initialize(config_path=args.config_path)\nAdded logging to file: /logs/log_rank_DRIVER_0_1.log\n";
+  const std::string tail =
+      "\n[2026-02-03 10:00:01] [rlvr_config.py (62)] [INFO] [DRIVER 0 / 1][PID 77] max_steps: 10\n"
+      "WorkerConfig(name='actor_train')\n";
+  const Told plain = told_of("run.yaml", megatron_rlvr);
+  const Told logged = told_of("run.yaml", head + megatron_rlvr + tail);
+  EXPECT_EQ(logged.job, plain.job);
+  EXPECT_EQ(logged.plan, plain.plan);
+  const std::string broken = std::string(megatron_rlvr) + "reward_normalization: [1\n";
+  const auto read = import_run("run.log", head + broken + tail, {});
+  ASSERT_FALSE(read.ok());
+  EXPECT_GT(read.error().line, 5) << "places are those of the log: " << base::to_text(read.error());
+}
+
 TEST(RollConfiguration, OfMegatronIsAJobAndAPlan) {
   const base::Result<Import> read = roll(megatron_rlvr);
   ASSERT_TRUE(read.ok()) << base::to_text(read.error());

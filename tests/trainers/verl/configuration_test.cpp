@@ -81,8 +81,10 @@ TEST(VerlConfiguration, LengthsThatAreSaidEndWhereTheConfigurationEndsThem) {
 TEST(VerlConfiguration, DegreesOfARoleThatIsNotBuiltFirstAreNotHeeded) {
   const std::string plan = told(script_of(ppo_megatron)).plan;
   EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=3")).plan, plan);
-  EXPECT_EQ(told(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1")).plan, plan)
-      << "nor do they turn sequence parallelism off";
+  const auto read = imported(script_of(ppo_megatron, " actor_rollout_ref.actor.megatron.tensor_model_parallel_size=1"));
+  ASSERT_TRUE(read.ok()) << base::to_text(read.error());
+  EXPECT_EQ(planned(*read, "actor_train").layout.tensor, 2);
+  EXPECT_FALSE(planned(*read, "actor_train").layout.sequence_parallel) << "verl looks at the role's own";
 }
 
 TEST(VerlConfiguration, ExpertsThatMegatronCannotDealOutAreRefusedAtTheirKey) {
