@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "plan/framework.h"
 #include "predict/closed_form/memory.h"
 
 namespace dovetail::planner {
@@ -178,11 +179,21 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   }
   const NeedAnywhere need = need_on(space, task, possible_shapes(space, task), option_set);
   const std::string& name = name_of(space, task);
-  if (!need.has_layout)
+  const plan::Job& job = space.scenario->job;
+  const auto is_free = [](const plan::TaskPin& pin) { return pin == plan::TaskPin{}; };
+  if (!need.has_layout && !std::all_of(job.fixed.begin(), job.fixed.end(), is_free))
     return base::bad_input(fmt::format(
-        "no layout of {} can be had on any mesh of the cluster with what is fixed of it; accepted: degrees that divide "
+        "no layout of {} can be had on any mesh of the cluster with what is fixed; accepted: degrees that divide "
         "its heads and layers, and make up a mesh",
         name));
+  if (!need.has_layout) {
+    const plan::Framework* const framework = plan::find_framework(job.software);
+    error.message = fmt::format(
+        "no layout of {}{} can be had on this cluster: degrees divide heads and layers and make up the devices, and a "
+        "mini-batch has a sample for each data-parallel rank",
+        name, framework == nullptr ? "" : fmt::format(" that {} runs", framework->name));
+    return error;
+  }
   if (!need.least) {
     error.message =
         fmt::format("{} alone does not fit on this cluster: host memory is too small for what it offloads", name);

@@ -13,8 +13,8 @@
 namespace dovetail::planner {
 
 /// What rank_plans says of a job whose impossible_task is `task`. Infeasible: its layouts are too large (with what it
-/// needs at least), host memory is too small, or those that share its devices do not fit there. Bad input: what is
-/// fixed leaves it no layout.
+/// needs at least), host memory is too small, those that share its devices do not fit there, or the framework has no
+/// layout for it. Bad input: what the job fixes leaves none.
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
 
 /// A named placement with the fastest of its selections that fit, else the one that comes nearest; without any where it

@@ -166,5 +166,27 @@ TEST(Trainers, TasksThatAreTogetherAndFitNowhereTogetherAreNamed) {
             "critic_infer shares its devices with critic_train, and there are no devices on which all of them fit");
 }
 
+TEST(Trainers, AMiniBatchTooSmallForAllDevicesLeavesNoLayout) {
+  const auto ranked = [](int mini_batches) {
+    const plan::Job job =
+        plan::parse_job(
+            "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule, reference: pass}\n"
+            "models: {actor: qwen3-4b, critic: qwen3-4b}\nsoftware: {framework: roll, training: fsdp2}\n"
+            "workload: {prompts: 64, packing: false, prompt_length: 512, response_length: 512, mini_batches: " +
+                std::to_string(mini_batches) +
+                "}\ncluster: {nodes: 4, gpus_per_node: 8, gpu: H200, host_memory: 2TB}\n",
+            "job.yaml")
+            .value();
+    return rank_plans(predict::scenario_of(job, predict::software_of(job).value()), test::quick_options());
+  };
+  EXPECT_TRUE(ranked(2).ok());
+  const auto nothing = ranked(4);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().failure, base::Failure::infeasible);
+  EXPECT_EQ(nothing.error().message,
+            "no layout of actor_train that roll runs can be had on this cluster: degrees divide heads and layers and "
+            "make up the devices, and a mini-batch has a sample for each data-parallel rank");
+}
+
 }  // namespace
 }  // namespace dovetail::planner
