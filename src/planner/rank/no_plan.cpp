@@ -168,6 +168,24 @@ std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const Tr
   return "does not apply: no fusion that the job allows makes the co-located plan faster";
 }
 
+/// Of a task that has no layout on any mesh: by what the job fixes, else by what its framework runs.
+base::Error no_layout(const plan::Job& job, const std::string& task) {
+  const auto is_free = [](const plan::TaskPin& pin) { return pin == plan::TaskPin{}; };
+  if (!std::all_of(job.fixed.begin(), job.fixed.end(), is_free))
+    return base::bad_input(fmt::format(
+        "no layout of {} can be had on any mesh of the cluster with what is fixed; accepted: degrees that divide "
+        "its heads and layers, and make up a mesh",
+        task));
+  const plan::Framework* const framework = plan::find_framework(job.software);
+  base::Error error;
+  error.failure = base::Failure::infeasible;
+  error.message = fmt::format(
+      "no layout of {}{} can be had on this cluster: degrees divide heads and layers and make up the devices, and a "
+      "mini-batch has a sample for each data-parallel rank",
+      task, framework == nullptr ? "" : fmt::format(" that {} runs", framework->name));
+  return error;
+}
+
 }  // namespace
 
 base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set) {
@@ -179,21 +197,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   }
   const NeedAnywhere need = need_on(space, task, possible_shapes(space, task), option_set);
   const std::string& name = name_of(space, task);
-  const plan::Job& job = space.scenario->job;
-  const auto is_free = [](const plan::TaskPin& pin) { return pin == plan::TaskPin{}; };
-  if (!need.has_layout && !std::all_of(job.fixed.begin(), job.fixed.end(), is_free))
-    return base::bad_input(fmt::format(
-        "no layout of {} can be had on any mesh of the cluster with what is fixed; accepted: degrees that divide "
-        "its heads and layers, and make up a mesh",
-        name));
-  if (!need.has_layout) {
-    const plan::Framework* const framework = plan::find_framework(job.software);
-    error.message = fmt::format(
-        "no layout of {}{} can be had on this cluster: degrees divide heads and layers and make up the devices, and a "
-        "mini-batch has a sample for each data-parallel rank",
-        name, framework == nullptr ? "" : fmt::format(" that {} runs", framework->name));
-    return error;
-  }
+  if (!need.has_layout) return no_layout(space.scenario->job, name);
   if (!need.least) {
     error.message =
         fmt::format("{} alone does not fit on this cluster: host memory is too small for what it offloads", name);

@@ -132,7 +132,7 @@ base::Failure failure_of(int exit_code) {
 class Launcher {
  public:
   Launcher(const LaunchArguments& arguments, std::unique_ptr<JobStore> store)
-      : arguments_(arguments), store_(PatientStore(std::move(store))) {}
+      : arguments_(arguments), store_(std::move(store)) {}
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
   /// Nothing is left of a rank.
