@@ -15,7 +15,7 @@
 #include "plan/job_file.h"
 #include "planner/bound/bound.h"
 #include "planner/rank/rank.h"
-#include "planner/search/real_search.h"
+#include "planner/search/search.h"
 #include "report/text/table.h"
 #include "tables.h"
 

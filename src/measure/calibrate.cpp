@@ -9,8 +9,8 @@
 
 #include "base/assert.h"
 #include "cost/efficiency_file.h"
+#include "predict/closed_form/estimate.h"
 #include "predict/closed_form/software.h"
-#include "predict/closed_form/timed_iteration.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::measure {

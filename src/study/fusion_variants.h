@@ -6,7 +6,7 @@
 
 #include "base/enum_names.h"
 #include "base/result.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/memory.h"
 #include "predict/played/simulation.h"
 #include "simulate/accounting.h"
 

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/memory.h"
 #include "predict/closed_form/scenario.h"
 
 namespace dovetail::study {

@@ -9,8 +9,8 @@
 #include "plan/fusion.h"
 #include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/working_memory.h"
-#include "predict/played/generation.h"
 #include "predict/played/inter_stage.h"
+#include "predict/played/task_traces.h"
 #include "simulate/accounting.h"
 
 namespace dovetail::study {

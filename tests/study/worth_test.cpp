@@ -152,7 +152,7 @@ TEST(Worth, OfFusedGenerationIsNoWhereNoReplicaFitsOnWhatCanBeFreed) {
   layout.data = 1;
   layout.tensor = 8;
   const WhatIfs found = what_ifs_of(scene);
-  const std::string reason = "a replica of reference_infer has 8 devices, and no more than 7 can be freed";
+  const std::string reason = "a replica of reference_infer has 8 devices, but at most 7 can be freed";
   EXPECT_EQ(generation_worth(scene.scenario, scene.plan, found, 1).fusion.reason, reason);
   EXPECT_EQ(find_fusion(found, true, false)->why_not, reason);
 }

@@ -8,7 +8,7 @@
 #include "cost/training.h"
 #include "cost/training_memory.h"
 #include "plan/framework.h"
-#include "predict/closed_form/host_share.h"
+#include "predict/closed_form/scenario.h"
 #include "predict/closed_form/training_phase.h"
 #include "realloc/cost.h"
 #include "realloc/plan.h"
@@ -19,14 +19,14 @@ namespace {
 using workflow::Task;
 using workflow::TaskKind;
 
-/// What one task of a plan is calculated from.
+/// Input of the cost functions for one task of a plan.
 struct TaskScenario {
   const Scenario& scenario;
   const plan::TaskPlan& plan;
   const Task& task;
   const cost::ModelFacts& facts;
   cost::Machine machine;
-  double sequences;  ///< in an iteration
+  double sequences;  ///< per iteration
 };
 
 TaskScenario task_scenario(const Scenario& scenario, std::size_t index, const plan::TaskPlan& planned) {
@@ -60,8 +60,8 @@ std::vector<SecondsPart> parts_of(const cost::PipelineSeconds& pipeline) {
           {SecondsOf::bubbles, pipeline.bubbles}};
 }
 
-/// What comes from host memory to the device with the most; training, and an engine that copies its weights, give as
-/// much back.
+/// Returns the bytes loaded from host memory on the device with the most. Training, and an engine that copies its
+/// weights, unload as many.
 std::int64_t loaded_bytes_of(const TaskScenario& task) {
   const bool trains = task.task.kind == TaskKind::train;
   if (task.task.kind == TaskKind::generate) {
@@ -84,7 +84,7 @@ OverheadSeconds overhead_of(const TaskScenario& task) {
   return {cost::host_seconds(task.machine, static_cast<double>(bytes), efficiency), generates ? 0 : efficiency.task};
 }
 
-/// A load or an unload by itself.
+/// Returns the seconds of a load or an unload alone.
 ActivitySeconds host_transfer_of(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity) {
   const TaskScenario task = task_scenario(scenario, activity.task, plan.tasks[activity.task]);
   const auto bytes = static_cast<double>(loaded_bytes_of(task));
@@ -114,7 +114,7 @@ ActivitySeconds training_of(const TaskScenario& task, std::size_t index) {
   return sum_of(std::move(parts));
 }
 
-/// New weights from where `train` has them into an engine.
+/// Returns the seconds of a weight sync from `train` to an engine.
 ActivitySeconds weight_sync_of(const TaskScenario& task, const plan::TaskPlan& train) {
   const bool apart = !cluster::overlap(task.plan.mesh, train.mesh);
   return sum_of({{SecondsOf::weight_sync, cost::weight_sync_seconds(task.facts, task.plan.mesh.count, apart,

@@ -1,19 +1,81 @@
-// How long each activity of an iteration takes, and where its seconds go.
+// Durations of an iteration's activities, and how their seconds are spent.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/enum_names.h"
 #include "cluster/collective.h"
 #include "cost/generation.h"
 #include "plan/iteration_graph.h"
 #include "plan/plan.h"
 #include "predict/closed_form/scenario.h"
-#include "predict/closed_form/seconds_of.h"
 #include "realloc/plan.h"
 
 namespace dovetail::predict {
+
+enum class SecondsOf {
+  prefill,
+  recompute,
+  full_batch,        ///< decode steps with a full batch
+  emptying_batch,    ///< decode steps of the tail
+  slowest_instance,  ///< time by which the slowest instance ends after the average one
+  compute,
+  communication,
+  launch,
+  bubbles,
+  gradients,
+  optimizer,
+  host_transfers,  ///< devices wait for loads from and unloads to host memory
+  hand_over,       ///< to the next task
+  weight_sync,
+  transfer,  ///< of a reallocation that is not a weight sync
+  rule,
+  fused_schedule,
+  until_threshold,
+  migration,
+  tail,
+  rest,
+  nothing,  ///< the work is done within another activity
+  // Time of devices in an iteration that is not part of an activity.
+  moving_weights,
+  between_iterations,
+  /// Negative: time that fusion takes off the iteration. The fused activities are counted as if unfused, so that they
+  /// can be compared with an unfused plan.
+  hidden_by_fusion,
+  idle
+};
+constexpr auto names_of(SecondsOf) {
+  using Name = base::EnumName<SecondsOf>;
+  return std::array{Name{"prefill", SecondsOf::prefill},
+                    Name{"recompute", SecondsOf::recompute},
+                    Name{"decode, full batch", SecondsOf::full_batch},
+                    Name{"decode, emptying batch", SecondsOf::emptying_batch},
+                    Name{"slowest instance", SecondsOf::slowest_instance},
+                    Name{"compute", SecondsOf::compute},
+                    Name{"communication", SecondsOf::communication},
+                    Name{"launch", SecondsOf::launch},
+                    Name{"bubbles", SecondsOf::bubbles},
+                    Name{"gradients", SecondsOf::gradients},
+                    Name{"optimizer", SecondsOf::optimizer},
+                    Name{"host transfers", SecondsOf::host_transfers},
+                    Name{"hand-over", SecondsOf::hand_over},
+                    Name{"refit", SecondsOf::weight_sync},
+                    Name{"transfer", SecondsOf::transfer},
+                    Name{"rule", SecondsOf::rule},
+                    Name{"fused schedule", SecondsOf::fused_schedule},
+                    Name{"until the threshold", SecondsOf::until_threshold},
+                    Name{"migration", SecondsOf::migration},
+                    Name{"tail, with inference", SecondsOf::tail},
+                    Name{"inference of the rest", SecondsOf::rest},
+                    Name{"within another activity", SecondsOf::nothing},
+                    Name{"moving weights", SecondsOf::moving_weights},
+                    Name{"between iterations", SecondsOf::between_iterations},
+                    Name{"hidden by fusion", SecondsOf::hidden_by_fusion},
+                    Name{"idle", SecondsOf::idle}};
+}
 
 /// A part of an activity's seconds.
 struct SecondsPart {
@@ -23,44 +85,43 @@ struct SecondsPart {
 
 struct ActivitySeconds {
   double seconds = 0;
-  std::vector<SecondsPart> parts;  ///< they add up to it
+  std::vector<SecondsPart> parts;  ///< add up to `seconds`
 };
 
-/// Of these parts.
+/// Returns an activity with these parts.
 ActivitySeconds sum_of(std::vector<SecondsPart> parts);
 
-/// [activity] in whole ns.
+/// Returns the durations in integer ns: [activity].
 std::vector<base::Ticks> durations_of(const std::vector<ActivitySeconds>& activities);
 
-/// Bytes of an engine's weights on the device with the most, in the engine's own bits. An engine without expert
-/// parallelism cuts its experts like all else, over its tensor-parallel ranks (vLLM).
+/// Returns the bytes of an engine's weights on the device with the most, in the engine's precision. An engine without
+/// expert parallelism shards experts over its tensor-parallel ranks, like all other weights (vLLM).
 std::int64_t engine_weight_bytes(const cost::ModelFacts& facts, llm::Layout layout);
 
-/// Bytes of a device that an engine has for activations, graphs and buffers (docs/facts.md#room-for-keys-and-values: 2
-/// to 5 GB).
+/// Bytes of each device for an engine's activations, graphs and buffers (2 to 5 GB,
+/// docs/facts.md#room-for-keys-and-values).
 inline constexpr double engine_reserve = 4e9;
 
-/// Bytes of each device that an engine has for keys and values: its share of the memory, less the weights and less
-/// engine_reserve, as far as that share has them (plan::EngineKind). Negative where there is no room; without limit for
-/// an engine without weights of its own, whose cache is as large as its batch needs.
+/// Returns the bytes of each device for an engine's KV cache: its share of memory minus the weights and, depending on
+/// plan::EngineKind, engine_reserve. Negative if there is no space. Unlimited for an engine without separate weights,
+/// whose cache grows with its batch.
 double key_value_room(const cost::ModelFacts& facts, const plan::TaskPlan& task, const cluster::Gpu& gpu,
                       plan::EngineKind kind);
 
-/// The engine's settings as they count. One without weights of its own is the trainer (ReaL), which computes all
-/// prompts in one pass.
+/// Returns the engine's effective settings. An engine without separate weights is the trainer (ReaL), which computes
+/// all prompts in one pass.
 plan::Engine engine_in_use(const plan::Engine& engine);
 
-/// Seconds of a generate task with what its batch is like. An engine without room for keys and values decodes one
-/// sequence at a time; that it does not fit is for the memory to say.
+/// Returns the seconds of a generate task and its batch statistics. An engine without space for a KV cache decodes one
+/// sequence at a time. task_memory reports that it does not fit.
 cost::GenerationSeconds generation_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Bytes that come from host memory to the device with the most before a task, of what its offload keeps there; a train
-/// task gives as many back. 0 of a task that is neither infer nor train.
+/// Returns the bytes that an infer or train task loads from host memory, on the device with the most. A train task
+/// unloads as many. 0 for other tasks.
 std::int64_t loaded_bytes(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// What a task has before and behind its passes and steps: what comes from host memory and what goes back (weights that
-/// do not change only come), and the hand-over to the next task. Generation has an engine's weights alone, where they
-/// are in host memory while it sleeps.
+/// Seconds of a task outside its passes and steps: host transfers (frozen weights are only loaded) and the hand-over to
+/// the next task. For generation, only the engine's weights count, if they are in host memory while it sleeps.
 struct OverheadSeconds {
   double host_transfers = 0;
   double hand_over = 0;
@@ -69,26 +130,26 @@ struct OverheadSeconds {
 };
 OverheadSeconds overhead_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Seconds until a device that scores in a fused stage has its slice of the task's weights from another one that holds
-/// it: devices that work together there stand side by side, those of a replica's pipeline stages apart. 0 where a
-/// replica has one stage, and where its weights come from host memory anyway. REQUIRES: the task infers.
+/// Returns the seconds until a device that infers in a fused stage has its slice of the task's weights from another
+/// device. Devices that work together in a stage are neighbors, those of a replica's pipeline stages are not. 0 if a
+/// replica has one stage or its weights come from host memory. REQUIRES: the task infers.
 double gathering_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// The seconds of a task of the workflow: generation, a forward pass, training in optimizer steps, or a rule's time for
-/// each sequence one after the other; of infer and train tasks with their overhead.
+/// Returns the seconds of a task: generation, a forward pass, training in optimizer steps, or a rule's time for each
+/// sequence in turn. Infer and train tasks include their overhead.
 ActivitySeconds task_seconds(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// Weights that go from where a role is trained to where another task of it uses them.
+/// Weights that move from the task that trains a role to another task that uses it.
 struct Reallocation {
   realloc::Plan moves;
   cluster::Links links;  ///< of both meshes together
 };
-/// REQUIRES: the activity is a reallocation.
+/// Returns the moves of a reallocation. REQUIRES: the activity is a reallocation.
 Reallocation reallocation(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
-/// The seconds of activity `activity` of the plan's graph, whatever is fused: a task's with all its host transfers; a
-/// load's or an unload's; or a reallocation's: into an engine at the speed and with the overhead that efficiencies say,
-/// else by realloc's plan.
+/// Returns the seconds of an activity of the plan's graph, ignoring fusion. A task includes all its host transfers. A
+/// reallocation into an engine uses the measured speed and overhead of the efficiencies, any other one the plan of
+/// realloc.
 ActivitySeconds activity_seconds(const Scenario& scenario, const plan::Plan& plan, const plan::Activity& activity);
 
 }  // namespace dovetail::predict

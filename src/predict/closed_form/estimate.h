@@ -1,35 +1,89 @@
-// The prediction of a plan: how long an iteration takes, where the time goes, and whether it fits.
+// Prediction of a plan: how long an iteration takes, where the time goes, and whether it fits.
+//
+// timed_iteration() is the only function that computes the time of a plan. The inner loop of the search
+// (planner/space/trial.h) has separate code, and a test checks that both agree.
+//
+// Prefetching turns host transfers into separate activities (plan/host_transfers.h) that overlap with other tasks, if
+// memory allows. Data of one task may be on its devices while another task runs there if the device with the least
+// memory left has space for it, together with everything else that comes or goes meanwhile. The next tasks in the order
+// of the workflow get this space first. Without space, the transfer and the task run in sequence.
 #pragma once
 
 #include <optional>
 #include <vector>
 
-#include "predict/closed_form/timed_iteration.h"
+#include "plan/host_transfers.h"
+#include "plan/iteration_graph.h"
+#include "plan/iteration_order.h"
+#include "plan/timing.h"
+#include "predict/closed_form/activity_seconds.h"
+#include "predict/closed_form/inter_stage.h"
+#include "predict/closed_form/intra_stage.h"
+#include "predict/closed_form/memory.h"
 
 namespace dovetail::predict {
+
+struct TimedIteration {
+  plan::IterationGraph graph;
+  /// [activity of graph] 0 seconds for activities within another activity (Activity::within).
+  std::vector<ActivitySeconds> activities;
+  plan::Timing timing;                    ///< includes the times of activities within another activity
+  std::optional<InterStage> inter_stage;  ///< set if the plan fuses generation with inference
+  std::optional<IntraStage> intra_stage;  ///< set if the plan fuses two train tasks
+  double iteration_seconds = 0;           ///< predict::iteration_seconds of the period
+};
+
+/// Results that are already known and expensive to compute. Null: unknown.
+struct KnownParts {
+  const IntraStage* training = nullptr;             ///< of the plan's two fused train tasks, exact or not
+  const std::vector<TaskMemory>* memory = nullptr;  ///< task_memory of the plan, needed only for prefetching
+};
+
+/// Returns the iteration of a plan in the given order. An empty order means the order of the job's framework. Fused
+/// tasks form one activity. Generation fused with inference is timed by inter_stage(), and its other successors begin
+/// when generation ends. Two fused trainings are timed by intra_stage(), or taken from `known`. If the job's software
+/// prefetches, host transfers are separate activities, chosen by prefetch(). Durations are rounded to integer ns before
+/// timing. REQUIRES: the plan has no fault, and the order puts nothing between tasks of one fused activity.
+TimedIteration timed_iteration(const Scenario& scenario, const plan::Plan& plan, const plan::IterationOrder& order = {},
+                               const KnownParts& known = {});
+
+/// Returns the seconds of an iteration whose activities repeat every `period` seconds, including the time between
+/// iterations.
+double iteration_seconds(const Scenario& scenario, double period);
+
+/// Returns, for [task][other task], whether the data of a task does not fit in memory while the other task runs (see
+/// above). Fused tasks and tasks that load nothing from host memory have no conflicts. `graph` is the graph of the
+/// plan, with fused tasks as one activity. `memory` is its task_memory.
+plan::Conflicts transfer_conflicts(const Scenario& scenario, const plan::Plan& plan, const plan::IterationGraph& graph,
+                                   const std::vector<TaskMemory>& memory);
+
+/// Makes host transfers separate activities, one after the other in the order of the workflow. Keeps each one only if
+/// it does not make the iteration longer. `activities` ([activity of `graph`]) and `graph` are given without
+/// prefetching. Fused tasks keep their transfers.
+void prefetch(const Scenario& scenario, const plan::Plan& plan, const std::vector<TaskMemory>& memory,
+              plan::IterationGraph& graph, std::vector<ActivitySeconds>& activities);
 
 struct Estimate : TimedIteration {
   std::vector<TaskMemory> memory;  ///< [task]
 
   double samples_per_second = 0;
-  double tokens_per_second = 0;  ///< of each device of the cluster: prompts and responses of all samples
-  double gpu_hours = 0;          ///< of an iteration, all devices of the cluster
-  std::optional<double> price;   ///< of an iteration, where the cluster has a price
+  double tokens_per_second = 0;  ///< per device of the cluster, over the prompts and responses of all samples
+  double gpu_hours = 0;          ///< per iteration, over all devices of the cluster
+  std::optional<double> price;   ///< per iteration; nullopt if the cluster has no price
 
   Fit fit() const;  ///< of the task that fits worst
   bool fits() const { return fit() != Fit::does_not_fit; }
   bool keeps_margin() const { return fit() == Fit::fits; }
 };
 
-/// The one evaluator of plans: whatever prints a plan's time or memory has it from here. It is the timed_iteration()
-/// with its task_memory(). `training`: what two fused train tasks come to, where that is known already or need not be
-/// exact. REQUIRES: as timed_iteration.
+/// Returns the prediction of a plan: its timed_iteration() with its task_memory(). Everything that reports a plan's
+/// time or memory uses this function. `training` gives the result for two fused train tasks, if it is known or need not
+/// be exact. REQUIRES: as for timed_iteration.
 Estimate estimate(const Scenario& scenario, const plan::Plan& plan,
                   const std::optional<IntraStage>& training = std::nullopt, const plan::IterationOrder& order = {});
 
-/// The estimate of a plan that is like another one, whose fused training was `over_bound` times its bound
-/// (intra_stage_over_bound): no schedule is made. Where nothing is given, or no train tasks are fused, it is the
-/// estimate itself.
+/// Returns the estimate without making a schedule for fused training. It takes `over_bound` times its bound
+/// (intra_stage_over_bound), a ratio from a similar plan. Without `over_bound` or fused training, this is estimate().
 Estimate estimate_like(const Scenario& scenario, const plan::Plan& plan, std::optional<double> over_bound);
 
 }  // namespace dovetail::predict

@@ -4,16 +4,236 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
 
 #include "base/assert.h"
 #include "cost/machine.h"
+#include "cost/training.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "simulate/stages.h"
 #include "simulate/threshold.h"
 
 namespace dovetail::predict {
 namespace {
 
-/// What does not hang on the threshold.
+/// Workers that run the same tasks.
+struct Group {
+  int size = 1;  ///< devices of each worker
+  int tasks = 0;
+  double work = 0;      ///< seconds of all its tasks on one worker
+  double overhead = 0;  ///< of each worker, once
+  double last = 0;      ///< for one sample
+  double loads = 0;     ///< of all models
+  double max_load = 0;
+  int workers = 0;
+
+  double seconds() const { return work / workers; }
+
+  /// REQUIRES: a replica fits on a worker.
+  void add(const InferenceTask& task, int replica) {
+    const int side_by_side = size / replica;
+    ++tasks;
+    work += task.passes * task.replicas / side_by_side;
+    overhead += task.set_up();
+    last += task.last;
+    loads += task.loading();
+    max_load = std::max(max_load, task.loading());
+  }
+};
+
+/// The freed devices' workers, and the tasks that must wait.
+struct Split {
+  std::vector<Group> groups;
+  double after = 0;  ///< seconds of tasks that fit only on the keepers' devices
+};
+
+/// Returns the groups of tasks, without workers yet. nullopt if no task fits on the freed devices, or if one fits
+/// nowhere.
+std::optional<Split> split_of(const TailDevices& devices, const InferenceLoad& inference) {
+  Split split;
+  int left = devices.freed();
+  for (const InferenceTask& task : inference.tasks) {
+    const int replica = devices.all / task.replicas;
+    Group* host = nullptr;
+    if (replica <= left) {
+      host = &split.groups.emplace_back();
+      host->size = replica;
+      left -= replica;
+    } else {
+      for (Group& group : split.groups)
+        if (replica <= group.size && (host == nullptr || group.work < host->work)) host = &group;
+    }
+    const int later = devices.later() / replica;
+    if (host != nullptr)
+      host->add(task, replica);
+    else if (later > 0)
+      split.after += task.set_up() + task.passes * task.replicas / later;
+    else
+      return std::nullopt;
+  }
+  if (split.groups.empty()) return std::nullopt;
+  return split;
+}
+
+/// Gives each group workers in proportion to its work, at least one. Remaining devices go to the group with the most
+/// work per worker.
+void hand_out(int freed, std::vector<Group>& groups) {
+  int left = freed;
+  double work = 0;  // of groups that may get more than one worker, in seconds times devices
+  for (bool fixed = true; fixed;) {
+    fixed = false;
+    work = 0;
+    for (const Group& group : groups)
+      if (group.workers == 0) work += group.size * group.work;
+    for (Group& group : groups) {
+      if (fixed || group.workers > 0 || left * group.work >= work) continue;
+      group.workers = 1;
+      left -= group.size;
+      fixed = true;
+    }
+  }
+  const int shared = left;
+  for (Group& group : groups) {
+    if (group.workers > 0) continue;
+    group.workers = work > 0 ? std::max(1, static_cast<int>(shared * group.work / work)) : 1;
+    left -= group.size * group.workers;
+  }
+  for (;;) {
+    Group* neediest = nullptr;
+    for (Group& group : groups)
+      if (group.size <= left && (neediest == nullptr || group.seconds() > neediest->seconds())) neediest = &group;
+    if (neediest == nullptr) return;
+    ++neediest->workers;
+    left -= neediest->size;
+  }
+}
+
+/// Progress of all groups together, at the pace of the slowest.
+struct Pace {
+  double seconds = 0;  ///< of all work, on the freed devices alone
+  double set_up = 0;
+  double joining = 0;  ///< set-up of a worker that joins them
+  double last = 0;     ///< after the end of the last sample, if nothing else is left
+  int largest = 1;     ///< devices of the largest worker
+};
+
+Pace pace_of(const std::vector<Group>& groups) {
+  Pace pace;
+  pace.seconds = 1e-9;  // no division by zero if there is no work
+  for (const Group& group : groups) {
+    pace.seconds = std::max(pace.seconds, group.seconds());
+    pace.set_up = std::max(pace.set_up, group.overhead);
+    pace.joining = std::max(pace.joining, group.overhead / group.tasks);
+    pace.last = std::max(pace.last, group.last + group.loads - group.max_load);
+    pace.largest = std::max(pace.largest, group.size);
+  }
+  return pace;
+}
+
+/// Progress of inference while the tail continues.
+class TailInference {
+ public:
+  TailInference(const TailDevices& devices, const Pace& pace)
+      : devices_(devices),
+        pace_(pace),
+        keeper_(static_cast<double>(devices.of_instance()) / devices.freed()),
+        keepers_help_(pace.largest <= devices.of_instance()),
+        setting_up_(pace.set_up) {}
+
+  void pass(const TailSlice& slice) {
+    const double working = std::max(0.0, slice.seconds - setting_up_);
+    setting_up_ = std::max(0.0, setting_up_ - slice.seconds);
+    done_ = std::min(slice.finished, done_ + working * speed_ / pace_.seconds);
+    if (!keepers_help_ || slice.idle <= joined_ || (slice.finished - done_) * pace_.seconds <= pace_.joining * speed_)
+      return;
+    // The work lost during their set-up is subtracted at once.
+    done_ -= (slice.idle - joined_) * keeper_ * pace_.joining / pace_.seconds;
+    joined_ = slice.idle;
+    speed_ = 1 + joined_ * keeper_;
+  }
+
+  /// Returns the seconds until everything is scored after the tail has ended.
+  double rest() const {
+    const double left = (1 - done_) * pace_.seconds;
+    const double alone = std::max(pace_.last, setting_up_ + left / speed_);
+    if (alone <= pace_.joining || pace_.largest > devices_.later()) return alone;
+    const double all = 1 + devices_.keepers * keeper_;
+    return std::max({pace_.last, pace_.joining, (left + speed_ * setting_up_ + (all - speed_) * pace_.joining) / all});
+  }
+
+ private:
+  const TailDevices& devices_;
+  const Pace& pace_;
+  double keeper_;  // a keeper's devices relative to the freed devices
+  bool keepers_help_;
+  double setting_up_;
+  double done_ = 0;    // fraction of all work
+  double joined_ = 0;  // number of keepers
+  double speed_ = 1;   // relative to the freed devices alone
+};
+
+}  // namespace
+
+InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
+                             double seconds) {
+  const OverheadSeconds overhead = overhead_seconds(scenario, task, planned);
+  const auto longest = static_cast<double>(scenario.lengths.longest());
+  const cost::InferencePasses passes = cost::inference_passes(
+      facts_of(scenario, task), planned.layout, {longest, longest * longest},
+      cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency), scenario.software.efficiency);
+  double last = passes.hop * (planned.layout.pipeline - 1);
+  for (const cost::PassSeconds& stage : passes.stages) last += stage.sum();
+  return {seconds - overhead.sum(), overhead.host_transfers,
+          overhead.hand_over,       last,
+          planned.layout.data,      gathering_seconds(scenario, task, planned)};
+}
+
+void InferenceLoad::add(const InferenceTask& task) {
+  work += task.passes;
+  overheads += task.overhead();
+  const auto after = std::find_if(tasks.begin(), tasks.end(),
+                                  [&](const InferenceTask& known) { return known.replicas > task.replicas; });
+  tasks.insert(after, task);
+}
+
+void InferenceLoad::clear() {
+  work = overheads = 0;
+  tasks.clear();
+}
+
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
+                           const InferenceLoad& inference, double enough) {
+  const InferenceEnd one_by_one{0, inference.overheads + inference.work};
+  if (devices.keepers == devices.instances) return one_by_one;
+  std::optional<Split> split = split_of(devices, inference);
+  if (!split) return one_by_one;
+  hand_out(devices.freed(), split->groups);
+  const Pace pace = pace_of(split->groups);
+  TailInference beside(devices, pace);
+  double rest = split->after;
+  for (const TailSlice& slice : slices) {
+    beside.pass(slice);
+    if (slice.ends > 0) rest += slice.ends * beside.rest();
+    if (rest >= enough) break;
+  }
+  return {pace.set_up, rest};
+}
+
+double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices) {
+  double inference = devices.freed();  // working devices
+  double done = 0;
+  double mean = 0;
+  for (const TailSlice& slice : slices) {
+    done += slice.seconds * inference / devices.all;
+    mean += slice.ends * done;
+    inference = std::max(inference, devices.freed() + slice.idle * devices.of_instance());
+  }
+  return mean;
+}
+
+namespace {
+
+/// Input that does not depend on the threshold.
 struct GenerationScenario {
   const Scenario& scenario;
   const plan::TaskPlan& planned;
@@ -23,7 +243,7 @@ struct GenerationScenario {
   double samples = 0;
 };
 
-/// m of the page's formula, for so many samples.
+/// Returns m of the formula in inter_stage.h for `left` samples.
 int keepers_of(const GenerationScenario& of, double left) {
   const plan::TaskPlan& planned = of.planned;
   double most = std::ceil(left / of.generation.flat_batch);
@@ -36,7 +256,7 @@ int keepers_of(const GenerationScenario& of, double left) {
   return static_cast<int>(std::clamp(most, 1.0, static_cast<double>(planned.layout.data)));
 }
 
-/// Moves the samples of the others to the keepers at the beginning of `slice`.
+/// Moves the samples of the other instances to the keepers at the beginning of `slice`.
 void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterStage& fused) {
   const plan::TaskPlan& planned = of.planned;
   fused.moved = slice.batch * (fused.instances - fused.keepers);
@@ -52,7 +272,7 @@ void migrate(const GenerationScenario& of, const cost::TailSlice& slice, InterSt
   fused.migration = std::min(sending, prefilling);
 }
 
-/// Of so many instances: [slice] seconds. Thresholds have few numbers of keepers.
+/// [slice] seconds, by number of instances. The thresholds share few numbers of keepers.
 using SliceSeconds = std::map<int, std::vector<double>>;
 
 const std::vector<double>& seconds_on(const GenerationScenario& of, int instances, SliceSeconds& known) {
@@ -64,7 +284,7 @@ const std::vector<double>& seconds_on(const GenerationScenario& of, int instance
   return entry->second;
 }
 
-/// How many of them have none of the unfinished samples, on average where there are some.
+/// Returns the mean number of keepers without unfinished samples, given that there are some.
 double idle_keepers(int keepers, double unfinished) {
   const double none = std::exp(-unfinished / keepers);
   const double others_none = std::exp(-unfinished * (keepers - 1) / keepers);
@@ -99,12 +319,12 @@ GenerationTail tail_at(const GenerationScenario& of, double threshold, SliceSeco
     fused.tail += on_keepers[slice];
     const cost::TailSlice& of_all = generation.slices[slice];
     const double unfinished = of_all.batch * fused.instances;
-    // A slice's steps are weighed with the chance that the tail is not through before it.
-    const double goes_on = of_all.steps / reached->steps;
-    if (goes_on <= 0) break;
+    // The steps of a slice are weighted by the probability that the tail has not ended before it.
+    const double not_ended = of_all.steps / reached->steps;
+    if (not_ended <= 0) break;
     const double beyond = slice + 1 < on_keepers.size() ? generation.slices[slice + 1].steps / reached->steps : 0;
-    tail.slices.push_back({on_keepers[slice] / goes_on, std::max(0.0, 1 - unfinished / of.samples),
-                           idle_keepers(fused.keepers, unfinished), std::max(0.0, goes_on - beyond)});
+    tail.slices.push_back({on_keepers[slice] / not_ended, std::max(0.0, 1 - unfinished / of.samples),
+                           idle_keepers(fused.keepers, unfinished), std::max(0.0, not_ended - beyond)});
   }
   return tail;
 }
@@ -167,7 +387,7 @@ std::optional<double> best_threshold(const Scenario& scenario, const std::vector
   double least = 0;
   for (const GenerationTail& tail :
        generation_tails(scenario, stage->generate, tasks[stage->generate], simulate::usual_thresholds())) {
-    // Where nothing moves nothing is gained.
+    // Without migration there is no gain.
     if (tail.slices.empty()) continue;
     const InterStage fused = fuse(tail, *stage, inference);
     if (fused.seconds() >= (best ? least : fused.apart)) continue;

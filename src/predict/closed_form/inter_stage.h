@@ -1,74 +1,153 @@
-// Inter-stage fusion in closed form: what it takes to score finished samples while the longest ones are still generated
-// (RLHFuse, NSDI 2025, section 4).
+// Inter-stage fusion in closed form: the time to infer on finished samples while the longest ones are still generated
+// (RLHFuse, NSDI 2025, section 4). simulate/inter_stage.h plays it event by event.
 //
-// The places of all n instances empty as cost::generation_seconds says. As soon as no sample waits for a place and no
-// more than the threshold R of all B samples is left, m instances keep the tail, and the samples of the others move to
-// them:
+// The batch slots of all n instances empty as computed by cost::generation_seconds. The threshold R is reached when no
+// sample waits for a slot and at most R of all B samples are left. Then m instances keep the tail, and the samples of
+// the others move to them:
 //
-//   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / most sequences of the engine) )
+//   m = max( ceil(R B / flat batch), ceil(R B M / C), ceil(R B / max sequences of the engine) )
 //
-// with M the keys and values of the longest sample and C what an instance has room for. They move as keys and values
-// over the links, each device of a keeper receiving its part, or are prefilled again, whatever is faster. The n - m
-// freed instances drop the actor and score what has finished (tail_inference.h). With m = n nothing moves, and the
-// tasks follow one another. The k samples that a keeper still has on average are taken as drawn by chance (Poisson): it
-// has none with probability p = e^-k, and of m keepers, one of which at least has some, m p (1 - p^(m-1)) / (1 - p^m)
-// have none on average.
+// M is the KV cache of the longest sample, and C the KV cache space of an instance. Either the KV cache of the moved
+// samples is sent over the links, each device of a keeper receiving its part, or they are prefilled again, whichever is
+// faster. The n - m freed instances drop the actor and run inference on finished samples. With m = n nothing moves, and
+// the tasks run in sequence.
 //
-// What the slowest instance takes beyond the average one counts in full before the threshold, so that generation does
-// not end sooner fused than alone. Not in it: that instances differ in how many long samples they have when they move
-// (the mean is taken).
+// The remaining samples are assumed to be spread randomly over the keepers (Poisson). With k samples per keeper on
+// average, a keeper has none with probability p = e^-k. Of m keepers, at least one of which has samples, m p (1 -
+// p^(m-1)) / (1 - p^m) have none on average.
+//
+// The time that the slowest instance takes beyond the average one counts in full before the threshold, so that
+// generation does not end sooner fused than alone. The model ignores that instances differ in how many long samples
+// they have when they move. It uses the mean.
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
 #include "plan/fusion.h"
+#include "plan/task_plan.h"
 #include "predict/closed_form/activity_seconds.h"
-#include "predict/closed_form/tail_inference.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 
-/// How generation and the inference beside it go; all seconds.
+/// An inference task in its layout on all devices. Times are in seconds.
+struct InferenceTask {
+  double passes = 0;
+  double load = 0;       ///< until devices have its weights from host memory, at each change to this model
+  double hand_over = 0;  ///< in addition, the first time
+  double last = 0;       ///< for one sample of maximum length through the pipeline
+  int replicas = 1;      ///< number of data-parallel replicas, with the same number of devices each
+  double gathering = 0;  ///< until a worker has the weights from other devices: gathering_seconds
+
+  double overhead() const { return load + hand_over; }
+  double loading() const { return load + gathering; }      ///< of a worker, each time
+  double set_up() const { return loading() + hand_over; }  ///< of a worker, the first time
+};
+
+/// Returns an inference task that takes `seconds`, its task_seconds. REQUIRES: the task infers, and `planned` has no
+/// fault.
+InferenceTask inference_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double seconds);
+
+/// The inference tasks of a stage together.
+struct InferenceLoad {
+  double work = 0;                   ///< seconds of their passes on all devices, one task after the other
+  double overheads = 0;              ///< seconds of their overheads on all devices, one task after the other
+  std::vector<InferenceTask> tasks;  ///< the one with the largest replica first
+
+  void add(const InferenceTask& task);
+  void clear();
+};
+
+/// A slice of the tail on the keepers. The length of the tail depends on the sampled lengths.
+struct TailSlice {
+  double seconds = 0;   ///< if the tail has not ended before
+  double finished = 0;  ///< fraction of all samples that have finished by the end of the slice
+  double idle = 0;      ///< mean number of keepers without unfinished samples, over tails that have not ended
+  double ends = 0;      ///< probability that the tail ends with this slice; the slices add up to 1
+};
+
+/// Devices of a generation tail.
+struct TailDevices {
+  int all = 1;        ///< devices of the mesh
+  int instances = 1;  ///< number of instances that generate
+  int keepers = 1;    ///< number of instances that keep the tail
+
+  int of_instance() const { return all / instances; }
+  int freed() const { return (instances - keepers) * of_instance(); }
+  int later() const { return keepers * of_instance(); }
+};
+
+/// Times that inference adds to a stage, in seconds (InterStage::set_up and rest).
+struct InferenceEnd {
+  double set_up = 0;
+  double rest = 0;  ///< mean over all possible ends of the tail
+};
+
+/// Returns the inference times of a stage. If all instances keep the tail, the tasks run in sequence.
+///
+/// Otherwise the freed devices are divided among the tasks by work, as in the first step of simulate::infer_best. Each
+/// task gets a worker of a replica's size, the largest first. A task without space shares the worker with the least
+/// work that it fits on. Remaining devices become workers where most work per worker is left. All workers proceed at
+/// the pace of the slowest, start after the longest set-up (a shared worker sets up all its models), and never overtake
+/// finished samples.
+///
+/// A keeper without samples becomes a worker if the available work takes the others longer than its set-up. All keepers
+/// do so when the tail ends. The last sample must still be scored, by tasks that share a worker in sequence, including
+/// reloading. A task that fits only on the keepers' devices follows afterwards. If nothing fits on the freed devices,
+/// or a task fits on neither, all tasks follow the tail in sequence.
+///
+/// If `rest` is at least `enough` seconds, the returned value may be too small, but is at least `enough`.
+InferenceEnd inference_end(const TailDevices& devices, const std::vector<TailSlice>& slices,
+                           const InferenceLoad& inference, double enough = std::numeric_limits<double>::infinity());
+
+/// Returns an upper bound in seconds on inference on all devices that is done before the tail ends, as a mean over all
+/// ends. Assumes that all freed devices and keepers without samples work from the beginning.
+double max_hidden(const TailDevices& devices, const std::vector<TailSlice>& slices);
+
+/// Timeline of generation fused with inference, in seconds.
 struct InterStage {
   plan::GenerationStage stage;
   double threshold = 0;   ///< fraction of the iteration's samples
-  int instances = 1;      ///< that generate
-  int keepers = 1;        ///< of these that keep the tail; all of them: nothing moves
-  double moved = 0;       ///< samples, on average
-  bool prefills = false;  ///< moved samples are prefilled again, else their keys and values are sent
+  int instances = 1;      ///< number of instances that generate
+  int keepers = 1;        ///< number of instances that keep the tail; equal to `instances`: nothing moves
+  double moved = 0;       ///< mean number of samples that move
+  bool prefills = false;  ///< whether moved samples are prefilled again; otherwise their KV cache is sent
   double until = 0;       ///< from the beginning until the threshold is reached
   double migration = 0;
-  double set_up = 0;  ///< of the freed instances, beside the tail
+  double set_up = 0;  ///< of the freed instances, parallel to the tail
   double tail = 0;    ///< from the migration to the last sample, on the keepers
-  double rest = 0;    ///< inference behind the tail, with what the keepers' set-up delays
-  double apart = 0;   ///< generation, then one inference task after the other, as without fusion
+  double rest = 0;    ///< inference after the tail, including delays by the keepers' set-up
+  double apart = 0;   ///< without fusion: generation, then the inference tasks in sequence
 
   double seconds() const { return until + migration + tail + rest; }
-  /// When inference begins.
+  /// Returns when inference begins.
   double inference_begins() const { return keepers < instances ? until + migration + set_up : until; }
   double generation_ends() const { return until + migration + tail; }
-  /// So long before its end generation has ended, of whole ns each.
+  /// Returns the time between the end of generation and the end of the stage, both rounded to integer ns.
   base::Ticks early() const { return base::ticks_of_seconds(seconds()) - base::ticks_of_seconds(generation_ends()); }
 };
 
-/// Of the stage as one activity.
+/// Returns the seconds of the stage as one activity.
 ActivitySeconds activity_seconds(const InterStage& fused);
 
-/// Generation at a threshold, whatever is scored beside it.
+/// Generation at a threshold, independent of the inference fused with it.
 struct GenerationTail {
-  InterStage generation;  ///< without what its stage infers, set_up and rest; apart is generation alone
+  InterStage generation;  ///< without the stage's inference, set_up and rest; `apart` is generation alone
   TailDevices devices;
-  std::vector<TailSlice> slices;  ///< none where nothing moves
+  std::vector<TailSlice> slices;  ///< empty if nothing moves
 };
-/// For each of the thresholds. REQUIRES: the task generates, and `planned` has no fault.
+/// Returns the tail at each threshold. REQUIRES: the task generates, and `planned` has no fault.
 std::vector<GenerationTail> generation_tails(const Scenario& scenario, std::size_t generate,
                                              const plan::TaskPlan& planned, const std::vector<double>& thresholds);
 
-/// `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
+/// Returns the fused stage at a threshold. `tasks`: [task of the workflow]. REQUIRES: no find_threshold_fault.
 InterStage inter_stage(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks, double threshold);
 
-/// The threshold among simulate::usual_thresholds() with the least seconds(); nothing where none is faster than without
-/// fusion, or there is no generation_stage().
+/// Returns the threshold of simulate::usual_thresholds() with the smallest seconds(). nullopt if none is faster than
+/// running unfused, or if there is no generation_stage().
 std::optional<double> best_threshold(const Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
 }  // namespace dovetail::predict

@@ -7,13 +7,13 @@
 namespace dovetail::predict {
 namespace {
 
-/// A schedule, and whether the room for activations made it what it is.
+/// A schedule, and whether the memory for activations limited it.
 struct FoundSchedule {
   FusedSchedule schedule;
   bool limited = false;
 };
 
-/// The best schedule within the memory, else the best of all; nothing where there is none.
+/// Returns the best schedule within the memory, otherwise the best of all. nullopt if none was found.
 std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::Plan& plan) {
   const plan::TrainPair pair = *plan.fusion.training;
   const TrainTask first{pair[0], plan.tasks[pair[0]]};
@@ -26,7 +26,7 @@ std::optional<FoundSchedule> schedule_of(const Scenario& scenario, const plan::P
   return FoundSchedule{within.ok() ? *within : *free, true};
 }
 
-/// All that no schedule is needed for; as if both followed one another.
+/// Returns the phase as if both trainings ran in sequence, with all fields that need no schedule.
 IntraStage without_schedule(const Scenario& scenario, const plan::Plan& plan) {
   IntraStage fused;
   fused.pair = plan.fusion.training.value();
@@ -51,7 +51,7 @@ ActivitySeconds fused_training_seconds(double schedule_seconds, const OverheadSe
 
 std::int64_t activation_room(const Scenario& scenario, const plan::Plan& plan) {
   const TaskMemory memory = task_memory(scenario, plan, 0)[(*plan.fusion.training)[0]];
-  // Where the margin leaves nothing, what a device has.
+  // If the margin leaves nothing, it may be used as well.
   const std::int64_t left = memory.room() > 0 ? memory.room() : memory.margin();
   return static_cast<std::int64_t>(static_cast<double>(left) /
                                    std::max(1.0, scenario.software.conventions.reserved_factor));

@@ -3,15 +3,38 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
 #include "plan/iteration_graph.h"
 #include "predict/closed_form/weight_copies.h"
 
 namespace dovetail::predict {
+
+plan::MinMargin min_margin(const Scenario& scenario) {
+  if (scenario.job.limits.margin) return *scenario.job.limits.margin;
+  return {std::max(min_margin_share, scenario.software.conventions.memory_error), 0};
+}
+
+std::int64_t plan_memory(const Scenario& scenario, const cluster::Gpu& gpu) {
+  return gpu.usable_memory - min_margin(scenario).of(gpu.usable_memory);
+}
+
+std::string_view name_of(Fit fit) {
+  switch (fit) {
+    case Fit::fits:
+      return "fits";
+    case Fit::tight:
+      return "tight";
+    case Fit::does_not_fit:
+      return "does not fit";
+  }
+  DOVETAIL_ASSERT(false);
+}
+
 namespace {
 
 using workflow::TaskKind;
 
-/// A copy of a role's weights where it lies.
+/// A copy of a role's weights with its location and size.
 struct Copy {
   WeightCopy of;
   std::size_t role = 0;
@@ -60,7 +83,7 @@ class MemoryAccount {
     return worst;
   }
 
-  /// What is on `device` besides what `task` itself needs; between tasks (nothing) all that is there.
+  /// Returns the bytes on `device` in addition to what `task` itself needs. nullopt: all bytes between tasks.
   std::int64_t resident(std::optional<std::size_t> task, int device) const {
     std::vector<MemoryPart> parts;
     for (const Copy& copy : copies_) add_resident(copy, task, device, parts);
@@ -69,12 +92,12 @@ class MemoryAccount {
   }
 
  private:
-  /// The task that is trained in one schedule with it.
+  /// Returns the task that is trained in one schedule with `task`.
   std::optional<std::size_t> partner_of(std::size_t task) const {
     return plan_.fusion.training ? plan::partner_of(*plan_.fusion.training, task) : std::nullopt;
   }
 
-  /// Whether a copy is in use while `task` runs.
+  /// Returns whether a copy is in use while `task` runs.
   bool is_used(const Copy& copy, std::size_t task) const {
     const auto partner = partner_of(task);
     return uses(copy, task) || (partner && uses(copy, *partner));
@@ -91,9 +114,9 @@ class MemoryAccount {
     return {std::move(of), role, owner.mesh, held};
   }
 
-  /// What is on `device` while `task` gets newly trained weights: it has its own already, but nothing else yet (engines
-  /// wake up weights first), those that were trained are back where they had left, and a tensor or two messages are on
-  /// their way.
+  /// Returns the parts on `device` while `task` receives newly trained weights. It has its own weights already, but
+  /// nothing else (engines wake up weights first). The trained weights are back on their devices, and a tensor or two
+  /// messages are in transit.
   std::vector<MemoryPart> while_weights_arrive(std::size_t task, int device) const {
     const auto to = std::find_if(copies_.begin(), copies_.end(), [task](const Copy& copy) { return uses(copy, task); });
     if (!receives(to->of, scenario_.job.workflow)) return {};
@@ -109,7 +132,7 @@ class MemoryAccount {
     return parts;
   }
 
-  /// What fragments of the memory of other models come to in a process that trains; an engine has a pool of its own.
+  /// Adds the fragments that other models' memory causes in a training process. Engines have a separate pool.
   void add_reserved(std::size_t task, int device, std::vector<MemoryPart>& parts) const {
     std::vector<MemoryPart> others;
     for (const Copy& copy : copies_)
@@ -130,7 +153,7 @@ class MemoryAccount {
     return trained_elsewhere ? MemoryKind::inference_weights : MemoryKind::weights;
   }
 
-  /// What `copy` has on `device` while `task` runs, or between tasks (nothing), without what working_memory counts.
+  /// Adds the parts of `copy` on `device` while `task` runs, or between tasks (nullopt), without working_memory.
   void add_resident(const Copy& copy, std::optional<std::size_t> task, int device,
                     std::vector<MemoryPart>& parts) const {
     if (device < copy.mesh.first || device >= copy.mesh.first + copy.mesh.count) return;
@@ -143,7 +166,7 @@ class MemoryAccount {
     add(MemoryKind::optimizer, bytes.optimizer);
   }
 
-  /// What is off the devices of a node: of each copy on it, once for each of its devices.
+  /// Returns the bytes in a node's host memory. Each copy counts once per device on the node.
   std::int64_t host_bytes(std::size_t task, int first, int end) const {
     std::int64_t bytes = 0;
     for (const Copy& copy : copies_) {
@@ -154,7 +177,7 @@ class MemoryAccount {
     return bytes;
   }
 
-  /// Of the task's node that has the least of its host memory left.
+  /// Sets the host memory of the task's node with the least left.
   void add_host(std::size_t task, TaskMemory& memory) const {
     const cluster::Cluster& cluster = scenario_.job.cluster;
     const cluster::Mesh& mesh = plan_.tasks[task].mesh;

@@ -1,49 +1,73 @@
-// What each task of a plan takes of its devices' memory, with everything else that stays there meanwhile.
+// Memory that each task of a plan needs on its devices, with everything else that stays there, and the margin that
+// plans keep for errors of this account.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
+#include "cluster/gpu.h"
 #include "plan/plan.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/scenario.h"
 #include "predict/closed_form/working_memory.h"
 
 namespace dovetail::predict {
 
-/// The worst device of a task's mesh while the task runs.
+/// Default minimum share of a device's usable memory that plans leave free. Predictions have at least this error.
+inline constexpr double min_margin_share = 0.04;
+
+/// Returns the minimum margin of the job's plans: from its `limits`, otherwise the larger of min_margin_share and the
+/// known error of its conventions (cost::Conventions::memory_error).
+plan::MinMargin min_margin(const Scenario& scenario);
+
+/// Returns the bytes of a device that plans of the job may use: usable memory minus the margin.
+std::int64_t plan_memory(const Scenario& scenario, const cluster::Gpu& gpu);
+
+/// Whether a plan fits in memory.
+enum class Fit {
+  fits,          ///< and leaves the margin
+  tight,         ///< within usable memory, but without the margin
+  does_not_fit,  ///< exceeds the memory of a device or of a host
+};
+/// "fits", "tight", "does not fit".
+std::string_view name_of(Fit fit);
+
+/// Memory of the device with the least space left in a task's mesh, while the task runs.
 struct TaskMemory {
   std::vector<MemoryPart> parts;  ///< the largest first
-  std::int64_t usable = 0;        ///< bytes that a process can allocate there
-  std::int64_t min_margin = 0;    ///< bytes of these that plans leave free
-  int device = 0;                 ///< of the cluster: the first of those that hold the most
-  std::int64_t host = 0;  ///< bytes that are off the devices meanwhile, of the task's node that has the least room left
-  std::int64_t host_memory = 0;  ///< bytes that the node has
+  std::int64_t usable = 0;        ///< bytes that a process can allocate on the device
+  std::int64_t min_margin = 0;    ///< bytes of `usable` that plans leave free
+  int device = 0;                 ///< of the cluster; the first of those with the highest use
+  std::int64_t host = 0;          ///< bytes offloaded to host memory, on the task's node with the least left
+  std::int64_t host_memory = 0;   ///< bytes of host memory of that node
 
   std::int64_t needed() const;
   std::int64_t margin() const { return usable - needed(); }
-  std::int64_t room() const { return margin() - min_margin; }  ///< of what plans may use
+  std::int64_t room() const { return margin() - min_margin; }  ///< bytes that plans may still use
   Fit fit() const;
   bool fits() const { return fit() != Fit::does_not_fit; }
 };
 
-/// [task of the workflow]; nothing for rules. While a task runs, its devices hold
-/// - what the task itself needs: working_memory, and of inference the weights;
-/// - of each other role, or other copy of the role's weights in another mesh or layout, what is not offloaded while
-/// idle: weights, and of a
-///   trained one gradients and optimizer. An engine that does not offload keeps its weights; keys and values it always
-///   gives back.
-/// Stages and ranks of different tasks meet on a device in many ways: the largest of each is taken, so that this is
-/// never too little. Before that its newly trained weights arrive, where they were trained in another form: the two and
-/// what is between them are there at once, and count where that is more. Reserved memory where the framework's factor
-/// is known. Two train tasks in one schedule need fused_working_memory, with `fused_activations` bytes of micro-batches
-/// in flight; where that is not given, what both hold by themselves.
+/// Returns the memory of each task: [task of the workflow], empty for rules. While a task runs, its devices hold
+/// - everything the task itself needs: working_memory, and for inference the weights;
+/// - of each other role, and of each other copy of the role's weights in another mesh or layout, everything that is not
+///   offloaded while idle: weights, and gradients and optimizer if it is trained. An engine that does not offload keeps
+///   its weights, but always frees its KV cache.
+///
+/// Stages and ranks of different tasks meet on a device in many ways. The account takes the largest of each, so that it
+/// is never too low.
+///
+/// Before the task, newly trained weights in another form may arrive. The old and new weights and the data in transit
+/// are then in memory together, and count if that is more. Reserved memory is included if the framework's factor is
+/// known. Two train tasks in one schedule need fused_working_memory, with `fused_activations` bytes of micro-batches in
+/// flight, or as much as both need alone if that is nullopt.
 std::vector<TaskMemory> task_memory(const Scenario& scenario, const plan::Plan& plan,
                                     std::optional<std::int64_t> fused_activations = std::nullopt);
 
-/// [device of the cluster] bytes that task_memory counts there beside what `task` itself needs (working_memory),
-/// whether the device is the task's or not; between tasks (nothing) all that is there. Without what is on its way when
-/// new weights arrive. REQUIRES: no rule.
+/// Returns the bytes that task_memory counts on each device in addition to what `task` itself needs (working_memory):
+/// [device of the cluster], including devices outside the task's mesh. nullopt means between tasks, when this is all
+/// that is there. Excludes weights in transit. REQUIRES: the task is not a rule.
 std::vector<std::int64_t> resident_memory(const Scenario& scenario, const plan::Plan& plan,
                                           std::optional<std::size_t> task);
 

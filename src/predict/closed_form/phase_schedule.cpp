@@ -21,7 +21,8 @@ void apply(std::span<const PhaseCounts> counts, pipeline::Problem& problem) {
   }
 }
 
-/// Stage s of data-parallel rank d is the tensor-parallel group that the layout says, and each d a group of its own.
+/// Returns the placement in which stage s of data-parallel rank d is its tensor-parallel group. Each d is a separate
+/// group.
 pipeline::Placement placement_of(const llm::Layout& layout) {
   pipeline::Placement placement{.ranks = layout.devices(), .groups = layout.data, .models = {}};
   pipeline::ModelPlacement& own = placement.models.emplace_back();
@@ -47,7 +48,7 @@ Result<PhaseSchedule> schedule_of_one(const Scenario& scenario, const TrainTask&
   return PhaseSchedule{std::move(schedule), placement_of(train.planned.layout)};
 }
 
-/// The best schedule within the memory that the plan leaves, else the best of all.
+/// Returns the best schedule within the memory that the plan leaves, otherwise the best of all.
 Result<pipeline::Schedule> solve_within_room(const Scenario& scenario, const plan::Plan& plan,
                                              const pipeline::Problem& problem) {
   fuse::SolveOptions options = brief_search(fused_iterations);
@@ -85,7 +86,7 @@ Result<PhaseSchedule> phase_schedule(const Scenario& scenario, const plan::Plan&
 Result<pipeline::Schedule> reordered(const Scenario& scenario, const plan::Plan& plan, const pipeline::Schedule& fused,
                                      const pipeline::Problem& measured) {
   pipeline::Problem problem = measured;
-  // The plan says how much there may be, not the schedule that was made before.
+  // The plan limits the memory, not the old schedule.
   problem.capacity.reset();
   const Result<pipeline::Schedule> own = pipeline::retimed(fused, problem);
   const Result<pipeline::Schedule> found = solve_within_room(scenario, plan, problem);

@@ -15,7 +15,7 @@ SecondsFrom from_table(const cost::ProfileTable& table, double amount, double le
   return cost::is_within(table, amount, length) ? SecondsFrom::profile : SecondsFrom::beyond;
 }
 
-/// Of one kind of layers; `both` says whether a backward is asked for as well.
+/// Returns the source for one kind of layer. `both`: a backward pass is needed too.
 SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tokens, double length) {
   if (profile == nullptr || profile->forward.empty() || (both && profile->backward.empty()))
     return SecondsFrom::roofline;
@@ -23,14 +23,14 @@ SecondsFrom from_layers(const cost::LayerProfile* profile, bool both, double tok
   return both ? std::max(forward, from_table(profile->backward, tokens, length)) : forward;
 }
 
-/// Tokens of the average micro-batch of a data-parallel rank.
+/// Returns the tokens of the average micro-batch of a data-parallel rank.
 double micro_batch_tokens(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   if (scenario.job.workflow.tasks[task].kind == TaskKind::train)
     return training_passes(scenario, {task, planned}).micro_batch.count;
   return cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching).micro_batch.count;
 }
 
-/// A task's layers of either kind that its model has: the worse of the two counts.
+/// Returns the worse source of the two kinds of layers, of those that the model has.
 SecondsFrom layers_from(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned, double tokens,
                         double length) {
   const cost::ModelFacts& facts = facts_of(scenario, task);

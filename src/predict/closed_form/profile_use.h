@@ -1,4 +1,4 @@
-// Which seconds of a plan's tasks come from measured layers, and which from the roofline.
+// Which seconds of a plan's tasks come from measured layers, and which from the roofline model.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@
 namespace dovetail::predict {
 
 enum class SecondsFrom {
-  roofline,  ///< nothing was measured of this model, GPU and degree
-  profile,   ///< read between measured points
-  beyond,    ///< from the nearest measured point on as the roofline goes
+  roofline,  ///< no measurement of this model, GPU and degree
+  profile,   ///< interpolated between measured points
+  beyond,    ///< extrapolated from the nearest measured point along the roofline
 };
 
 /// "roofline", "profile" or "profile, beyond its range".
@@ -21,12 +21,14 @@ std::string_view name_of(SecondsFrom from);
 
 struct ProfileUse {
   std::size_t task = 0;
-  bool decode = false;  ///< a generation's decode steps; else its prefill, or the passes of an inference or training
+  /// Decode steps of generation; otherwise its prefill, or the passes of inference or training.
+  bool decode = false;
   SecondsFrom from = SecondsFrom::roofline;
 };
 
-/// Of each task with a model; of generation twice. A table is entered at the average micro-batch, in decoding at the
-/// largest batch that the engine takes and at half of the average response. Nothing where the job has no profile.
+/// Returns the use of profiles by each task with a model, twice for generation. Tables are read at the average
+/// micro-batch. For decoding they are read at the engine's maximum batch and half of the mean response. Empty if the
+/// job has no profile.
 std::vector<ProfileUse> profile_uses(const Scenario& scenario, const plan::Plan& plan);
 
 }  // namespace dovetail::predict

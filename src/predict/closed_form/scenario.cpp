@@ -4,8 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "predict/closed_form/engine_bits.h"
-
 namespace dovetail::predict {
 
 Scenario scenario_of(const plan::Job& job, const Software& software, const parallel::Cancellation* cancellation) {
@@ -52,6 +50,19 @@ cost::Batch batch_of(const Scenario& scenario, std::size_t index) {
   batch.balanced = scenario.software.conventions.balances_ranks;
   batch.together = workflow::sequences_together(task);
   return batch;
+}
+
+void take_engine_bits(const plan::Software& settings, cost::ModelFacts& facts) {
+  facts.engine_layer_bytes = facts.engine_expert_bytes = facts.key_value_element_bytes = facts.element_bytes;
+  if (settings.key_value_bits > 0) facts.key_value_element_bytes = settings.key_value_bits / 8.0;
+  if (settings.engine_weight_bits > 0) {
+    // In 8 bits, a scale covers 128 x 128 weights and is negligible.
+    const bool is_whole = settings.engine_weight_bits == 8;
+    facts.engine_expert_bytes = settings.engine_weight_bits / 8.0 + (is_whole ? 0 : 2.0 / 32);
+    if (is_whole || !facts.model.experts) facts.engine_layer_bytes = facts.engine_expert_bytes;
+  }
+  if (settings.engine_weight_bits > 0 || settings.key_value_bits > 0)
+    for (cost::LayerProfile& profile : facts.profiles) profile.decode = {};
 }
 
 }  // namespace dovetail::predict

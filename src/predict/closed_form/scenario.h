@@ -1,28 +1,31 @@
-// What all predictions of a job are calculated from.
+// Data that all predictions of a job share.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "cost/batches.h"
+#include "cost/conventions.h"
 #include "cost/model_facts.h"
 #include "parallel/cancellation.h"
 #include "plan/job.h"
+#include "plan/task_plan.h"
 #include "predict/closed_form/software.h"
 #include "workflow/lengths.h"
 
 namespace dovetail::predict {
 
-/// What all activities of all plans of a job are calculated from, worked out once, and who may stop that, which must
-/// outlive it.
+/// Everything that predictions for one job share, computed once. `cancellation` must outlive it.
 struct Scenario {
   plan::Job job;
   Software software;
   std::vector<cost::ModelFacts> models;  ///< [role]
   workflow::LengthDistribution lengths;  ///< of prompt and response together
-  /// What passes of infer and train tasks work on: lengths, all the longest where rows are padded.
+  /// Lengths of the rows that infer and train tasks process. All have the maximum length if rows are padded.
   workflow::LengthDistribution rows;
-  /// Long work of this folder looks at it, and ends with the best so far. Null: nobody stops it.
+  /// Checked by long computations, which then end with the best result so far. Null: never cancelled.
   const parallel::Cancellation* cancellation = nullptr;
 
   bool is_stopped() const { return parallel::is_requested(cancellation); }
@@ -30,18 +33,35 @@ struct Scenario {
 Scenario scenario_of(const plan::Job& job, const Software& software,
                      const parallel::Cancellation* cancellation = nullptr);
 
-/// The same with somebody else who may stop it.
+/// Returns the scenario with another cancellation.
 Scenario stopped_by(const Scenario& scenario, const parallel::Cancellation& cancellation);
 
-/// The facts of the model of a task. REQUIRES: the task is no rule.
+/// Returns the facts of the task's model. REQUIRES: the task is not a rule.
 const cost::ModelFacts& facts_of(const Scenario& scenario, std::size_t task);
 
-/// What an infer or train task works on in an iteration: of training all epochs, with pretraining tokens as sequences
-/// of the same kind, and the sequences of a preference pair together. REQUIRES: the task is one of these.
+/// Returns the batch of an infer or train task in an iteration. Training includes all epochs, and pretraining tokens
+/// count as sequences of the same kind. The sequences of a preference pair stay together. REQUIRES: the task infers or
+/// trains.
 cost::Batch batch_of(const Scenario& scenario, std::size_t task);
 
-/// Sequences of an iteration that the train task with the most of them trains on, or samples where these are more: two
-/// for each sample that is a preference pair. Throughput in tokens counts these.
+/// Returns the number of sequences in an iteration: those of the train task with the most, or samples if these are
+/// more. A preference pair has two. Token throughput counts these sequences.
 double sequences_of_iteration(const plan::Job& job);
+
+/// Sets the precision of an engine's weights and KV cache in the facts of a model. In 8 bits, the weights of all layers
+/// are quantized. In fewer bits, only routed experts are if the model has any, with a 16-bit scale per 32 weights.
+/// Embedding and head keep their precision. Decode measurements are dropped if the engine's precision differs.
+/// REQUIRES: facts.element_bytes and facts.profiles are those of the job.
+void take_engine_bits(const plan::Software& settings, cost::ModelFacts& facts);
+
+/// Returns the share of a role's optimizer that is kept and stepped on the host. 0 if all of it is on the device.
+inline double host_share(const plan::TaskPlan& planned, const cost::Conventions& conventions) {
+  return planned.offload.optimizer_on_host ? conventions.optimizer_host_share : 0;
+}
+
+/// Returns `share` of `bytes`, rounded.
+inline std::int64_t part_of(std::int64_t bytes, double share) {
+  return std::llround(static_cast<double>(bytes) * share);
+}
 
 }  // namespace dovetail::predict

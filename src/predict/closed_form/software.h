@@ -1,34 +1,58 @@
-// The software that a job names: how it spends memory, and what it makes of a machine.
+// Software of a job: its conventions for memory, its efficiencies on a machine, and why these efficiencies were chosen.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cost/conventions.h"
 #include "cost/efficiency.h"
 #include "cost/profile.h"
 #include "plan/job.h"
-#include "predict/closed_form/efficiency_choice.h"
 
 namespace dovetail::predict {
+
+enum class EfficiencyReason {
+  named,            ///< the job names them
+  fitted,           ///< fitted to the job's GPU and training
+  gpu_fitted,       ///< fitted to its GPU, but not to its training
+  training_fitted,  ///< fitted to its training, but not to its GPU
+  unmeasured,       ///< no measurements of its GPUs
+  custom_gpu,       ///< the job file describes a GPU without measurements
+  mixed_gpus,       ///< it has several GPU types without joint measurements
+};
+/// "named", "fitted", "gpu fitted", "training fitted", "unmeasured", "custom gpu", "mixed gpus".
+std::string_view name_of(EfficiencyReason reason);
+
+struct EfficiencyChoice {
+  std::string efficiency;  ///< name of the set, or path of its file
+  EfficiencyReason reason = EfficiencyReason::named;
+  std::vector<std::string> gpus;  ///< of the cluster, without repetition
+  std::string training;           ///< name of the job's conventions
+};
+
+/// Returns the efficiencies that the job's `software` names, otherwise those fitted to its training or GPUs
+/// (cost/bundled_efficiencies.h), otherwise "assumed".
+EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 struct Software {
   cost::Conventions conventions;
   cost::Efficiency efficiency;
-  EfficiencyChoice choice = {};  ///< of the efficiency
-  cost::Profile profile = {};    ///< measured layers; without any where the job names no file
+  EfficiencyChoice choice = {};  ///< of `efficiency`
+  cost::Profile profile = {};    ///< measured layers; empty if the job names no file
 };
 
-/// What the job's `software` names. Where it does not: the conventions of Megatron-LM, and choose_efficiency.
-/// Efficiencies may also be the path of a dovetail/efficiency@1 file, and a profile is the path of a dovetail/profile@2
-/// file. An Error with a message only for a name that is not known, with its place for what is wrong in a file.
+/// Returns the software that the job's `software` names. Defaults are the conventions of Megatron-LM and
+/// choose_efficiency. Efficiencies may also be the path of a dovetail/efficiency@1 file. A profile is the path of a
+/// dovetail/profile@2 file. An Error has a place if a file is wrong, and only a message if a name is unknown.
 base::Result<Software> software_of(const plan::Job& job);
 
-/// The conventions of the framework, or those that are named; Megatron-LM's where neither is. With the types that the
-/// job says, the tokens whose logits are there at once, and the ranks that ZeRO cuts over.
+/// Returns the conventions of the framework, otherwise the named ones, otherwise Megatron-LM's. They include the job's
+/// data types, maximum tokens of logits, and ranks per ZeRO shard group.
 base::Result<cost::Conventions> conventions_of(const plan::Software& software);
 
-/// The bundled efficiencies of that name, or, where it ends in .json, .yaml or .yml, those of the file at that path.
+/// Returns the bundled efficiencies with that name. A name that ends in .json, .yaml or .yml is the path of a file.
 base::Result<cost::Efficiency> efficiency_of(const std::string& name);
 
 }  // namespace dovetail::predict

@@ -13,7 +13,8 @@ namespace {
 using cost::Ability;
 using workflow::TaskKind;
 
-/// What the trainer's own model does: training, and where that is one with it the inference of trained roles.
+/// Returns, for each task, whether it runs on the trainer's model: training, and inference of trained roles if the
+/// trainer shares the model.
 std::vector<bool> trainer_tasks(const plan::Job& job, const cost::TrainerLimits& limits) {
   const workflow::Workflow& workflow = job.workflow;
   std::vector<bool> tasks;
@@ -27,19 +28,19 @@ std::vector<bool> trainer_tasks(const plan::Job& job, const cost::TrainerLimits&
 
 std::string one_degree(const std::string& task, const cost::Conventions& conventions, std::string_view key,
                        std::string_view kind, int degree) {
-  return fmt::format("{}: `{}` is {}, and {} has no {} parallelism; accepted: 1", task, key, degree, conventions.name,
+  return fmt::format("{}: `{}` is {}, but {} has no {} parallelism; accepted: 1", task, key, degree, conventions.name,
                      kind);
 }
 
 std::string no_zero(const std::string& task, const cost::Conventions& conventions, int zero,
                     const std::vector<int>& stages) {
-  return fmt::format("{}: `zero` is {}, which {} does not have; accepted: {}", task, zero, conventions.name,
+  return fmt::format("{}: `zero` is {}, which {} does not support; accepted: {}", task, zero, conventions.name,
                      fmt::join(stages, ", "));
 }
 
 std::string two_layouts(const plan::Job& job, const cost::Conventions& conventions, std::size_t task,
                         std::size_t other) {
-  return fmt::format("{}: {} trains and infers with one model; accepted: the devices and the layout of {}",
+  return fmt::format("{}: {} uses one model for training and inference; accepted: the devices and layout of {}",
                      job.workflow.tasks[task].name, conventions.name, job.workflow.tasks[other].name);
 }
 
@@ -47,17 +48,16 @@ bool has(const std::vector<int>& stages, int zero) {
   return std::find(stages.begin(), stages.end(), zero) != stages.end();
 }
 
-/// Whether no mesh and layout can be as both ask.
+/// Returns whether no mesh and layout satisfy both pins.
 bool contradict(const plan::TaskPin& a, const plan::TaskPin& b) {
   const auto differ = [](const auto& one, const auto& other) { return one && other && *one != *other; };
   const auto differ_in = [&](int llm::Layout::* member) {
     return differ(a.layout.find(member), b.layout.find(member));
   };
-  const auto ask_for_zero_3 = [](const plan::TaskPin& pin) { return pin.layout.find(&llm::Layout::zero) == 3; };
+  const auto pins_zero_3 = [](const plan::TaskPin& pin) { return pin.layout.find(&llm::Layout::zero) == 3; };
   bool degrees = false;
   llm::for_each_degree([&](const auto& degree) { degrees = degrees || differ_in(degree.member); });
-  return degrees || differ(a.mesh, b.mesh) ||
-         (differ_in(&llm::Layout::zero) && (ask_for_zero_3(a) || ask_for_zero_3(b)));
+  return degrees || differ(a.mesh, b.mesh) || (differ_in(&llm::Layout::zero) && (pins_zero_3(a) || pins_zero_3(b)));
 }
 
 std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Conventions& conventions,
@@ -66,16 +66,16 @@ std::optional<TrainerFault> find_pin_fault(const plan::Job& job, const cost::Con
   const plan::TaskPin& pin = job.fixed[task];
   const plan::PinPlaces places = task < job.fixed_places.size() ? job.fixed_places[task] : plan::PinPlaces{};
   const std::string& name = job.workflow.tasks[task].name;
-  const auto asked = [&](int llm::Layout::* member) { return pin.layout.find(member); };
-  const std::optional<int> tensor = asked(&llm::Layout::tensor);
-  const std::optional<int> pipeline = asked(&llm::Layout::pipeline);
-  const std::optional<int> zero = asked(&llm::Layout::zero);
+  const auto pinned = [&](int llm::Layout::* member) { return pin.layout.find(member); };
+  const std::optional<int> tensor = pinned(&llm::Layout::tensor);
+  const std::optional<int> pipeline = pinned(&llm::Layout::pipeline);
+  const std::optional<int> zero = pinned(&llm::Layout::zero);
   if (limits.tensor == Ability::absent && tensor.value_or(1) > 1)
     return TrainerFault{task, places.tensor, one_degree(name, conventions, "tp", "tensor", *tensor)};
   if (limits.pipeline == Ability::absent && pipeline.value_or(1) > 1)
     return TrainerFault{task, places.pipeline, one_degree(name, conventions, "pp", "pipeline", *pipeline)};
-  // One rank shards nothing.
-  const bool alone = zero == 0 && asked(&llm::Layout::data) == 1 && asked(&llm::Layout::context).value_or(1) == 1;
+  // A single rank shards nothing.
+  const bool alone = zero == 0 && pinned(&llm::Layout::data) == 1 && pinned(&llm::Layout::context).value_or(1) == 1;
   if (zero && !alone && !has(limits.zero, *zero))
     return TrainerFault{task, places.zero, no_zero(name, conventions, *zero, limits.zero)};
   return std::nullopt;

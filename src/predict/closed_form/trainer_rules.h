@@ -1,4 +1,4 @@
-// What a job's trainer cannot do of what is fixed or planned (cost/trainer_limits.h).
+// Fixed or planned settings that a job's trainer does not support (cost/trainer_limits.h).
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,20 @@
 
 namespace dovetail::predict {
 
-/// [task] the others whose mesh and layout of weights it has in every plan, as the trainer runs them with one model.
+/// Returns, for each [task], the other tasks that share its mesh and weight layout in every plan, because the trainer
+/// runs them with one model.
 std::vector<std::vector<std::size_t>> linked_tasks(const plan::Job& job, const cost::Conventions& conventions);
 
 struct TrainerFault {
   std::size_t task = 0;
-  base::FilePlace place;  ///< in the job's file, of what is fixed
-  std::string message;    ///< what the trainer cannot do; what is accepted
+  base::FilePlace place;  ///< of the fixed setting in the job's file
+  std::string message;    ///< unsupported setting, and what is accepted
 };
 
-/// The first thing that the job fixes and its trainer cannot do.
+/// Returns the first fixed setting of the job that its trainer does not support.
 std::optional<TrainerFault> find_trainer_fault(const plan::Job& job, const cost::Conventions& conventions);
 
-/// All of a plan's tasks that the trainer cannot run as planned. The plan is predicted all the same.
+/// Returns all tasks of a plan that the trainer cannot run as planned. Such a plan can still be predicted.
 std::vector<TrainerFault> trainer_faults(const plan::Job& job, const cost::Conventions& conventions,
                                          const plan::Plan& plan);
 

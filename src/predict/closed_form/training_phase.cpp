@@ -16,7 +16,7 @@
 #include "fuse/constructions/constructions.h"
 #include "fuse/solve.h"
 #include "plan/fusion.h"
-#include "predict/closed_form/host_share.h"
+#include "predict/closed_form/scenario.h"
 
 namespace dovetail::predict {
 namespace {
@@ -28,14 +28,14 @@ using pipeline::Model;
 using pipeline::ModelLayout;
 using pipeline::Problem;
 
-/// At least one; what is longer than a problem accepts is for find_fault to see.
+/// Rounds to at least one tick. find_fault rejects ops that are too long for a problem.
 Ticks ticks_of_op(double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); }
 
 const std::string& name_of(const Scenario& scenario, const TrainTask& train) {
   return scenario.job.workflow.tasks[train.task].name;
 }
 
-/// What cost's functions take of a train task.
+/// Arguments of the cost functions for a train task.
 struct Arguments {
   const cost::ModelFacts& facts;
   const llm::Layout& layout;
@@ -70,7 +70,7 @@ cost::TrainingSeconds closed_form(const Arguments& of) {
   return cost::training_seconds(of.facts, of.layout, of.batch, of.stepping, of.machine, of.efficiency);
 }
 
-/// Bytes that one micro-batch of so many tokens keeps on each stage.
+/// Returns the bytes that a micro-batch keeps on each stage.
 std::vector<double> stage_activations(const Scenario& scenario, const Arguments& of, const llm::Tokens& micro_batch) {
   cost::TrainingShape shape;
   shape.sequence_length = scenario.lengths.longest();
@@ -83,7 +83,7 @@ std::vector<double> stage_activations(const Scenario& scenario, const Arguments&
   return bytes;
 }
 
-/// [chunk] each stage's activations, shared out over its chunks by their layers.
+/// Returns the activations of each [chunk]: those of its stage, divided among the chunks by layers.
 std::vector<Memory> chunk_activations(const Scenario& scenario, const Arguments& of, const llm::Tokens& micro_batch) {
   const std::vector<double> of_stage = stage_activations(scenario, of, micro_batch);
   std::vector<Memory> activations(static_cast<std::size_t>(of.layout.pipeline * of.layout.virtual_stages));
@@ -99,7 +99,7 @@ std::vector<Memory> chunk_activations(const Scenario& scenario, const Arguments&
   return activations;
 }
 
-/// The task's pipeline without its devices.
+/// Returns the task's pipeline without its devices.
 Model model_of(const Scenario& scenario, const TrainTask& train) {
   const Arguments of = arguments_of(scenario, train);
   const cost::TrainingPasses passes = passes_of(of);
@@ -119,7 +119,7 @@ Model model_of(const Scenario& scenario, const TrainTask& train) {
   model.step.assign(passes.chunks.size(), ticks_of_op((closed.gradients + closed.optimizer) / steps));
   // Trainers clip by the norm of all gradients.
   model.step_after = pipeline::StepAfter::model;
-  // Each replica steps its part of the optimizer, and all gather the weights.
+  // Each replica steps its part of the optimizer, then all gather the weights.
   if (of.layout.zero > 0 && of.layout.data > 1) model.step_before = pipeline::StepBefore::replicas;
   return model;
 }
@@ -130,7 +130,7 @@ ModelLayout layout_of(const TrainTask& train, const Model& model) {
           model.microbatches, model.forward, model.backward,  model.activation};
 }
 
-/// Messages, mini-batches and steps of a task's own pipeline, for its fused one of `merged` stages in one.
+/// Copies messages, mini-batches and steps from a task's own pipeline to its fused one, with `merged` stages in one.
 void complete(Model& fused, const Model& own, int merged) {
   const auto stages = static_cast<std::size_t>(fused.stages());
   fused.minibatches = own.minibatches;
@@ -145,14 +145,14 @@ void complete(Model& fused, const Model& own, int merged) {
   for (Ticks& backward : fused.backward) backward += hop * (merged - 1);
 }
 
-/// Of a pipeline's stage: what of its pipeline comes before it, what it does itself, and what comes behind.
+/// Time of a pipeline stage, and of the pipeline before and after it.
 struct StageSpan {
   Ticks head;
   Ticks minibatch;  ///< passes of one mini-batch
   Ticks tail;
 };
 
-/// [stage]
+/// Returns the spans of all stages: [stage].
 std::vector<StageSpan> spans_of(const Model& model) {
   std::vector<StageSpan> spans;
   Ticks head, tail;
@@ -169,8 +169,8 @@ Ticks work_of(const Model& model, const std::vector<StageSpan>& spans, std::size
   return (spans[stage].minibatch + model.step[stage]) * model.minibatches;
 }
 
-/// No schedule of the problem is shorter. A mini-batch comes back to the first stage, which steps, before the next one
-/// begins there.
+/// Returns a lower bound on every schedule of the problem. A mini-batch returns to the first stage, which steps before
+/// the next mini-batch begins there.
 Ticks floor_of(const Problem& problem) {
   struct OnDevice {
     Ticks head = Ticks::max();
@@ -214,7 +214,7 @@ base::Result<Problem> training_problem(const Scenario& scenario, const TrainTask
   std::vector<pipeline::DeviceId>& devices = model.replicas.emplace_back();
   for (int chunk = 0; chunk < model.stages(); ++chunk) devices.emplace_back(chunk % problem.devices);
   if (const auto fault = pipeline::find_fault(problem))
-    return base::bad_input(fmt::format("{} is no sound pipeline: {}", model.name, *fault));
+    return base::bad_input(fmt::format("{} is not a valid pipeline: {}", model.name, *fault));
   return problem;
 }
 
@@ -232,7 +232,8 @@ base::Result<FusedLayouts> fused_training_problem(const Scenario& scenario, cons
     complete(fused.problem.models[static_cast<std::size_t>(index)], own[index],
              index == fused.merged_model ? fused.merged_stages : 1);
   if (const auto fault = pipeline::find_fault(fused.problem))
-    return base::bad_input(fmt::format("{} and {} fused are no sound pipelines: {}", own[0].name, own[1].name, *fault));
+    return base::bad_input(
+        fmt::format("{} and {} do not form valid fused pipelines: {}", own[0].name, own[1].name, *fault));
   return fused;
 }
 
@@ -292,7 +293,7 @@ fuse::SolveOptions brief_search(std::int64_t iterations) {
   fuse::SolveOptions options;
   options.chains = 1;
   options.iterations = iterations;
-  // Half as many make a schedule longer by up to a hundredth, five times as many shorter by half of one.
+  // Half as many make schedules up to 1% longer, five times as many make them 0.5% shorter.
   options.iterations_alone = 100'000;
   options.brief = true;
   options.proof_work = 0;

@@ -1,12 +1,12 @@
-// The training phase as a pipeline schedule: of one task, to check the closed form of cost::training_seconds; of two
-// tasks on the same devices, fused (RLHFuse, NSDI 2025, section 5), which has no closed form.
+// The training phase as a pipeline schedule: of one task, to check the closed form of cost::training_seconds, and of
+// two fused tasks on the same devices (RLHFuse, NSDI 2025, section 5), which have no closed form.
 //
-// Ops last what cost::training_passes says, in whole ns; a device is the ranks of a stage in one data-parallel rank.
-// Each mini-batch ends with a step on every stage, as long as cost::training_seconds' gradients and optimizer: the norm
-// of the gradients is of all stages, so that none steps before the slowest has reduced them (StepAfter::model). Under
-// ZeRO the next mini-batch of a stage waits for the steps of all its replicas (StepBefore::replicas). Activations are
-// in bytes (the problem's unit is 10^6 bytes), of the average micro-batch, by cost::training_memory. What a task has
-// beside its passes and steps (host transfers, hand-over) is in none of these.
+// Op durations come from cost::training_passes, in integer ns. A device stands for the ranks of a stage in one
+// data-parallel rank. Each mini-batch ends with a step on every stage, which takes the gradient and optimizer time of
+// cost::training_seconds. The gradient norm covers all stages, so no stage steps before the slowest has reduced its
+// gradients (StepAfter::model). Under ZeRO, the next mini-batch of a stage waits for the steps of all its replicas
+// (StepBefore::replicas). Activations are in bytes (the problem's unit is 10^6 bytes), for the average micro-batch,
+// from cost::training_memory. Host transfers and hand-over are not included.
 #pragma once
 
 #include <cstddef>
@@ -25,64 +25,65 @@
 
 namespace dovetail::predict {
 
-/// A train task with its part of a plan. Where it is asked for, REQUIRES: the layout has no fault.
+/// A train task with its part of a plan. Functions REQUIRE that its layout has no fault.
 struct TrainTask {
-  std::size_t task = 0;  ///< of the workflow
+  std::size_t task = 0;  ///< index in the workflow
   const plan::TaskPlan& planned;
 };
 
-/// What each of the task's pipelines does for a micro-batch.
+/// Returns the passes of each of the task's pipelines for a micro-batch.
 cost::TrainingPasses training_passes(const Scenario& scenario, const TrainTask& train);
 
-/// What the closed form says of the task: all its mini-batches and epochs, pretraining tokens among them.
+/// Returns the closed-form seconds of the task, with all mini-batches, epochs and pretraining tokens.
 cost::TrainingSeconds closed_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// One data-parallel rank's pipeline, all of them being alike: stage s of p on device s; with v chunks on each, chunk k
-/// on device k % p. An Error where a problem cannot be as large or as long.
+/// Returns the pipeline of one data-parallel rank. All ranks are alike. Stage s of p is on device s. With v chunks per
+/// device, chunk k is on device k % p. An Error if the problem would be too large or too long.
 base::Result<pipeline::Problem> training_problem(const Scenario& scenario, const TrainTask& train);
 
-/// One group of the pipelines of both tasks by pipeline::fuse_layouts, with their messages and steps; a message within
-/// merged stages is part of the merged op. An Error says why they cannot be fused: not the same devices, one role,
-/// virtual stages, or degrees that do not go together.
+/// Returns one group of the fused pipelines of both tasks (pipeline::fuse_layouts), with their messages and steps. A
+/// message within merged stages is part of the merged op. An Error if they cannot be fused: different devices, the same
+/// role, virtual stages, or incompatible degrees.
 base::Result<pipeline::FusedLayouts> fused_training_problem(const Scenario& scenario, const TrainTask& first,
                                                             const TrainTask& second);
 
-/// The schedule that the layout names: 1F1B, interleaved where it has virtual stages. Errors as training_problem.
+/// Returns the schedule that the layout names: 1F1B, interleaved with virtual stages. Errors as in training_problem.
 base::Result<pipeline::Schedule> training_schedule(const Scenario& scenario, const TrainTask& train);
 
-/// The same of a problem of one model on that layout. An Error where the schedule does not apply to it.
+/// Returns the schedule that the layout names for a problem of one model. An Error if the schedule does not apply to
+/// it.
 base::Result<pipeline::Schedule> schedule_alone(const pipeline::Problem& problem, const llm::Layout& layout);
 
-/// Both one after the other under 1F1B, in the fused problem's stages. Errors as fused_training_problem.
+/// Returns both in sequence under 1F1B, in the fused problem's stages. Errors as in fused_training_problem.
 base::Result<pipeline::Schedule> serial_training_schedule(const Scenario& scenario, const TrainTask& first,
                                                           const TrainTask& second);
 
-// All seconds, of what the two closed forms' sums are of.
+// The functions below return the seconds of passes and steps, like the sums of the two closed forms.
 
-/// Of training_schedule.
+/// Returns the seconds of training_schedule.
 base::Result<double> scheduled_training_seconds(const Scenario& scenario, const TrainTask& train);
 
-/// What no fused schedule of both beats (fuse::Bounds::makespan). Errors as fused_training_problem.
+/// Returns a lower bound on every fused schedule of both (fuse::Bounds::makespan). Errors as in fused_training_problem.
 base::Result<double> fused_training_bound(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// A part of that bound which takes no graph of ops, so that a search may ask for thousands: over devices the work of
-/// both tasks' stages there behind the least head of any, and of each task by itself head, work and tail of every stage
-/// in each mini-batch, with its step. Errors as fused_training_problem.
+/// Returns a weaker lower bound that needs no graph of ops, fast enough for a search. Per device, it adds the work of
+/// both tasks' stages to the smallest head of any. Per task, it adds head, work and tail of every stage in each
+/// mini-batch, with its step. Errors as in fused_training_problem.
 base::Result<double> fused_training_floor(const Scenario& scenario, const TrainTask& first, const TrainTask& second);
 
-/// What the passes and steps of a task keep its stages busy, in whichever schedule.
+/// Busy seconds of a task's stages for its passes and steps, in any schedule.
 struct StageWork {
   double busiest = 0;
   double mean = 0;
 };
 StageWork stage_work(const Scenario& scenario, const TrainTask& train);
 
-/// The search that estimates have for a fused schedule: one chain of `iterations`, and so little beside it that a
-/// schedule takes tenths of a second (SolveOptions::brief).
+/// Returns the options of the short search for fused schedules: one chain of `iterations`, with little other work
+/// (SolveOptions::brief). A schedule takes tenths of a second.
 fuse::SolveOptions brief_search(std::int64_t iterations);
 
-/// A schedule that a prediction was made from, for whoever executes or draws it: copies of the prediction share it.
-/// Null: none was made.
+/// Schedule on which a prediction is based, for execution or drawing. Copies of the prediction share it. Null: none was
+/// made.
 using KeptSchedule = std::shared_ptr<const pipeline::Schedule>;
 
 /// Both tasks in one schedule.
@@ -90,13 +91,13 @@ struct FusedSchedule {
   KeptSchedule schedule;  ///< of fused_training_problem
   double seconds = 0;
   double bound = 0;              ///< fused_training_bound
-  std::int64_t activations = 0;  ///< bytes that the fullest device holds at most, of average micro-batches
+  std::int64_t activations = 0;  ///< peak bytes on a device, for average micro-batches
 };
 
-/// The best schedule that fuse's portfolio finds by brief_search(iterations), among those that hold at most
-/// `max_activations` bytes on each device where that is given; without it never longer than both one after the other
-/// under 1F1B in the fused problem's stages. The same on every machine. Errors as fused_training_problem, and
-/// infeasible where none was found that holds so little.
+/// Returns the best schedule found by brief_search(iterations), with at most `max_activations` bytes on each device if
+/// given. Without a limit, it is never longer than both tasks in sequence under 1F1B in the fused problem's stages.
+/// Deterministic across machines. Errors as in fused_training_problem, and infeasible if no schedule within the limit
+/// was found.
 base::Result<FusedSchedule> fused_schedule(const Scenario& scenario, const TrainTask& first, const TrainTask& second,
                                            std::int64_t iterations,
                                            std::optional<std::int64_t> max_activations = std::nullopt);

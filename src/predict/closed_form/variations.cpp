@@ -65,11 +65,11 @@ void vary_training(Variations& variations, const cost::TrainerLimits& limits, bo
 }
 
 void vary_engine(Variations& variations) {
-  // The nearest first: of what is as good as another, that is taken.
+  // The nearest values come first, because the first of equally good variations is used.
   for (int step = 1; step <= 15; ++step)
-    for (const int way : {-1, 1})
+    for (const int sign : {-1, 1})
       variations.add([&](TaskPlan& planned) {
-        const double twentieths = std::round(planned.engine.memory_utilization * 20) + way * step;
+        const double twentieths = std::round(planned.engine.memory_utilization * 20) + sign * step;
         if (twentieths >= 4 && twentieths <= 19) planned.engine.memory_utilization = twentieths / 20;
       });
   for (const std::int64_t most : {128, 256, 512, 1024})

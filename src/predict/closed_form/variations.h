@@ -1,4 +1,4 @@
-// Plans of a task that differ from a given one in one setting: what a person can change without moving anything.
+// Plans of a task that differ from a given one in one setting, without moving to other devices.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,13 @@
 
 namespace dovetail::predict {
 
-/// Of training other recomputation and ZeRO stages (that the trainer has), of all passes micro-batches of a half, a
-/// quarter, ... and of twice and four times as much, of generation other shares of the memory and other numbers of
-/// sequences, of all what else could be offloaded, or stay. On the same mesh with the same parallel degrees; without
-/// those that have a fault or that the job's pins rule out. REQUIRES: the task is no rule, and `planned` has no fault.
+/// Returns plans of a task with one setting changed, on the same mesh with the same parallel degrees:
+/// - training: other recomputation and supported ZeRO stages;
+/// - passes: micro-batches of 1/2, 1/4, ... and of 2 and 4 times the size;
+/// - generation: other memory shares and maximum numbers of sequences;
+/// - all tasks: other offload settings.
+/// Leaves out plans that have a fault or contradict the job's pins. REQUIRES: the task is not a rule, and `planned` has
+/// no fault.
 std::vector<plan::TaskPlan> variations_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

@@ -1,6 +1,5 @@
-// The copies of a role's weights that a plan has, and what each of them takes of a device and of its node's host
-// memory: the rules that task_memory, which prints them part by part, and the search's Trial, which adds them up from
-// tables, have in common.
+// Copies of a role's weights in a plan, and the memory that each takes on a device and on its host. These rules are
+// shared by task_memory, which lists them part by part, and by the search's Trial, which sums them from tables.
 #pragma once
 
 #include <algorithm>
@@ -10,55 +9,55 @@
 #include <vector>
 
 #include "plan/framework.h"
-#include "predict/closed_form/host_share.h"
+#include "predict/closed_form/scenario.h"
 #include "predict/closed_form/working_memory.h"
 #include "workflow/workflow.h"
 
 namespace dovetail::predict {
 
-/// Weights of a role that lie alike in some tasks.
+/// Weights of a role that are stored alike for some tasks.
 struct WeightCopy {
   std::vector<std::size_t> tasks;
-  std::size_t owner =
-      0;  ///< whose settings say what is stored and what leaves the devices: the task that trains, else the first
+  /// Task whose settings determine what is stored and what is offloaded: the one that trains, otherwise the first.
+  std::size_t owner = 0;
   bool trained = false;
-  bool engine = false;  ///< in a form of an engine's own
+  bool engine = false;  ///< in an engine's separate form
 };
 
-/// `alike(a, b)`: whether two tasks of one role use one copy; `engine(task)`: whether it has an engine's own form.
-/// Rules have none.
+/// Returns the copies of all roles. `alike(a, b)`: whether two tasks of one role share a copy. `engine(task)`: whether
+/// it has an engine's separate form. Rules have no copy.
 std::vector<WeightCopy> weight_copies(const workflow::Workflow& workflow,
                                       const std::function<bool(std::size_t, std::size_t)>& alike,
                                       const std::function<bool(std::size_t)>& engine);
 
-/// What a device has of a copy, wherever that lies.
+/// Bytes of a copy that belong to a device, wherever they are stored.
 struct HeldBytes {
   StoredBytes stored;
-  std::int64_t host_gradients = 0;  ///< that follow an optimizer on the host, beside those stored
-  std::int64_t host_optimizer = 0;  ///< what of it is always in host memory, beside the one stored
-  plan::Offload offload;            ///< what of it leaves the device while none of its tasks runs
+  std::int64_t host_gradients = 0;  ///< gradients of an optimizer on the host, in addition to `stored`
+  std::int64_t host_optimizer = 0;  ///< part that is always in host memory, in addition to `stored`
+  plan::Offload offload;            ///< parts that leave the device while no task of the copy runs
 };
 
-/// Of weights in that form, as `planned` lays them out and offloads them.
+/// Returns the bytes of weights in that form, with the layout and offload settings of `planned`.
 HeldBytes held_bytes(const Scenario& scenario, std::size_t role, const plan::TaskPlan& planned, Stored stored);
 
-/// Whether a copy's weights are given up, not moved to host memory, where they leave.
+/// Returns whether offloaded weights of the copy are discarded rather than moved to host memory.
 inline bool discards_weights(const WeightCopy& copy, const plan::Job& job) {
   return copy.engine && !plan::engine_copies(job);
 }
 
-/// Whether a copy's weights leave while idle: where it is trained as its training says, else where all of its tasks let
-/// them. `offloads(task)`: Offload::weights of the task.
+/// Returns whether a copy's weights are offloaded while idle: by the setting of its training if it is trained,
+/// otherwise if all of its tasks allow it. `offloads(task)`: Offload::weights of the task.
 template <class Offloads>
 bool weights_leave(const WeightCopy& copy, const Offloads& offloads) {
   return copy.trained ? offloads(copy.owner) : std::all_of(copy.tasks.begin(), copy.tasks.end(), offloads);
 }
 
-/// What a copy is used for at a time.
+/// Current use of a copy.
 enum class CopyUse { idle, inference, generation, training };
 CopyUse use_by(workflow::TaskKind kind);
 
-/// What of a copy is on each of its devices beside the working_memory of the task that uses it.
+/// Returns the bytes of a copy on each of its devices, in addition to the working_memory of the task that uses it.
 inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
   if (use == CopyUse::training) return {};
   const plan::Offload& offload = held.offload;
@@ -67,7 +66,7 @@ inline StoredBytes on_device(const HeldBytes& held, CopyUse use) {
           offload.optimizer ? 0 : held.stored.optimizer};
 }
 
-/// What of a copy is in host memory for each of its devices. `discards`: its weights are given up, not moved there.
+/// Returns the bytes of a copy in host memory, per device. `discards`: offloaded weights are discarded.
 inline std::int64_t on_host(const HeldBytes& held, bool discards, CopyUse use) {
   const plan::Offload& offload = held.offload;
   const bool trains = use == CopyUse::training;
@@ -78,13 +77,13 @@ inline std::int64_t on_host(const HeldBytes& held, bool discards, CopyUse use) {
   return bytes;
 }
 
-/// Whether a copy's task waits for newly trained weights of its role.
+/// Returns whether the copy receives newly trained weights of its role.
 inline bool receives(const WeightCopy& copy, const workflow::Workflow& workflow) {
   return !copy.trained && workflow.trained_by[workflow.role_of[copy.owner]->index()].has_value();
 }
 
-/// What is between the old and the new weights of a role while these arrive: for an engine a tensor, and the bucket
-/// that it is packed into (plan::sync_bucket), else two messages.
+/// Returns the bytes in transit between old and new weights of a role: for an engine one tensor and the bucket that it
+/// is packed into (plan::sync_bucket), otherwise two messages.
 std::int64_t bytes_on_their_way(const Scenario& scenario, std::size_t role, bool to_engine);
 
 }  // namespace dovetail::predict

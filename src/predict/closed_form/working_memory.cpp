@@ -13,14 +13,14 @@
 #include "cost/cache_occupancy.h"
 #include "cost/generation.h"
 #include "cost/training_memory.h"
-#include "predict/closed_form/host_share.h"
+#include "predict/closed_form/scenario.h"
 #include "predict/closed_form/training_phase.h"
 
 namespace dovetail::predict {
 namespace {
 
-/// What NCCL takes of each device besides the framework's allocator: a process that has reduced once holds about 1.6 GB
-/// with its context, which the usable memory leaves out (issue 864 of NVIDIA/nccl).
+/// Returns NCCL's memory on each device outside the framework's allocator. A process that has reduced once holds about
+/// 1.6 GB including its context, which usable memory excludes (issue 864 of NVIDIA/nccl).
 std::int64_t collective_buffers(const plan::TaskPlan& planned) {
   return planned.layout.devices() > 1 ? std::int64_t{1} << 30 : 0;
 }
@@ -30,7 +30,7 @@ std::vector<MemoryPart> without_empty(std::vector<MemoryPart> parts) {
   return parts;
 }
 
-/// What a kind is called, behind whose it is.
+/// Returns the name of a kind, which may follow the name of a role.
 std::string_view name_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::weights:
@@ -44,7 +44,7 @@ std::string_view name_of(MemoryKind kind) {
     case MemoryKind::activations:
       return "activations";
     case MemoryKind::fused_activations:
-      return "activations of both";
+      return "fused activations";
     case MemoryKind::logits:
       return "logits";
     case MemoryKind::gathered_weights:
@@ -52,7 +52,7 @@ std::string_view name_of(MemoryKind kind) {
     case MemoryKind::workspace:
       return "workspace";
     case MemoryKind::collective_buffers:
-      return "buffers of collectives";
+      return "collective buffers";
     case MemoryKind::reserved:
       return "reserved beyond allocated";
     case MemoryKind::engine_weights:
@@ -60,65 +60,65 @@ std::string_view name_of(MemoryKind kind) {
     case MemoryKind::keys_and_values:
       return "keys and values";
     case MemoryKind::engine_buffers:
-      return "the engine's activations, graphs and buffers";
+      return "engine activations, graphs and buffers";
     case MemoryKind::denied_to_engine:
-      return "what memory_utilization keeps from the engine";
+      return "denied to the engine by memory_utilization";
     case MemoryKind::idle_engine:
       return "weights in the idle engine";
     case MemoryKind::new_weights:
       return "new weights";
     case MemoryKind::weights_on_their_way:
-      return "weights on their way";
+      return "weights in transit";
     case MemoryKind::reserved_for_others:
-      return "reserved beyond what other models have";
+      return "reserved beyond other models' memory";
   }
   DOVETAIL_ASSERT(false);
 }
 
-/// Three standard deviations of the tokens of so many sequences: what comes up in many iterations.
+/// Returns three standard deviations of the tokens of `sequences` sequences, a level reached in some of many
+/// iterations.
 double spread_of(const workflow::LengthDistribution& lengths, double sequences) {
   const double mean = lengths.mean();
   return 3 * std::sqrt(sequences * std::max(0.0, lengths.second_moment() - mean * mean));
 }
 
-/// Tokens of the fullest of many micro-batches of so many sequences, no more than there can be.
+/// Returns the tokens of the largest of many micro-batches of `sequences` sequences, at most the possible maximum.
 std::int64_t max_tokens(const workflow::LengthDistribution& lengths, double sequences) {
   const double most = sequences * lengths.mean() + spread_of(lengths, sequences);
   const double longest = sequences * static_cast<double>(lengths.longest());
   return std::max(lengths.longest(), static_cast<std::int64_t>(std::ceil(std::min(most, longest))));
 }
 
-/// Micro-batches that a rank's share is cut into: those that the limit asks for, and with what virtual stages round
-/// them up to.
+/// Number of micro-batches of a rank's share: required by the limit, and rounded up for virtual stages.
 struct Cut {
-  double asked = 1;
+  double required = 1;
   double whole = 1;
 };
 
-/// Of so many sequences of average length.
+/// Returns the cut of `sequences` sequences of average length.
 Cut cut_of(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences) {
   const int together = workflow::sequences_together(task);
-  const double asked = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
-  if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {asked, asked};
-  return {asked, static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences,
-                                                               planned.micro_batching, together))};
+  const double required = cost::count_micro_batches(scenario.rows, sequences, planned.micro_batching, together);
+  if (task.kind != workflow::TaskKind::train || planned.layout.virtual_stages == 1) return {required, required};
+  return {required, static_cast<double>(cost::whole_micro_batches(planned.layout, scenario.rows, sequences,
+                                                                  planned.micro_batching, together))};
 }
 
-/// The fullest micro-batches that a limit in tokens makes of a rank's share of `sequences`, and their number. More of
-/// them than it asks for are that much smaller, unless packs are filled before they are dealt out; in some iterations
-/// it asks for as many as there are.
+/// Sets the peak size and number of micro-batches for a limit in tokens on a rank's share of `sequences`. If rounding
+/// adds micro-batches, each is smaller, unless packs are filled before they are dealt. In some iterations the limit
+/// requires all of them.
 void pack(const Scenario& scenario, const workflow::Task& task, const plan::TaskPlan& planned, double sequences,
           cost::TrainingShape& shape) {
-  // The longest of sequences that stay together decide: one that is longer than the limit is a micro-batch of its own.
+  // Sequences that stay together may exceed the limit, and then form a micro-batch alone.
   const std::int64_t longest = workflow::sequences_together(task) * scenario.rows.longest();
   const std::int64_t most = std::max(longest, max_tokens(scenario.rows, sequences));
   const double mean = scenario.rows.mean();
   const Cut longer = cut_of(scenario, task, planned, static_cast<double>(most) / mean);
   double full = 1;
-  if (longer.asked < longer.whole && !scenario.software.conventions.deals_packs) {
+  if (longer.required < longer.whole && !scenario.software.conventions.deals_packs) {
     const double least = sequences - spread_of(scenario.rows, sequences) / mean;
     const Cut shorter = cut_of(scenario, task, planned, std::max(1.0, least));
-    full = shorter.whole <= longer.asked ? 1 : longer.asked / longer.whole;
+    full = shorter.whole <= longer.required ? 1 : longer.required / longer.whole;
   }
   shape.packed_tokens = std::clamp(static_cast<std::int64_t>(planned.micro_batching.tokens * full), longest, most);
   shape.micro_batches = static_cast<std::int64_t>(std::ceil(longer.whole));
@@ -150,7 +150,7 @@ double sequences_of(const Scenario& scenario, std::size_t task) {
   return static_cast<double>(workflow::sequences_of(scenario.job.workflow.tasks[task], scenario.job.workload));
 }
 
-/// The peak of a stage's training, less what the share of Adam on the host keeps off the device.
+/// Returns a stage's training peak, minus the share of Adam that the host keeps off the device.
 cost::StageMemory peak_of(cost::StageMemory peak, const llm::Transformer& model, const plan::TaskPlan& planned,
                           const cost::Conventions& conventions) {
   const double share = host_share(planned, conventions);
@@ -193,8 +193,8 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const cluster::Gpu& gpu = cluster::gpu_of(scenario.job.cluster, base::DeviceId(planned.mesh.first));
   const std::int64_t weights = engine_weight_bytes(scenario.models[role], planned.layout);
-  // At least the longest sequence has to have its keys and values; without a cache of the engine's own, all that decode
-  // together have.
+  // The cache must hold at least the longest sequence. Without an engine's separate cache, it holds all sequences that
+  // decode together.
   const std::int64_t blocks = (scenario.lengths.longest() + cost::cache_block - 1) / cost::cache_block;
   const auto of_longest = static_cast<std::int64_t>(cost::key_value_bytes(scenario.models[role], planned.layout)) *
                           blocks * cost::cache_block;
@@ -211,9 +211,8 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   std::vector<MemoryPart> parts{{MemoryKind::engine_weights, role, weights},
                                 {MemoryKind::keys_and_values, {}, std::max(room, of_longest)},
                                 {MemoryKind::engine_buffers, {}, buffers}};
-  // An engine whose share has no room for weights and one sequence does not start, whatever else the device has: it
-  // would need a device of which this is the share. What it keeps for graphs and buffers is assumed, so that it is left
-  // out here.
+  // An engine does not start if its share is too small for the weights and one sequence, even if the device has more
+  // memory. It needs a device with a large enough share. Graphs and buffers are an assumption and do not count here.
   if (kind != plan::EngineKind::trtllm && share < weights + of_longest) {
     const auto needed = static_cast<double>(weights + of_longest);
     parts.push_back(
@@ -222,7 +221,7 @@ std::vector<MemoryPart> engine(const Scenario& scenario, std::size_t task, const
   return parts;
 }
 
-/// Logits of a micro-batch at the end of a pass.
+/// Returns the bytes of a micro-batch's logits at the end of a pass.
 std::int64_t inference_logits(const llm::Transformer& model, const llm::Layout& layout, std::int64_t tokens,
                               const cost::Conventions& conventions) {
   if (model.head == llm::Head::scalar || conventions.logit_entries > 0) return 0;
@@ -232,8 +231,8 @@ std::int64_t inference_logits(const llm::Transformer& model, const llm::Layout& 
       std::ceil(conventions.inference_logit_bytes * rows / layout.tensor * static_cast<double>(tokens)));
 }
 
-/// Shards of weights are resident; a micro-batch passes layer by layer, nothing kept behind it, and its logits are made
-/// at the end.
+/// Returns the memory of inference besides weights. A micro-batch passes layer by layer without keeping activations,
+/// and its logits are computed at the end.
 std::vector<MemoryPart> inference(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
   const std::size_t role = scenario.job.workflow.role_of[task]->index();
   const llm::Transformer& model = scenario.job.models[role];

@@ -1,4 +1,4 @@
-// What a task itself needs of each device's memory while it runs.
+// Memory that a task itself needs on each device while it runs.
 #pragma once
 
 #include <cstddef>
@@ -12,33 +12,33 @@
 
 namespace dovetail::predict {
 
-/// What a part of a device's memory is for.
+/// Purpose of a part of a device's memory.
 enum class MemoryKind {
-  weights,            ///< of a role, as trained, or as inferred with where no task trains it
-  inference_weights,  ///< of a role that is trained elsewhere or in another layout: its copy for inference
+  weights,            ///< of a role, as trained, or for inference if no task trains it
+  inference_weights,  ///< copy for inference of a role that is trained elsewhere or in another layout
   gradients,          ///< of a role
   optimizer,          ///< of a role
   activations,        ///< of micro-batches in flight
-  fused_activations,  ///< likewise, of two trainings in one schedule
+  fused_activations,  ///< of micro-batches in flight, of two trainings in one schedule
   logits,
   gathered_weights,
   workspace,
   collective_buffers,
   reserved,        ///< by the allocator beyond what is allocated
-  engine_weights,  ///< of a role, in its engine that runs
+  engine_weights,  ///< of a role, in its running engine
   keys_and_values,
   engine_buffers,    ///< the engine's activations, graphs and buffers
-  denied_to_engine,  ///< what memory_utilization keeps from an engine that needs more to start
+  denied_to_engine,  ///< memory that memory_utilization denies to an engine that needs more to start
   idle_engine,       ///< weights of a role in an engine that does not run
   new_weights,       ///< of a role, just trained
   weights_on_their_way,
-  reserved_for_others  ///< by the allocator beyond what models have that the task does not use
+  reserved_for_others  ///< by the allocator beyond the memory of models that the task does not use
 };
 
-/// A part of what a device holds.
+/// A part of a device's memory.
 struct MemoryPart {
   MemoryKind kind = MemoryKind::workspace;
-  std::optional<std::size_t> role = std::nullopt;  ///< whose; nothing where the kind has none
+  std::optional<std::size_t> role = std::nullopt;  ///< nullopt if the kind has no role
   std::int64_t bytes = 0;
 
   bool is_like(const MemoryPart& other) const { return kind == other.kind && role == other.role; }
@@ -47,53 +47,55 @@ struct MemoryPart {
 /// "actor's optimizer", "keys and values", ...
 std::string name_of(const MemoryPart& part, const workflow::Workflow& workflow);
 
-/// Of the device with the most, whatever else is there: training by cost::training_memory, its weights and optimizer
-/// included, but for what Adam on the host keeps away; inference the logits of a micro-batch, what one layer makes on
-/// the way, and what ZeRO 3 gathers, without the weights; of both the buffers of NCCL; an engine its whole share of the
-/// memory, as it takes it when it starts, with its weights; one that generates with the trained weights these and the
-/// cache of its batch. Micro-batches are the fullest of many: where lengths vary, three standard deviations above the
-/// mean, never more than the task has; a pair of sequences that train together is never cut. REQUIRES: the task is no
-/// rule, and `planned` has no fault.
+/// Returns the memory of the task on the device with the most, regardless of other data there:
+/// - training: cost::training_memory with weights and optimizer, minus the share of Adam on the host;
+/// - inference, without the weights: logits of a micro-batch, temporary data of one layer, and weights gathered by ZeRO
+///   3;
+/// - both: the buffers of NCCL;
+/// - an engine with separate weights: its full share of memory, which it allocates at the start, with its weights;
+/// - generation with the trained weights: these and the KV cache of its batch.
+/// Micro-batches have their peak size. If lengths vary, that is three standard deviations above the mean, but no more
+/// than the task has. A pair of sequences that train together is never split. REQUIRES: the task is not a rule, and
+/// `planned` has no fault.
 std::vector<MemoryPart> working_memory(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// [pipeline stage] bytes of all parts of a train task but the activations of micro-batches in flight, with what is
-/// reserved beyond them. REQUIRES: as working_memory.
+/// Returns, for each [pipeline stage] of a train task, the bytes of all parts except the activations of micro-batches
+/// in flight, including reserved memory. REQUIRES: as for working_memory.
 std::vector<std::int64_t> bytes_beside_activations(const Scenario& scenario, std::size_t task,
                                                    const plan::TaskPlan& planned);
 
-/// Of two train tasks in one schedule, whose micro-batches in flight hold `activations` bytes of the fullest device
-/// (absent: as much as both do by themselves): what stays of both, and what one micro-batch at a time needs of the one
-/// that needs more. REQUIRES: as working_memory.
+/// Returns the memory of two train tasks in one schedule: the resident parts of both, and what one micro-batch at a
+/// time needs, for the task that needs more. Micro-batches in flight hold `activations` bytes at the peak (nullopt: as
+/// many as both tasks alone). REQUIRES: as for working_memory.
 std::vector<MemoryPart> fused_working_memory(const Scenario& scenario, const plan::Plan& plan, plan::TrainPair pair,
                                              std::optional<std::int64_t> activations);
 
-/// Tokens of the fullest micro-batch of a train task over those of the average one, on one rank.
+/// Returns the ratio of tokens between the largest and the average micro-batch of a train task, on one rank.
 double fullest_over_average(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
-/// The larger of two train tasks', at least 1: schedules of both are of average micro-batches.
+/// Returns the larger ratio of two train tasks, at least 1. Their schedules are based on average micro-batches.
 double fullest_over_average(const Scenario& scenario, const plan::TrainPair& pair, const plan::Plan& plan);
 
-/// What DeepSpeed keeps on the device of a model whose Adam is on the host: a gradient of the largest parameter, which
-/// is the embedding.
+/// Returns the bytes that DeepSpeed keeps on the device if Adam is on the host: a gradient of the largest parameter,
+/// the embedding.
 std::int64_t gradient_buffer_bytes(const llm::Transformer& model, const llm::Layout& layout,
                                    const cost::Conventions& conventions);
 
-/// What the allocator of a training process reserves beyond `resident` bytes of other models in it, while it trains:
-/// their part of the framework's reserved factor, as working_memory has it of the trained model.
+/// Returns the bytes that the allocator of a training process reserves beyond `resident` bytes of other models in it.
+/// This is their part of the framework's reserved factor.
 std::int64_t reserved_beyond(const Scenario& scenario, std::int64_t resident);
 
-/// The sum of the parts; of those of one kind.
+/// Returns the sum of all parts, or of the parts of one kind.
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts);
 std::int64_t bytes_of(const std::vector<MemoryPart>& parts, MemoryKind kind);
 
-/// How weights of a role are stored.
+/// Form in which the weights of a role are stored.
 enum class Stored {
-  frozen,   ///< as they are scored with
-  engine,   ///< in a form of an engine's own
-  trained,  ///< with their gradients and optimizer
+  frozen,   ///< for inference
+  engine,   ///< in an engine's separate form
+  trained,  ///< with gradients and optimizer
 };
 
-/// What the device with the most holds of a role between tasks. Gradients of 0 bytes are those that the framework gives
-/// back.
+/// Bytes of a role between tasks, on the device with the most. Gradients are 0 if the framework frees them.
 struct StoredBytes {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;

@@ -10,7 +10,7 @@
 #include "answer/words/amounts.h"
 #include "answer/words/plan_words.h"
 #include "plan/fusion.h"
-#include "planner/advice/side_by_side.h"
+#include "planner/advice/comparison.h"
 
 namespace dovetail::report {
 namespace {

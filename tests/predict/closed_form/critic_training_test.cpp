@@ -1,4 +1,4 @@
-// A critic with mini-batches and epochs of its own, in time and memory.
+// Time and memory of a critic with separate numbers of mini-batches and epochs.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -13,7 +13,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// What a train task takes, and the activations that its micro-batches keep.
+/// Seconds of a train task, and the activations that its micro-batches keep.
 struct Trained {
   cost::TrainingSeconds seconds;
   std::int64_t activations = 0;

@@ -1,6 +1,4 @@
-// Engines that keep weights, keys and values in fewer bits: sums by hand.
-#include "predict/closed_form/engine_bits.h"
-
+// Engines with quantized weights and KV cache, checked against sums by hand.
 #include <gtest/gtest.h>
 
 #include "cost/generation.h"
@@ -22,7 +20,7 @@ cost::ModelFacts facts_with(const char* model, int weight_bits, int key_value_bi
   return facts;
 }
 
-TEST(EngineBits, OfNothingAreTheUsual) {
+TEST(EngineBits, DefaultToTheUsualPrecision) {
   const cost::ModelFacts facts = facts_with("qwen3-30b-a3b", 0);
   EXPECT_EQ(facts.engine_layer_bytes, 2);
   EXPECT_EQ(facts.engine_expert_bytes, 2);
@@ -32,7 +30,7 @@ TEST(EngineBits, OfNothingAreTheUsual) {
   EXPECT_EQ(facts.key_value_element_bytes, 2);
 }
 
-TEST(EngineBits, EightAreOfAllLayers) {
+TEST(EngineBits, EightBitsApplyToAllLayers) {
   const cost::ModelFacts facts = facts_with("qwen3-8b", 8);
   const llm::ParameterCounts& counts = facts.parameters;
   const double ends = static_cast<double>(counts.embedding + counts.head);
@@ -42,20 +40,20 @@ TEST(EngineBits, EightAreOfAllLayers) {
   EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), bytes / 2, 1);
 }
 
-TEST(EngineBits, FourAreOfRoutedExpertsAlone) {
+TEST(EngineBits, FourBitsApplyToRoutedExpertsOnly) {
   const cost::ModelFacts facts = facts_with("qwen3-30b-a3b", 4);
   const double experts = 48.0 * 128 * 3 * 2048 * 768;
   const auto all = static_cast<double>(facts.parameters.all);
-  // Half a byte each, and 2 bytes for each 32.
+  // Half a byte each, and 2 bytes per 32 weights.
   EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, {})), experts * (0.5 + 1.0 / 16) + 2 * (all - experts), 1);
-  // A lone token meets 8 of the 128, and all else, which is in 16 bits.
+  // A single token uses 8 of the 128 experts, and all other weights, which have 16 bits.
   const double rest = all - experts - static_cast<double>(facts.parameters.embedding);
   EXPECT_NEAR(cost::touched_bytes(facts, 1), experts / 16 * (0.5 + 1.0 / 16) + 2 * rest, 1e3);
   const cost::ModelFacts dense = facts_with("qwen3-8b", 4);
   EXPECT_LT(engine_weight_bytes(dense, {}), engine_weight_bytes(facts_with("qwen3-8b", 8), {}));
 }
 
-TEST(EngineBits, MakeRoomForMoreAndStepsShorter) {
+TEST(EngineBits, AllowMoreSequencesAndShorterSteps) {
   plan::Job job = test::grpo_job();
   const plan::Plan plan = test::co_located(job);
   const std::size_t task = workflow::find_task(job.workflow, "actor_generate")->index();
@@ -89,10 +87,10 @@ TEST(EngineBits, MakeRoomForMoreAndStepsShorter) {
   EXPECT_EQ(weights.of_a_token, usual.of_a_token);
   const Seen both = seen(8, 8);
   EXPECT_EQ(both.of_a_token * 2, usual.of_a_token);
-  EXPECT_EQ(both.keys_and_values, weights.keys_and_values) << "more tokens in the same room";
+  EXPECT_EQ(both.keys_and_values, weights.keys_and_values) << "more tokens in the same memory";
 }
 
-TEST(EngineBits, LeaveOutStepsThatWereMeasuredWithOthers) {
+TEST(EngineBits, DropStepsMeasuredAtOtherPrecision) {
   cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model("qwen3-8b").value());
   facts.profiles.emplace_back();
   facts.profiles.back().decode = {cost::ProfileCurve{100, {{1, 0.01}}}};

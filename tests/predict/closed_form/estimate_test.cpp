@@ -1,4 +1,4 @@
-// Whole plans: time, and what it is divided by.
+// Predictions of full plans: time and derived figures.
 #include "predict/closed_form/estimate.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST(Estimate, OnTheSameDevicesStepsAddUp) {
   const double beside = software_of(job)->efficiency.iteration;
   const double rule = seconds_of(result, job, "reward_rule");
   EXPECT_NEAR(rule, 256 * 0.001, 1e-9);
-  // The rule needs no device: inference goes on beside it.
+  // The rule needs no device, so inference continues in parallel.
   const double inference = seconds_of(result, job, "actor_infer") + seconds_of(result, job, "reference_infer");
   EXPECT_NEAR(result.iteration_seconds, sum_of_steps(result) - std::min(rule, inference) + beside, 1e-6);
 }
@@ -51,7 +51,7 @@ TEST(Estimate, PartsOfAStepAddUpToIt) {
   }
 }
 
-TEST(Estimate, OneStepOffGenerationRunsBesideTraining) {
+TEST(Estimate, OneStepOffPolicyGenerationOverlapsTraining) {
   const plan::Job on = test::grpo_job(0);
   const plan::Job off = test::grpo_job(1);
   const Estimate waiting = estimate_of(on, test::separated(on));
@@ -62,7 +62,8 @@ TEST(Estimate, OneStepOffGenerationRunsBesideTraining) {
   const double fixed = software_of(off)->efficiency.iteration;
   EXPECT_LT(beside.iteration_seconds, waiting.iteration_seconds);
   EXPECT_GE(beside.iteration_seconds - fixed, std::max(generation, training) - 1e-6);
-  EXPECT_LE(beside.iteration_seconds - fixed, std::max(generation, training) + 0.3);  // the rule, and what waits for it
+  // The rule, and the tasks that wait for it.
+  EXPECT_LE(beside.iteration_seconds - fixed, std::max(generation, training) + 0.3);
 }
 
 /// GRPO with responses of these lengths, padded or not.
@@ -73,7 +74,7 @@ plan::Job with_responses(workflow::LengthDistribution lengths, bool packing) {
   return job;
 }
 
-TEST(Estimate, PaddedRowsTakeWhatTheLongestTakes) {
+TEST(Estimate, PaddedRowsTakeTheTimeOfTheLongest) {
   const auto vary = workflow::LengthDistribution::of({{64, 7}, {900, 1}}).value();
   const plan::Job packed = with_responses(vary, true);
   const plan::Job padded = with_responses(vary, false);
@@ -84,7 +85,7 @@ TEST(Estimate, PaddedRowsTakeWhatTheLongestTakes) {
     EXPECT_DOUBLE_EQ(seconds_of(rows, padded, task), seconds_of(estimate_of(all_long, plan), all_long, task)) << task;
     EXPECT_GT(seconds_of(rows, padded, task), seconds_of(estimate_of(packed, plan), packed, task)) << task;
   }
-  // An engine pads nothing, and padding is no throughput.
+  // Engines do not pad, and padding does not count as throughput.
   EXPECT_DOUBLE_EQ(seconds_of(rows, padded, "actor_generate"),
                    seconds_of(estimate_of(packed, plan), packed, "actor_generate"));
   EXPECT_DOUBLE_EQ(rows.tokens_per_second, 256 * (128 + vary.mean()) / rows.iteration_seconds / 8);

@@ -1,4 +1,4 @@
-// Configurations that are known to fit or to fail, one of each kind; bench/fit_or_oom.cpp has all of them.
+// Configurations that are known to fit or to fail, one of each kind. bench/fit_or_oom.cpp has all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// The task that sets the limit, and what it needs.
+/// The limiting task and the memory it needs.
 struct Limit {
   std::string task;
   TaskMemory memory;
@@ -37,7 +37,7 @@ std::string ppo_text(const std::string& models, const std::string& length, const
          ", response_length: " + length + "}\ncluster: " + cluster + "\nsoftware: {training: deepspeed-zero}\n";
 }
 
-/// All four models of PPO in one process a device, which generates with the trained weights.
+/// All four models of PPO in one process per device, which generates with the trained weights.
 std::string in_trainer(const std::string& devices, const std::string& layout, const std::string& generation,
                        const std::string& batch) {
   const auto task = [&](const std::string& name, const std::string& of_layout, const std::string& settings) {
@@ -56,8 +56,8 @@ const std::string small_critic =
     "50272, "
     "max_position_embeddings: 2048}";
 
-// DeepSpeedExamples, issue 368: about 55 GB, so that it runs on devices of 80 GB and not of 40.
-TEST(FitOrOom, AWholeActorGatheredToGenerateDecides) {
+// DeepSpeedExamples, issue 368: about 55 GB, so it runs on devices of 80 GB but not of 40 GB.
+TEST(FitOrOom, TheFullActorGatheredToGenerateDecides) {
   const std::string models = "{actor: opt-13b, reward: " + small_critic + "}";
   const std::string plan = in_trainer("0-7", "dp: 8, zero: 3", "dp: 8", "1");
   const Limit large = limit_of(ppo_text(models, "256", "{nodes: 1, gpus_per_node: 8, gpu: A100-80}"), plan);
@@ -67,16 +67,16 @@ TEST(FitOrOom, AWholeActorGatheredToGenerateDecides) {
   EXPECT_FALSE(limit_of(ppo_text(models, "256", "{nodes: 1, gpus_per_node: 8, gpu: A100-40}"), plan).memory.fits());
 }
 
-// OpenRLHF, issue 277: ZeRO 2 keeps the weights of all four models whole.
-TEST(FitOrOom, FourModelsWithWholeWeightsFail) {
+// OpenRLHF, issue 277: ZeRO 2 keeps the full weights of all four models.
+TEST(FitOrOom, FourModelsWithFullWeightsFail) {
   const Limit limit =
       limit_of(ppo_text("{actor: llama-2-13b, reward: llama-2-13b}", "1024", "{nodes: 1, gpus_per_node: 4, gpu: A800}"),
                in_trainer("0-3", "dp: 4, zero: 2", "dp: 4, zero: 2", "1"));
   EXPECT_FALSE(limit.memory.fits());
 }
 
-// OpenRLHF, issue 698: it failed in the optimizer's step, and ran with Adam on the host.
-TEST(FitOrOom, AdamOnTheHostTakesItsStateAndItsGradientsAlong) {
+// OpenRLHF, issue 698: failed in the optimizer step, and ran with Adam on the host.
+TEST(FitOrOom, AdamOnTheHostMovesItsStateAndGradients) {
   const std::string job =
       "algorithm: sft\nmodels: {actor: llama-3-8b}\nworkload: {prompts: 8, mini_batches: 8, packing: false, "
       "prompt_length: 64, "
@@ -89,7 +89,7 @@ TEST(FitOrOom, AdamOnTheHostTakesItsStateAndItsGradientsAlong) {
   EXPECT_FALSE(limit_of(job, plan("")).memory.fits());
   const Limit on_host = limit_of(job, plan(", offload: [optimizer_on_host]"));
   EXPECT_TRUE(on_host.memory.fits());
-  EXPECT_LT(on_host.memory.needed(), 30'000'000'000);  // weights, and what a short sequence needs
+  EXPECT_LT(on_host.memory.needed(), 30'000'000'000);  // weights, and the needs of a short sequence
   EXPECT_EQ(on_host.memory.host,
             std::int64_t{8'030'261'248} * (8 + 4 + 4));  // moments, master weights, gradients in fp32
 }
@@ -121,7 +121,7 @@ TEST(FitOrOom, LogProbabilitiesOfLongSequencesFailOnASmallDevice) {
   EXPECT_EQ(limit.memory.parts.front().kind, MemoryKind::logits);
 }
 
-// verl's tuning scripts: the least devices for 72B. 40 sequences a device are less than the limit of tokens.
+// verl's tuning scripts: the minimum devices for 72B. A device's 40 sequences are below the token limit.
 TEST(FitOrOom, AMicroBatchIsNoLargerThanADevicesShare) {
   const std::string job =
       "algorithm: {name: grpo, reward: rule}\nmodels: {actor: qwen2-72b}\nworkload: {prompts: 1024, "

@@ -1,4 +1,4 @@
-// Both stage fusions: what they take, against what is known of it, and when a planner takes them.
+// Both stage fusions: their durations compared with known values, and when a planner uses them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -63,12 +63,12 @@ TEST(InterStage, ALongTailHidesInference) {
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, *threshold);
   EXPECT_LT(fused.seconds(), fused.apart);
   EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
-              HasSubstr("the placement fuses nothing: fused, an iteration would take"));
+              HasSubstr("this placement fuses nothing; with fusion, an iteration would take"));
   plan::Plan trained = scene.plan;
   trained.fusion.training = plan::train_pair(scene.job);
   const std::string beside = planner::why_not_fused(scene.scenario, trained).front();
-  EXPECT_THAT(beside, HasSubstr("; fused, an iteration would take"));
-  EXPECT_THAT(beside, HasSubstr("--fuse both plays it"));
+  EXPECT_THAT(beside, HasSubstr("; with fusion, an iteration would take"));
+  EXPECT_THAT(beside, HasSubstr("(play it with dovetail simulate --fuse both)"));
   EXPECT_LT(fused.keepers, fused.instances);
   EXPECT_GT(fused.moved, 0);
   EXPECT_GT(fused.migration, 0);
@@ -87,10 +87,10 @@ TEST(InterStage, OneInstanceFreesNone) {
   EXPECT_EQ(fused.keepers, 1);
   EXPECT_DOUBLE_EQ(fused.seconds(), fused.apart);
   EXPECT_THAT(planner::why_not_fused(scene.scenario, scene.plan).front(),
-              HasSubstr("with one instance none can be freed"));
+              HasSubstr("there is only one instance, which cannot be freed"));
 }
 
-TEST(InterStage, WhereNothingMovesGenerationEndsWithTheSlowestInstance) {
+TEST(InterStage, GenerationEndsWithTheSlowestInstanceIfNothingMoves) {
   Scene scene(long_tail);
   plan::TaskPlan& generate = scene.plan.tasks[scene.task("actor_generate")];
   generate.engine.max_num_seqs = 1;
@@ -110,10 +110,10 @@ TEST(InterStage, EnginesThatDecodeFewSequencesKeepMoreInstances) {
   generate.engine.max_num_seqs = 32;
   const InterStage narrow = inter_stage(scene.scenario, scene.plan.tasks, 0.4);
   EXPECT_GE(wide.keepers, 4);    // 205 samples
-  EXPECT_GE(narrow.keepers, 7);  // likewise
+  EXPECT_GE(narrow.keepers, 7);  // 205 samples
 }
 
-/// Work and time are kept, whatever the lengths and the threshold.
+/// Work and time are conserved for all lengths and thresholds.
 RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   const Scene scene("{p50: " + std::to_string(*rc::gen::inRange(50, 1000)) +
                     ", sigma: " + *rc::gen::element<std::string>("0.3", "0.8", "1.2") + ", cap: 4096}");
@@ -121,8 +121,8 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   const InterStage fused = inter_stage(scene.scenario, scene.plan.tasks, threshold);
   const cost::GenerationSeconds alone =
       generation_seconds(scene.scenario, fused.stage.generate, scene.plan.tasks[fused.stage.generate]);
-  // Fewer instances do not end the tail sooner, and inference is not done before the last sample, nor sooner than on
-  // all devices.
+  // Fewer instances do not end the tail sooner. Inference does not end before the last sample, nor sooner than on all
+  // devices.
   RC_ASSERT(fused.generation_ends() >= alone.sum() * (1 - 1e-9));
   RC_ASSERT(fused.seconds() >= fused.generation_ends());
   const double inference = fused.apart - alone.sum();
@@ -132,7 +132,7 @@ RC_GTEST_PROP(InterStage, NeverHidesMoreThanThereIs, ()) {
   if (best) RC_ASSERT(inter_stage(scene.scenario, scene.plan.tasks, *best).seconds() < fused.apart);
 }
 
-TEST(IntraStage, IsBetweenItsBoundAndOneAfterTheOther) {
+TEST(IntraStage, IsBetweenItsBoundAndTheSequence) {
   Scene scene(long_tail);
   scene.plan.fusion.training = plan::train_pair(scene.job);
   const IntraStage fused = intra_stage(scene.scenario, scene.plan);
@@ -145,7 +145,7 @@ TEST(IntraStage, IsBetweenItsBoundAndOneAfterTheOther) {
   EXPECT_NEAR(quick.seconds(), fused.seconds(), 1e-9 * fused.seconds());
 }
 
-TEST(FusedEstimate, IsShorterByWhatTheFusionsGain) {
+TEST(FusedEstimate, IsShorterByTheGainOfTheFusions) {
   Scene scene(long_tail);
   const Estimate apart = estimate(scene.scenario, scene.plan);
   scene.plan.fusion.threshold = best_threshold(scene.scenario, scene.plan.tasks);
@@ -174,14 +174,14 @@ TEST(FusedEstimate, TrainingBothNeedsTheMemoryOfBoth) {
         if (name_of(one, scene.job.workflow) == of_part) return one.bytes;
       return std::int64_t{0};
     };
-    EXPECT_EQ(part(fused, "activations of both"), fused.intra_stage->activations.value());
+    EXPECT_EQ(part(fused, "fused activations"), fused.intra_stage->activations.value());
     for (const char* role : {"actor", "critic"})
       EXPECT_EQ(part(fused, std::string(role) + "'s optimizer"), part(apart, std::string(role) + "'s optimizer"))
           << role;
   }
 }
 
-TEST(FusionChooser, TakesWhatGainsAndNothingElse) {
+TEST(FusionChooser, ChoosesOnlyFusionsThatGain) {
   for (const std::string& lengths : {long_tail, std::string("512")}) {
     const Scene scene(lengths);
     planner::FusionChooser chooser(scene.scenario);
@@ -196,7 +196,7 @@ TEST(FusionChooser, TakesWhatGainsAndNothingElse) {
   }
 }
 
-TEST(FusionChooser, KeepsToWhatTheJobSays) {
+TEST(FusionChooser, RespectsTheJob) {
   const auto fusion_with = [](const std::string& fixed) {
     const Scene scene(long_tail, "fixed: {fusion: " + fixed + "}\n");
     planner::FusionChooser chooser(scene.scenario);
@@ -208,7 +208,7 @@ TEST(FusionChooser, KeepsToWhatTheJobSays) {
   EXPECT_TRUE(fusion_with("{intra_stage: true}")->training.has_value());
 }
 
-TEST(WhyNotFused, GrpoHasNothingToFuseItsTrainingWith) {
+TEST(WhyNotFused, GrpoHasNoSecondTraining) {
   const plan::Job job = test::grpo_job();
   const Scenario scenario = scenario_of(job, software_of(job).value());
   EXPECT_THAT(planner::why_not_fused(scenario, test::co_located(job)),

@@ -1,4 +1,4 @@
-// What the tasks of a plan hold.
+// Memory of the tasks of a plan, and margins.
 #include "predict/closed_form/memory.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::int64_t bytes_in(const plan::Job& job, const TaskMemory& memory, std::strin
   return bytes;
 }
 
-TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
+TEST(Memory, ATaskSharesDevicesWithResidentDataOfOthers) {
   const plan::Job job = test::grpo_job();
   const auto memory = memory_of(job, test::co_located(job));
   const TaskMemory& inference = memory_in(memory, job, "reference_infer");
@@ -49,20 +49,20 @@ TEST(Memory, ATaskHoldsWhatStaysOfTheOthers) {
   EXPECT_EQ(own.needed(), inference.needed());
 }
 
-TEST(Memory, PretrainingTokensMakeMicroBatchesThatAreInFlightToo) {
+TEST(Memory, PretrainingTokensAddMicroBatchesInFlight) {
   plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
   plan.tasks[train].layout.data = 2;
   plan.tasks[train].layout.pipeline = 4;
-  plan.tasks[train].micro_batching = {.sequences = 64};  // all that a pipeline has of a mini-batch
+  plan.tasks[train].micro_batching = {.sequences = 64};  // all of a mini-batch in one micro-batch
   const std::int64_t without = bytes_in(job, memory_of(job, plan)[train], "activations");
   job.workflow.tasks[train].extra_tokens = 3 * 640 * 256;
   const std::int64_t with = bytes_in(job, memory_of(job, plan)[train], "activations");
   EXPECT_GT(with, without + without / 2) << "four micro-batches on the first stage";
 }
 
-TEST(Memory, AnEngineThatSleepsIsOnTheHostWhereItCopies) {
+TEST(Memory, ASleepingEngineThatCopiesIsOnTheHost) {
   plan::Job job = test::grpo_job();
   plan::Plan plan = test::co_located(job);
   plan.tasks[workflow::find_task(job.workflow, "actor_generate")->index()].offload.weights = true;
@@ -72,8 +72,8 @@ TEST(Memory, AnEngineThatSleepsIsOnTheHostWhereItCopies) {
   const auto host = [&](const std::vector<TaskMemory>& memory, std::string_view task) {
     return memory_in(memory, job, task).host;
   };
-  EXPECT_EQ(host(copied, "actor_train") - host(discarded, "actor_train"), 8 * 2 * parameters) << "of eight devices";
-  EXPECT_EQ(host(copied, "actor_generate"), host(discarded, "actor_generate")) << "it is awake";
+  EXPECT_EQ(host(copied, "actor_train") - host(discarded, "actor_train"), 8 * 2 * parameters) << "eight devices";
+  EXPECT_EQ(host(copied, "actor_generate"), host(discarded, "actor_generate")) << "the engine is awake";
   EXPECT_EQ(memory_in(copied, job, "actor_train").needed(), memory_in(discarded, job, "actor_train").needed());
 }
 
@@ -90,24 +90,24 @@ TEST(Memory, AShareOfTheOptimizerIsOnTheHost) {
         << task;
     EXPECT_NEAR(static_cast<double>(memory_in(shared, job, task).host), 8 * 0.25 * static_cast<double>(all), 8) << task;
   }
-  // The rest may leave.
+  // The rest may be offloaded.
   const auto away = memory_of(job, test::co_located(job, R"(, "offload": ["optimizer", "optimizer_on_host"])"));
   EXPECT_EQ(bytes_in(job, memory_in(away, job, "actor_infer"), "actor's optimizer"), 0);
   EXPECT_GT(bytes_in(job, memory_in(away, job, "actor_train"), "actor's optimizer"), 0);
 }
 
-TEST(Memory, WeightsOnTheirWayToAnEngineHaveABucket) {
+TEST(Memory, WeightsInTransitToAnEngineHaveABucket) {
   plan::Job job = test::grpo_job();
   const auto on_their_way = [&] { return bytes_on_their_way(scenario_of(job, {}), 0, true); };
   const std::int64_t tensor = on_their_way();
   EXPECT_EQ(tensor, 2 * job.models[0].vocabulary * job.models[0].hidden);
   job.software.framework = "verl";
-  EXPECT_EQ(on_their_way(), tensor + (std::int64_t{2} << 30)) << "as verl has it";
+  EXPECT_EQ(on_their_way(), tensor + (std::int64_t{2} << 30)) << "verl's bucket";
   job.software.sync_bucket = 1 << 20;
   EXPECT_EQ(on_their_way(), tensor + (1 << 20));
 }
 
-TEST(Memory, WhatIsOffloadedGoesToTheHost) {
+TEST(Memory, OffloadedDataGoesToTheHost) {
   const plan::Job job = test::grpo_job();
   const auto kept = memory_of(job, test::co_located(job));
   const auto away = memory_of(
@@ -117,9 +117,9 @@ TEST(Memory, WhatIsOffloadedGoesToTheHost) {
   EXPECT_EQ(bytes_in(job, after, "actor's optimizer"), 0);
   EXPECT_EQ(bytes_in(job, after, "reference's weights"), 0);
   EXPECT_EQ(before.host, 0);
-  // Each of the node's eight devices gives away what it no longer holds.
+  // Each of the node's eight devices offloads what it no longer holds.
   EXPECT_EQ(after.host, 8 * (before.needed() - after.needed()));
-  // While it trains, the actor has everything of its own; the reference stays away.
+  // While the actor trains, all of its data is on the device. The reference stays offloaded.
   const TaskMemory& training = memory_in(away, job, "actor_train");
   EXPECT_GT(bytes_in(job, training, "actor's optimizer"), 0);
   EXPECT_EQ(training.host, 8 * 2 * parameters);
@@ -130,12 +130,12 @@ TEST(Memory, AnEngineTakesItsShareOfTheDevice) {
   const auto memory = memory_of(job, test::separated(job));
   const TaskMemory& generation = memory_in(memory, job, "actor_generate");
   const auto share = static_cast<std::int64_t>(0.9 * static_cast<double>(job.cluster.groups[0].gpu.memory));
-  EXPECT_EQ(generation.needed(), share);  // nobody else is on its devices
+  EXPECT_EQ(generation.needed(), share);  // no other data is on its devices
   EXPECT_TRUE(generation.fits());
   EXPECT_LT(generation.device, 4);
 }
 
-TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
+TEST(Memory, AnEngineNeedsMemoryForOneSequence) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::separated(job);
   plan.tasks[0].engine.memory_utilization = 0.01;
@@ -144,7 +144,7 @@ TEST(Memory, AnEngineNeedsRoomForOneSequenceWhateverItsShare) {
   EXPECT_GE(generation.needed(), 2 * parameters + bytes_in(job, generation, "keys and values"));
 }
 
-TEST(Memory, AnEngineWithoutRoomForOneSequenceInItsShareDoesNotFit) {
+TEST(Memory, AnEngineWhoseShareIsTooSmallForOneSequenceDoesNotFit) {
   const plan::Job job = test::grpo_job();
   plan::Plan plan = test::separated(job);
   const auto memory = static_cast<double>(job.cluster.groups[0].gpu.memory);
@@ -155,17 +155,17 @@ TEST(Memory, AnEngineWithoutRoomForOneSequenceInItsShareDoesNotFit) {
   plan.tasks[0].engine.memory_utilization = 0.5 * least / memory;
   const TaskMemory generation = memory_of(job, plan)[0];
   EXPECT_FALSE(generation.fits());
-  EXPECT_NEAR(static_cast<double>(bytes_in(job, generation, "what memory_utilization keeps from the engine")),
+  EXPECT_NEAR(static_cast<double>(bytes_in(job, generation, "denied to the engine by memory_utilization")),
               2 * memory - least, 10);
 }
 
-TEST(Memory, AnEngineCutsItsExpertsOverItsTensorParallelRanks) {
+TEST(Memory, AnEngineShardsExpertsOverTensorParallelRanks) {
   const cost::ModelFacts facts = cost::facts_of(llm::find_bundled_model("mixtral-8x7b").value());
   llm::Layout layout;
   layout.tensor = 8;
   const double all = 2 * static_cast<double>(facts.parameters.all);
   EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), all / 8, 1);
-  // With expert parallelism each rank has whole experts.
+  // With expert parallelism, each rank has entire experts.
   layout.expert = 8;
   EXPECT_NEAR(static_cast<double>(engine_weight_bytes(facts, layout)), all / 8, 1);
 }
@@ -180,13 +180,13 @@ TEST(Memory, NewWeightsArriveWhileTheTrainedOnesAreBack) {
                                      static_cast<double>(job.cluster.groups[0].gpu.memory));
   };
   EXPECT_EQ(memory_of(job, plan)[0].needed(), share());
-  // Weights in both forms and the embedding between them are more than a share with little room for keys and values.
+  // Weights in both forms and the embedding in transit exceed a share with a small KV cache.
   plan.tasks[0].engine.memory_utilization = 0.3;
   const TaskMemory arrival = memory_of(job, plan)[0];
   EXPECT_GT(arrival.needed(), share());
   EXPECT_EQ(bytes_in(job, arrival, "actor's new weights"), 2 * std::int64_t{8'030'261'248});
   EXPECT_EQ(bytes_in(job, arrival, "actor's weights"), 2 * std::int64_t{8'030'261'248});
-  EXPECT_EQ(bytes_in(job, arrival, "weights on their way"), 2 * 128'256 * 4096);
+  EXPECT_EQ(bytes_in(job, arrival, "weights in transit"), 2 * 128'256 * 4096);
   EXPECT_EQ(arrival.parts.size(), 3u);
 }
 
@@ -208,7 +208,7 @@ TEST(Memory, APairIsTrainedTogether) {
   EXPECT_EQ(logits_of("dpo", reference, 3), logits_of("sft", "", 4));
 }
 
-TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
+TEST(Memory, ALimitBelowAPairStillHoldsAPair) {
   const plan::Job job = test::dpo_job();
   const auto memory_with = [&](int tokens) {
     const std::string task = ", devices: 0, layout: {}, micro_batch: {tokens: " + std::to_string(tokens) + "}}\n";
@@ -220,8 +220,8 @@ TEST(Memory, ALimitBelowAPairIsAPairAllTheSame) {
   EXPECT_LT(memory_with(1280), memory_with(2560));
 }
 
-TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
-  const plan::Job job = test::grpo_job();  // 16 sequences of 640 tokens on a device in each step
+TEST(Memory, AMicroBatchHasAtMostAllTokens) {
+  const plan::Job job = test::grpo_job();  // 16 sequences of 640 tokens per device in each step
   plan::Plan plan = test::co_located(job);
   const auto logits_with = [&](double tokens) {
     plan.tasks.back().micro_batching = {0, tokens, 0};
@@ -232,8 +232,7 @@ TEST(Memory, AMicroBatchHasNoMoreTokensThanThereAre) {
 }
 
 TEST(Memory, MoreSequencesNeverNeedLess) {
-  // Virtual stages round micro-batches up, which shrinks them; where lengths vary, some iterations fill them all the
-  // same.
+  // Rounding up for virtual stages makes micro-batches smaller. If lengths vary, some iterations still fill them.
   const auto activations_of = [](int prompts) {
     const plan::Job job =
         plan::parse_job(
@@ -257,15 +256,15 @@ TEST(Memory, MoreSequencesNeverNeedLess) {
   }
 }
 
-TEST(Memory, FragmentsAreOfAllThatTheTrainingProcessHolds) {
+TEST(Memory, FragmentsCoverAllMemoryOfTheTrainingProcess) {
   const plan::Job job = test::grpo_job();
   const TaskMemory training = memory_in(memory_of(job, test::co_located(job)), job, "actor_train");
   const double beyond = software_of(job)->conventions.reserved_factor - 1;
-  EXPECT_EQ(bytes_in(job, training, "reserved beyond what other models have"),
+  EXPECT_EQ(bytes_in(job, training, "reserved beyond other models' memory"),
             std::llround(beyond * 2 * parameters));  // the reference's
 }
 
-TEST(Memory, SaysWhatIsMissing) {
+TEST(Memory, ReportsTheMissingMemory) {
   plan::Job job = test::grpo_job();
   job.cluster.groups[0].gpu.usable_memory = 10'000'000'000;
   const auto memory = memory_of(job, test::co_located(job));
@@ -288,6 +287,64 @@ TEST(Memory, RulesHoldNothing) {
   const auto memory = memory_of(job, test::co_located(job));
   EXPECT_EQ(memory_in(memory, job, "reward_rule").needed(), 0);
   EXPECT_TRUE(memory_in(memory, job, "reward_rule").fits());
+}
+
+const std::string node = "nodes: 1, gpus_per_node: 8, gpu: H100";
+
+planner::Ranking ranking_of(const plan::Job& job) {
+  return planner::rank_plans(scenario_of(job, software_of(job).value()), test::quick_options()).value();
+}
+
+TEST(MinMargin, DefaultsToTheErrorOfTheConventions) {
+  for (const std::string_view name : cost::conventions_names()) {
+    const plan::Job job = test::ppo_job(node, "software: {training: " + std::string(name) + "}\n");
+    const Software software = software_of(job).value();
+    EXPECT_EQ(min_margin(scenario_of(job, software)).share, std::max(0.04, software.conventions.memory_error)) << name;
+  }
+}
+
+TEST(MinMargin, IsSetByTheJob) {
+  const plan::Job job = test::ppo_job(node, "limits: {margin: 10GiB}\n");
+  const Scenario scenario = scenario_of(job, software_of(job).value());
+  const cluster::Gpu& gpu = job.cluster.groups.front().gpu;
+  EXPECT_EQ(plan_memory(scenario, gpu), gpu.usable_memory - (std::int64_t{10} << 30));
+}
+
+TEST(MinMargin, IsLeftByEveryPlan) {
+  const plan::Job wide = test::ppo_job(node, "limits: {margin: 30%}\n");
+  const planner::Ranking ranking = ranking_of(wide);
+  ASSERT_FALSE(ranking.plans.empty());
+  for (const planner::RankedPlan& ranked : ranking.plans)
+    for (const TaskMemory& memory : ranked.estimate.memory)
+      if (memory.usable > 0) {
+        EXPECT_GE(memory.margin(), memory.usable * 3 / 10);
+      }
+}
+
+TEST(MinMargin, CostsTimeAndNeverGainsAny) {
+  double last = 0;
+  for (const std::string margin : {"0", "20%", "40%"}) {
+    const planner::Ranking ranking = ranking_of(test::ppo_job(node, "limits: {margin: " + margin + "}\n"));
+    ASSERT_FALSE(ranking.plans.empty());
+    EXPECT_GE(ranking.bound, last * (1 - 1e-9)) << margin;
+    last = ranking.bound;
+  }
+}
+
+TEST(Fit, IsTightInsideTheMargin) {
+  TaskMemory memory;
+  memory.usable = 100;
+  memory.min_margin = 10;
+  memory.parts = {{MemoryKind::logits, {}, 90}};
+  EXPECT_EQ(memory.fit(), Fit::fits);
+  memory.parts.front().bytes = 91;
+  EXPECT_EQ(memory.fit(), Fit::tight);
+  EXPECT_TRUE(memory.fits());
+  memory.parts.front().bytes = 101;
+  EXPECT_EQ(memory.fit(), Fit::does_not_fit);
+  memory.parts.front().bytes = 50;
+  memory.host = 1;
+  EXPECT_EQ(memory.fit(), Fit::does_not_fit) << "in host memory";
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// PPO on a node of eight GPUs with so much memory.
+/// PPO on a node of eight GPUs with this much memory.
 plan::Job ppo_job(int gib) {
   const std::string text =
       "format: dovetail/job@1\nalgorithm: ppo\n"
@@ -54,9 +54,9 @@ base::Ticks makespan_of(const pipeline::Schedule& schedule, const pipeline::Prob
   return pipeline::retimed(schedule, problem)->claims.makespan.value();
 }
 
-TEST_F(FusedPhase, RunsByTheScheduleThatIsPredicted) { EXPECT_EQ(schedule(), *intra_stage(scenario, plan).schedule); }
+TEST_F(FusedPhase, RunsThePredictedSchedule) { EXPECT_EQ(schedule(), *intra_stage(scenario, plan).schedule); }
 
-TEST_F(FusedPhase, HoldsNoMoreThanThePlanLeavesRoomFor) {
+TEST_F(FusedPhase, StaysWithinTheMemoryOfThePlan) {
   const pipeline::Schedule free = schedule();
   bool was_limited = false;
   for (int gib = 79; gib > 10; --gib) {
@@ -75,21 +75,21 @@ TEST_F(FusedPhase, HoldsNoMoreThanThePlanLeavesRoomFor) {
   EXPECT_TRUE(was_limited);
 }
 
-TEST_F(FusedPhase, StaysInItsOrderWhereTimesAreAsPredicted) {
+TEST_F(FusedPhase, KeepsItsOrderIfTimesAreAsPredicted) {
   const pipeline::Schedule own = schedule();
   EXPECT_EQ(reordered(scenario, plan, own, own.problem).value(), own);
 }
 
-TEST_F(FusedPhase, IsInTheOrderThatMeasuredTimesAskFor) {
+TEST_F(FusedPhase, ChangesItsOrderForMeasuredTimes) {
   const pipeline::Schedule own = schedule();
   pipeline::Problem measured = own.problem;
-  // Of what was thought, the actor's forwards take twice and the critic's passes four times as long.
+  // Compared with the prediction, the actor's forward passes take twice and the critic's passes four times as long.
   for (base::Ticks& time : measured.models[0].forward) time = time * 2;
   for (auto* const times : {&measured.models[1].forward, &measured.models[1].backward})
     for (base::Ticks& time : *times) time = time * 4;
   const auto found = reordered(scenario, plan, own, measured);
   ASSERT_TRUE(found.ok());
-  EXPECT_EQ(found->problem, own.problem) << "its times stay its own";
+  EXPECT_EQ(found->problem, own.problem) << "the planned times are kept";
   EXPECT_FALSE(pipeline::validate(*found));
   const auto before = makespan_of(own, measured).count();
   const auto after = makespan_of(*found, measured).count();

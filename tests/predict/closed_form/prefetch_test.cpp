@@ -1,5 +1,3 @@
-#include "predict/closed_form/prefetch.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -29,7 +27,7 @@ plan::Job with_slower_links(plan::Job job, double slower) {
   return job;
 }
 
-/// A job with software that prefetches and the same without, with host links `slower` times slower than they are.
+/// A job with and without prefetching software, with host links that are `slower` times slower.
 struct Both {
   explicit Both(const plan::Job& of, double slower = 1)
       : job(with_slower_links(of, slower)), fetching(prefetching(job)) {}
@@ -66,7 +64,7 @@ double transfers_of(const ActivitySeconds& activity) {
   return seconds;
 }
 
-TEST(Prefetch, HidesWhatFitsBesideTheOtherTasks) {
+TEST(Prefetch, HidesTransfersThatFitWithOtherTasks) {
   const Both job(test::grpo_job());
   const plan::Plan plan = test::co_located(job.job, swaps, leaves);
   const Estimate before = job.without(plan);
@@ -82,14 +80,14 @@ TEST(Prefetch, HidesWhatFitsBesideTheOtherTasks) {
   EXPECT_NEAR(base::seconds_of_ticks(before.timing.period - after.timing.period), hidden, 1e-8);
   EXPECT_EQ(transfers_of(after.activities[reference]), 0);
   EXPECT_EQ(transfers_of(after.activities[train]), 0);
-  // No second is lost: what is no part of the tasks is in the activities beside them.
+  // No time is lost: seconds removed from the tasks appear in the separate activities.
   EXPECT_NEAR(transfers_of(after.activities[activity_of(after, Activity::Kind::load, train)]),
               0.5 * transfers_of(before.activities[train]), 1e-12);
   EXPECT_LT(after.timing.activities[activity_of(after, Activity::Kind::load, reference)].begin, base::Ticks(0))
-      << "beside the iteration before";
+      << "during the previous iteration";
 }
 
-TEST(Prefetch, OfALongTransferHidesAPart) {
+TEST(Prefetch, HidesPartOfALongTransfer) {
   const Both job(test::grpo_job(), 1000);
   const plan::Plan plan = test::co_located(job.job, "", leaves);
   const Estimate before = job.without(plan);
@@ -99,24 +97,24 @@ TEST(Prefetch, OfALongTransferHidesAPart) {
   const double pass = before.activities[reference].seconds - load;
   const double others = base::seconds_of_ticks(before.timing.period) - before.activities[reference].seconds;
   ASSERT_GT(load, others);
-  // The next load begins as the pass ends, and the next pass as the load does.
+  // The next load begins when the pass ends, and the next pass when the load ends.
   EXPECT_NEAR(base::seconds_of_ticks(after.timing.period), load + pass, 1e-8);
 }
 
-TEST(Prefetch, WithoutRoomEverythingIsAsItWas) {
+TEST(Prefetch, WithoutMemoryNothingChanges) {
   Both job(test::grpo_job());
   const plan::Plan plan = test::co_located(job.job, swaps, leaves);
   const Estimate before = job.without(plan);
   std::int64_t least = before.memory.front().usable;
   for (const TaskMemory& memory : before.memory)
     if (memory.usable > 0) least = std::min(least, memory.needed());
-  // No task leaves any.
+  // No task leaves any memory.
   for (plan::Job* of : {&job.job, &job.fetching}) of->cluster.groups[0].gpu.usable_memory = least;
   const Estimate after = job.with(plan);
   EXPECT_EQ(after.timing.period, before.timing.period);
 }
 
-TEST(Prefetch, TheOptimizerComesWhereGenerationLeavesRoomOrBehindIt) {
+TEST(Prefetch, TheOptimizerLoadsDuringGenerationIfItFitsOrAfterIt) {
   for (const bool roomy : {true, false}) {
     Both job(test::grpo_job());
     plan::Plan plan = test::co_located(job.job, swaps);
@@ -138,8 +136,8 @@ TEST(Prefetch, TheOptimizerComesWhereGenerationLeavesRoomOrBehindIt) {
   }
 }
 
-TEST(Prefetch, RoomIsGivenOnce) {
-  // Beside generation there is room for what one of both passes brings, not for both.
+TEST(Prefetch, MemoryIsUsedOnce) {
+  // During generation there is memory for the data of one of the passes, but not of both.
   Both job(test::grpo_job());
   plan::Plan plan = test::co_located(job.job, "", leaves);
   const std::size_t actor = job.task("actor_infer");
@@ -164,7 +162,7 @@ TEST(Prefetch, RoomIsGivenOnce) {
   EXPECT_EQ(conflicts_with_room(of_actor - 1), std::pair(1, 1));
 }
 
-TEST(Prefetch, WhatIsFusedKeepsItsTransfers) {
+TEST(Prefetch, FusedTasksKeepTheirTransfers) {
   const Both job(test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100"));
   plan::Plan plan = test::pipelined_on_16(job.job);
   for (plan::TaskPlan& planned : plan.tasks) planned.offload.optimizer = true;
@@ -176,7 +174,7 @@ TEST(Prefetch, WhatIsFusedKeepsItsTransfers) {
   EXPECT_EQ(after.timing.period, before.timing.period);
 }
 
-/// A plan of `space` that moves much to host memory.
+/// A plan of `space` that offloads much to host memory.
 plan::Plan random_plan(const planner::SearchSpace& space) {
   base::Random random(*rc::gen::arbitrary<std::uint64_t>(), 0);
   const planner::Selection selection = *rc::gen::arbitrary<bool>() ? test::random_selection(space, random)
@@ -196,7 +194,7 @@ RC_GTEST_PROP(Prefetch, NeverMakesAnIterationLongerNorBeatsTheBound, ()) {
   Both job(place.job, *rc::gen::element(1.0, 10.0, 100.0));
   job.job.software.prefetch = false;
   const plan::Plan plan = random_plan(place.space);
-  // All that there is, or little more than the largest task needs.
+  // All memory, or little more than the largest task needs.
   if (*rc::gen::arbitrary<bool>()) {
     const std::int64_t room = *rc::gen::inRange<std::int64_t>(0, std::int64_t{8} << 30);
     std::int64_t most = 0;

@@ -1,4 +1,4 @@
-// What a job says of types and logits, in the memory and the time that come of it: sums by hand.
+// A job's settings of data types and logits, and their memory and time, checked against sums by hand.
 #include "predict/closed_form/software.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@
 namespace dovetail::predict {
 namespace {
 
-constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B, which has its embedding as its head
+constexpr std::int64_t parameters = 596'049'920;  // of Qwen3-0.6B, whose head is its embedding
 
 plan::Software software(const std::string& training) {
   plan::Software said;
@@ -60,7 +60,7 @@ TEST(SoftwareTypes, MegatronKeepsGradientsMomentsAndMasterWeights) {
   EXPECT_EQ(held(said).weights, usual.weights);
 }
 
-TEST(SoftwareTypes, WhatIsUsualChangesNothing) {
+TEST(SoftwareTypes, UsualTypesChangeNothing) {
   for (const std::string_view name : cost::conventions_names()) {
     plan::Software said = software(std::string(name));
     const cost::Conventions usual = cost::find_conventions(name).value();
@@ -75,7 +75,7 @@ TEST(SoftwareTypes, WhatIsUsualChangesNothing) {
   }
 }
 
-/// Seconds of the trainings of an iteration.
+/// Returns the seconds of an iteration's trainings.
 cost::TrainingSeconds trained(const plan::Software& said) {
   plan::Job job = test::grpo_job();
   job.software = said;
@@ -89,7 +89,7 @@ cost::TrainingSeconds trained(const plan::Software& said) {
 TEST(SoftwareTypes, AStepMovesFewerBytes) {
   const cost::TrainingSeconds usual = trained(software("megatron"));
   plan::Software said = software("megatron");
-  // Of 30 bytes a parameter: the gradient 4, moments and master weight read and written 24, the weight 2.
+  // 30 bytes per parameter: 4 for the gradient, 24 for reading and writing moments and master weight, 2 for the weight.
   said.moment_type = plan::StateType::bf16;
   EXPECT_NEAR(trained(said).optimizer / usual.optimizer, 22.0 / 30, 1e-9);
   said.master_type = plan::MasterType::remainder;
@@ -102,13 +102,13 @@ TEST(SoftwareTypes, AStepMovesFewerBytes) {
   EXPECT_EQ(trained(said).pipeline.seconds, usual.pipeline.seconds);
 }
 
-TEST(SoftwareTypes, GradientsThatComeAndGoAreReducedAsBefore) {
+TEST(SoftwareTypes, TemporaryGradientsAreReducedAsBefore) {
   plan::Software said = software("verl-fsdp");
   said.gradient_type = plan::StateType::bf16;
   EXPECT_EQ(conventions_of(said)->reduced_bytes, 4);
 }
 
-TEST(SoftwareLogits, OfSomeTokensAtATimeAreNeverWhole) {
+TEST(SoftwareLogits, LogitsOfLimitedTokensAreNeverComplete) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
   plan::Software said = software("verl-fsdp");
   cost::TrainingShape shape;
@@ -117,15 +117,15 @@ TEST(SoftwareLogits, OfSomeTokensAtATimeAreNeverWhole) {
   const std::int64_t whole = bytes();
   const std::int64_t vocabulary = model.vocabulary;
   said.logit_tokens = 512;
-  // 8 bytes an entry; in place of 8192 tokens 512, and the gradient of the head's weight in bf16.
+  // 8 bytes per entry; 512 tokens instead of 8192, and the gradient of the head's weight in bf16.
   EXPECT_EQ(whole - bytes(), 8 * vocabulary * (8192 - 512) - 2 * vocabulary * 1024);
   shape.sequence_length = 100;
   const std::int64_t few = bytes();
   said.logit_tokens = 100;
-  EXPECT_EQ(bytes(), few) << "there are no more";
+  EXPECT_EQ(bytes(), few) << "there are only 100 tokens";
 }
 
-TEST(SoftwareLogits, OfSomeEntriesAtATimeLeaveTheirGradientsAlone) {
+TEST(SoftwareLogits, LogitsOfLimitedEntriesKeepTheirGradients) {
   const llm::Transformer model = llm::find_bundled_model("qwen3-0.6b").value();
   plan::Software said = software("megatron-policy");
   cost::TrainingShape shape;
@@ -138,10 +138,10 @@ TEST(SoftwareLogits, OfSomeEntriesAtATimeLeaveTheirGradientsAlone) {
   said.logit_entries = 9504;
   EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * 9504 * 8192 - 2 * rows * 1024);
   said.logit_entries = plan::max_logit_entries;
-  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024) << "there are no more";
+  EXPECT_EQ(whole - bytes(), 18 * rows * 8192 - 2 * rows * 8192 - 2 * rows * 1024) << "there are fewer entries than the limit";
 }
 
-TEST(SoftwareLogits, OfALossWithoutEntropyAreFewer) {
+TEST(SoftwareLogits, ALossWithoutEntropyHasFewerLogits) {
   for (const auto& [training, usual, computed, none] : {std::tuple{"verl-fsdp", 8, 8, 4},
                                                         {"megatron-policy", 18, 18, 8},
                                                         {"roll-megatron", 8, 18, 8},
@@ -155,7 +155,7 @@ TEST(SoftwareLogits, OfALossWithoutEntropyAreFewer) {
   }
 }
 
-TEST(SoftwareLogits, OfALossInPartsAreThoseOfATrainerThatHasIt) {
+TEST(SoftwareLogits, ALossInPartsDependsOnTheTrainer) {
   struct Row {
     std::string_view training;
     double whole, in_parts, of_cut_parts, of_passes;
@@ -172,21 +172,21 @@ TEST(SoftwareLogits, OfALossInPartsAreThoseOfATrainerThatHasIt) {
   plan::Software said = software("megatron-policy");
   said.framework = "areal";
   said.loss_entropy = plan::LossEntropy::none;
-  EXPECT_EQ(conventions_of(said)->logit_bytes, 8) << "what a job says goes before";
+  EXPECT_EQ(conventions_of(said)->logit_bytes, 8) << "the job's setting takes precedence";
 }
 
-TEST(SoftwareLogits, OfOtherLossesAreRefusedWhereNobodyKnowsThem) {
+TEST(SoftwareLogits, UnknownLossesAreRejected) {
   for (const std::string_view name : cost::conventions_names()) {
     if (cost::find_conventions(name)->plain_logit_bytes > 0) continue;
     plan::Software said = software(std::string(name));
     said.loss_entropy = plan::LossEntropy::none;
     const auto refused = conventions_of(said);
     ASSERT_FALSE(refused.ok()) << name;
-    EXPECT_THAT(refused.error().message, testing::HasSubstr("accepted: training by megatron-policy, roll-megatron, "));
+    EXPECT_THAT(refused.error().message, testing::HasSubstr("accepted: `training` megatron-policy, roll-megatron, "));
   }
 }
 
-TEST(SoftwareLogits, OfPassesAreHeldInParts) {
+TEST(SoftwareLogits, PassesHoldLogitsInParts) {
   plan::Job job = test::grpo_job();
   job.software = software("verl-fsdp");
   const auto logits = [&](const char* name) {
@@ -206,7 +206,7 @@ TEST(SoftwareLogits, OfPassesAreHeldInParts) {
   EXPECT_EQ(logits("actor_infer"), 0);
 }
 
-TEST(SoftwareLogits, AreComputedAgainInTheBackward) {
+TEST(SoftwareLogits, LogitsAreRecomputedInTheBackward) {
   const plan::Software whole = software("verl-fsdp");
   plan::Software parts = whole;
   parts.logit_tokens = 512;
@@ -230,7 +230,7 @@ TEST(SoftwareLogits, AreComputedAgainInTheBackward) {
               1e-6 * head / rate);
   EXPECT_EQ(passes(parts, llm::Recomputation::full).chunks.back().backward.compute,
             passes(whole, llm::Recomputation::full).chunks.back().backward.compute)
-      << "it is there already";
+      << "already included";
 }
 
 TEST(SoftwareGroups, AGroupHoldsAllAndTheOthersAreCopies) {
@@ -244,11 +244,11 @@ TEST(SoftwareGroups, AGroupHoldsAllAndTheOthersAreCopies) {
   said.shard_group = 8;
   EXPECT_EQ(weights(16), 4 * parameters / 8);
   EXPECT_EQ(weights(8), 4 * parameters / 8);
-  EXPECT_EQ(weights(4), 4 * parameters / 4) << "there are no more";
+  EXPECT_EQ(weights(4), 4 * parameters / 4) << "there are only four ranks";
   EXPECT_EQ(weights(12), 4 * 49'670'827) << "no groups of eight";
 }
 
-/// The parts of generation's memory under an engine.
+/// Returns the bytes of generation under an engine, of one kind or of all.
 std::int64_t generation_bytes(plan::EngineKind engine, std::optional<MemoryKind> kind) {
   plan::Job job = test::grpo_job();
   job.software.engine = engine;
@@ -262,7 +262,7 @@ std::int64_t generation_bytes(plan::EngineKind engine, std::optional<MemoryKind>
   return bytes;
 }
 
-TEST(SoftwareEngine, ItsShareOfTheMemoryHoldsWhatItIsFor) {
+TEST(SoftwareEngine, ItsShareOfMemoryHoldsItsParts) {
   using enum plan::EngineKind;
   const double memory = 80e9 * 1.073741824;  // 80 GiB
   const std::int64_t weights = 2 * parameters;
@@ -278,6 +278,34 @@ TEST(SoftwareEngine, ItsShareOfTheMemoryHoldsWhatItIsFor) {
   EXPECT_EQ(own(trtllm), 4'000'000'000);
   EXPECT_NEAR(static_cast<double>(generation_bytes(sglang, std::nullopt) - generation_bytes(vllm, std::nullopt)), 4e9,
               4);
+}
+
+EfficiencyChoice choice_of(const std::string& cluster, const std::string& software = "") {
+  return software_of(test::ppo_job(cluster, software.empty() ? "" : "software: {" + software + "}\n")).value().choice;
+}
+
+TEST(ChooseEfficiency, GivesTheReason) {
+  const std::string node = "nodes: 1, gpus_per_node: 8, gpu: ";
+  EXPECT_EQ(choice_of(node + "H100").reason, EfficiencyReason::fitted);
+  EXPECT_EQ(choice_of(node + "H100").efficiency, "h100/megatron-vllm");
+  EXPECT_EQ(choice_of(node + "H100", "training: nemo-rl-megatron").reason, EfficiencyReason::fitted);
+  EXPECT_EQ(choice_of(node + "H100", "training: verl-fsdp").reason, EfficiencyReason::gpu_fitted);
+  const std::string cpu =
+      "nodes: 1, gpus_per_node: 1, gpu: {name: CPU, memory: 900GiB, bandwidth: 40GB/s, bf16: 130GFLOP/s}";
+  EXPECT_EQ(choice_of(cpu, "framework: dovetail").reason, EfficiencyReason::fitted);
+  EXPECT_EQ(choice_of(cpu, "framework: dovetail").efficiency, "cpu/dovetail");
+  EXPECT_EQ(choice_of("nodes: 1, gpus_per_node: 1, gpu: H100", "framework: dovetail").reason,
+            EfficiencyReason::training_fitted);
+  EXPECT_EQ(choice_of(cpu).reason, EfficiencyReason::custom_gpu);
+  EXPECT_EQ(choice_of(node + "H200").reason, EfficiencyReason::unmeasured);
+  EXPECT_EQ(choice_of(node + "H200").efficiency, "assumed");
+  EXPECT_EQ(choice_of(node + "H200", "efficiency: h100/megatron-vllm").reason, EfficiencyReason::named);
+  const std::string own = "{name: mine, memory: 60GiB, bandwidth: 3TB/s, bf16: 900TFLOP/s, link: 450GB/s}";
+  EXPECT_EQ(choice_of(node + own).reason, EfficiencyReason::custom_gpu);
+  EXPECT_EQ(choice_of(node + own).gpus, std::vector<std::string>{"mine"});
+  EXPECT_EQ(
+      choice_of("groups: [{nodes: 1, gpus_per_node: 8, gpu: H100}, {nodes: 1, gpus_per_node: 8, gpu: A100}]").reason,
+      EfficiencyReason::mixed_gpus);
 }
 
 }  // namespace

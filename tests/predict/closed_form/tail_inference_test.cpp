@@ -1,10 +1,10 @@
-#include "predict/closed_form/tail_inference.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <initializer_list>
+
+#include "predict/closed_form/inter_stage.h"
 
 namespace dovetail::predict {
 namespace {
@@ -15,15 +15,14 @@ InferenceLoad load_of(std::initializer_list<InferenceTask> tasks) {
   return load;
 }
 
-/// Eight devices, of which two instances of four keep the tail. What takes 2 s on all of them takes 4 s on those that
-/// are freed.
+/// Eight devices, of which two instances of four keep the tail. Work of 2 s on all devices takes 4 s on the freed ones.
 constexpr TailDevices half{8, 4, 2};
 const InferenceTask one_device{.passes = 2, .load = 0.2, .hand_over = 0.3, .last = 0.01, .replicas = 8};
 
-TEST(TailInference, WhatLeavesNothingIsFollowedByOneTaskAfterTheOther) {
+TEST(TailInference, TasksRunInSequenceIfNothingIsFreed) {
   const InferenceLoad load = load_of({one_device, one_device});
   EXPECT_NEAR(inference_end({8, 4, 4}, {}, load).rest, 5, 1e-12);
-  // Neither a replica of all devices on a half of them.
+  // A replica of all devices does not fit on half of them.
   InferenceTask widest = one_device;
   widest.replicas = 1;
   EXPECT_NEAR(inference_end(half, {{100, 1, 0, 1}}, load_of({widest})).rest, 2.5, 1e-12);
@@ -35,22 +34,22 @@ TEST(TailInference, ALongTailLeavesTheLastSample) {
   EXPECT_NEAR(end.rest, 0.01, 1e-12);
 }
 
-TEST(TailInference, BehindAShortTailKeepersHelpOnceTheyAreSetUp) {
-  // 0.5 s of 4 are done when the tail ends; the freed do another 0.5 s, then all do 3 s in half the time.
+TEST(TailInference, KeepersHelpAfterAShortTail) {
+  // 0.5 s of 4 are done when the tail ends. The freed devices do another 0.5 s, then all do 3 s in half the time.
   EXPECT_NEAR(inference_end(half, {{1, 1, 0, 1}}, load_of({one_device})).rest, 2, 1e-12);
-  // What is left takes the freed less than the keepers' set-up.
+  // The freed devices finish the rest in less time than the keepers' set-up.
   EXPECT_NEAR(inference_end(half, {{4.25, 1, 0, 1}}, load_of({one_device})).rest, 0.25, 1e-12);
 }
 
-TEST(TailInference, NothingIsScoredBeforeItHasFinished) {
-  // 2 s are left, however long the tail.
+TEST(TailInference, SamplesAreScoredOnlyWhenFinished) {
+  // 2 s are left, regardless of the length of the tail.
   EXPECT_NEAR(inference_end(half, {{100, 0.5, 0, 1}}, load_of({one_device})).rest, 1.25, 1e-12);
 }
 
-TEST(TailInference, AKeeperWithoutSamplesJoinsWhereThatHelps) {
-  // It joins after 1 s and is set up after 1.5 s: until 2 s are 1.5 + 0.25 s done.
+TEST(TailInference, AKeeperWithoutSamplesJoinsIfThatHelps) {
+  // The keeper joins after 1 s and is set up after 1.5 s. After 2 s, 1.5 + 0.25 s are done.
   EXPECT_NEAR(inference_end(half, {{1, 1, 1, 0}, {1, 1, 1, 1}}, load_of({one_device})).rest, 1.25, 1e-12);
-  // With less than its set-up ready it does not.
+  // It does not join if the available work is shorter than its set-up.
   EXPECT_NEAR(inference_end(half, {{4.25, 1, 1, 0}, {0.125, 1, 1, 1}}, load_of({one_device})).rest, 0.125, 1e-12);
 }
 
@@ -67,7 +66,7 @@ TEST(TailInference, TasksThatShareAWorkerScoreTheLastSampleInTurn) {
   EXPECT_NEAR(end.rest, 0.03 + 0.2, 1e-12);
 }
 
-TEST(TailInference, SmallReplicasHaveWhatALargeOneLeaves) {
+TEST(TailInference, SmallReplicasGetTheRemainingDevices) {
   // 40 freed devices: one replica of 24, and 16 for those of 4 and of 2.
   const InferenceTask critic{.passes = 0.5, .hand_over = 1, .last = 0.1, .replicas = 2};
   const InferenceTask reference{.passes = 0.25, .hand_over = 1, .last = 0.02, .replicas = 12};
@@ -79,13 +78,13 @@ TEST(TailInference, SmallReplicasHaveWhatALargeOneLeaves) {
   EXPECT_NEAR(inference_end({48, 6, 1}, {{2, 1, 0, 1}}, load_of({reward, reference, critic})).rest, 1.1, 1e-9);
 }
 
-TEST(TailInference, WhatFitsOnKeepersAloneFollowsBehind) {
+TEST(TailInference, TasksThatFitOnlyOnKeepersFollow) {
   const InferenceTask small{.passes = 1, .hand_over = 1, .last = 0.01, .replicas = 6};
   const InferenceTask large{.passes = 1, .hand_over = 1, .last = 0.1, .replicas = 2};
   EXPECT_NEAR(inference_end({48, 6, 4}, {{100, 1, 0, 1}}, load_of({small, large})).rest, 0.01 + 1 + 2, 1e-12);
 }
 
-/// What the bound on periods counts on: never more is scored in a second than all devices can.
+/// The bound on periods relies on this: at most one second of work on all devices is done per second.
 RC_GTEST_PROP(TailInference, NeverScoresMoreThanAllDevicesCan, ()) {
   const int instances = 1 << *rc::gen::inRange(1, 6);
   const TailDevices devices{64, instances, *rc::gen::inRange(1, instances)};

@@ -1,6 +1,4 @@
-// One truth for the time of a plan: what predicts, what fits and what searches say the same.
-#include "predict/closed_form/timed_iteration.h"
-
+// Predictions, fits and searches agree on the time of a plan.
 #include <gtest/gtest.h>
 
 #include "measure/calibrate.h"
@@ -12,7 +10,7 @@
 namespace dovetail::predict {
 namespace {
 
-/// What is drawn of one job.
+/// Random plans of one job.
 struct Setting {
   const char* algorithm;
   const char* models;
@@ -30,7 +28,7 @@ constexpr Setting settings[] = {
     {"dpo", "actor: qwen3-1.7b", "nodes: 2, gpus_per_node: 2, gpu: H100", true},
 };
 
-/// How often what is compared was in the plans.
+/// Number of plans that had the compared features.
 struct Seen {
   int plans = 0;
   int generations = 0;  ///< fused
@@ -60,7 +58,7 @@ base::Ticks calibrated(const test::Place& place, const plan::Plan& plan) {
       measure::calibration_row(row).predicted({place.scenario.software.efficiency, {0.8}}).front());
 }
 
-/// Of one drawn plan, that the search, the evaluator and the fit agree.
+/// Checks that the search, the evaluator and the fit agree on a random plan.
 void check(const test::Place& place, const planner::Selection& selection, planner::FusionSelection fusion,
            planner::Trial& trial, planner::FusionTables& tables, Seen& seen) {
   const planner::Score score = trial.exact_score(selection, fusion);
@@ -99,7 +97,7 @@ Seen draw(const Setting& setting, int number, int plans) {
   return seen;
 }
 
-TEST(TimedIteration, IsWhatTheEvaluatorTheFitAndTheSearchSay) {
+TEST(TimedIteration, AgreesWithTheEvaluatorTheFitAndTheSearch) {
   Seen seen;
   for (int number = 0; number < static_cast<int>(std::size(settings)); ++number)
     seen = seen + draw(settings[number], number, 60);
@@ -114,19 +112,19 @@ std::size_t index_of(const plan::Job& job, std::string_view task) {
   return workflow::find_task(job.workflow, task)->index();
 }
 
-/// GRPO on one node, generation apart from all else.
+/// GRPO on one node, generation on separate devices.
 struct Apart {
   plan::Job job = test::grpo_job();
   Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::separated(job);
 };
 
-TEST(TimedIteration, WaitsAsTheOrderSays) {
+TEST(TimedIteration, FollowsTheOrder) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const Scenario scenario = scenario_of(job, software_of(job).value());
   plan::Plan plan = test::pipelined_on_16(job);
-  // The critic on devices of its own: its training is beside the actor's, unless the trainer has it behind and waits
-  // for it.
+  // The critic has separate devices, so its training overlaps with the actor's, unless the trainer's order makes it
+  // wait.
   for (const char* task : {"critic_infer", "critic_train"}) {
     plan::TaskPlan& critic = plan.tasks[index_of(job, task)];
     critic.mesh = {8, 8};
@@ -172,7 +170,7 @@ TEST(TimedIteration, PhasesOneAfterTheOtherAddUp) {
   EXPECT_EQ(timed.timing.period, end_of(phases[2])) << "nothing of two iterations overlaps";
 }
 
-TEST(TimedIteration, PartsThatAreKnownChangeNothing) {
+TEST(TimedIteration, KnownPartsDoNotChangeTheResult) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   job.software.prefetch = true;
   const Scenario scenario = scenario_of(job, software_of(job).value());

@@ -23,7 +23,7 @@ base::Error error_of(const std::string& training, const std::string& fixed) {
   return software.ok() ? base::Error{} : software.error();
 }
 
-/// Whether a plan is one that the job's trainer can run.
+/// Checks that the job's trainer can run the plan.
 void expect_runnable(const plan::Job& job, const plan::Plan& plan) {
   const cost::Conventions conventions = conventions_of(job.software).value();
   const std::vector<TrainerFault> faults = trainer_faults(job, conventions, plan);
@@ -36,7 +36,7 @@ void expect_runnable(const plan::Job& job, const plan::Plan& plan) {
     }
 }
 
-TEST(TrainerRules, AreKeptByTheSearch) {
+TEST(TrainerRules, TheSearchRespectsThem) {
   for (const std::string training : {"verl-fsdp", "fsdp1", "deepspeed-zero"}) {
     const plan::Job job = job_of(training);
     const Scenario scenario = scenario_of(job, software_of(job).value());
@@ -49,7 +49,7 @@ TEST(TrainerRules, AreKeptByTheSearch) {
   }
 }
 
-TEST(TrainerRules, LetMegatronDoAsBefore) {
+TEST(TrainerRules, AllowMegatronEverything) {
   const plan::Job job = job_of("megatron");
   for (const auto& bound : linked_tasks(job, conventions_of(job.software).value())) EXPECT_TRUE(bound.empty());
 }
@@ -57,21 +57,22 @@ TEST(TrainerRules, LetMegatronDoAsBefore) {
 TEST(TrainerRules, RefusePinsAtTheirKey) {
   const base::Error tensor = error_of("verl-fsdp", "actor_train: {layout: {tp: 2}}");
   EXPECT_THAT(tensor.message,
-              HasSubstr("actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
+              HasSubstr("actor_train: `tp` is 2, but verl-fsdp has no tensor parallelism; accepted: 1"));
   EXPECT_EQ(tensor.line, 8);
   EXPECT_EQ(tensor.column, 36);
   EXPECT_THAT(error_of("deepspeed-zero", "critic_train: {layout: {pp: 2}}").message,
               HasSubstr("no pipeline parallelism; accepted: 1"));
   EXPECT_THAT(error_of("fsdp1", "actor_train: {layout: {zero: 1}}").message,
-              HasSubstr("`zero` is 1, which fsdp1 does not have; accepted: 3"));
+              HasSubstr("`zero` is 1, which fsdp1 does not support; accepted: 3"));
   EXPECT_THAT(error_of("verl-fsdp", "critic_infer: {layout: {tp: 4}}").message, HasSubstr("no tensor parallelism"));
-  EXPECT_THAT(error_of("verl-fsdp", "critic_infer: {devices: 0-3}, critic_train: {devices: 4-7}").message,
-              HasSubstr("verl-fsdp trains and infers with one model; accepted: the devices and the layout of critic_"));
+  EXPECT_THAT(
+      error_of("verl-fsdp", "critic_infer: {devices: 0-3}, critic_train: {devices: 4-7}").message,
+      HasSubstr("verl-fsdp uses one model for training and inference; accepted: the devices and layout of critic_"));
   EXPECT_EQ(error_of("deepspeed-zero", "actor_train: {layout: {tp: 2}}").message, "");
   EXPECT_EQ(error_of("megatron", "actor_train: {layout: {tp: 2, pp: 2, zero: 3}}").message, "");
 }
 
-TEST(TrainerRules, TensorParallelismOfDeepSpeedIsForWhoAsks) {
+TEST(TrainerRules, DeepSpeedHasTensorParallelismOnlyIfPinned) {
   const plan::Job asked = job_of("deepspeed-zero", "fixed: {critic_train: {layout: {tp: 2}}}\n");
   const test::Place place(asked);
   ASSERT_FALSE(planner::impossible_task(place.space));
@@ -82,13 +83,13 @@ TEST(TrainerRules, TensorParallelismOfDeepSpeedIsForWhoAsks) {
   }
 }
 
-TEST(TrainerRules, FindWhatAPlanAsksTooMuchOf) {
+TEST(TrainerRules, FindUnsupportedSettingsOfAPlan) {
   const plan::Job job =
       test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100", "software: {framework: any, training: verl-fsdp}\n");
   const auto faults = trainer_faults(job, conventions_of(job.software).value(), test::pipelined_on_16(job));
   ASSERT_FALSE(faults.empty());
   EXPECT_TRUE(std::any_of(faults.begin(), faults.end(), [](const TrainerFault& fault) {
-    return fault.message == "actor_train: `pp` is 4, and verl-fsdp has no pipeline parallelism; accepted: 1";
+    return fault.message == "actor_train: `pp` is 4, but verl-fsdp has no pipeline parallelism; accepted: 1";
   }));
 }
 

@@ -1,4 +1,4 @@
-// Training phases as pipeline problems, their schedules beside the closed form, and two of them fused.
+// Training phases as pipeline problems, their schedules compared with the closed form, and two fused phases.
 #include "predict/closed_form/training_phase.h"
 
 #include <gmock/gmock.h>
@@ -17,8 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// PPO on `nodes` nodes of eight H100: an actor of 36 layers, a critic of 28 without a head that weighs, two
-/// mini-batches.
+/// PPO on `nodes` nodes of eight H100: an actor of 36 layers, a critic of 28 with a negligible head, two mini-batches.
 plan::Job ppo_job(int nodes) {
   const std::string text =
       "format: dovetail/job@1\nalgorithm: ppo\n"
@@ -73,7 +72,7 @@ TEST_F(Phase, EqualStagesWithoutMessagesFillAndDrainOnce) {
   EXPECT_EQ(model.microbatches, 32);
   for (std::size_t stage = 1; stage < 3; ++stage) EXPECT_EQ(model.forward[stage], model.forward[0]);
   EXPECT_GT(model.transfer_forward[0], base::Ticks(0));
-  // A scalar head: 4096 products a token, as good as none.
+  // A scalar head: 4096 products per token, which is negligible.
   EXPECT_LT(model.forward[3].count() - model.forward[0].count(), model.forward[0].count() / 1000);
   model.forward[3] = model.forward[0];
   model.backward[3] = model.backward[0];
@@ -90,9 +89,9 @@ TEST_F(Phase, VirtualStagesGoRoundTheDevices) {
   EXPECT_EQ(problem.devices, 4);
   EXPECT_EQ(model.stages(), 12);
   EXPECT_EQ(model.replicas.front(), pipeline::device_list({0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
-  // 64 sequences of a rank make 22 micro-batches of up to three: 24, as four stages need a multiple of four.
+  // 64 sequences of a rank make 22 micro-batches of up to three, rounded up to 24, a multiple of four stages.
   EXPECT_EQ(model.microbatches, 24);
-  // The head is on the last chunk; activations of a stage are shared out over its chunks.
+  // The head is on the last chunk. Activations of a stage are divided among its chunks.
   EXPECT_GT(model.forward[11], model.forward[10]);
   const pipeline::Problem whole = training_problem(scenario, {actor, planned(4, 1, 4, 1, 3)}).value();
   const double chunks =
@@ -115,7 +114,7 @@ RC_GTEST_PROP(TrainingPhase, ClosedFormAndScheduleAgree, ()) {
   RC_ASSERT(std::abs(closed / schedule - 1) < 0.005);
 }
 
-TEST_F(Phase, FusedIsBetweenItsBoundAndBothInTurn) {
+TEST_F(Phase, FusedIsBetweenItsBoundAndTheSequence) {
   const plan::TaskPlan large = planned(2, 2, 4, 1, 8);
   const plan::TaskPlan small = planned(4, 1, 4, 1, 8);
   const pipeline::FusedLayouts fused = fused_training_problem(scenario, {actor, large}, {critic, small}).value();
@@ -128,7 +127,7 @@ TEST_F(Phase, FusedIsBetweenItsBoundAndBothInTurn) {
   EXPECT_GT(bound, 0);
   EXPECT_LE(bound, found);
   EXPECT_LT(found, in_turn);
-  // Each has to have its own time, and no device has less than its work of both.
+  // Each takes at least its own time, and no device has less than its work of both.
   EXPECT_GT(bound, scheduled_training_seconds(scenario, {actor, large}).value() * 0.98);
   EXPECT_EQ(found, fused_schedule(scenario, {actor, large}, {critic, small}, 2000)->seconds);
 }
@@ -162,7 +161,7 @@ TEST_F(Phase, OnlyZeroGathersWeightsOfReplicas) {
   EXPECT_EQ(before(), pipeline::StepBefore::own);
 }
 
-TEST_F(Phase, WhatCannotBeFusedIsSaid) {
+TEST_F(Phase, ReportsTrainingsThatCannotBeFused) {
   const auto message = [&](const TrainTask& first, const TrainTask& second) {
     return fused_training_problem(scenario, first, second).error().message;
   };

@@ -10,7 +10,7 @@
 namespace dovetail::predict {
 namespace {
 
-TEST(Variations, DifferInOneSettingAndAreSound) {
+TEST(Variations, DifferInOneSettingAndAreValid) {
   const plan::Job job = test::grpo_job();
   const Scenario scenario = scenario_of(job, software_of(job).value());
   const plan::Plan plan = test::co_located(job, ", \"offload\": [\"optimizer\"]");
@@ -33,7 +33,7 @@ TEST(Variations, DifferInOneSettingAndAreSound) {
   }
 }
 
-TEST(Variations, KeepWhatTheJobFixes) {
+TEST(Variations, KeepFixedSettings) {
   plan::Job job = test::grpo_job();
   const plan::Plan plan = test::co_located(job);
   job.fixed.resize(plan.tasks.size());
