@@ -130,14 +130,14 @@ TEST_F(SweepCommand, SaysWhyNothingMigrates) {
   EXPECT_THAT(
       result.out,
       HasSubstr(
-          "\nNothing migrates: at each threshold what is left needs all instances, comes within the last hundredth "
-          "of generation, or leaves devices that no replica fits on.\n"));
+          "\nNothing migrates: at each threshold, the remaining samples need all instances, finish within the last 1% "
+          "of generation, or leave too few devices for any replica.\n"));
   std::string one = small_plan;
   one.replace(one.find("{\"dp\": 8}, \"engine\""), 19, "{\"tp\": 8}, \"engine\"");
   plan_ = folder_.write("one.json", one);
   const ProgramResult alone = sweep({"--over", "threshold", "--values", "20%", "--draws", "1"});
   EXPECT_THAT(alone.out,
-              HasSubstr("\nNothing migrates: one instance generates, and none can be freed for inference.\n"));
+              HasSubstr("\nNothing migrates: only one instance generates, so none can be freed for inference.\n"));
 }
 
 TEST_F(SweepCommand, SaysAmongWhichThresholdsDrawsDoNotDecide) {

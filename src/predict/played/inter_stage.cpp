@@ -10,13 +10,13 @@
 #include "cost/machine.h"
 #include "predict/closed_form/activity_seconds.h"
 #include "predict/played/memory.h"
-#include "predict/played/scoring.h"
+#include "predict/played/task_traces.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::predict {
 namespace {
 
-/// The stage's infer tasks whose answers `task` reads, by their place in it.
+/// Returns the stage's infer tasks whose results `task` reads, as indices into the stage.
 std::vector<std::size_t> read_before(const workflow::Workflow& workflow, const plan::GenerationStage& stage,
                                      std::size_t task) {
   std::vector<std::size_t> after;
@@ -86,7 +86,7 @@ std::string why_nothing_migrates(const Scenario& scenario, const plan::Plan& pla
   const std::optional<plan::GenerationStage> stage = plan::generation_stage(scenario.job, plan.tasks);
   DOVETAIL_ASSERT(stage.has_value());
   const plan::TaskPlan& generate = plan.tasks[stage->generate];
-  if (generate.layout.data == 1) return "one instance generates, and none can be freed for inference";
+  if (generate.layout.data == 1) return "only one instance generates, so none can be freed for inference";
   const auto replica_of = [&](std::size_t task) {
     return plan.tasks[task].layout.devices() / plan.tasks[task].layout.data;
   };
@@ -95,11 +95,11 @@ std::string why_nothing_migrates(const Scenario& scenario, const plan::Plan& pla
                         [&](std::size_t a, std::size_t b) { return replica_of(a) < replica_of(b); });
   const int all_but_one = generate.mesh.count - generate.mesh.count / generate.layout.data;
   if (replica_of(largest) > all_but_one)
-    return fmt::format("a replica of {} has {} devices, and no more than {} can be freed",
+    return fmt::format("a replica of {} has {} devices, but at most {} can be freed",
                        scenario.job.workflow.tasks[largest].name, replica_of(largest), all_but_one);
-  return "at each threshold what is left needs all instances, comes within the last hundredth of generation, or leaves "
-         "devices that no "
-         "replica fits on";
+  return "at each threshold, the remaining samples need all instances, finish within the last 1% of generation, or "
+         "leave "
+         "too few devices for any replica";
 }
 
 std::optional<std::string> find_migration_fault(const Scenario& scenario, const plan::Plan& plan,

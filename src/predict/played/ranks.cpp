@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <numeric>
 #include <utility>
+#include <vector>
 
+#include "batching/dealing.h"
+#include "batching/micro_batches.h"
 #include "cost/shares.h"
 
 namespace dovetail::predict {
@@ -18,7 +23,7 @@ using simulate::Span;
 
 constexpr std::size_t max_kinds = 8;
 
-/// Ranks begin ... end - 1, which are taken for alike.
+/// A group of ranks begin ... end - 1 that are treated as equal.
 struct Kind {
   std::size_t begin = 0;
   std::size_t end = 0;
@@ -44,7 +49,7 @@ bool is_pass(BarKind bar_kind) {
   return bar_kind == BarKind::infer || bar_kind == BarKind::forward || bar_kind == BarKind::backward;
 }
 
-/// A lane whose passes become shorter.
+/// Builds a lane with shortened passes.
 class Shortened {
  public:
   Shortened(const std::vector<Ranks>& tasks, const Kind& kind, bool closes_up)
@@ -52,13 +57,13 @@ class Shortened {
 
   std::vector<Span> spans(const std::vector<Span>& of_slowest) {
     for (const Span& span : of_slowest) {
-      const bool goes_on = closes_up_ && is_pass(span.bar_kind);
-      if (!goes_on) wait(span.begin);
+      const bool continues = closes_up_ && is_pass(span.bar_kind);
+      if (!continues) wait(span.begin);
       if (is_pass(span.bar_kind))
         pass(span);
       else
         spans_.push_back(span);
-      if (!goes_on) wait(span.end);
+      if (!continues) wait(span.end);
     }
     if (!of_slowest.empty()) wait(of_slowest.back().end);
     return std::move(spans_);
@@ -120,6 +125,84 @@ simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& task
     }
   }
   return with;
+}
+
+namespace {
+
+constexpr double max_sequences = 1 << 20;
+
+/// Returns the sequence lengths of a batch, each padded to a multiple of `multiple`.
+std::vector<std::int64_t> padded_lengths(const workflow::LengthDistribution& lengths, std::int64_t sequences,
+                                         std::int64_t multiple) {
+  std::vector<std::int64_t> padded;
+  for (std::int64_t index = 0; index < sequences; ++index) {
+    const std::int64_t length = lengths.quantile((static_cast<double>(index) + 0.5) / static_cast<double>(sequences));
+    padded.push_back((length + multiple - 1) / multiple * multiple);
+  }
+  return padded;
+}
+
+/// Returns the micro-batches of a rank with these packs.
+DealtPacks packs_of_rank(const std::vector<batching::PartSums>& packs, const std::vector<std::size_t>& own,
+                         bool padded) {
+  DealtPacks dealt;
+  std::int64_t longest = 0;
+  for (const std::size_t index : own) longest = std::max(longest, packs[index].tokens);
+  for (const std::size_t index : own) {
+    const batching::PartSums& pack = packs[index];
+    const auto padding = static_cast<double>(padded ? longest - pack.tokens : 0);
+    ++dealt.count;
+    dealt.micro_batch.count += static_cast<double>(pack.tokens) + padding;
+    dealt.micro_batch.squares += pack.squares + padding * (2 * static_cast<double>(pack.last) + padding);
+  }
+  dealt.micro_batch.count /= std::max(1, dealt.count);
+  dealt.micro_batch.squares /= std::max(1, dealt.count);
+  return dealt;
+}
+
+/// Rounds up to full rounds of the stages if the layout is interleaved, as in cost::whole_micro_batches.
+void complete_rounds(const llm::Layout& layout, DealtPacks& dealt) {
+  if (layout.virtual_stages > 1) dealt.count = (dealt.count + layout.pipeline - 1) / layout.pipeline * layout.pipeline;
+}
+
+double tokens_of(const DealtPacks& dealt) { return dealt.count * dealt.micro_batch.count; }
+
+/// Returns the slowest rank, with the shares of all ranks.
+DealtPacks slowest_of(const std::vector<DealtPacks>& ranks, int stages) {
+  const auto length = [&](const DealtPacks& dealt) { return (dealt.count + stages - 1) * dealt.micro_batch.count; };
+  const auto is_shorter = [&](const DealtPacks& a, const DealtPacks& b) { return length(a) < length(b); };
+  DealtPacks slowest = *std::max_element(ranks.begin(), ranks.end(), is_shorter);
+  for (const DealtPacks& dealt : ranks) slowest.ranks.push_back(std::min(1.0, tokens_of(dealt) / tokens_of(slowest)));
+  std::sort(slowest.ranks.begin(), slowest.ranks.end(), std::greater<>());
+  slowest.ranks.front() = 1;
+  return slowest;
+}
+
+}  // namespace
+
+std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const llm::Layout& layout = planned.layout;
+  const plan::MicroBatching& cut = planned.micro_batching;
+  const cost::Batch batch = batch_of(scenario, task);
+  const workflow::Task& of = scenario.job.workflow.tasks[task];
+  const bool trains = of.kind == workflow::TaskKind::train;
+  const double sequences =
+      batch.sequences / (trains ? static_cast<double>(workflow::optimizer_steps_of(of, scenario.job.workload)) : 1);
+  if (!scenario.software.conventions.deals_packs || cut.count > 0 || cut.tokens <= 0 || batch.together > 1 ||
+      sequences > max_sequences)
+    return std::nullopt;
+  const std::int64_t multiple =
+      static_cast<std::int64_t>(layout.tensor) * (layout.context > 1 ? 2 * layout.context : 1);
+  const std::int64_t whole = std::max<std::int64_t>(1, std::llround(sequences));
+  const std::vector<std::int64_t> lengths = padded_lengths(*batch.lengths, whole, multiple);
+  const auto packs = batching::sums_of(batching::first_fit_decreasing(lengths, cost::whole_limit(cut.tokens)), lengths);
+  std::vector<DealtPacks> ranks;
+  for (const std::vector<std::size_t>& own :
+       batching::deal_in_turn(packs.size(), static_cast<std::size_t>(layout.data))) {
+    ranks.push_back(packs_of_rank(packs, own, layout.pipeline > 1));
+    complete_rounds(layout, ranks.back());
+  }
+  return slowest_of(ranks, layout.pipeline);
 }
 
 }  // namespace dovetail::predict

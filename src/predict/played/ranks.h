@@ -1,31 +1,55 @@
-// What data-parallel ranks with fewer tokens than the slowest one do meanwhile.
+// Data-parallel ranks: packed micro-batches that software deals to its ranks, and the work of ranks with fewer tokens
+// than the slowest one.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "llm/counts.h"
 #include "plan/task_plan.h"
 #include "predict/closed_form/scenario.h"
 #include "simulate/trace.h"
 
 namespace dovetail::predict {
 
-/// A task's ranks.
+/// Work of a task's data-parallel ranks.
 struct Ranks {
   std::int32_t task = -1;
-  std::vector<double> parts;  ///< [rank] of the slowest one's work, which is the first; descending
+  std::vector<double> parts;  ///< [rank] share of the slowest rank's work; descending, the first is 1
 };
 
-/// What cost::shares_of_ranks says of a task that trains or infers.
+/// Returns cost::shares_of_ranks of a train or infer task.
 Ranks ranks_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// `trace`, in which all ranks of each of its stages do what the slowest does, with less of it for the others: of each
-/// pass the part that they have, launches excepted, and then `imbalance`. Passes of one stage alone follow one another
-/// without a gap, and the rank waits behind them; in a pipeline each begins when the slowest rank's does. Which rank is
-/// the slowest is nobody's choice: it is the first. More than eight ranks become eight kinds: the slowest, and seven of
-/// as many ranks each, at their mean. REQUIRES: as many ranks of all tasks; the devices of a lane are those of the
-/// first rank, then those of the second, and so on.
+/// Returns `trace` with separate lanes for the ranks of each stage. In `trace`, all ranks do the work of the slowest.
+/// In the result, each pass takes a rank's share of the time, except for launches, and the rest is `imbalance`. With a
+/// single stage, passes follow each other without a gap, and the rank waits at the end. In a pipeline, each pass begins
+/// when the slowest rank's does. The slowest rank is arbitrarily the first. More than eight ranks become eight groups:
+/// the slowest, and seven groups of equal size at their mean. REQUIRES: all tasks have the same number of ranks, and
+/// the devices of a lane are ordered by rank.
 simulate::Trace with_ranks(simulate::Trace trace, const std::vector<Ranks>& tasks);
+
+/// Micro-batches of a data-parallel rank, for an inference batch or for each training mini-batch.
+struct DealtPacks {
+  int count = 0;                   ///< number of micro-batches
+  llm::Tokens micro_batch;         ///< the average one; all are equal if they are padded
+  std::vector<double> ranks = {};  ///< tokens of each rank relative to this one, as in cost::shares_of_ranks
+};
+
+/// Returns the packs of the slowest rank, for software that deals packs to its ranks (Conventions::deals_packs).
+/// nullopt for other software, or if the plan does not limit the tokens of a micro-batch.
+///
+/// Follows NeMo-RL (`shard_by_batch_size` and the Megatron worker of v0.3). The sequences of the entire batch are
+/// padded to a multiple required by tensor and context parallelism, and packed by first-fit decreasing. NeMo-RL
+/// modifies the algorithm, but makes no fewer packs for such lengths. Pack i goes to rank i modulo the number of ranks,
+/// so some ranks have one more than others. Under pipeline parallelism, messages have one size, so each pack is padded
+/// to the longest of its rank, as part of its last sequence. Sequence lengths are equidistant quantiles of the batch's
+/// distribution.
+///
+/// The slowest rank has the most tokens, counted as in a pipeline without bubbles: packs plus stages minus one.
+/// REQUIRES: the task trains or infers, and the layout has no fault.
+std::optional<DealtPacks> dealt_packs(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
 }  // namespace dovetail::predict

@@ -1,8 +1,8 @@
-// A plan played event by event: what every device does in a steady iteration, and how long that takes.
+// Plays a plan event by event: what every device does in a steady iteration, and how long that takes.
 //
-// The activities are those of the plan's estimate, each with what its devices do: generation sample by sample,
-// inference and training op by op, weights transfer by transfer. They are played by simulate::play_iterations.
-// docs/simulation.md has the rules.
+// Activities are those of the plan's estimate, with traces of their devices: generation sample by sample, inference and
+// training op by op, weights transfer by transfer. simulate::play_iterations plays them. docs/simulation.md describes
+// the rules.
 #pragma once
 
 #include <cstdint>
@@ -13,47 +13,47 @@
 
 #include "base/result.h"
 #include "predict/closed_form/estimate.h"
-#include "predict/played/generation.h"
-#include "predict/played/training.h"
+#include "predict/played/task_traces.h"
 #include "simulate/iteration.h"
 #include "simulate/migration.h"
 
 namespace dovetail::predict {
 
 struct SimulationOptions {
-  std::uint64_t seed = 1;           ///< of the lengths that are drawn
-  int draws = 1;                    ///< of all samples' lengths, each simulated by itself
-  std::size_t max_iterations = 64;  ///< to wait for a steady state
-  FusedSearch fused;                ///< its max_activations is not used: what the plan leaves of the devices is
-  std::function<void(std::string_view work)> on_progress = {};  ///< told what begins
+  std::uint64_t seed = 1;           ///< for sampling lengths
+  int draws = 1;                    ///< number of samplings of all lengths, each simulated separately
+  std::size_t max_iterations = 64;  ///< before giving up on a steady state
+  FusedSearch fused;                ///< its max_activations is ignored; the plan's free memory is used
+  /// Called with a description of the next piece of work.
+  std::function<void(std::string_view work)> on_progress = {};
 };
 
-/// What a plan does.
+/// Result of playing a plan.
 struct Simulation {
-  Estimate closed;                ///< by closed forms; its graph's activities are those of the iteration
+  Estimate closed;                ///< closed-form estimate; its graph has the activities of `iteration`
   simulate::Iteration iteration;  ///< of the first draw
-  std::vector<double> draws;      ///< seconds of an iteration, of each draw that was played
-  double iteration_seconds = 0;   ///< the mean of the draws
-  /// [draw] of a plan with a threshold: what migrates; nothing where none does
+  std::vector<double> draws;      ///< seconds of an iteration for each draw played
+  double iteration_seconds = 0;   ///< mean of the draws
+  /// [draw] migration of a plan with a threshold; nullopt if nothing migrates
   std::vector<std::optional<simulate::Migration>> migrations;
-  std::optional<FusedTraining> training;  ///< where two train tasks are fused
+  std::optional<FusedTraining> training;  ///< set if two train tasks are fused
 };
 
-/// Simulates plans of one job: what several of them have in common is worked out once.
+/// Simulates plans of one job. Reuses work that several plans share.
 class Simulator {
  public:
   /// `scenario` must outlive it.
   Simulator(const Scenario& scenario, SimulationOptions options);
 
-  /// Where it is stopped after the first draw, the others are left out; earlier it is an Error
-  /// (parallel::stopped_before). Other Errors as training_problem and fused_training_problem. REQUIRES: the plan has no
-  /// fault, at least one draw.
+  /// Simulates a plan. If stopped after the first draw, the other draws are left out. If stopped earlier, returns an
+  /// Error (parallel::stopped_before). Other Errors as in training_problem and fused_training_problem. REQUIRES: the
+  /// plan has no fault, and there is at least one draw.
   base::Result<Simulation> simulate(const plan::Plan& plan);
-  /// The same; `closed` is the estimate of the plan.
+  /// Same, with `closed`, the estimate of the plan.
   base::Result<Simulation> simulate(const plan::Plan& plan, Estimate closed);
 
  private:
-  /// The last fused training, and what it is of.
+  /// The last fused training, and its input.
   struct Fused {
     plan::TrainPair tasks{};
     plan::TaskPlan first;
@@ -62,12 +62,12 @@ class Simulator {
     FusedTraining training;
   };
   base::Result<FusedTraining> fused_training(const plan::Plan& plan);
-  /// [activity of the graph]; those that draws decide on have no trace yet.
+  /// Returns the activities of the graph: [activity]. Those that depend on a draw have no trace yet.
   base::Result<std::vector<simulate::Activity>> fixed_activities(const plan::Plan& plan,
                                                                  const Simulation& simulation) const;
   void add_draw(const plan::Plan& plan, const Draw& draw, Simulation& simulation, simulate::Workload& workload) const;
-  void tell(std::string_view work) const;
-  base::Status go_on() const;
+  void report(std::string_view work) const;
+  base::Status check_not_stopped() const;
 
   const Scenario& scenario_;
   SimulationOptions options_;

@@ -1,20 +1,18 @@
-#include "predict/played/packs.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cost/machine.h"
 #include "cost/training.h"
 #include "predict/closed_form/activity_seconds.h"
-#include "predict/played/scoring.h"
-#include "predict/played/training.h"
+#include "predict/played/ranks.h"
+#include "predict/played/task_traces.h"
 #include "support/jobs.h"
 #include "workflow/workflow.h"
 
 namespace dovetail::predict {
 namespace {
 
-/// GRPO of 256 samples with 640 tokens each in two mini-batches, on eight devices, as NeMo-RL runs it.
+/// GRPO of 256 samples with 640 tokens each in two mini-batches, on eight devices with NeMo-RL.
 struct Case {
   Case() : job(packed_job()), scenario(scenario_of(job, software_of(job).value())), plan(test::co_located(job)) {
     for (plan::TaskPlan& planned : plan.tasks) planned.micro_batching = {.tokens = 2000};
@@ -42,7 +40,7 @@ TEST(DealtPacks, TheFirstRanksHaveOneMore) {
   EXPECT_EQ(scored.count, 11);
   EXPECT_DOUBLE_EQ(scored.micro_batch.count, 3 * 640);
   EXPECT_DOUBLE_EQ(scored.micro_batch.squares, 3 * 640 * 640);
-  // 43 of each mini-batch; the last one has two sequences and is on rank 2.
+  // 43 of each mini-batch. The last one has two sequences and is on rank 2.
   EXPECT_EQ(of.dealt("actor_train").value().count, 6);
 }
 
@@ -57,7 +55,7 @@ TEST(DealtPacks, ArePaddedInAPipeline) {
   EXPECT_DOUBLE_EQ(trained.micro_batch.count, 3 * 640);
   EXPECT_DOUBLE_EQ(trained.micro_batch.squares, (42 * 3 + 1 + 4) * 640.0 * 640 / 43);
   planned.layout.virtual_stages = 2;
-  EXPECT_EQ(of.dealt("actor_train").value().count, 48) << "whole rounds of eight stages";
+  EXPECT_EQ(of.dealt("actor_train").value().count, 48) << "full rounds of eight stages";
 }
 
 TEST(DealtPacks, SequencesArePaddedToTheRanksThatDivideThem) {
@@ -70,7 +68,7 @@ TEST(DealtPacks, SequencesArePaddedToTheRanksThatDivideThem) {
   EXPECT_DOUBLE_EQ(dealt_packs(scenario, of.task("actor_infer"), planned)->micro_batch.count, 3 * 648);
 }
 
-TEST(DealtPacks, OnlyWhereSoftwareAndPlanSayIt) {
+TEST(DealtPacks, RequireSoftwareAndPlan) {
   Case of;
   of.planned("actor_infer").micro_batching = {.sequences = 4};
   of.planned("actor_train").micro_batching = {.count = 4};
@@ -81,7 +79,7 @@ TEST(DealtPacks, OnlyWhereSoftwareAndPlanSayIt) {
   EXPECT_FALSE(of.dealt("reference_infer").has_value());
 }
 
-TEST(DealtPacks, AreWhatTracesTakeThemFor) {
+TEST(DealtPacks, AreUsedByTraces) {
   Case of;
   const cost::Efficiency& efficiency = of.scenario.software.efficiency;
   const cost::Machine machine = cost::machine_of(of.job.cluster, {0, 8}, efficiency);

@@ -5,8 +5,7 @@
 
 #include <numeric>
 
-#include "predict/played/scoring.h"
-#include "predict/played/training.h"
+#include "predict/played/task_traces.h"
 #include "simulate/accounting.h"
 #include "support/jobs.h"
 #include "workflow/workflow.h"
@@ -39,7 +38,7 @@ std::vector<std::string> words(const Lane& lane) {
   return words;
 }
 
-TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
+TEST(WithRanks, RanksOfOneStageWaitAfterTheirPasses) {
   const Lane slowest{devices(4),
                      {span(0, 10, BarKind::forward), span(10, 30, BarKind::backward, 4),
                       span(30, 33, BarKind::optimizer), span(33, 43, BarKind::forward)},
@@ -52,11 +51,11 @@ TEST(WithRanks, OfOneStageWaitBehindTheirPasses) {
   EXPECT_THAT(trace.lanes[1].devices, ElementsAre(2, 3));
   EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-5", "backward 5-17", "imbalance 17-30", "optimizer 30-33",
                                                  "forward 33-38", "imbalance 38-43"))
-      << "launches take what they take";
+      << "launch times are not scaled";
   EXPECT_EQ(trace.lanes[1].memory, slowest.memory);
 }
 
-TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
+TEST(WithRanks, RanksOfAPipelineBeginWithTheSlowest) {
   const Lane first{
       {0, 1}, {span(0, 10, BarKind::infer), span(10, 20, BarKind::infer), span(20, 32, BarKind::bubble)}, {}};
   const Lane second{
@@ -70,7 +69,7 @@ TEST(WithRanks, InAPipelineBeginWithTheSlowest) {
               ElementsAre("bubble 0-12", "score 12-20", "imbalance 20-22", "score 22-30", "imbalance 30-32"));
 }
 
-TEST(WithRanks, ManyAreOfEightKinds) {
+TEST(WithRanks, ManyRanksFormEightGroups) {
   std::vector<double> parts(100, 0.25);
   parts[0] = 1;
   const Lane slowest{devices(200), {span(0, 100, BarKind::infer)}, {}};
@@ -83,19 +82,19 @@ TEST(WithRanks, ManyAreOfEightKinds) {
   EXPECT_THAT(words(trace.lanes[7]), ElementsAre("score 0-25", "imbalance 25-100"));
 }
 
-TEST(WithRanks, WithNothingToDoLaunchAllTheSame) {
+TEST(WithRanks, RanksWithoutWorkStillLaunch) {
   const Lane slowest{devices(2), {span(0, 10, BarKind::forward, 4), span(10, 12, BarKind::forward, 2)}, {}};
   const simulate::Trace trace = with_ranks({Ticks(12), {slowest}}, {{3, {1, 0}}});
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
   EXPECT_THAT(words(trace.lanes[1]), ElementsAre("forward 0-4", "forward 4-6", "imbalance 6-12"));
 }
 
-TEST(WithRanks, AlikeAreOneLane) {
+TEST(WithRanks, EqualRanksShareOneLane) {
   const Lane slowest{devices(4), {span(0, 10, BarKind::infer)}, {}};
   EXPECT_EQ(with_ranks({Ticks(10), {slowest}}, {{3, {1, 1, 1, 1}}}).lanes.size(), 1U);
 }
 
-/// What all devices of a trace take for the passes of its task, and idle as other ranks have more.
+/// Time of a task's passes and of idling for imbalance, over all devices of a trace.
 struct Sums {
   Ticks passes;
   Ticks imbalance;
@@ -129,7 +128,7 @@ TEST(WithRanks, SoftwareThatDoesNotBalanceLetsRanksWait) {
     EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
     const Sums sums = sums_of(trace);
     EXPECT_GT(sums.imbalance, Ticks(0));
-    // What ranks do together is what they do with equal shares, but for what attention takes more of long ones.
+    // Ranks together take the same time as with equal shares, except that attention takes longer on long sequences.
     const Sums equal = sums_of(trace_on(balanced));
     EXPECT_NEAR(static_cast<double>(sums.passes.count()) / static_cast<double>(equal.passes.count()), 1, 0.12) << task;
   }

@@ -21,7 +21,7 @@ namespace {
 
 using simulate::BarKind;
 
-/// A job with a scenario of its own.
+/// A job with its scenario.
 struct Case {
   explicit Case(plan::Job of) : job(std::move(of)), scenario(scenario_of(job, software_of(job).value())) {}
   Case(const Case&) = delete;
@@ -37,9 +37,9 @@ struct Case {
 
 double seconds_of(const plan::ActivityTime& time) { return base::seconds_of_ticks(time.end - time.begin); }
 
-constexpr double whole_ns = 2e-8;  // seconds that rounding each op to whole ns may cost
+constexpr double whole_ns = 2e-8;  // max error in seconds of rounding each op to integer ns
 
-/// All devices work or wait for a reason, and hold no more than the closed account says.
+/// Checks that all devices work or wait for a reason, and hold no more than the closed-form account.
 void expect_sound(const Case& of, const Simulation& simulation) {
   const simulate::Trace& trace = simulation.iteration.trace;
   EXPECT_EQ(simulate::find_fault(trace), std::nullopt);
@@ -55,7 +55,7 @@ void expect_sound(const Case& of, const Simulation& simulation) {
   EXPECT_EQ(devices, static_cast<std::size_t>(cluster::device_count(of.job.cluster)));
 }
 
-TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
+TEST(Simulation, AgreesWithTheClosedFormForEqualLengths) {
   const Case of(test::grpo_job());
   const Simulation simulation = of.simulate(test::co_located(of.job));
   expect_sound(of, simulation);
@@ -64,7 +64,7 @@ TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
     const bool generates =
         simulation.closed.graph.activities[activity].kind == plan::Activity::Kind::task &&
         of.job.workflow.tasks[simulation.closed.graph.activities[activity].task].kind == workflow::TaskKind::generate;
-    // Of generation the closed form is one of averages.
+    // For generation, the closed form uses averages.
     const double tolerance = generates ? 0.02 * simulation.closed.activities[activity].seconds : 100 * whole_ns;
     EXPECT_NEAR(seconds_of(simulation.iteration.activities[activity]), simulation.closed.activities[activity].seconds,
                 tolerance)
@@ -74,7 +74,7 @@ TEST(Simulation, WithEqualLengthsIsTheClosedForm) {
               0.02 * simulation.closed.iteration_seconds);
 }
 
-/// PPO with devices of its own for each role, in which a trainer that waits for each call idles most of them.
+/// PPO with separate devices for each role. A trainer that waits for each call leaves most of them idle.
 plan::Job pools_job(const std::string& software, int steps) {
   return plan::parse_job(
              "format: dovetail/job@1\nname: pools\nalgorithm: {name: ppo, reward: rule}\nsoftware: " + software +
@@ -98,8 +98,8 @@ plan::Plan pools_plan(const plan::Job& job) {
       .value();
 }
 
-/// What the closed form waits for the simulation waits for: in an order that is the trainer's own, the iteration is the
-/// sum of what it calls.
+/// The simulation waits for the same tasks as the closed form. In the trainer's own order, the iteration is the sum of
+/// its calls.
 TEST(Simulation, KeepsTheOrderOfTheFramework) {
   for (const int steps : {0, 1}) {
     const Case of(pools_job("{framework: areal}", steps));
@@ -123,7 +123,7 @@ plan::Job prefetching(plan::Job job) {
   return job;
 }
 
-/// With host transfers beside other tasks, a device may hold what it has room for.
+/// If host transfers overlap with other tasks, a device may hold what fits in its memory.
 void expect_sound_within(const Case& of, const Simulation& simulation) {
   EXPECT_EQ(simulate::find_fault(simulation.iteration.trace), std::nullopt);
   for (const simulate::Lane& lane : simulation.iteration.trace.lanes) {
@@ -135,7 +135,7 @@ void expect_sound_within(const Case& of, const Simulation& simulation) {
 }
 
 TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
-  // Host links of their speed, and so slow that the iteration is as long as a load and its pass.
+  // Host links at full speed, and so slow that the iteration is as long as a load and its pass.
   for (const double slower : {1.0, 1000.0}) {
     plan::Job job = prefetching(test::grpo_job());
     job.cluster.groups[0].gpu.host_bandwidth /= slower;
@@ -153,9 +153,10 @@ TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
     }
     EXPECT_EQ(transfers, slower > 1 ? 1 : 3);
     const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
-    EXPECT_EQ(simulate::time_of(uses, BarKind::loading), base::Ticks(0)) << "devices do other things meanwhile";
-    EXPECT_EQ(simulate::time_of(uses, BarKind::transfer) > base::Ticks(0), slower > 1) << "but for what nothing hides";
-    // What differs is generation.
+    EXPECT_EQ(simulate::time_of(uses, BarKind::loading), base::Ticks(0)) << "devices work meanwhile";
+    EXPECT_EQ(simulate::time_of(uses, BarKind::transfer) > base::Ticks(0), slower > 1)
+        << "except transfers that nothing hides";
+    // Generation differs.
     const std::size_t generate = of.task("actor_generate");
     const double generation = slower > 1 ? 0
                                          : seconds_of(simulation.iteration.activities[generate]) -
@@ -164,7 +165,7 @@ TEST(Simulation, PrefetchesAsTheClosedFormDoes) {
   }
 }
 
-TEST(Simulation, PrefetchingStaysWithinTheMemoryHoweverLittleThereIs) {
+TEST(Simulation, PrefetchingStaysWithinAnyMemory) {
   const plan::Job plain = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const plan::Plan plan = [&] {
     plan::Plan made = test::pipelined_on_16(plain);
@@ -184,7 +185,7 @@ TEST(Simulation, PrefetchingStaysWithinTheMemoryHoweverLittleThereIs) {
     expect_sound_within(of, simulation);
     (room == 0 ? most : least) = simulation.closed.iteration_seconds;
   }
-  EXPECT_LT(least, most) << "with room more is hidden";
+  EXPECT_LT(least, most) << "more memory hides more";
 }
 
 RC_GTEST_PROP(Simulation, PrefetchingNeverHoldsMoreThanDevicesHave, ()) {
@@ -240,7 +241,7 @@ RC_GTEST_PROP(Simulation, FusedGenerationNeverHoldsMoreThanItsTasksDo, ()) {
     RC_ASSERT(simulate::peak_of(lane).second <= needed);
 }
 
-TEST(Simulation, OnDevicesApartOneActivityOffThereIsNoWaitingForData) {
+TEST(Simulation, NoWaitingForDataOnSeparateDevicesOffPolicy) {
   const Case on(test::grpo_job());
   const Case off(test::grpo_job(1));
   const Simulation waiting = on.simulate(test::separated(on.job));
@@ -257,8 +258,8 @@ TEST(Simulation, OnDevicesApartOneActivityOffThereIsNoWaitingForData) {
   EXPECT_LT(share_of_waiting(ahead), share_of_waiting(waiting));
 }
 
-/// The reallocation to the generate task, where that uses the weights as they are trained: simulated, and by the closed
-/// form.
+/// Returns the seconds of the reallocation to the generate task, which uses the trained weights: simulated, and by the
+/// closed form.
 std::pair<double, double> reallocation_seconds_of(const Case& of, plan::Plan plan) {
   plan.tasks[of.task("actor_generate")].engine.own_weights = false;
   const Simulation simulation = of.simulate(plan);
@@ -272,8 +273,9 @@ std::pair<double, double> reallocation_seconds_of(const Case& of, plan::Plan pla
 
 TEST(Simulation, MovesWeightsAsFastAsTheBusiestLink) {
   const Case of(test::grpo_job());
-  EXPECT_EQ(reallocation_seconds_of(of, test::co_located(of.job)), std::pair(0.0, 0.0)) << "they are there";
-  // Each device of the one half sends its copy to one of the other.
+  EXPECT_EQ(reallocation_seconds_of(of, test::co_located(of.job)), std::pair(0.0, 0.0))
+      << "the weights are already there";
+  // Each device of one half sends its copy to one of the other.
   const auto [apart, closed] = reallocation_seconds_of(of, test::separated(of.job));
   EXPECT_GT(apart, 0);
   EXPECT_NEAR(apart, closed, 0.01 * closed);
@@ -325,18 +327,18 @@ TEST(Simulation, TrainsByTheRealSchedule) {
     EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]),
                 scheduled + overhead_seconds(of.scenario, task, plan.tasks[task]).sum(), whole_ns);
   }
-  // Each stage works as long as its passes; what is left are bubbles and messages.
+  // Each stage works as long as its passes. The rest are bubbles and messages.
   const std::vector<simulate::Use> uses = simulate::uses_of(simulation.iteration.trace);
   EXPECT_GT(simulate::time_of(uses, BarKind::bubble).count(), 0);
   EXPECT_GT(simulate::time_of(uses, BarKind::launch).count(), 0);
 }
 
-TEST(Simulation, ScoresAsLongAsTheClosedFormSays) {
+TEST(Simulation, InferenceAgreesWithTheClosedForm) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   const Simulation simulation = of.simulate(pipelined(of));
   for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
     const std::size_t task = of.task(name);
-    // What is rounded up to whole micro-batches fills and drains the pipeline with smaller ones.
+    // Rounding up to integer micro-batches makes them smaller, so they fill and drain the pipeline faster.
     EXPECT_NEAR(seconds_of(simulation.iteration.activities[task]), simulation.closed.activities[task].seconds,
                 0.02 * simulation.closed.activities[task].seconds);
     EXPECT_LE(seconds_of(simulation.iteration.activities[task]), simulation.closed.activities[task].seconds + whole_ns);
@@ -355,7 +357,7 @@ TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
   EXPECT_GE(fused.training->trace.end, fused.training->bound);
   EXPECT_LE(fused.training->trace.end, fused.training->apart);
   EXPECT_LT(fused.iteration_seconds, apart.iteration_seconds);
-  // All passes of both are in it.
+  // It contains all passes of both.
   const auto work = [](const Simulation& simulation, BarKind bar_kind) {
     return static_cast<double>(simulate::time_of(simulate::uses_of(simulation.iteration.trace), bar_kind).count());
   };
@@ -363,7 +365,7 @@ TEST(Simulation, FusedTrainingIsOneScheduleOfBoth) {
   EXPECT_NEAR(work(fused, BarKind::backward), work(apart, BarKind::backward), 0.01 * work(apart, BarKind::backward));
 }
 
-TEST(Simulation, FusedTrainingIsWhatTheScheduleCommandFinds) {
+TEST(Simulation, FusedTrainingAgreesWithTheScheduleCommand) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   plan::Plan plan = pipelined(of);
   plan.fusion.training = plan::train_pair(of.job);
@@ -392,12 +394,12 @@ TEST(Simulation, FusedGenerationScoresWithinItsActivity) {
   expect_sound(of, simulation);
   for (const char* name : {"reward_infer", "reference_infer", "critic_infer"}) {
     const plan::ActivityTime& time = simulation.iteration.activities[of.task(name)];
-    EXPECT_EQ(time.begin, time.end) << "generation does its work";
+    EXPECT_EQ(time.begin, time.end) << "the work is within generation";
   }
   EXPECT_GT(simulate::time_of(simulate::uses_of(simulation.iteration.trace), BarKind::infer).count(), 0);
 }
 
-TEST(Simulation, WhereNothingMigratesItIsThePlanWithoutFusion) {
+TEST(Simulation, WithoutMigrationItEqualsTheUnfusedPlan) {
   plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
   job.workload.response_length = workflow::LengthDistribution::fixed(512);
   const Case of(std::move(job));
@@ -426,7 +428,7 @@ plan::Plan inference_elsewhere(const Case& of) {
   return plan;
 }
 
-TEST(Simulation, WhatScoresElsewhereWaitsForGenerationAlone) {
+TEST(Simulation, InferenceElsewhereWaitsForGenerationOnly) {
   plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const Case drawn(job);
   plan::Plan plan = inference_elsewhere(drawn);
@@ -444,7 +446,7 @@ TEST(Simulation, WhatScoresElsewhereWaitsForGenerationAlone) {
   EXPECT_EQ(nothing_migrates.draws, equal.simulate(plan).draws);
 }
 
-TEST(Simulation, IsTheSameAgainAndOtherWithAnotherSeed) {
+TEST(Simulation, IsRepeatableAndDependsOnTheSeed) {
   const Case of(test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100"));
   const plan::Plan plan = pipelined(of);
   SimulationOptions options;

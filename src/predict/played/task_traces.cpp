@@ -1,4 +1,4 @@
-#include "predict/played/training.h"
+#include "predict/played/task_traces.h"
 
 #include <fmt/format.h>
 
@@ -10,27 +10,129 @@
 #include <vector>
 
 #include "cost/machine.h"
+#include "cost/training.h"
 #include "fuse/solve.h"
 #include "pipeline/schedule/evaluate.h"
-#include "predict/played/packs.h"
+#include "predict/closed_form/activity_seconds.h"
 #include "predict/played/ranks.h"
 #include "simulate/step_clock.h"
 #include "timeline/schedule_timeline.h"
 
 namespace dovetail::predict {
+
+simulate::GenerationTask generation_task(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
+  const double room = key_value_room(facts_of(scenario, task), planned, machine.gpu, scenario.job.software.engine);
+  return {.facts = facts_of(scenario, task),
+          .cluster = scenario.job.cluster,
+          .mesh = planned.mesh,
+          .layout = planned.layout,
+          .engine = engine_in_use(planned.engine),
+          .key_value_room = std::clamp(room, 0.0, static_cast<double>(machine.gpu.memory)),
+          .efficiency = scenario.software.efficiency,
+          .options = {.longest_first = planned.engine.longest_first},
+          .task = static_cast<std::int32_t>(task)};
+}
+
+simulate::Generation generation_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
+                                   const Draw& draw) {
+  const workflow::SequenceCount& sequences = scenario.job.workflow.tasks[task].sequences;
+  return simulate::simulate_generation(
+      generation_task(scenario, task, planned),
+      simulate::draw_samples(scenario.job.workload, sequences, draw.seed, draw.number));
+}
+
+namespace {
+
+using base::Ticks;
+using simulate::BarKind;
+using simulate::Span;
+
+/// Times of a micro-batch on each stage.
+struct MicroBatches {
+  std::int64_t count = 1;
+  std::vector<Ticks> stages;
+  std::vector<Ticks> launches;
+  Ticks hop;
+};
+
+MicroBatches micro_batches_of(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned,
+                              const std::optional<DealtPacks>& dealt) {
+  const cost::InferenceBatches batches =
+      dealt ? cost::InferenceBatches{static_cast<double>(dealt->count), dealt->micro_batch}
+            : cost::inference_batches(planned.layout, batch_of(scenario, task), planned.micro_batching);
+  const cost::Machine machine = cost::machine_of(scenario.job.cluster, planned.mesh, scenario.software.efficiency);
+  const cost::InferencePasses passes = cost::inference_passes(
+      facts_of(scenario, task), planned.layout, batches.micro_batch, machine, scenario.software.efficiency);
+  MicroBatches micro_batches;
+  micro_batches.count = static_cast<std::int64_t>(std::ceil(batches.count));
+  const double part = batches.count / static_cast<double>(micro_batches.count);
+  for (const cost::PassSeconds& stage : passes.stages) {
+    micro_batches.stages.push_back(std::max(Ticks(1), base::ticks_of_seconds(part * stage.sum())));
+    micro_batches.launches.push_back(
+        std::min(base::ticks_of_seconds(part * stage.launch), micro_batches.stages.back()));
+  }
+  micro_batches.hop = base::ticks_of_seconds(passes.hop);
+  return micro_batches;
+}
+
+/// Returns the spans of a stage for micro-batches that arrive at `times`. Replaces each time by the end of its
+/// micro-batch.
+std::vector<Span> stage_spans(const MicroBatches& of, std::size_t stage, std::int32_t task, std::vector<Ticks>& times) {
+  std::vector<Span> spans;
+  Ticks now;
+  for (std::size_t index = 0; index < times.size(); ++index) {
+    const Ticks begin = std::max(now, times[index]);
+    // The message is in transit during the last part of the wait.
+    const Ticks sent = stage > 0 ? std::max(now, times[index] - of.hop) : now;
+    if (sent > now) spans.push_back({now, sent, BarKind::bubble, task, 0, {}});
+    if (begin > sent) spans.push_back({sent, begin, BarKind::transfer, task, 0, {}});
+    now = begin + of.stages[stage];
+    spans.push_back({begin, now, BarKind::infer, task, static_cast<std::int64_t>(index), of.launches[stage]});
+    times[index] = now;
+  }
+  return spans;
+}
+
+}  // namespace
+
+simulate::Trace inference_trace(const Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const std::optional<DealtPacks> dealt = dealt_packs(scenario, task, planned);
+  const MicroBatches micro_batches = micro_batches_of(scenario, task, planned, dealt);
+  const int each = planned.mesh.count / planned.layout.pipeline;
+  simulate::Trace trace;
+  std::vector<Ticks> times(static_cast<std::size_t>(micro_batches.count));
+  for (std::size_t stage = 0; stage < micro_batches.stages.size(); ++stage) {
+    if (stage > 0)
+      for (Ticks& time : times) time += micro_batches.hop;
+    simulate::Lane lane;
+    for (int device = 0; device < each; ++device)
+      lane.devices.push_back(planned.mesh.first + static_cast<int>(stage) * each + device);
+    lane.spans = stage_spans(micro_batches, stage, static_cast<std::int32_t>(task), times);
+    trace.lanes.push_back(std::move(lane));
+  }
+  trace.end = times.back();
+  for (simulate::Lane& lane : trace.lanes)
+    if (const Ticks end = lane.spans.back().end; end < trace.end)
+      lane.spans.push_back({end, trace.end, BarKind::bubble, static_cast<std::int32_t>(task), 0, {}});
+  Ranks ranks = ranks_of(scenario, task, planned);
+  if (dealt) ranks.parts = dealt->ranks;
+  return with_ranks(std::move(trace), {ranks});
+}
+
 namespace {
 
 using base::Ticks;
 using pipeline::Problem;
 using simulate::BarKind;
 
-/// What launches take of the ops of a model, in ns: [stage].
+/// Launch times of a model's ops, in ns: [stage].
 struct LaunchTicks {
   std::vector<Ticks> forward;
   std::vector<Ticks> backward;
 };
 
-/// With `merged` stages of the task in one of the problem.
+/// Returns the launch times, with `merged` stages of the task in one stage of the problem.
 LaunchTicks launches_of(const cost::TrainingPasses& passes, std::size_t merged) {
   LaunchTicks launches;
   for (std::size_t begin = 0; begin < passes.chunks.size(); begin += merged) {
@@ -46,14 +148,14 @@ LaunchTicks launches_of(const cost::TrainingPasses& passes, std::size_t merged) 
   return launches;
 }
 
-/// A model of the problem: which task it is.
+/// Task of a model in the problem.
 struct Trained {
   std::int32_t task = 0;
   LaunchTicks launches;
 };
 
-/// What a task does while a pipeline of it does that: halves of a backward are no matter of its own, nor are causes of
-/// bubbles.
+/// Returns the task's bar kind for a pipeline's bar kind. Halves of a backward pass and causes of bubbles are not
+/// distinguished.
 BarKind task_bar_kind(BarKind of_pipeline) {
   if (timeline::is_idle(of_pipeline)) return of_pipeline == BarKind::transfer ? BarKind::transfer : BarKind::bubble;
   switch (timeline::traits_of(of_pipeline).phase) {
@@ -80,7 +182,7 @@ simulate::Span span_of(const timeline::Bar& bar, const std::vector<timeline::Tra
   return span;
 }
 
-/// The devices of the mesh's part number `part` of `parts`.
+/// Returns the devices of part `part` of `parts` of the mesh.
 std::vector<int> devices_of(const cluster::Mesh& mesh, int part, int parts) {
   const int each = mesh.count / parts;
   std::vector<int> devices;
@@ -88,8 +190,8 @@ std::vector<int> devices_of(const cluster::Mesh& mesh, int part, int parts) {
   return devices;
 }
 
-/// The schedule as a trace, the parts of `mesh` being the problem's devices. Idle bars next to each other of one bar
-/// kind become one span.
+/// Returns the schedule as a trace. The parts of `mesh` are the problem's devices. Adjacent idle bars of one kind
+/// become one span.
 simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh& mesh,
                          const std::vector<Trained>& models) {
   const timeline::Timeline timeline = timeline::schedule_timeline(schedule.problem, pipeline::evaluate(schedule), "");
@@ -104,9 +206,9 @@ simulate::Trace trace_of(const pipeline::Schedule& schedule, const cluster::Mesh
     for (const timeline::Bar& bar : timeline::bars_of(timeline, from)) {
       if (bar.begin == bar.end) continue;
       const simulate::Span span = span_of(bar, timeline.tracks, models);
-      const bool goes_on =
+      const bool continues =
           !lane.spans.empty() && simulate::is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind;
-      if (goes_on)
+      if (continues)
         lane.spans.back().end = span.end;
       else
         lane.spans.push_back(span);
@@ -122,7 +224,7 @@ base::Result<fuse::Solved> solved(const Scenario& scenario, const Problem& probl
   fuse::SolveOptions options = search.brief ? brief_search(search.iterations) : fuse::SolveOptions{};
   options.chains = 1;
   options.iterations = search.iterations;
-  // Who wants fewer iterations of the whole than usual wants fewer of its parts.
+  // Fewer iterations than usual also mean fewer iterations for each part.
   if (!search.brief && search.iterations < FusedSearch{}.iterations)
     options.iterations_alone = std::max<std::int64_t>(100'000, 500 * search.iterations);
   options.proof_work = 0;
@@ -140,15 +242,15 @@ base::Result<Ticks> makespan_of(const Scenario& scenario, const Problem& problem
   return answer.solution.evaluation.makespan;
 }
 
-/// Of the packs that the slowest rank was dealt.
+/// Returns the passes for the packs of the slowest rank.
 cost::TrainingPasses passes_of(const Scenario& scenario, const TrainTask& train, const DealtPacks& dealt) {
   const cost::Efficiency& efficiency = scenario.software.efficiency;
   return cost::training_passes(facts_of(scenario, train.task), train.planned.layout, dealt.count, dealt.micro_batch,
                                cost::machine_of(scenario.job.cluster, train.planned.mesh, efficiency), efficiency);
 }
 
-/// The problem of a task's own pipeline with these passes in place of `before`; activations grow with the tokens. An
-/// Error where a problem cannot be as large or as long.
+/// Returns the problem of a task's own pipeline with `passes` instead of `before`. Activations grow with the tokens. An
+/// Error if the problem would be too large or too long.
 base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& before,
                                   const cost::TrainingPasses& passes) {
   const auto ticks = [](double seconds) { return std::max(Ticks(1), base::ticks_of_seconds(seconds)); };
@@ -163,7 +265,7 @@ base::Result<Problem> with_passes(Problem problem, const cost::TrainingPasses& b
   std::fill(model.transfer_forward.begin(), model.transfer_forward.end(), ticks(passes.hop));
   model.transfer_backward = model.transfer_forward;
   if (const auto fault = pipeline::find_fault(problem))
-    return base::bad_input(fmt::format("{} is no sound pipeline: {}", model.name, *fault));
+    return base::bad_input(fmt::format("{} is not a valid pipeline: {}", model.name, *fault));
   return problem;
 }
 
