@@ -11,20 +11,62 @@
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
 #include "plan/pin_fault.h"
-#include "planner/space/layouts.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/memory.h"
 #include "predict/closed_form/trainer_rules.h"
 
 namespace dovetail::planner {
 namespace {
 
+bool is_power_of_two(int number) { return (number & (number - 1)) == 0; }
+
+}  // namespace
+
+LayoutRules real_rules() { return {.max_tensor = 8, .powers_of_two = true, .stage_devices_unit = 8, .min_devices = 4}; }
+
+LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches) {
+  LayoutRules rules = real_rules();
+  rules.max_stages = std::max(nodes, 8);
+  rules.max_parts = sequences;
+  if (mini_batches == 0) return rules;
+  rules.max_parts = sequences / (2 * static_cast<double>(mini_batches));
+  rules.max_stage_devices = 8;
+  return rules;
+}
+
+std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const LayoutRules& rules) {
+  std::vector<llm::Layout> layouts;
+  if (devices < rules.min_devices) return layouts;
+  const int largest = std::min({rules.max_tensor, devices_per_node, devices});
+  for (int tensor = 1; tensor <= largest; ++tensor) {
+    if (devices % tensor != 0 || devices_per_node % tensor != 0 || (rules.powers_of_two && !is_power_of_two(tensor)))
+      continue;
+    for (int pipeline = 1; pipeline <= devices / tensor; ++pipeline) {
+      if (devices / tensor % pipeline != 0 || (rules.max_stages > 0 && pipeline > rules.max_stages)) continue;
+      const int stage = devices / pipeline;
+      const int unit = rules.stage_devices_unit;
+      if (unit > 0 && stage % unit != 0 && !(stage < unit && is_power_of_two(stage))) continue;
+      if (rules.max_stage_devices > 0 && stage > rules.max_stage_devices) continue;
+      const int parts = devices / tensor;
+      if (rules.max_parts > 0 && parts > rules.max_parts) continue;
+      llm::Layout layout;
+      layout.tensor = tensor;
+      layout.pipeline = pipeline;
+      layout.data = stage / tensor;
+      layouts.push_back(layout);
+    }
+  }
+  return layouts;
+}
+
+namespace {
+
 using plan::TaskPlan;
 using workflow::TaskKind;
 
-/// Sequences beyond which they may be cut over ranks.
+/// Sequence length in tokens from which context parallelism is considered.
 constexpr std::int64_t long_sequence = 16'384;
 
-/// Tokens of a pass that keeps a device busy.
+/// Tokens in a pass that keeps a device busy.
 constexpr double full_pass = 2048;
 
 const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSet option_set) {
@@ -32,8 +74,7 @@ const cost::TrainerLimits& limits_of(const predict::Scenario& scenario, OptionSe
   return option_set == OptionSet::real ? real : cost::trainer_limits(scenario.software.conventions.name);
 }
 
-/// Makes the plans of one task on one mesh: layouts, then settings, each a list with every element of the one before in
-/// all ways.
+/// Builds the plans of one task on one mesh: first the layouts, then all combinations with each setting in turn.
 class Maker {
  public:
   Maker(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh, const ChoiceRules& rules)
@@ -45,7 +86,7 @@ class Maker {
         kind_(scenario.job.workflow.tasks[task].kind),
         model_(scenario.job.models[scenario.job.workflow.role_of[task]->index()]),
         pin_(scenario.job.fixed.empty() ? plan::TaskPin{} : scenario.job.fixed[task]) {
-    // Which mesh of this shape it is matters to the search alone.
+    // The search decides which mesh of this shape is used.
     pin_.mesh.reset();
     if (real()) return;
     const auto linked = predict::linked_tasks(scenario.job, scenario.software.conventions)[task];
@@ -69,7 +110,7 @@ class Maker {
       plan::apply(pin_, planned);
       planned.engine = plan::with_room(pin_.engine, planned.engine);
       plan::conform(scenario_.job, task_, planned);
-      // What is fixed may be what its framework runs, but does not search.
+      // Pins also hold for settings that the framework runs but the search does not try.
       plan::apply(pin_, planned);
     }
     std::erase_if(plans_, [this](const TaskPlan& planned) {
@@ -81,14 +122,14 @@ class Maker {
 
  private:
   bool real() const { return rules_.option_set == OptionSet::real; }
-  /// Whether the trainer that runs the task can have a degree above 1; some have it only where a pin asks for it.
+  /// Returns whether the task's trainer can have a degree above 1. Some trainers have it only if a pin sets it.
   bool may_cut(cost::Ability ability, int llm::Layout::* degree) const {
     if (!of_trainer_ || ability == cost::Ability::searched) return true;
     const auto asks = [degree](const plan::TaskPin& pin) { return pin.layout.has(degree); };
     return ability == cost::Ability::pinned &&
            (asks(pin_) || std::any_of(linked_pins_.begin(), linked_pins_.end(), asks));
   }
-  /// Whether this task and those with the same model may have the layout.
+  /// Returns whether the pins of this task and of the tasks that use the same model allow the layout.
   bool admitted(const llm::Layout& layout) const {
     return plan::admits(pin_, layout) &&
            std::all_of(linked_pins_.begin(), linked_pins_.end(),
@@ -119,7 +160,7 @@ class Maker {
     return layouts;
   }
 
-  /// With long sequences cut over ranks, and experts spread over them, where that can help.
+  /// Returns `plain` and its variants with context parallelism for long sequences and with expert parallelism.
   std::vector<llm::Layout> cut_further(const llm::Layout& plain) const {
     std::vector<llm::Layout> layouts{plain};
     if (real()) return layouts;
@@ -143,7 +184,7 @@ class Maker {
     return layouts;
   }
 
-  /// Whether each data-parallel rank, and each stage of it, has a sequence at a time.
+  /// Returns whether each stage of each data-parallel rank has a sequence to work on.
   bool has_work(const llm::Layout& layout) const {
     const double steps = kind_ == TaskKind::train ? static_cast<double>(task_mini_batches()) : 1;
     return layout.data * layout.pipeline <= sequences() / steps || (layout.data == 1 && layout.pipeline == 1);
@@ -170,7 +211,7 @@ class Maker {
     vary<double>({0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3},
                  [](TaskPlan& planned, double share) { planned.engine.memory_utilization = share; });
     vary<std::int64_t>({256, 1024}, [](TaskPlan& planned, std::int64_t most) { planned.engine.max_num_seqs = most; });
-    // What an idle engine keeps is overwritten with the next weights anyway.
+    // The next weight sync overwrites the weights of an idle engine, so they need not be kept.
     for (TaskPlan& planned : plans_) planned.offload.weights = true;
   }
 
@@ -203,7 +244,7 @@ class Maker {
                [](TaskPlan& planned, bool away) { planned.offload.gradients = planned.offload.optimizer = away; });
   }
 
-  /// Weights of a model that is trained as well lie as training has them.
+  /// Gives inference the weight layout of the training that shares its model.
   void lay_out_as_trained() {
     for (TaskPlan& planned : plans_) {
       set_training(planned.layout, limits_.searched_zero, planned.layout.recomputation);
@@ -215,8 +256,8 @@ class Maker {
   void add_micro_batches() {
     std::vector<cost::MicroBatching> cuts;
     if (scenario_.job.workload.packing) {
-      // Engines pack as many tokens as the longest sequence has, or more; what holds less than that are single
-      // sequences, of which a pipeline gets the most to fill itself with.
+      // Engines pack at least as many tokens as the longest sequence has. Below that, micro-batches hold a fixed number
+      // of sequences. Single sequences give a pipeline the most micro-batches to fill itself with.
       const auto longest = static_cast<double>(std::max<std::int64_t>(scenario_.lengths.longest(), 1));
       for (double tokens = longest; tokens <= 8 * std::max(longest, full_pass); tokens *= 2)
         cuts.push_back({.tokens = tokens});
@@ -254,8 +295,8 @@ class Maker {
   const TaskKind kind_;
   const llm::Transformer& model_;
   plan::TaskPin pin_;
-  std::vector<plan::TaskPin> linked_pins_;  // of tasks that have this one's layout
-  bool of_trainer_ = false;                 // whether the trainer's model does the task
+  std::vector<plan::TaskPin> linked_pins_;  // of tasks that share this task's layout
+  bool of_trainer_ = false;                 // whether the task runs on the trainer's model
   std::vector<TaskPlan> plans_;
 };
 
@@ -276,13 +317,13 @@ Choice weigh(const predict::Scenario& scenario, std::size_t task, const TaskPlan
   return choice;
 }
 
-/// What a task needs on a device where nothing else is.
+/// Returns the memory that a task needs on an otherwise empty device.
 std::int64_t own_need(const predict::Scenario& scenario, std::size_t task, const Choice& choice) {
   const bool scores = scenario.job.workflow.tasks[task].kind == TaskKind::infer;
   return choice.working + (scores ? choice.held.stored.weights : 0);
 }
 
-/// Whether what it keeps off the devices of a node fits into the node's memory.
+/// Returns whether the host memory of the first node is large enough for everything that the choice keeps there.
 bool fits_host(const predict::Scenario& scenario, std::size_t task, const Choice& choice) {
   const cluster::Mesh& mesh = choice.planned.mesh;
   const cluster::Cluster& cluster = scenario.job.cluster;
@@ -297,7 +338,7 @@ bool fits_alone(const predict::Scenario& scenario, std::size_t task, const Choic
   return own_need(scenario, task, choice) <= predict::plan_memory(scenario, gpu) && fits_host(scenario, task, choice);
 }
 
-/// What the job's framework has a task and others have alike.
+/// Returns the framework's agreements between this task and others.
 std::vector<const plan::Agreement*> agreements_of(const plan::Job& job, std::size_t task) {
   std::vector<const plan::Agreement*> found;
   for (const plan::Agreement& agreement : plan::agreements_of(job))
@@ -309,7 +350,7 @@ std::vector<const plan::Agreement*> agreements_of(const plan::Job& job, std::siz
   return found;
 }
 
-/// Whether nobody who may take `a` would take `b`.
+/// Returns whether `a` is at least as good as `b` in every respect.
 bool dominates(const Choice& a, const Choice& b, const std::vector<const plan::Agreement*>& agreements) {
   const auto agree = [&](const plan::Agreement* agreement) { return agreement->agree(a.planned, b.planned); };
   return plan::share_weights(a.planned, b.planned) && std::all_of(agreements.begin(), agreements.end(), agree) &&
@@ -334,7 +375,7 @@ std::vector<TaskPlan> plans_of(const predict::Scenario& scenario, std::size_t ta
   const bool fixed = !scenario.job.fixed.empty() && scenario.job.fixed[task].offload;
   if (!trains || fixed || rules.option_set == OptionSet::real) return {};
   std::vector<TaskPlan> plans = Maker(scenario, task, mesh, rules).make();
-  // Gradients stay on the devices wherever the framework lets them.
+  // Gradients stay on the devices wherever the framework allows it.
   const auto may_stay = [&](TaskPlan planned) {
     planned.offload.gradients = planned.offload.optimizer = false;
     return plan::runs(scenario.job, task, planned, plan::RuleScope::search);

@@ -1,4 +1,4 @@
-// What a task may do on a mesh: its layouts and settings, with what each costs in time and memory.
+// Candidate layouts and settings of a task on a mesh, each with its time and memory cost.
 #pragma once
 
 #include <cstdint>
@@ -9,58 +9,88 @@
 #include "base/enum_names.h"
 #include "base/quantity.h"
 #include "cluster/mesh.h"
+#include "llm/layout.h"
 #include "plan/plan.h"
 #include "predict/closed_form/weight_copies.h"
 
 namespace dovetail::planner {
 
-/// Which means a plan may use.
+/// Limits on the data, tensor and pipeline degrees that a layout of a mesh may have.
+struct LayoutRules {
+  int max_tensor = 8;         ///< at most the devices of a node: tensor-parallel groups stay inside a node
+  bool powers_of_two = true;  ///< tensor degrees are powers of two; otherwise any divisor of the node's devices
+  /// A stage has 1, 2, 4, ... devices below this number, or a multiple of it; 0: any number.
+  int stage_devices_unit = 0;
+  std::int64_t max_stages = 0;  ///< 0: any number
+  int min_devices = 1;          ///< a smaller mesh has no layout
+  int max_stage_devices = 0;    ///< 0: any number
+  double max_parts = 0;         ///< parts of a batch: data times pipeline degree; 0: any number
+};
+
+/// Returns the layout rules of ReaL on nodes of eight devices (docs/facts.md#real-layouts-and-meshes): tensor degrees
+/// 1, 2, 4 and 8, and stages of 1, 2, 4 or multiples of 8 devices. With meshes of at least four devices, this yields
+/// 22, 58, 176, 620 and 2464 pairs of mesh and layout on 1, 2, 4, 8 and 16 nodes.
+LayoutRules real_rules();
+
+/// Returns the rules for layouts that ReaL's search keeps before it looks at memory. A pipeline has at most as many
+/// stages as the cluster has nodes, or eight if that is more. Each stage of each replica needs one sequence, in
+/// training two per mini-batch. A training stage has at most as many devices as a node. `mini_batches` is 0 for tasks
+/// that do not train.
+LayoutRules real_search_rules(int nodes, double sequences, std::int64_t mini_batches);
+
+/// Returns all (data, tensor, pipeline) whose product is `devices`, sorted by tensor, then by pipeline degree. The
+/// other layout fields keep their defaults. Tensor degrees divide `devices_per_node`, the mesh's devices per node.
+std::vector<llm::Layout> layouts_of(int devices, int devices_per_node, const LayoutRules& rules);
+
+/// Set of layouts and settings that a plan may use.
 enum class OptionSet {
-  all,   ///< what training frameworks and engines with weights of their own have, as far as the cost model knows it
-  real,  ///< those of ReaL (docs/facts.md#real-layouts-and-meshes): its layouts, micro-batches and engine,
-         ///< recomputation in all training
+  all,  ///< everything the cost model knows of training frameworks and engines with separate weights
+  /// ReaL's layouts, micro-batches and engine, with recomputation in all training
+  /// (docs/facts.md#real-layouts-and-meshes).
+  real,
 };
 constexpr auto names_of(OptionSet) {
   return std::array{base::EnumName{"all", OptionSet::all}, base::EnumName{"real", OptionSet::real}};
 }
 
-/// One layout with settings for one task, on a mesh of one shape.
+/// A layout with settings for one task, on a mesh of one shape, with its cost.
 struct Choice {
-  plan::TaskPlan planned;    ///< its mesh is one of that shape
+  plan::TaskPlan planned;    ///< on an example mesh of the shape
   double seconds = 0;        ///< task_seconds
-  base::Ticks duration;      ///< of these, in whole ns
+  base::Ticks duration;      ///< `seconds` in integer ns
   std::int64_t working = 0;  ///< bytes of working_memory
-  predict::HeldBytes held;   ///< of its role's weights, as this task has them
-  std::int64_t kept = 0;     ///< bytes of these that are on the device while the task does not run
-  std::int64_t away = 0;     ///< bytes of these that are in host memory then
+  predict::HeldBytes held;   ///< weights of the task's role, as this task stores them
+  std::int64_t kept = 0;     ///< bytes of `held` on the device while the task does not run
+  std::int64_t away = 0;     ///< bytes of `held` in host memory while the task does not run
 };
 
-/// What `planned` costs the task. REQUIRES: no rule, and no fault.
+/// Returns the cost of running the task as `planned`. REQUIRES: the task is not a rule, and `planned` has no fault.
 Choice choice_of(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned);
 
-/// What a job asks of layouts and settings, and what else is known about a task's part of a plan.
+/// Options for the layouts and settings of a task.
 struct ChoiceRules {
   OptionSet option_set = OptionSet::all;
-  /// Trainings keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840): nothing for
-  /// other tasks, where the job says what is offloaded, or with ReaL's means.
+  /// Train tasks keep their optimizer in host memory and step it there (ZeRO-Offload, arXiv 2101.06840). Other tasks
+  /// then have no choices. Neither do tasks whose offload the job fixes, nor any task with OptionSet::real.
   bool optimizer_on_host = false;
 };
 
-/// All that task `task` may do on `mesh`, the fastest first, without what another choice with the same layout of
-/// weights, and with what the job's framework has tasks have alike, equals or beats in time, working memory and memory
-/// between tasks alike. Choices that do not fit on the devices by themselves are left out. What the job has pinned of
-/// the task is kept, but for its mesh. Empty for a mesh on which nothing fits, and where it is stopped. REQUIRES: the
-/// task is no rule.
+/// Returns the Pareto-optimal choices of `task` on `mesh`, the fastest first. A choice is dropped if another one is at
+/// least as good in time, working memory and memory between tasks, with the same layout of weights and the same
+/// settings that the framework shares between tasks. Choices that do not fit on the devices alone are dropped too. The
+/// task's pins hold, except for its mesh. Empty if nothing fits or the scenario is stopped. REQUIRES: the task is not a
+/// rule.
 std::vector<Choice> choices_of(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                const ChoiceRules& rules);
 
-/// What a task needs at least of a device on a mesh, fitting or not; nodes have the host memory for it.
+/// Minimum memory per device that a task needs on a mesh, whether it fits or not. Its nodes have enough host memory for
+/// it.
 struct MinNeed {
   std::int64_t bytes = 0;
-  plan::TaskPlan planned;  ///< with which
+  plan::TaskPlan planned;  ///< plan with this need
 };
-/// Of the layouts that `may` takes, where it is given. Nothing where the mesh has none of these for the task. Of those
-/// weighed so far where it is stopped.
+/// Returns the minimum over the layouts for which `may` is true, or over all if `may` is empty. nullopt if the mesh has
+/// no such layout for the task. If stopped, only the layouts examined so far count.
 std::optional<MinNeed> min_need(const predict::Scenario& scenario, std::size_t task, const cluster::Mesh& mesh,
                                 const ChoiceRules& rules, const std::function<bool(const llm::Layout&)>& may = {});
 

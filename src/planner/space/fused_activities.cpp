@@ -13,11 +13,11 @@ namespace {
 
 using workflow::TaskKind;
 
-/// Stages that are remembered: walks come back to the same ones again and again.
+/// Size of the cache of stages. Search chains return to the same stages often.
 constexpr unsigned remembered_bits = 13;
 constexpr std::size_t remembered = std::size_t{1} << remembered_bits;
 
-/// A key for three numbers, none of which reaches 2^21.
+/// Packs three numbers below 2^21 into one key.
 std::uint64_t key_of(std::size_t a, std::size_t b, std::size_t c) {
   return (static_cast<std::uint64_t>(a) << 42U) | (static_cast<std::uint64_t>(b) << 21U) |
          static_cast<std::uint64_t>(c);
@@ -56,7 +56,7 @@ std::optional<FusionTables::Training> fuse_trainings(const SearchSpace& space, c
 }  // namespace
 
 FusionSelection open_fusion(const plan::Job& job) {
-  // On equal devices more can be fused than on others.
+  // Equal meshes allow the most fusion.
   const std::vector<plan::TaskPlan> anywhere(job.workflow.tasks.size());
   const plan::FusionPin& pin = job.fixed_fusion;
   return {pin.inter_stage.value_or(true) && plan::generation_stage(job, anywhere).has_value(),
@@ -72,7 +72,7 @@ bool has(FusionSelection fusion, FusionSelection demanded) {
   return (fusion.generation || !demanded.generation) && (fusion.training || !demanded.training);
 }
 
-/// Made outside of the lock: another thread may make the same meanwhile, and the first one stays.
+/// Computes outside of the lock. If another thread computed the same value meanwhile, the first one is kept.
 template <class Value, class Make>
 const Value& FusionTables::known(Table<Value>& table, std::uint64_t key, const Make& make) {
   {
@@ -91,7 +91,7 @@ const std::vector<FusionTables::Tail>& FusionTables::tails(std::size_t generate,
     std::vector<Tail> tails;
     for (predict::GenerationTail& tail :
          predict::generation_tails(*space_.scenario, generate, space_.choice(generate, selected).planned, thresholds)) {
-      // Where nothing moves nothing is gained.
+      // Without migration there is no gain.
       if (!fixed && tail.slices.empty()) continue;
       const double before = tail.generation.until + tail.generation.migration;
       const double hidden = predict::max_hidden(tail.devices, tail.slices);
@@ -137,13 +137,13 @@ const predict::InferenceTask& FusedActivities::inference_of(std::size_t task, Se
   std::optional<predict::InferenceTask>& inference = known[static_cast<std::size_t>(selected.choice)];
   if (!inference) {
     const Choice& choice = space_.choice(task, selected);
-    // Not the choice's duration, which is rounded to whole ns: with others it adds up before that.
+    // The choice's duration is rounded to integer ns, but seconds are summed before rounding.
     inference = predict::inference_task(*space_.scenario, task, choice.planned, choice.seconds);
   }
   return *inference;
 }
 
-/// Where what a generation takes with the selection is remembered, if its key is key_; else another one.
+/// Returns the cache entry for a generation of the selection. The entry is valid if its key equals key_.
 FusedActivities::Remembered& FusedActivities::remembered_of(const Generation& generation, const Selection& selection) {
   const std::size_t generate = generation.stage->generate;
   key_ = {static_cast<std::int32_t>(generation.number),
@@ -189,7 +189,7 @@ std::optional<FusedActivities::Generation> FusedActivities::generation(const Sel
   return found;
 }
 
-/// With the load of the stage's inference.
+/// Returns the tails of the stage's generation, and sets load_ to its inference.
 const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::GenerationStage& stage,
                                                                  const Selection& selection) {
   load_.clear();
@@ -197,7 +197,8 @@ const std::vector<FusionTables::Tail>& FusedActivities::tails_of(const plan::Gen
   return tables_.tails(stage.generate, selection[stage.generate]);
 }
 
-/// No more than fused_length's duration, and no more than without fusion. Nothing only where that is nothing.
+/// Returns a lower bound on fused_length's duration and on the unfused duration. nullopt only if fused_length returns
+/// nullopt.
 std::optional<base::Ticks> FusedActivities::min_length(const plan::GenerationStage& stage, const Selection& selection) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
   if (tails.empty()) return std::nullopt;
@@ -206,7 +207,7 @@ std::optional<base::Ticks> FusedActivities::min_length(const plan::GenerationSta
   return base::ticks_of_seconds(least);
 }
 
-/// Nothing where no threshold gains.
+/// Returns nullopt if no threshold gains time.
 std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan::GenerationStage& stage,
                                                                      const Selection& selection) {
   const std::vector<FusionTables::Tail>& tails = tails_of(stage, selection);
@@ -226,7 +227,7 @@ std::optional<FusedActivities::Length> FusedActivities::fused_length(const plan:
     ends = generation;
     threshold = tail.at.generation.threshold;
   };
-  // The one that promises most leaves few others to look at.
+  // Starting with the most promising tail rules out most of the others.
   const auto first = std::min_element(tails.begin(), tails.end(), [&](const auto& a, const auto& b) {
     return a.least(load_.work) < b.least(load_.work);
   });

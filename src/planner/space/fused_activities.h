@@ -1,4 +1,4 @@
-// What stage fusion makes of a selection, from tables: what the inner loop of a search that fuses asks for.
+// Durations of fused activities from tables, for the inner loop of a search that fuses stages.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace dovetail::planner {
 
-/// Which fusions: of generation with inference, of two trainings.
+/// Which fusions a plan has: generation with inference, and two trainings with each other.
 struct FusionSelection {
   bool generation = false;
   bool training = false;
@@ -24,38 +24,39 @@ struct FusionSelection {
   friend bool operator==(const FusionSelection&, const FusionSelection&) = default;
 };
 
-/// Those that the job lets a plan have and that its workflow has tasks for.
+/// Returns the fusions that the job allows and that its workflow has tasks for.
 FusionSelection open_fusion(const plan::Job& job);
-/// Those of `fusion` that the job demands of every plan.
+/// Returns the fusions in `fusion` that the job requires of every plan.
 FusionSelection demanded_fusion(const plan::Job& job, FusionSelection fusion);
-/// Whether `fusion` has all that is `demanded`.
+/// Returns whether `fusion` includes everything in `demanded`.
 bool has(FusionSelection fusion, FusionSelection demanded);
 
-/// What fused activities of selections of one space take, worked out when it is first asked for. Threads may ask at the
-/// same time.
+/// Durations of the fused activities of one space's selections, computed on first use. Thread-safe.
 class FusionTables {
  public:
-  /// `space` outlives it.
+  /// `space` must outlive the tables.
   explicit FusionTables(const SearchSpace& space) : space_(space) {}
 
   struct Training {
-    predict::IntraStage at_least;  ///< intra_stage_floor, with the activations of the task that holds more: as many as
-                                   ///< a schedule of both needs that runs one after the other
-    base::Ticks duration;          ///< of it
-    std::int64_t working = 0;      ///< bytes of fused_working_memory
+    /// intra_stage_floor, with the activations of the task that holds more, as much as a sequential schedule needs
+    predict::IntraStage at_least;
+    base::Ticks duration;      ///< of `at_least`
+    std::int64_t working = 0;  ///< bytes of fused_working_memory
   };
-  /// Of the job's train_pair(); null where their choices cannot be fused. REQUIRES: both are on one mesh.
+  /// Returns the fused training of the job's train_pair(). Null if their choices cannot be fused. REQUIRES: both tasks
+  /// are on one mesh.
   const Training* training(const plan::TrainPair& pair, const Selection& selection);
 
   struct Tail {
-    predict::GenerationTail at;  ///< the threshold
+    predict::GenerationTail at;  ///< generation at one threshold
     double before = 0;           ///< seconds before inference begins
     double hidden = 0;           ///< max_hidden()
 
-    /// Seconds of generation and so much inference on all devices, at the least.
+    /// Returns a lower bound in seconds on generation with inference, which takes `inference` seconds on all devices.
     double least(double inference) const { return before + at.generation.tail + std::max(0.0, inference - hidden); }
   };
-  /// Of generation at simulate::usual_thresholds() that move samples, or at the one that the job fixes.
+  /// Returns the generation tails at those simulate::usual_thresholds() that move samples, or at the threshold that the
+  /// job fixes.
   const std::vector<Tail>& tails(std::size_t generate, SelectedChoice selected);
 
   const SearchSpace& space() const { return space_; }
@@ -72,25 +73,25 @@ class FusionTables {
   Table<std::optional<Training>> trainings_;
 };
 
-/// Looks up what fused activities of a selection take, and remembers it. One for each thread; `tables` outlive it.
+/// Looks up and caches the durations of a selection's fused activities. One per thread. `tables` must outlive it.
 class FusedActivities {
  public:
   explicit FusedActivities(FusionTables& tables);
 
   struct Generation {
-    std::size_t number = 0;  ///< of the stage: equal stages have equal numbers
+    std::size_t number = 0;  ///< of the stage; equal stages have equal numbers
     const plan::GenerationStage* stage = nullptr;
-    base::Ticks duration;  ///< of InterStage::seconds() at the best of simulate::usual_thresholds(), or at the one that
-                           ///< the job fixes
-    base::Ticks rest;      ///< InterStage::early()
+    /// InterStage::seconds() at the best of simulate::usual_thresholds(), or at the threshold that the job fixes
+    base::Ticks duration;
+    base::Ticks rest;  ///< InterStage::early()
     double threshold = 0;
   };
-  /// Nothing where no task infers beside generation, or no threshold is faster than without fusion (and the job fixes
-  /// none).
+  /// Returns generation fused with inference. nullopt if no inference task can be fused, or if no threshold is faster
+  /// than running unfused and the job fixes none.
   std::optional<Generation> generation(const Selection& selection);
 
-  /// The same, quickly: what is not remembered may take less, be fused though that gains nothing, and has neither rest
-  /// nor threshold.
+  /// Fast version of generation(). A result that is not cached may be too short, may be fused without a gain, and has
+  /// neither rest nor threshold. `exact` says whether it was cached.
   struct MinGeneration {
     std::optional<Generation> generation;
     bool exact = true;
@@ -98,25 +99,25 @@ class FusedActivities {
   MinGeneration min_generation(const Selection& selection);
 
   using Training = FusionTables::Training;
-  /// Of the job's train_pair(); null where their choices cannot be fused.
+  /// Returns the fused training of the job's train_pair(). Null if their choices cannot be fused.
   const Training* training(const Selection& selection);
 
-  /// The job's, where it has one.
+  /// Returns the job's train_pair(), if it has one.
   const std::optional<plan::TrainPair>& pair() const { return pair_; }
 
-  /// The plan of a selection with the fusions that are found for it here, of those in `fusion`.
+  /// Returns the plan of a selection with those fusions in `fusion` that are found for it.
   plan::Plan fused_plan(const Selection& selection, FusionSelection fusion);
 
  private:
-  /// Of a Generation.
+  /// Duration, rest and threshold of a Generation.
   struct Length {
     base::Ticks duration;
     base::Ticks rest;
     double threshold = 0;
   };
-  /// What a stage was found to take with some choices.
+  /// Cached result for one stage with one combination of choices.
   struct Remembered {
-    std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: nothing yet
+    std::vector<std::int32_t> key;  // the stage's number, its mesh's shape, its tasks' choices; empty: unused
     std::optional<Length> length;
   };
   static void set_length(Generation& generation, const Length& length);
@@ -138,10 +139,12 @@ class FusedActivities {
   };
   std::vector<Stage> stages_;
   std::vector<char> together_;
-  std::vector<std::vector<std::vector<std::optional<predict::InferenceTask>>>> inferences_;  // [task][shape][choice]
-  std::unordered_map<std::uint64_t, const Training*> trainings_;  // those of the tables that were asked for
+  // [task][shape][choice]
+  std::vector<std::vector<std::vector<std::optional<predict::InferenceTask>>>> inferences_;
+  // entries of the shared tables that were requested
+  std::unordered_map<std::uint64_t, const Training*> trainings_;
   predict::InferenceLoad load_;
-  std::vector<Remembered> remembered_;  // [hash of the key]: the last one of each
+  std::vector<Remembered> remembered_;  // [hash of the key] the last result with this hash
   std::vector<std::int32_t> key_;
 };
 

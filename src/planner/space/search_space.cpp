@@ -12,6 +12,7 @@
 #include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "predict/closed_form/trainer_rules.h"
+#include "predict/closed_form/variations.h"
 
 namespace dovetail::planner {
 namespace {
@@ -19,7 +20,7 @@ namespace {
 constexpr int few_nodes = 16;
 constexpr int significant_digits = 3;
 
-/// Whether a run of so many nodes from `first` on is one that a search on many nodes looks at.
+/// Returns whether a search on many nodes considers the run of `count` nodes that starts at `first`.
 bool is_usual_run(int first, int count) {
   const auto width = std::bit_width(static_cast<unsigned>(count));
   const int unit = 1 << std::max(0, static_cast<int>(width) - significant_digits);
@@ -37,7 +38,7 @@ void number_shapes(SearchSpace& space) {
   }
 }
 
-/// Numbers the ways in which weights lie, for all tasks of a role alike.
+/// Numbers the ways in which weights are stored, consistently for all tasks of a role.
 std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::TaskPlan>& known) {
   std::vector<int> forms;
   for (const Choice& choice : choices) {
@@ -51,7 +52,7 @@ std::vector<int> forms_of(const std::vector<Choice>& choices, std::vector<plan::
   return forms;
 }
 
-/// The number of the first of `known` that agrees with what is planned, which is added where none does.
+/// Returns the index of the first element of `known` that agrees with `planned`. Adds `planned` if no element does.
 int number_of(const plan::TaskPlan& planned, bool (*agree)(const plan::TaskPlan&, const plan::TaskPlan&),
               std::vector<plan::TaskPlan>& known) {
   const auto same =
@@ -76,7 +77,7 @@ void number_agreements(SearchSpace& space) {
   }
 }
 
-/// What the trainer and the framework of the job have tasks have alike.
+/// Returns the properties that the job's trainer and framework make tasks share.
 std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
   const plan::Job& job = scenario.job;
   const std::vector<plan::Agreement>& agreements = plan::agreements_of(job);
@@ -96,7 +97,7 @@ std::vector<std::vector<Link>> links_of(const predict::Scenario& scenario) {
   return links;
 }
 
-/// Whether a choice of `task` has alike with the selected one of a link's task what it has to.
+/// Returns whether a choice of `task` agrees with the selected choice of the link's task.
 bool agrees(const SearchSpace& space, std::size_t task, SelectedChoice choice, const Link& link,
             SelectedChoice selected) {
   if (link.mesh && choice.mesh != selected.mesh) return false;
@@ -110,7 +111,8 @@ bool agrees(const SearchSpace& space, std::size_t task, SelectedChoice choice, c
   });
 }
 
-/// Gives `task` the first choice that agrees with all of `settled`, unless its own does; false where it has none.
+/// Gives `task` the first choice that agrees with all of `settled`, unless its current one does. Returns false if no
+/// choice does.
 bool follow(const SearchSpace& space, Selection& selection, std::size_t task, const std::vector<std::size_t>& settled) {
   std::int32_t mesh = selection[task].mesh;
   for (const Link& link : space.links[task])
@@ -144,7 +146,7 @@ WeightSyncTicks weight_sync_ticks(const predict::Scenario& scenario, std::size_t
   return {ticks(false), ticks(true)};
 }
 
-/// Calls work(task, shape) for each task that is no rule, for the last shapes first.
+/// Calls work(task, shape) for each task that is not a rule, the last shapes first.
 template <class Work>
 void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
   const std::size_t tasks = space.choices.size();
@@ -154,7 +156,7 @@ void for_each_shape(const SearchSpace& space, int threads, const Work& work) {
   });
 }
 
-/// Optimizers are stepped on the host where all meshes that a training may have leave it no other way.
+/// Fills in the choices. A training gets its optimizer on the host only if it has no other choice on any of its meshes.
 void fill_choices(SearchSpace& space, ChoiceRules rules, int threads) {
   for_each_shape(space, threads, [&](std::size_t task, std::size_t shape) {
     space.choices[task][shape] = choices_of(*space.scenario, task, space.examples[shape], rules);
@@ -287,6 +289,80 @@ plan::Plan plan_of(const SearchSpace& space, const Selection& selection, std::st
   for (std::size_t task = 0; task < selection.size(); ++task)
     if (!space.is_rule(task)) plan.tasks[task] = task_plan_of(space, task, selection[task]);
   return plan;
+}
+
+namespace {
+
+using workflow::TaskKind;
+
+/// Adds choices to a space and numbers their weight forms.
+class Adder {
+ public:
+  explicit Adder(SearchSpace& space) : space_(space) {}
+
+  /// Returns the index of the choice. Adds it only if it is new.
+  std::int32_t add(std::size_t task, std::size_t shape, plan::TaskPlan planned) {
+    planned.mesh = space_.examples[shape];
+    std::vector<Choice>& choices = space_.choices[task][shape];
+    const auto same =
+        std::find_if(choices.begin(), choices.end(), [&](const Choice& known) { return known.planned == planned; });
+    if (same != choices.end()) return static_cast<std::int32_t>(same - choices.begin());
+    const int form = form_of(task, planned);
+    choices.push_back(choice_of(*space_.scenario, task, planned));
+    space_.weight_forms[task][shape].push_back(form);
+    add_agreement_forms(space_, task, shape);
+    return static_cast<std::int32_t>(choices.size()) - 1;
+  }
+
+ private:
+  /// Returns the weight form shared by all tasks of the role that store weights this way, or the next unused number.
+  int form_of(std::size_t task, plan::TaskPlan planned) const {
+    int next = 0;
+    for (std::size_t other = 0; other < space_.choices.size(); ++other) {
+      if (space_.is_rule(other) ||
+          space_.scenario->job.workflow.role_of[other] != space_.scenario->job.workflow.role_of[task])
+        continue;
+      for (std::size_t shape = 0; shape < space_.examples.size(); ++shape)
+        for (std::size_t choice = 0; choice < space_.choices[other][shape].size(); ++choice) {
+          const plan::TaskPlan& known = space_.choices[other][shape][choice].planned;
+          planned.mesh = known.mesh;
+          const int form = space_.weight_forms[other][shape][choice];
+          if (plan::share_weights(known, planned)) return form;
+          next = std::max(next, form + 1);
+        }
+    }
+    return next;
+  }
+
+  SearchSpace& space_;
+};
+
+}  // namespace
+
+PlanSpace space_around(const predict::Scenario& scenario, const plan::Plan& plan, const ChoiceRules& rules,
+                       int threads) {
+  std::vector<cluster::Mesh> meshes = search_meshes(scenario.job);
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    const cluster::Mesh& mesh = plan.tasks[task].mesh;
+    if (scenario.job.workflow.tasks[task].kind == TaskKind::rule) continue;
+    if (std::find(meshes.begin(), meshes.end(), mesh) == meshes.end()) meshes.push_back(mesh);
+  }
+  PlanSpace around{make_search_space(scenario, std::move(meshes), rules, threads), Selection(plan.tasks.size())};
+  SearchSpace& space = around.space;
+  Adder adder(space);
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task) {
+    if (space.is_rule(task)) continue;
+    const auto mesh = std::find(space.meshes.begin(), space.meshes.end(), plan.tasks[task].mesh) - space.meshes.begin();
+    const std::size_t shape = space.shapes[static_cast<std::size_t>(mesh)];
+    around.selection[task] = {static_cast<std::int32_t>(mesh), adder.add(task, shape, plan.tasks[task])};
+    for (const plan::TaskPlan& varied : predict::variations_of(scenario, task, plan.tasks[task]))
+      adder.add(task, shape, varied);
+    const auto number = static_cast<std::int32_t>(mesh);
+    if (std::find(space.open[task].begin(), space.open[task].end(), number) == space.open[task].end() &&
+        space.is_open(task, number))
+      space.open[task].insert(std::lower_bound(space.open[task].begin(), space.open[task].end(), number), number);
+  }
+  return around;
 }
 
 }  // namespace dovetail::planner

@@ -1,4 +1,4 @@
-// All that a search over plans chooses from, worked out before it begins.
+// Everything that a search over plans chooses from, computed before the search begins.
 #pragma once
 
 #include <cstddef>
@@ -11,53 +11,55 @@
 
 namespace dovetail::planner {
 
-/// What a task takes: one of the space's meshes, and one of its choices on meshes of that shape. A rule has neither.
+/// Choice of a task: a mesh of the space, and one of the task's choices on meshes of that shape. Unused for rules.
 struct SelectedChoice {
   std::int32_t mesh = 0;
   std::int32_t choice = 0;
 
   friend auto operator<=>(const SelectedChoice&, const SelectedChoice&) = default;
 };
-/// [task of the workflow].
+/// [task of the workflow]
 using Selection = std::vector<SelectedChoice>;
 
-/// Weights that are moved to where a task uses them, in ns.
+/// Durations of moving trained weights to an engine.
 struct WeightSyncTicks {
-  base::Ticks same;   ///< from devices that the engine's overlap
-  base::Ticks apart;  ///< from others
+  base::Ticks same;   ///< from devices that overlap the engine's
+  base::Ticks apart;  ///< from other devices
 };
 
-/// What two tasks have alike in every plan.
+/// Properties that two tasks share in every plan.
 struct Link {
-  std::size_t task = 0;                 ///< the other one
-  bool mesh = false;                    ///< the devices
-  bool weights = false;                 ///< the form of weights (predict::linked_tasks)
-  std::vector<std::size_t> agreements;  ///< of the job's framework (plan::agreements_of), by number
+  std::size_t task = 0;  ///< the other task
+  bool mesh = false;     ///< same devices
+  bool weights = false;  ///< same form of weights (predict::linked_tasks)
+  /// Shared agreements of the job's framework, as indices into plan::agreements_of.
+  std::vector<std::size_t> agreements;
 };
 
-/// What runs on one mesh takes the same time and memory on all others of its shape (cluster::MeshShape), so that
-/// choices are by shape.
+/// Meshes and choices of a search. A task takes the same time and memory on all meshes of one shape
+/// (cluster::MeshShape), so choices are stored by shape.
 struct SearchSpace {
   const predict::Scenario* scenario = nullptr;
   std::vector<cluster::Mesh> meshes;
-  std::vector<std::size_t> shapes;                        ///< [mesh] its shape
-  std::vector<cluster::Mesh> examples;                    ///< [shape] a mesh of it
-  std::vector<std::vector<std::vector<Choice>>> choices;  ///< [task][shape], the fastest first; empty for rules
-  /// [task][shape][choice]: equal where weights lie alike on equal meshes
+  std::vector<std::size_t> shapes;                        ///< [mesh] index of its shape
+  std::vector<cluster::Mesh> examples;                    ///< [shape] a mesh of that shape
+  std::vector<std::vector<std::vector<Choice>>> choices;  ///< [task][shape] fastest first; empty for rules
+  /// [task][shape][choice] equal for weights that are stored alike on equal meshes
   std::vector<std::vector<std::vector<int>>> weight_forms;
-  std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape], of generation
-  std::vector<base::Ticks> rules;                          ///< [task] how long a rule takes
-  std::vector<std::vector<Link>> links;                    ///< [task] others that have its mesh, and more
-  /// [agreement][task][shape][choice]: equal where choices agree
+  std::vector<std::vector<WeightSyncTicks>> weight_syncs;  ///< [task][shape] for generate tasks
+  std::vector<base::Ticks> rules;                          ///< [task] duration of a rule
+  std::vector<std::vector<Link>> links;                    ///< [task] links to other tasks
+  /// [agreement][task][shape][choice] equal for choices that agree
   std::vector<std::vector<std::vector<std::vector<int>>>> agreement_forms;
-  std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] the first of that form
-  std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes on which it may be, and has a choice
+  std::vector<std::vector<plan::TaskPlan>> agreement_examples;  ///< [agreement][form] first choice of that form
+  std::vector<std::vector<std::int32_t>> open;                  ///< [task] meshes that it may use and has a choice on
 
   bool is_rule(std::size_t task) const { return scenario->job.workflow.tasks[task].kind == workflow::TaskKind::rule; }
-  /// Whether the task by itself may be on the mesh, and has a choice there; on any.
+  /// Returns whether the task is allowed on the mesh and has a choice there, linked tasks aside. The second form: on
+  /// any mesh.
   bool has_choices(std::size_t task, std::int32_t mesh) const;
   bool has_choices(std::size_t task) const;
-  /// Likewise, and those that have its mesh have a choice there, too.
+  /// Returns whether the task and all tasks that share its mesh have a choice on the mesh.
   bool is_open(std::size_t task, std::int32_t mesh) const;
   const Choice& choice(std::size_t task, SelectedChoice selected) const {
     return choices[task][shapes[static_cast<std::size_t>(selected.mesh)]][static_cast<std::size_t>(selected.choice)];
@@ -68,37 +70,48 @@ struct SearchSpace {
   }
 };
 
-/// The meshes of a cluster that a search looks at: all of cluster::meshes_of on up to 16 nodes. On more, of the runs of
-/// whole nodes those with up to three significant binary digits of nodes, which start at a multiple of the last of
-/// these, and all that pins ask for.
+/// Returns the meshes that a search considers, including all pinned ones. On up to 16 nodes these are all of
+/// cluster::meshes_of. On more nodes, a mesh of entire nodes must have a node count with at most three significant
+/// binary digits, and must start at a multiple of the lowest of these.
 std::vector<cluster::Mesh> search_meshes(const plan::Job& job);
 
-/// On up to `threads` threads; the answer does not depend on how many. `scenario` must outlive it. Where it is stopped,
-/// shapes have no choices yet; the last, mostly the whole cluster, has them first.
+/// Computes the search space on up to `threads` threads. The result does not depend on `threads`. `scenario` must
+/// outlive the space. If stopped, some shapes have no choices. The last shape, usually the full cluster, is computed
+/// first.
 SearchSpace make_search_space(const predict::Scenario& scenario, std::vector<cluster::Mesh> meshes,
                               const ChoiceRules& rules, int threads);
 
-/// The first task that has no choice on any mesh, else the first that has none where those are that have its mesh;
-/// nothing where all have one.
+/// Returns the first task without a choice on any mesh. Otherwise returns the first task without a choice on a mesh
+/// that the tasks linked to it can use. nullopt if every task has a choice.
 std::optional<std::size_t> impossible_task(const SearchSpace& space);
 
-/// What a task of a plan gets by a selected choice. REQUIRES: the task is no rule.
+/// Returns the task's plan for a selected choice. REQUIRES: the task is not a rule.
 plan::TaskPlan task_plan_of(const SearchSpace& space, std::size_t task, SelectedChoice selected);
 
-/// Numbers what each agreement of the job's framework sees in a choice that was added to a task's as the last of the
-/// shape's.
+/// Numbers the agreement forms of the last choice of `task` on `shape`, after it was added.
 void add_agreement_forms(SearchSpace& space, std::size_t task, std::size_t shape);
 
-/// Selects a choice for a task, and for the tasks linked to it, and those linked to these, what they have alike: where
-/// one has something else, its fastest choice that agrees with all before it. False, with a selection of no use, where
-/// one has none.
+/// Selects a choice for a task and updates all tasks linked to it, directly or indirectly. A linked task that disagrees
+/// gets its fastest choice that agrees with all tasks before it. Returns false, with an unusable selection, if a task
+/// has no such choice.
 bool take(const SearchSpace& space, Selection& selection, std::size_t task, SelectedChoice selected);
 
-/// Makes linked tasks agree: the first choice of one of them, from its own on, that the others can follow. False where
-/// there is none.
+/// Makes linked tasks agree: each moves on from its own choice to the first one that the others can follow. Returns
+/// false if no such choice exists.
 bool settle(const SearchSpace& space, Selection& selection);
 
-/// The plan of a selection, of that placement's name.
+/// Returns the plan of a selection, labeled with the name of a placement.
 plan::Plan plan_of(const SearchSpace& space, const Selection& selection, std::string placement);
+
+/// A search space that includes a given plan, and that plan's selection in it.
+struct PlanSpace {
+  SearchSpace space;
+  Selection selection;
+};
+
+/// Returns the usual search space, extended by the plan's meshes, its tasks' choices and their variations_of. The added
+/// choices come last. They may not fit even on otherwise empty devices. REQUIRES: the plan has no fault.
+PlanSpace space_around(const predict::Scenario& scenario, const plan::Plan& plan, const ChoiceRules& rules,
+                       int threads);
 
 }  // namespace dovetail::planner

@@ -5,12 +5,29 @@
 
 #include "cluster/collective.h"
 #include "plan/framework.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/estimate.h"
 #include "predict/closed_form/memory.h"
-#include "predict/closed_form/timed_iteration.h"
 #include "predict/closed_form/weight_copies.h"
 
 namespace dovetail::planner {
+
+base::Ticks ReallocationTable::ticks(const Selection& selection, const plan::Activity& activity) {
+  const SelectedChoice from = selection[activity.train];
+  const SelectedChoice to = selection[activity.task];
+  const auto role = static_cast<std::int32_t>(space_.scenario->job.workflow.role_of[activity.task]->index());
+  const Key key{role, from.mesh, space_.weight_form(activity.train, from), to.mesh,
+                space_.weight_form(activity.task, to)};
+  const auto [known, is_new] = known_.try_emplace(key);
+  if (is_new) {
+    plan::Plan plan;
+    plan.tasks.resize(selection.size());
+    for (const std::size_t task : {activity.train, activity.task})
+      plan.tasks[task] = task_plan_of(space_, task, selection[task]);
+    known->second = base::ticks_of_seconds(predict::activity_seconds(*space_.scenario, plan, activity).seconds);
+  }
+  return known->second;
+}
+
 namespace {
 
 using workflow::TaskKind;
@@ -18,7 +35,7 @@ using workflow::TaskKind;
 constexpr unsigned remembered_bits = 8;
 constexpr std::size_t remembered_links = std::size_t{1} << remembered_bits;
 
-/// [group of nodes].
+/// Returns the memory limit of each group of nodes.
 std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
   std::vector<GroupLimit> limits;
   int device = 0;
@@ -32,17 +49,17 @@ std::vector<GroupLimit> limits_of(const predict::Scenario& scenario) {
 
 }  // namespace
 
-/// Which tasks of a role share weights, and what is fused; all plans that agree in it have the same graph.
+/// Which tasks of a role share weights, and what is fused. All plans that agree in this have the same graph.
 struct Trial::Sharing {
-  std::vector<int> alike;  ///< [pair of tasks of a role, as sharing_of counts them], the fused stage, whether two
-                           ///< trainings are fused
+  /// [pair of tasks of a role, in the order of sharing_of], then the fused stage, then whether two trainings are fused
+  std::vector<int> alike;
   plan::IterationGraph graph;
   plan::IterationTimer timer;
   std::vector<predict::WeightCopy> copies;
   std::vector<std::size_t> copy_of;  ///< [task]
 };
 
-/// What stays on a device of a block between tasks, in bytes.
+/// Bytes that stay on each device of a block between tasks.
 struct Trial::BlockBytes {
   std::int64_t idle = 0;
   std::int64_t idle_in_engines = 0;
@@ -127,7 +144,8 @@ double Trial::slowest_bandwidth(const cluster::Mesh& from, const cluster::Mesh& 
   return known.bandwidth;
 }
 
-/// Between trainers and scorers, unless exactly: the slowest link on the way to the destination, at full speed.
+/// Returns the duration of a reallocation. Unless it is exact or goes into an engine, it is the time over the slowest
+/// link to the destination at full speed.
 base::Ticks Trial::reallocation_ticks(const Selection& selection, const plan::Activity& activity) {
   const SelectedChoice to = selection[activity.task];
   const cluster::Mesh& mesh = space_.meshes[static_cast<std::size_t>(to.mesh)];
@@ -172,8 +190,8 @@ void Trial::prepare(const Selection& selection, const Sharing& sharing) {
   }
 }
 
-/// What the busiest device has to do in an iteration: the first of some mesh, as what runs on a device ends only at
-/// another's border.
+/// Returns the work of the busiest device in an iteration. Only the first device of each mesh needs to be checked,
+/// because the work of a device changes only where a mesh begins or ends.
 base::Ticks Trial::busiest() const {
   base::Ticks most;
   int last = -1;
@@ -216,7 +234,8 @@ void Trial::weigh_copies(const Selection& selection, const Sharing& sharing) {
   }
 }
 
-/// What arrives for a task that uses newly trained weights, and sends them back where they have left.
+/// Returns the bytes that arrive for a task that uses newly trained weights, with the trained weights that return to
+/// the device to be sent.
 std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& sharing, std::size_t task,
                                  std::size_t block) const {
   const plan::Job& job = space_.scenario->job;
@@ -232,12 +251,12 @@ std::int64_t Trial::arriving_for(const Selection& selection, const Sharing& shar
   return bytes;
 }
 
-/// The task that is trained in one schedule with it.
+/// Returns the task that is trained in one schedule with `task`.
 std::optional<std::size_t> Trial::partner_of(std::size_t task) const {
   return training_ != nullptr ? plan::partner_of(*fused_.pair(), task) : std::nullopt;
 }
 
-/// What the task needs of each device of the block, beside which other copies are there.
+/// Returns the bytes needed on each device of the block while the task runs, including other copies there.
 std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing, std::size_t task, std::size_t block,
                               const BlockBytes& there) const {
   const CopyBytes& own = copies_[sharing.copy_of[task]];
@@ -252,7 +271,7 @@ std::int64_t Trial::needed_by(const Selection& selection, const Sharing& sharing
   return std::max(needed, arriving > 0 ? arriving + others : 0);
 }
 
-/// What is missing of a node's host memory while tasks of the block run.
+/// Returns the bytes missing in a node's host memory while tasks of the block run. Negative if there is enough.
 std::int64_t Trial::host_excess(const Selection& selection, const Sharing& sharing, std::size_t block,
                                 cluster::NodeId node) const {
   const cluster::Cluster& cluster = space_.scenario->job.cluster;
@@ -280,7 +299,7 @@ std::int64_t Trial::host_excess(const Selection& selection, const Sharing& shari
   return most - cluster.groups[cluster::group_of(cluster, node)].host_memory;
 }
 
-/// As predict::task_memory accounts for it.
+/// Follows the accounting of predict::task_memory.
 std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& sharing, std::size_t block) const {
   BlockBytes there;
   for (std::size_t copy = 0; copy < copies_.size(); ++copy) {
@@ -292,7 +311,7 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   for (std::size_t task = 0; task < selection.size(); ++task)
     if (!space_.is_rule(task) && is_on(selection, task, block))
       most = std::max(most, needed_by(selection, sharing, task, block, there));
-  // Nodes of a kind inside a block are alike, and so are their devices.
+  // Nodes of one group inside a block are alike, and so are their devices.
   std::int64_t excess = 0;
   for (const GroupLimit& limit : limits_) {
     const int first = std::max(blocks_.borders[block], limit.first);
@@ -303,7 +322,7 @@ std::int64_t Trial::excess_of_block(const Selection& selection, const Sharing& s
   return excess;
 }
 
-/// Of the activities at hand.
+/// Returns the score by work alone, for the current fusions.
 Score Trial::work_score(const Selection& selection) {
   prepare(selection, sharing_of(selection));
   return {busiest(), 0, {generation_.has_value(), training_ != nullptr}};

@@ -1,69 +1,90 @@
-// What a selection costs, as a search asks it hundreds of thousands of times a second.
+// Cost of a selection, fast enough to be evaluated hundreds of thousands of times per second.
 //
-// Tables in place of formulas (search_space.h), one iteration graph for all plans whose roles share weights alike, and
-// blocks of devices in place of devices. Memory is as task_memory has it: by its rules (weight_copies.h), summed from
-// tables. The period of exact_score() is that of timed_iteration(), to the ns, of the plan with the same fusions and,
-// where it fuses two trainings, given FusionTables::Training::at_least: how long their real schedule is,
-// predict::estimate says. score() takes two things simpler, as what is exact of them takes a thousand times as long: a
-// reallocation between meshes takes what a device of the destination receives over its slowest link, and nothing is
+// Tables replace formulas (search_space.h), one iteration graph serves all plans whose roles share weights in the same
+// way, and blocks of devices replace devices. Memory follows the rules of task_memory (weight_copies.h), summed from
+// tables. The period of exact_score() equals the period of timed_iteration() to the ns, for the plan with the same
+// fusions. If the plan fuses two trainings, that holds with FusionTables::Training::at_least. predict::estimate
+// computes the length of their real schedule.
+//
+// score() simplifies two things, whose exact values take a thousand times as long to compute. A reallocation between
+// meshes takes the time that a destination device needs to receive its weights over the slowest link. Nothing is
 // prefetched.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "plan/iteration_graph.h"
 #include "plan/timing.h"
 #include "planner/space/fused_activities.h"
-#include "planner/space/reallocation_table.h"
+#include "planner/space/search_space.h"
 
 namespace dovetail::planner {
 
-/// What a search compares.
-struct Score {
-  base::Ticks period;  ///< ns
-  std::int64_t excess =
-      0;  ///< bytes beyond what the fullest device has, or the fullest node in host memory; 0: it fits
-  FusionSelection fused = {};  ///< what is fused in it
+/// Durations of weight reallocations between selected choices, from activity_seconds(). Computed on first use for each
+/// pair of meshes and weight forms. One per thread.
+class ReallocationTable {
+ public:
+  /// `space` must outlive the table.
+  explicit ReallocationTable(const SearchSpace& space) : space_(space) {}
 
-  /// Seconds, and as many times over what is missing of a device's memory, so that a search finds its way back to what
-  /// fits.
+  /// Returns the duration of a reallocation. REQUIRES: the activity is a reallocation of an iteration with this
+  /// selection, and not into an engine's separate weights.
+  base::Ticks ticks(const Selection& selection, const plan::Activity& activity);
+
+ private:
+  using Key = std::array<std::int32_t, 5>;  // role; mesh and weight form of the source and of the destination
+
+  const SearchSpace& space_;
+  std::map<Key, base::Ticks> known_;
+};
+
+/// Figures by which a search compares selections.
+struct Score {
+  base::Ticks period;
+  std::int64_t excess = 0;     ///< max bytes missing on any device, or in the host memory of any node; 0: it fits
+  FusionSelection fused = {};  ///< fusions included in the period
+
+  /// Returns the period in seconds. If memory is missing, the cost grows with the missing share of `usable`, so that a
+  /// search finds its way back to plans that fit.
   double cost(std::int64_t usable) const;
 
   friend bool operator==(const Score&, const Score&) = default;
 };
 
-/// What plans may use of a device, of devices first ... end - 1.
+/// Memory that plans may use on devices first ... end - 1.
 struct GroupLimit {
   int first = 0;
   int end = 0;
   std::int64_t usable = 0;  ///< plan_memory
 };
 
-/// Scores selections of one space. Keeps its room between calls; one for each thread.
+/// Scores selections of one space. Keeps its buffers between calls. One per thread.
 class Trial {
  public:
   explicit Trial(const SearchSpace& space);
-  /// With tables that other threads look things up in as well, and that outlive it.
+  /// Uses tables shared with other threads. `tables` must outlive it.
   Trial(const SearchSpace& space, FusionTables& tables);
   ~Trial();
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// With as much of `fusion` as the selection can have and gain by (FusedActivities). REQUIRES: every choice is one of
-  /// the space.
+  /// Returns the score with those fusions in `fusion` that are possible and gain time (FusedActivities). REQUIRES:
+  /// every choice belongs to the space.
   Score score(const Selection& selection, FusionSelection fusion = {}) {
     return *score_unless(selection, fusion, [](const Score&) { return false; });
   }
 
-  /// The same, with the period that timed_iteration() says. For what a search answers with.
+  /// Same as score(), with the exact period of timed_iteration(). For the results of a search.
   Score exact_score(const Selection& selection, FusionSelection fusion = {});
 
-  /// As score(); nothing where `is_too_much` is true of a Score that is no more: it fuses no less, the period is the
-  /// work of the busiest device (with a generation that may take less), the excess that of the selection or none. What
-  /// a search refuses is mostly so bad that no iteration has to be played.
+  /// Same as score(), but returns nullopt early if `is_too_much` holds for a lower bound of the score. The bound fuses
+  /// at least as much, its period is the work of the busiest device (possibly with a generation that is too short), and
+  /// its excess is the selection's or 0. Most rejected selections are so slow that no iteration needs to be timed.
   template <class IsTooMuch>
   std::optional<Score> score_unless(const Selection& selection, FusionSelection fusion, const IsTooMuch& is_too_much) {
     Score score = min_score(selection, fusion);
@@ -80,17 +101,18 @@ class Trial {
 
  private:
   struct Sharing;
-  /// What weights that some tasks share, with what belongs to them, come to, in bytes.
+  /// Bytes that a copy of weights, with its gradients and optimizer, needs in each state.
   struct CopyBytes {
-    std::int64_t idle = 0;        ///< of a device while none of the tasks runs
-    std::int64_t inference = 0;   ///< of a device while one infers, beside its working_memory
-    std::int64_t generation = 0;  ///< likewise while one generates
-    std::int64_t host_idle = 0;   ///< of host memory while none of the tasks runs, for each device
-    std::int64_t host_used = 0;   ///< while one runs that does not train
+    std::int64_t idle = 0;        ///< on each device while no task of the copy runs
+    std::int64_t inference = 0;   ///< on each device while one infers, in addition to its working_memory
+    std::int64_t generation = 0;  ///< on each device while one generates, in addition to its working_memory
+    std::int64_t host_idle = 0;   ///< in host memory while no task of the copy runs, per device
+    std::int64_t host_used = 0;   ///< in host memory while one runs that does not train
     std::int64_t host_trained = 0;
-    std::int64_t returning = 0;  ///< weights that are back on the device when newly trained ones are sent from there
+    /// Weights that return to the device before newly trained ones are sent from there.
+    std::int64_t returning = 0;
   };
-  /// The four parts of score_unless, in this order.
+  /// The steps of score_unless, in order.
   Score min_score(const Selection& selection, FusionSelection fusion);
   Score fused_score(const Selection& selection);
   std::int64_t excess(const Selection& selection);
@@ -114,29 +136,29 @@ class Trial {
                             std::size_t block) const;
   bool is_on(const Selection& selection, std::size_t task, std::size_t block) const;
 
-  /// The link between all devices of a mesh that is the slowest.
+  /// Slowest link between any devices of a mesh.
   struct KnownLink {
     cluster::Mesh hull;
-    double bandwidth = 0;  ///< 0: nothing is known yet
+    double bandwidth = 0;  ///< 0: unknown
   };
 
   const SearchSpace& space_;
   std::vector<GroupLimit> limits_;            // [group of nodes]
-  std::unique_ptr<FusionTables> own_tables_;  // where no others are given
+  std::unique_ptr<FusionTables> own_tables_;  // used if no shared tables are given
   FusedActivities fused_;
-  std::optional<FusedActivities::Generation> generation_;  // of the selection at hand, where it fuses that
-  bool exact_ = true;                                      // whether that is what it takes, and not less
-  const FusedActivities::Training* training_ = nullptr;    // likewise
+  std::optional<FusedActivities::Generation> generation_;  // of the current selection, if it fuses generation
+  bool exact_ = true;                                      // whether generation_ is exact rather than a lower bound
+  const FusedActivities::Training* training_ = nullptr;    // of the current selection, if it fuses training
   std::vector<std::unique_ptr<Sharing>> sharings_;
   Sharing* last_ = nullptr;
-  std::vector<int> alike_;  // as Sharing::alike, of the selection at hand
+  std::vector<int> alike_;  // Sharing::alike of the current selection
   plan::Blocks blocks_;
   std::vector<std::array<cluster::Mesh, 2>> meshes_;  // [activity]
   std::vector<base::Ticks> durations_;                // [activity]
   std::vector<CopyBytes> copies_;                     // [Sharing::copies]
-  std::vector<KnownLink> links_;                      // [hash of the hull]: the last one of each
+  std::vector<KnownLink> links_;                      // [hash of the hull] the last link with this hash
   ReallocationTable reallocations_;
-  bool exact_reallocations_ = false;  // whether reallocations_ are asked
+  bool exact_reallocations_ = false;  // whether to use reallocations_
 };
 
 }  // namespace dovetail::planner

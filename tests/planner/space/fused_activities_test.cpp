@@ -18,7 +18,7 @@ plan::Job ppo_job() {
                          "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
 }
 
-TEST(FusedActivities, FuseGenerationAsTheEvaluatorDoes) {
+TEST(FusedActivities, AgreeWithTheEvaluatorOnGeneration) {
   const test::Place place(ppo_job());
   Trial trial(place.space);
   FusionTables tables(place.space);
@@ -51,7 +51,7 @@ TEST(FusedActivities, FuseGenerationAsTheEvaluatorDoes) {
   EXPECT_GT(gains, 5);
 }
 
-TEST(FusedActivities, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
+TEST(FusedActivities, FusedTrainingIsBetweenItsWorkAndItsBound) {
   const test::Place place(ppo_job());
   FusionTables tables(place.space);
   FusedActivities fused(tables);
@@ -86,8 +86,8 @@ TEST(FusedActivities, TrainBothInNoMoreThanTheirBoundAndNoLessThanEitherWorks) {
   EXPECT_GT(least, 0.8);
 }
 
-TEST(FusedActivities, FloorIsWhatADeviceAloneHasToDo) {
-  // One stage each: both follow one another on the same devices, whatever the schedule.
+TEST(FusedActivities, FloorIsTheWorkOfOneDevice) {
+  // With one stage each, both run in sequence on the same devices under any schedule.
   const test::Place place(test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b",
                                           "nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
   FusionTables tables(place.space);

@@ -1,4 +1,4 @@
-// The search's account of memory beside the one that is printed.
+// The search's memory account compared with task_memory.
 #include "planner/space/trial.h"
 
 #include <gtest/gtest.h>
@@ -12,13 +12,13 @@
 namespace dovetail::planner {
 namespace {
 
-/// What is missing of what plans may use, by task_memory.
+/// Returns the bytes missing by task_memory, including the margin.
 std::int64_t missing_bytes(const test::Place& place, const Selection& selection, FusionSelection fused) {
   plan::Plan plan = plan_of(place.space, selection, "");
   std::optional<std::int64_t> activations;
   if (fused.training) {
     plan.fusion.training = plan::train_pair(place.job);
-    // A schedule that runs one after the other.
+    // A sequential schedule.
     activations = 0;
     for (const std::size_t task : *plan.fusion.training)
       activations =
@@ -33,8 +33,8 @@ std::int64_t missing_bytes(const test::Place& place, const Selection& selection,
 
 struct Seen {
   int lacking = 0;  ///< selections that do not fit
-  int host = 0;     ///< that offload something
-  int fused = 0;    ///< that fuse their trainings
+  int host = 0;     ///< selections that offload something
+  int fused = 0;    ///< selections that fuse their trainings
 };
 
 Seen expect_one_account(test::Place& place, int rounds, std::uint64_t seed) {
@@ -59,7 +59,7 @@ Seen expect_one_account(test::Place& place, int rounds, std::uint64_t seed) {
 
 constexpr const char* models = "actor: llama-2-7b, reward: llama-2-7b";
 
-TEST(Trial, MissesWhatTheAccountMisses) {
+TEST(Trial, ExcessAgreesWithTheMemoryAccount) {
   test::Place place(test::small_job("ppo", models, "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 160GiB"));
   const Seen seen = expect_one_account(place, 200, 1);
   EXPECT_GT(seen.lacking, 20);
@@ -68,7 +68,7 @@ TEST(Trial, MissesWhatTheAccountMisses) {
   EXPECT_GT(seen.fused, 0);
 }
 
-TEST(Trial, MissesWhatTheAccountMissesWithPrefetchingAndAMargin) {
+TEST(Trial, ExcessAgreesWithPrefetchingAndAMargin) {
   plan::Job job = test::small_job("ppo", models, "nodes: 1, gpus_per_node: 8, gpu: A100-80");
   job.software.prefetch = true;
   job.limits.margin = plan::MinMargin{0, std::int64_t{8} << 30};
@@ -76,14 +76,14 @@ TEST(Trial, MissesWhatTheAccountMissesWithPrefetchingAndAMargin) {
   EXPECT_GT(expect_one_account(place, 200, 2).lacking, 20);
 }
 
-TEST(Trial, MissesWhatTheAccountMissesOnNodesOfTwoKinds) {
+TEST(Trial, ExcessAgreesOnTwoKindsOfNodes) {
   test::Place place(test::small_job("ppo", models,
                                     "groups: [{nodes: 1, gpus_per_node: 4, gpu: H100, host_memory: 200GiB}, "
                                     "{nodes: 2, gpus_per_node: 4, gpu: A100-80, host_memory: 60GiB}]"));
   EXPECT_GT(expect_one_account(place, 200, 3).lacking, 20);
 }
 
-TEST(Trial, MissesWhatTheAccountMissesWithOptimizersOnTheHost) {
+TEST(Trial, ExcessAgreesWithOptimizersOnTheHost) {
   plan::Job job = test::small_job("ppo", models, "nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 190GiB");
   job.software.training = "deepspeed-zero";
   test::Place place(std::move(job));
