@@ -1,40 +1,313 @@
 #include "planner/bound/bound.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <queue>
 #include <utility>
 #include <vector>
 
-#include "planner/bound/bound_terms.h"
-#include "planner/bound/task_floor.h"
+#include "plan/job.h"
+#include "planner/space/fused_activities.h"
+#include "predict/closed_form/training_phase.h"
+#include "simulate/threshold.h"
 
 namespace dovetail::planner {
 namespace {
+
+/// Coefficients of one task in a term.
+struct TermPart {
+  double seconds = 0;           ///< of the task's seconds
+  double whole = 0;             ///< of the seconds of the stage that it leads; a task fused into that stage has 0
+  double busy = 0;              ///< of the seconds that it keeps each of its devices busy
+  double work = 0;              ///< of its share of all devices' busy seconds
+  double refit = 0;             ///< of the seconds of its engine's weight sync
+  double weight_sync_work = 0;  ///< of its share of all devices' weight sync seconds
+
+  friend bool operator==(const TermPart&, const TermPart&) = default;
+};
+/// [task]
+using Term = std::vector<TermPart>;
+
+using workflow::TaskKind;
+
+constexpr std::size_t max_circles = 256;
+constexpr std::size_t max_terms = 1024;
+constexpr std::size_t max_on_circle = 8;  // for longer circles, no tasks are replaced by work
+constexpr int max_lag = 7;
+
+struct Edge {
+  std::size_t to;
+  int lag;
+  bool brings_weights;  // to an engine with separate weights
+};
+
+/// Returns the edges that start at each task: [task].
+std::vector<std::vector<Edge>> edges_of(const plan::Job& job) {
+  std::vector<std::vector<Edge>> edges(job.workflow.tasks.size());
+  for (const workflow::DataEdge& edge : job.workflow.data_edges)
+    edges[edge.from.index()].push_back({edge.to.index(), 0, false});
+  for (const workflow::VersionEdge& edge : workflow::version_edges(job.workflow, job.workload.steps_off_policy))
+    edges[edge.train.index()].push_back(
+        {edge.use.index(), edge.iterations, job.workflow.tasks[edge.use.index()].kind == TaskKind::generate});
+  return edges;
+}
+
+/// A closed path of edges, with the task that each edge starts from.
+struct Circle {
+  std::vector<std::size_t> tasks;
+  std::vector<Edge> edges;  // [as tasks] from the task to the next
+  int lag = 0;
+};
+
+/// All simple circles, each once, starting at the task with the smallest index.
+class Circles {
+ public:
+  explicit Circles(const std::vector<std::vector<Edge>>& edges) : edges_(edges), on_path_(edges.size()) {
+    for (first_ = 0; first_ < edges.size(); ++first_) follow(first_);
+  }
+
+  const std::vector<Circle>& all() const { return circles_; }
+
+ private:
+  void follow(std::size_t task) {
+    path_.tasks.push_back(task);
+    on_path_[task] = true;
+    for (const Edge& edge : edges_[task]) {
+      path_.edges.push_back(edge);
+      path_.lag += edge.lag;
+      if (edge.to == first_ && path_.lag > 0 && circles_.size() < max_circles) circles_.push_back(path_);
+      if (edge.to > first_ && !on_path_[edge.to] && circles_.size() < max_circles) follow(edge.to);
+      path_.lag -= edge.lag;
+      path_.edges.pop_back();
+    }
+    on_path_[task] = false;
+    path_.tasks.pop_back();
+  }
+
+  const std::vector<std::vector<Edge>>& edges_;
+  std::vector<bool> on_path_;  // [task]
+  std::size_t first_ = 0;
+  Circle path_;
+  std::vector<Circle> circles_;
+};
+
+/// Which tasks must follow which, and after how many iterations.
+class Precedence {
+ public:
+  explicit Precedence(const std::vector<std::vector<Edge>>& edges)
+      : lags_(edges.size(), std::vector<std::uint32_t>(edges.size())) {
+    for (std::size_t from = 0; from < edges.size(); ++from)
+      for (const Edge& edge : edges[from])
+        if (edge.lag <= max_lag) lags_[from][edge.to] |= 1U << edge.lag;
+    for (bool grew = true; grew;) {
+      grew = false;
+      for (std::size_t from = 0; from < edges.size(); ++from)
+        for (std::size_t over = 0; over < edges.size(); ++over)
+          for (std::size_t to = 0; to < edges.size(); ++to) {
+            const std::uint32_t more = lags_[from][to] | sums(lags_[from][over], lags_[over][to]);
+            grew = grew || more != lags_[from][to];
+            lags_[from][to] = more;
+          }
+    }
+  }
+
+  /// Returns the tasks that must run after `from` and before the execution of `to` that is `lag` iterations later.
+  std::vector<std::size_t> between(std::size_t from, std::size_t to, int lag) const {
+    std::vector<std::size_t> tasks;
+    for (std::size_t task = 0; lag <= max_lag && task < lags_.size(); ++task)
+      if (task != from && task != to && ((sums(lags_[from][task], lags_[task][to]) >> lag) & 1U) != 0)
+        tasks.push_back(task);
+    return tasks;
+  }
+
+ private:
+  /// Returns all sums of a lag in `a` and a lag in `b`.
+  static std::uint32_t sums(std::uint32_t a, std::uint32_t b) {
+    std::uint32_t all = 0;
+    for (int lag = 0; lag <= max_lag; ++lag)
+      if (((a >> lag) & 1U) != 0) all |= b << lag;
+    return all & ((2U << max_lag) - 1);
+  }
+
+  std::vector<std::vector<std::uint32_t>> lags_;  // [from][to] one bit for each lag in iterations
+};
+
+/// Returns the term of a circle that keeps the tasks whose bit is set in `kept` and replaces the others by work.
+Term term_of(const Circle& circle, std::uint32_t kept, const Precedence& precedence, std::size_t tasks) {
+  Term term(tasks);
+  const double part = 1.0 / circle.lag;
+  const std::size_t size = circle.tasks.size();
+  for (std::size_t at = 0; at < size; ++at) {
+    if (((kept >> at) & 1U) == 0) continue;
+    term[circle.tasks[at]].seconds += part;
+    std::size_t next = at;
+    int lag = 0;
+    do {
+      lag += circle.edges[next].lag;
+      next = (next + 1) % size;
+    } while (((kept >> next) & 1U) == 0);
+    const std::size_t to = circle.tasks[next];
+    if (circle.edges[at].to == to && circle.edges[at].brings_weights) {
+      term[to].refit += part;
+      continue;
+    }
+    for (const std::size_t task : precedence.between(circle.tasks[at], to, lag)) term[task].work += part;
+  }
+  return term;
+}
+
+/// Returns the term with each generation replaced by the fused stage it leads, and without inference. nullopt if the
+/// term contains no generation.
+std::optional<Term> with_stage(const workflow::Workflow& workflow, const Term& term) {
+  Term whole = term;
+  bool passes = false;
+  for (std::size_t task = 0; task < term.size(); ++task) {
+    if (workflow.tasks[task].kind == TaskKind::infer) whole[task] = {};
+    if (workflow.tasks[task].kind != TaskKind::generate || term[task].seconds == 0) continue;
+    whole[task].whole = term[task].seconds;
+    whole[task].seconds = 0;
+    passes = true;
+  }
+  return passes ? std::optional<Term>(std::move(whole)) : std::nullopt;
+}
+
+/// Returns the terms of the bound: the work of all tasks, the circles of the workflow, and the circles with stretches
+/// of work in place of some of their tasks. If a job has very many circles, some are left out, which only weakens the
+/// bound. With `stages`, each term that contains a generation is added again with the fused stage that the generation
+/// may lead.
+std::vector<Term> bound_terms(const plan::Job& job, bool stages) {
+  const std::size_t tasks = job.workflow.tasks.size();
+  const std::vector<std::vector<Edge>> edges = edges_of(job);
+  const Precedence precedence(edges);
+  std::vector<Term> terms(1, Term(tasks));
+  for (std::size_t task = 0; task < tasks; ++task) {
+    // Two tasks that generate with the weights of one role may share their weight sync.
+    const auto is_alike = [&](const Edge& edge) { return edge.brings_weights; };
+    terms[0][task].work = 1;
+    for (const std::vector<Edge>& of_task : edges)
+      if (std::count_if(of_task.begin(), of_task.end(), is_alike) == 1 &&
+          std::find_if(of_task.begin(), of_task.end(), is_alike)->to == task)
+        terms[0][task].weight_sync_work = 1;
+  }
+  const Circles circles(edges);
+  for (const Circle& circle : circles.all()) {
+    const std::size_t size = circle.tasks.size();
+    const std::uint32_t all = (1U << std::min<std::size_t>(size, 31)) - 1;
+    for (std::uint32_t kept = size <= max_on_circle ? 1 : all; kept <= all && terms.size() < max_terms; ++kept) {
+      Term term = term_of(circle, kept, precedence, tasks);
+      if (std::find(terms.begin(), terms.end(), term) == terms.end()) terms.push_back(std::move(term));
+    }
+  }
+  for (std::size_t index = 0, plain = terms.size(); stages && index < plain; ++index)
+    if (auto whole = with_stage(job.workflow, terms[index]);
+        whole && std::find(terms.begin(), terms.end(), *whole) == terms.end())
+      terms.push_back(std::move(*whole));
+  return terms;
+}
+
+/// Lower bound in seconds on a task, whatever is fused with it. Exact without fusion.
+struct TaskFloor {
+  double seconds = 0;  ///< of the task's own duration; other tasks of its fused step have theirs in addition
+  double whole = 0;    ///< of the stage that it leads; 0 for a task that may be fused into such a stage
+  double busy = 0;     ///< of its devices' mean busy time
+};
+
+using workflow::TaskKind;
+
+/// Returns a floor with the same value in every respect.
+TaskFloor all_alike(double seconds) { return {seconds, seconds, seconds}; }
+
+/// Returns the smaller value in each respect.
+TaskFloor min_of(const TaskFloor& a, const TaskFloor& b) {
+  return {std::min(a.seconds, b.seconds), std::min(a.whole, b.whole), std::min(a.busy, b.busy)};
+}
+
+/// Returns the seconds that prefetching may remove from a task's own step. Fused tasks keep their transfers.
+double hidden_transfers(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const TaskKind kind = scenario.job.workflow.tasks[task].kind;
+  if (!scenario.job.software.prefetch || (kind != TaskKind::infer && kind != TaskKind::train)) return 0;
+  return predict::overhead_seconds(scenario, task, planned).host_transfers;
+}
+
+TaskFloor training_floor(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const predict::StageWork work = predict::stage_work(scenario, {task, planned});
+  const predict::OverheadSeconds overhead = predict::overhead_seconds(scenario, task, planned);
+  const double alone = work.busiest + overhead.sum();
+  // The two trainings share one hand-over, so only half of it is certain for each.
+  return {alone, alone, work.mean + overhead.host_transfers + overhead.hand_over / 2};
+}
+
+TaskFloor generation_floor(const predict::Scenario& scenario, std::size_t task, const plan::TaskPlan& planned) {
+  const auto& fixed = scenario.job.fixed_fusion.threshold;
+  TaskFloor floor = all_alike(predict::generation_seconds(scenario, task, planned).sum());
+  for (const predict::GenerationTail& tail : predict::generation_tails(
+           scenario, task, planned, fixed ? std::vector<double>{*fixed} : simulate::usual_thresholds())) {
+    const double before = tail.generation.until + tail.generation.migration;
+    floor = min_of(floor, {before, before + tail.generation.tail, before});
+  }
+  return floor;
+}
+
+bool is_in_pair(const plan::Job& job, std::size_t task) {
+  const auto pair = plan::train_pair(job);
+  return pair && std::find(pair->begin(), pair->end(), task) != pair->end();
+}
+
+/// Returns the floor of a task with this choice, in plans that fuse at most `fusion`.
+/// - Training that may be fused: stage_work, the host transfers, and its part of the shared hand-over.
+/// - Inference that may be fused: its passes.
+/// - Generation that may be fused: up to the earliest threshold, and with the tail at the best threshold, never more
+///   than without fusion.
+/// - Everything else: its full duration. If the job's software prefetches, host transfers of infer and train tasks do
+///   not count, because they may overlap with other tasks.
+TaskFloor task_floor(const predict::Scenario& scenario, std::size_t task, const Choice& choice,
+                     FusionSelection fusion) {
+  const plan::TaskPlan& planned = choice.planned;
+  const double seconds = base::seconds_of_ticks(choice.duration);
+  const TaskFloor own = all_alike(seconds - hidden_transfers(scenario, task, planned));
+  switch (scenario.job.workflow.tasks[task].kind) {
+    case TaskKind::generate:
+      return fusion.generation ? min_of(own, generation_floor(scenario, task, planned)) : own;
+    case TaskKind::infer: {
+      if (!fusion.generation) return own;
+      const double passes = seconds - predict::overhead_seconds(scenario, task, planned).sum();
+      return {passes, 0, passes};
+    }
+    case TaskKind::train:
+      if (!fusion.training || planned.layout.virtual_stages > 1 || !is_in_pair(scenario.job, task)) return own;
+      return min_of(own, training_floor(scenario, task, planned));
+    case TaskKind::rule:
+      break;
+  }
+  return own;
+}
 
 constexpr int first_rounds = 2000;
 constexpr int later_rounds = 60;
 constexpr int max_cuts = 1000;
 
-/// What a choice costs: seconds, those that bring new weights to it, and its part of all devices.
+/// Cost of a choice: its seconds, its weight sync, and its share of all devices.
 struct Cost {
   TaskFloor floor;
-  double refit;                    ///< wherever the weights are trained
-  double weight_sync_overlapping;  ///< where some of the devices train them, too
+  double refit;                    ///< seconds, wherever the weights are trained
+  double weight_sync_overlapping;  ///< seconds, if some of its devices also train the weights
   double devices;
 
-  /// `trained_on`: the least part of all devices that trains its weights.
+  /// Returns the cost with the coefficients of `part`. `trained_on` is the minimum share of all devices that trains the
+  /// weights.
   double weighed(const TermPart& part, double trained_on) const {
-    // A hair's breadth more than all devices, whatever the rounding.
+    // The tolerance absorbs rounding if the shares add up to exactly all devices.
     const double arrival = trained_on + devices > 1 + 1e-9 ? weight_sync_overlapping : refit;
     return part.seconds * floor.seconds + part.whole * floor.whole + (part.busy + part.work * devices) * floor.busy +
            (part.refit + part.weight_sync_work * devices) * arrival;
   }
 };
-/// [task] by their devices, the fewest first.
+/// [task] by number of devices, ascending
 using Costs = std::vector<std::vector<Cost>>;
 
-/// The least on meshes of each shape, with weights of its own and without.
+/// Returns the minimum cost per mesh shape, separately for engines with and without separate weights.
 Costs costs_of(const SearchSpace& space, FusionSelection fusion) {
   const double devices = cluster::device_count(space.scenario->job.cluster);
   Costs costs(space.choices.size());
@@ -62,13 +335,13 @@ Costs costs_of(const SearchSpace& space, FusionSelection fusion) {
   return costs;
 }
 
-/// Plans whose tasks are on so many devices at least and at most: [task] a range of its costs.
-struct Part {
+/// A subset of plans, limited by how many devices each task has: [task] a range of its costs.
+struct PlanRange {
   std::vector<std::pair<std::size_t, std::size_t>> ranges;
-  std::vector<double> weights;  ///< [term], and of what has to share a device
-  double bound = 0;             ///< seconds
-  std::size_t branch = 0;       ///< the task by whose costs it is to be cut
-  std::size_t middle = 0;       ///< of its costs: where; 0: nowhere
+  std::vector<double> weights;  ///< [term], then of the term of tasks that must share a device
+  double bound = 0;             ///< in seconds
+  std::size_t branch = 0;       ///< task at whose costs the part is to be cut
+  std::size_t middle = 0;       ///< index of the cost to cut at; 0: do not cut
 };
 
 class Relaxation {
@@ -79,20 +352,20 @@ class Relaxation {
         terms_(bound_terms(scenario_.job, fusion.generation)),
         costs_(costs_of(space, fusion)) {}
 
-  /// Whether there was no time to look at all costs.
+  /// Returns whether the scenario was stopped before all costs were computed.
   bool is_cut_short() const { return costs_.empty(); }
 
-  Part whole() const {
-    Part part;
+  PlanRange whole() const {
+    PlanRange part;
     for (const std::vector<Cost>& of_task : costs_) part.ranges.emplace_back(0, of_task.size());
     part.weights.assign(terms_.size() + 1, 1.0 / static_cast<double>(terms_.size() + 1));
     improve(part, first_rounds);
     return part;
   }
 
-  /// The plans with the costs before the middle of its branch, and the others.
-  std::pair<Part, Part> cut(const Part& part) const {
-    std::pair<Part, Part> halves{part, part};
+  /// Returns the plans with costs before `middle` of the branch task, and the others.
+  std::pair<PlanRange, PlanRange> cut(const PlanRange& part) const {
+    std::pair<PlanRange, PlanRange> halves{part, part};
     halves.first.ranges[part.branch].second = part.middle;
     halves.second.ranges[part.branch].first = part.middle;
     improve(halves.first, later_rounds);
@@ -101,15 +374,15 @@ class Relaxation {
   }
 
  private:
-  /// What an improvement asks for again and again.
+  /// Data that every round of an improvement needs.
   struct Around {
-    std::vector<const Term*> terms;  ///< those of the workflow, and what has to share a device
-    /// [task] the terms that it has a part in: all others of its parts are 0
+    std::vector<const Term*> terms;  ///< terms of the workflow, then the term of tasks that must share a device
+    /// [task] terms in which it has a coefficient other than 0
     std::vector<std::vector<std::size_t>> of;
-    std::vector<std::vector<std::size_t>> in;  ///< [term] likewise its tasks
+    std::vector<std::vector<std::size_t>> in;  ///< [term] tasks with a coefficient other than 0
     std::vector<double> trained_on;            ///< [task]
   };
-  Around around(const Part& part, const Term& shared) const {
+  Around around(const PlanRange& part, const Term& shared) const {
     Around around;
     for (const Term& term : terms_) around.terms.push_back(&term);
     around.terms.push_back(&shared);
@@ -126,9 +399,9 @@ class Relaxation {
     return around;
   }
 
-  /// Raises the bound by conditional gradients: of the terms the one that is largest at the least costs gets a part of
-  /// all weight.
-  void improve(Part& part, int rounds) const {
+  /// Raises the bound by conditional gradients. Each round moves a share of all weight to the term that is largest at
+  /// the current minimum costs.
+  void improve(PlanRange& part, int rounds) const {
     const Term shared = shared_device(part);
     const Around around = this->around(part, shared);
     std::vector<std::vector<std::size_t>> chosen;  // [round][task]
@@ -154,10 +427,10 @@ class Relaxation {
     find_branch(part, chosen);
   }
 
-  /// Tasks of which any two have more devices than there are: meshes are runs of devices, so that all of them share
-  /// one, which does one after the other.
-  Term shared_device(const Part& part) const {
-    std::vector<std::pair<double, std::size_t>> widest;  // least devices, task
+  /// Returns the term of tasks any two of which have more devices than exist. Meshes are runs of devices, so all of
+  /// these tasks share a device and run there in turn.
+  Term shared_device(const PlanRange& part) const {
+    std::vector<std::pair<double, std::size_t>> widest;  // minimum devices, task
     for (std::size_t task = 0; task < costs_.size(); ++task)
       widest.emplace_back(costs_[task][part.ranges[task].first].devices, task);
     std::stable_sort(widest.begin(), widest.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -172,16 +445,16 @@ class Relaxation {
     return term;
   }
 
-  /// The least part of all devices that trains the weights of the task's role; 0 where nothing does.
-  double trained_on(const Part& part, std::size_t task) const {
+  /// Returns the minimum share of all devices that trains the weights of the task's role. 0 if the role is not trained.
+  double trained_on(const PlanRange& part, std::size_t task) const {
     const auto role = workflow_.role_of[task];
     if (!role || !workflow_.trained_by[role->index()]) return 0;
     const std::size_t train = workflow_.trained_by[role->index()]->index();
     return costs_[train][part.ranges[train].first].devices;
   }
 
-  /// [task] the number of the cost that is least at the weights.
-  std::vector<std::size_t> choose(const Part& part, const Around& around) const {
+  /// Returns the index of the cheapest cost at the current weights: [task].
+  std::vector<std::size_t> choose(const PlanRange& part, const Around& around) const {
     std::vector<std::size_t> least;
     for (std::size_t task = 0; task < costs_.size(); ++task) {
       TermPart mean;
@@ -207,10 +480,10 @@ class Relaxation {
     return least;
   }
 
-  /// The task whose seconds differ the most among the later half of the rounds, and the middle of the costs that were
-  /// its. Where none differs, that on the most devices of those which may have fewer: what has to share devices in the
-  /// part with fewer is not what has to here.
-  void find_branch(Part& part, const std::vector<std::vector<std::size_t>>& chosen) const {
+  /// Sets the task to cut at: the one whose chosen seconds vary most in the later half of the rounds, and the middle of
+  /// its chosen costs. If none varies, picks the task on the most devices among those that may have fewer. The half
+  /// with fewer devices then has other tasks that must share a device.
+  void find_branch(PlanRange& part, const std::vector<std::vector<std::size_t>>& chosen) const {
     part.middle = 0;
     double spread = 0;
     double widest = 0;
@@ -243,8 +516,8 @@ class Relaxation {
 double period_bound(const SearchSpace& space, FusionSelection fusion) {
   const Relaxation relaxation(space, fusion);
   if (relaxation.is_cut_short()) return 0;
-  const auto is_above = [](const Part& a, const Part& b) { return a.bound > b.bound; };
-  std::priority_queue<Part, std::vector<Part>, decltype(is_above)> parts(is_above);
+  const auto is_above = [](const PlanRange& a, const PlanRange& b) { return a.bound > b.bound; };
+  std::priority_queue<PlanRange, std::vector<PlanRange>, decltype(is_above)> parts(is_above);
   parts.push(relaxation.whole());
   for (int cut = 0; cut < max_cuts && parts.top().middle > 0 && !space.scenario->is_stopped(); ++cut) {
     auto [fewer, more] = relaxation.cut(parts.top());

@@ -1,48 +1,49 @@
-// What no plan of a search space can beat.
+// Lower bound on the period of every plan of a search space.
 //
-// Let t_i be the time of task i in some plan, r_i how long new weights take to its engine (only where it generates with
-// weights of its own), n_i the devices that it runs on, N all devices. The period P of the plan is not less than any of
-// these terms:
+// Let t_i be the time of task i in some plan, r_i the time of its engine's weight sync (only for an engine with
+// separate weights), n_i the number of its devices, and N the number of all devices. The period P of the plan is at
+// least each of these terms:
 //
-//   sum_i n_i (t_i + r_i) / N         no device has more to do in an iteration than its period, and all together have N
-//                                     of them
+//   sum_i n_i (t_i + r_i) / N         The period covers the work of each of the N devices.
+//
 //   ( sum_{i on C} t_i + sum_e r_e ) / lag(C)
-//                                     for every circle C of the workflow's edges, which spans lag(C) iterations; of the
-//                                     edges e on it those by which an engine gets the weights of a training
-//   the same with stretches of a circle in place of tasks: between two tasks a and b of it lies whatever must follow
-//                                     the one and precede the other, and the devices have to do all of it meanwhile:
-//                                     sum_{i in (a, b)} n_i t_i / N
+//                                     For every circle C of the workflow's edges, which spans lag(C) iterations. The
+//                                     edges e on C are those that bring trained weights to an engine.
 //
-// nor than any mean of these with weights that add up to 1. All are linear in t, so that the least of a mean over all
-// plans is found task by task:
+//   sum_{i in (a, b)} n_i t_i / N     May replace the tasks between a and b on a circle. The set (a, b) contains all
+//                                     tasks that must follow a and precede b. The devices must do all of their work.
+//
+// P is also at least every mean of these terms with weights that add up to 1. All terms are linear in t, so the minimum
+// of a mean over all plans is found task by task:
 //
 //   P >= sum_i  min over the choices of task i of  ( x_i + w_i n / N ) t + ( y_i + z_i n / N ) r
 //
-// where x, w, y and z are what task i has in the terms, weighed. This holds for all weights (a Lagrangian relaxation of
-// the time-cost trade-off); good ones are found by conditional gradients. As no plan is a mean of several, the plans
-// are then cut in two, again and again, by how many devices a task has, where the bound is least: the bound is the
-// least of the parts'. In a part in which any two of some tasks have more devices than there are, all of these share
-// one device (meshes are runs of devices), so that their times together are a term, too; and where these are an engine
-// and what trains its weights, the weights go to devices that both use. That all have to fit together counts nothing in
-// it.
+// Here x, w, y and z are the weighted coefficients of task i. This holds for all weights (a Lagrangian relaxation of
+// the time-cost trade-off). Good weights are found by conditional gradients. A mean of plans is not a plan, so the part
+// of the plans with the smallest bound is repeatedly cut in two by the number of devices of a task. The bound is the
+// minimum over all parts. If any two of some tasks have more than N devices in a part, all of them share a device,
+// because meshes are runs of devices. Their times together are then another term. If these tasks are an engine and the
+// training of its weights, the weight sync stays on overlapping devices. The bound ignores whether tasks fit in memory
+// together.
 //
-// Plans that fuse stages take less than t for a task. For them t is what is sure of it in whatever is fused (f: the
-// work of the busiest stage on a circle, of the mean one where work is summed, both with host transfers):
+// A plan that fuses stages takes less than t for a task. The bound then uses the time that is certain under any fusion.
+// On a circle this is the work of the busiest stage, and where work is summed, of the mean stage, both with host
+// transfers:
 //
-//   two trainings in one schedule take as long as either's busiest stage works, and as long as the mean stages of both
-//   do together;
-//   generation with inference takes as long as generation does up to the earliest threshold, and all passes of
-//   inference; and as long as generation does at the best threshold: on circles that is another term, without what
-//   infers
+// - Two trainings in one schedule take at least the work of either's busiest stage, and at least the sum of both mean
+//   stages.
+// - Generation fused with inference takes at least the generation up to the earliest threshold plus all passes of
+//   inference. It also takes at least the generation at the best threshold. On circles this is a separate term without
+//   inference.
 #pragma once
 
 #include "planner/space/fused_activities.h"
 
 namespace dovetail::planner {
 
-/// Seconds: no plan of the space's meshes and choices that fuses nothing but `fusion`, or less, has a period below.
-/// What an iteration has beside its steps (Efficiency::iteration) is not in it. A lower one where it is stopped, maybe
-/// 0. REQUIRES: no impossible_task(space).
+/// Returns a lower bound in seconds on the period of all plans of the space that fuse at most `fusion`. Excludes the
+/// time between iterations (Efficiency::iteration). If stopped, the bound is lower, possibly 0. REQUIRES: no
+/// impossible_task(space).
 double period_bound(const SearchSpace& space, FusionSelection fusion = {});
 
 }  // namespace dovetail::planner
