@@ -4,18 +4,81 @@
 #include <optional>
 #include <utility>
 
+#include "parallel/message.h"
 #include "planner/search/placements.h"
 
 namespace dovetail::planner {
 namespace {
 
-constexpr double first_heat = 0.05;  // of the cost
-constexpr double last_heat = 5e-5;   // likewise
+bool has_meshes(const Selection& a, const Selection& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), [](SelectedChoice x, SelectedChoice y) { return x.mesh == y.mesh; });
+}
 
-/// How many times its cost a plan counts for that lacks a fusion.
+}  // namespace
+
+void Pool::add(const Selection& selection, const Score& score) {
+  if (score.excess > 0 || (found_.size() >= most_ && score.period >= found_.back().score.period)) return;
+  const auto same = std::find_if(found_.begin(), found_.end(), [&](const Found& known) {
+    return known.score.fused == score.fused && has_meshes(known.selection, selection);
+  });
+  if (same != found_.end()) {
+    if (same->score.period <= score.period) return;
+    found_.erase(same);
+  }
+  const auto place =
+      std::upper_bound(found_.begin(), found_.end(), score.period,
+                       [](base::Ticks period, const Found& known) { return period < known.score.period; });
+  found_.insert(place, {selection, score});
+  if (found_.size() > most_) found_.pop_back();
+}
+
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found) {
+  for (Found& one : found) one.score = trial.exact_score(one.selection, one.score.fused);
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Found& a, const Found& b) { return a.score.period < b.score.period; });
+  return found;
+}
+
+void put(std::string& message, const std::vector<Found>& found) {
+  parallel::put(message, static_cast<std::int64_t>(found.size()));
+  for (const Found& one : found) {
+    parallel::put(message, one.score.period.count());
+    parallel::put(message, one.score.excess);
+    parallel::put(message, std::int64_t{one.score.fused.generation});
+    parallel::put(message, std::int64_t{one.score.fused.training});
+    parallel::put(message, static_cast<std::int64_t>(one.selection.size()));
+    for (const SelectedChoice selected : one.selection) {
+      parallel::put(message, selected.mesh);
+      parallel::put(message, selected.choice);
+    }
+  }
+}
+
+std::vector<Found> take_found(std::string_view& message) {
+  std::vector<Found> found(static_cast<std::size_t>(parallel::take(message)));
+  for (Found& one : found) {
+    one.score.period = base::Ticks(parallel::take(message));
+    one.score.excess = parallel::take(message);
+    one.score.fused.generation = parallel::take(message) != 0;
+    one.score.fused.training = parallel::take(message) != 0;
+    one.selection.resize(static_cast<std::size_t>(parallel::take(message)));
+    for (SelectedChoice& selected : one.selection) {
+      selected.mesh = static_cast<std::int32_t>(parallel::take(message));
+      selected.choice = static_cast<std::int32_t>(parallel::take(message));
+    }
+  }
+  return found;
+}
+
+namespace {
+
+constexpr double first_heat = 0.05;  // relative to the cost
+constexpr double last_heat = 5e-5;   // relative to the cost
+
+/// Cost factor of a plan that lacks a required fusion.
 constexpr double lacking = 2;
 
-/// Steps between two looks at whether the chain is cancelled.
+/// Steps between two checks for cancellation.
 constexpr std::int64_t slice = 1024;
 
 }  // namespace
@@ -56,7 +119,7 @@ void Chain::remember() {
 Selection Chain::anywhere() {
   Selection selection(space_.choices.size());
   for (const std::size_t task : tasks_) selection[task] = {any_mesh(task), 0};
-  // Where the first choices leave a linked task none, some other start has to do.
+  // If the first choices of linked tasks cannot be reconciled, this start is used as it is.
   settle(space_, selection);
   return selection;
 }
@@ -71,13 +134,13 @@ void Chain::run(std::int64_t count, std::int64_t planned, const parallel::Cancel
 }
 
 void Chain::begin_cooling(std::int64_t length) {
-  // Every second cooling begins at the best, the others where the one before ended.
+  // Every second cooling begins at the best plan, the others where the previous one ended.
   if (done_ / cooling % 2 == 1) {
     now_ = best_;
     score_ = score(now_);
   }
   heat_ = first_heat * cost_of(score_);
-  // The length-th root of the ratio of both heats, by IEEE operations alone.
+  // The length-th root of the ratio of both heats, computed with IEEE operations only for reproducibility.
   factor_ = std::max(0.0, 1 - base::negative_log(last_heat / first_heat) / static_cast<double>(length));
 }
 
@@ -118,7 +181,7 @@ void Chain::propose() {
   }
 }
 
-/// Linked tasks follow the first of them that has moved; false where they cannot.
+/// Makes linked tasks follow the first of them that has moved. Returns false if they cannot.
 bool Chain::keep_bound() {
   for (const std::size_t task : tasks_)
     if (!space_.links[task].empty() && next_.selection[task] != now_.selection[task] &&
@@ -127,20 +190,20 @@ bool Chain::keep_bound() {
   return true;
 }
 
-/// One that is open, the other way round.
+/// Toggles an optional fusion.
 void Chain::change_fusion() {
   const bool of_training = open_.training && (!open_.generation || below(2) == 0);
   bool& fused = of_training ? next_.fusion.training : next_.fusion.generation;
   fused = !fused;
 }
 
-/// Fast ones more often than slow ones.
+/// Draws a choice, with a bias toward fast ones.
 std::int32_t Chain::any_choice(std::size_t task, std::int32_t mesh) {
   const std::size_t size = space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]].size();
   return static_cast<std::int32_t>(std::min(below(size), below(size)));
 }
 
-/// On another mesh with the same layout where there is one, else with any.
+/// Moves the task to a mesh. Keeps its choice if the shape is the same, otherwise draws one.
 void Chain::place(std::size_t task, std::int32_t mesh) {
   if (!space_.is_open(task, mesh)) return;
   const bool same_shape = space_.shapes[static_cast<std::size_t>(mesh)] ==
@@ -148,7 +211,7 @@ void Chain::place(std::size_t task, std::int32_t mesh) {
   next_.selection[task] = {mesh, same_shape ? now_.selection[task].choice : any_choice(task, mesh)};
 }
 
-/// To where another task is, with its weights' layout if it is of the same role.
+/// Moves the task to the mesh of another task, with the same weight layout if both have the same role.
 void Chain::join(std::size_t task, std::size_t other) {
   const std::int32_t mesh = now_.selection[other].mesh;
   place(task, mesh);
@@ -166,7 +229,7 @@ void Chain::exchange(std::size_t a, std::size_t b) {
   place(b, now_.selection[a].mesh);
 }
 
-/// The devices of both are shared out, to one the first, to the other the rest.
+/// Divides the devices of both tasks: the first part to `a`, the rest to `b`.
 void Chain::put_side_by_side(std::size_t a, std::size_t b) {
   const auto mesh_of = [this](std::int32_t mesh) { return space_.meshes[static_cast<std::size_t>(mesh)]; };
   const cluster::Mesh both = cluster::hull_of(mesh_of(now_.selection[a].mesh), mesh_of(now_.selection[b].mesh));

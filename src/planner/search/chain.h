@@ -1,42 +1,74 @@
-// One chain of the search over plans: simulated annealing, cooling after cooling.
+// One chain of the search over plans: simulated annealing in repeated coolings, with a pool of the best plans found.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/random.h"
 #include "parallel/cancellation.h"
-#include "planner/search/pool.h"
+#include "planner/space/trial.h"
 
 namespace dovetail::planner {
 
-/// Draws from stream (seed, number) alone. A step changes the choice of a task, its mesh, both, the meshes of several
-/// tasks at once, or what is fused; it is taken as Metropolis does it, at a temperature that falls geometrically from a
-/// twentieth of the cost to a thousandth of that. Plans that do not fit cost more the more is missing (Score::cost), so
-/// that a chain can pass through them, and so do those that lack a fusion which the job demands.
+/// A selection with its score and fusions.
+struct Found {
+  Selection selection;
+  Score score;
+
+  friend bool operator==(const Found&, const Found&) = default;
+};
+
+/// The best plans that fit, sorted by period. Keeps only the best of those with the same meshes and fusions.
+class Pool {
+ public:
+  /// Keeps at most `most` plans. REQUIRES: most > 0.
+  explicit Pool(std::size_t most) : most_(most) {}
+
+  /// Adds the selection if it fits and is good enough.
+  void add(const Selection& selection, const Score& score);
+
+  const std::vector<Found>& found() const { return found_; }
+
+ private:
+  std::size_t most_;
+  std::vector<Found> found_;
+};
+
+/// Returns the plans with their Trial::exact_score, the best first.
+std::vector<Found> scored_exactly(Trial& trial, std::vector<Found> found);
+
+/// Append plans to a message for other processes (parallel/message.h), and read them from one.
+void put(std::string& message, const std::vector<Found>& found);
+std::vector<Found> take_found(std::string_view& message);
+
+/// Draws random numbers from stream (seed, number) alone. A step changes a task's choice, its mesh, both, the meshes of
+/// several tasks at once, or what is fused. Steps are accepted by the Metropolis rule. The temperature falls
+/// geometrically from 1/20 of the cost to 1/1000 of that. Plans that do not fit or lack a required fusion are allowed,
+/// but cost more (Score::cost), so that a chain can pass through them.
 class Chain {
  public:
   static constexpr std::int64_t cooling = 20'000;  ///< steps of one cooling
 
-  /// From `start`, or where it is null from the first choices on random meshes, with the fusions that the job demands;
-  /// of `fusion` it tries the others as well. Remembers the `kept` best plans. `tables`, which chains share, outlive
-  /// it.
+  /// Starts at `start` with the fusions that the job requires, and tries the others in `fusion` as well. If `start` is
+  /// null, it starts with the first choices on random meshes. Keeps the `kept` best plans. `tables` are shared by
+  /// chains and must outlive them.
   Chain(FusionTables& tables, const Selection* start, FusionSelection fusion, std::uint64_t seed, int number,
         std::size_t kept);
 
-  /// `count` more steps of `planned` in all: a cooling begins every `cooling` steps, and the last one is as long as
-  /// what is left of these. Fewer where it is cancelled. Two chains that are told the same go the same way, however
-  /// their steps are shared out over calls.
+  /// Runs `count` more of `planned` steps, or fewer if cancelled. A cooling begins every `cooling` steps, and the last
+  /// one takes the remaining steps. The result depends only on the arguments, not on how steps are divided among calls.
   void run(std::int64_t count, std::int64_t planned, const parallel::Cancellation& cancellation);
 
   const std::vector<Found>& found() const { return pool_.found(); }
-  /// Plans judged so far.
+  /// Returns the number of plans scored so far.
   std::int64_t evaluations() const { return evaluations_; }
 
  private:
-  /// Where a chain is: a fusion that the selection cannot have is kept for when they can.
+  /// Position of a chain. A fusion that the selection cannot have is kept until it can.
   struct State {
     Selection selection;
     FusionSelection fusion;
@@ -67,18 +99,18 @@ class Chain {
   base::Random random_;
   Trial trial_;
   Pool pool_;
-  std::map<cluster::Mesh, std::int32_t> numbers_;  // of the space's meshes
-  std::vector<std::size_t> tasks_;                 // that are no rules
+  std::map<cluster::Mesh, std::int32_t> numbers_;  // indices of the space's meshes
+  std::vector<std::size_t> tasks_;                 // tasks that are not rules
   std::int64_t usable_ = 0;
   FusionSelection demanded_;
-  FusionSelection open_;  // that may be chosen or not
+  FusionSelection open_;  // fusions that are optional
   State now_;
   State next_;
   Score score_;
   State best_;
   double best_cost_ = 0;
   double heat_ = 0;
-  double factor_ = 1;  // of the heat, from step to step
+  double factor_ = 1;  // by which heat_ changes from step to step
   std::int64_t done_ = 0;
   std::int64_t evaluations_ = 0;
 };

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "base/assert.h"
-#include "predict/closed_form/margin.h"
+#include "predict/closed_form/memory.h"
 
 namespace dovetail::planner {
 namespace {
@@ -18,7 +18,7 @@ std::optional<std::int32_t> index_of(const SearchSpace& space, const cluster::Me
   return static_cast<std::int32_t>(found - space.meshes.begin());
 }
 
-/// Selection of the first choice on these meshes ([task]). Nothing where a task cannot run on its mesh.
+/// Returns the selection of the first choices on these meshes ([task]). nullopt if a task cannot run on its mesh.
 std::optional<Selection> selection_on(const SearchSpace& space, const std::vector<cluster::Mesh>& meshes) {
   Selection selection(meshes.size());
   for (std::size_t task = 0; task < meshes.size(); ++task) {
@@ -37,7 +37,7 @@ bool is_trained(const workflow::Workflow& workflow, std::size_t task) {
   return workflow.role_of[task] && workflow.trained_by[workflow.role_of[task]->index()].has_value();
 }
 
-/// Meshes that begin where the cluster does, with what is left of it, where that is a mesh, too.
+/// Returns the meshes that start at the first device, each with the rest of the cluster if that is a mesh as well.
 std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace& space) {
   const int devices = all_devices(space).count;
   std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits;
@@ -48,7 +48,7 @@ std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits_of(const SearchSpace
   return splits;
 }
 
-/// [task of the workflow].
+/// [task of the workflow]
 using Meshes = std::vector<cluster::Mesh>;
 
 Meshes interleaving(const SearchSpace& space) {
@@ -64,27 +64,28 @@ Meshes interleaving(const SearchSpace& space) {
   return meshes;
 }
 
-/// Whether the task's model is the one that is trained.
+/// Returns whether the task runs on the model that is being trained.
 bool goes_with_training(const SearchSpace& space, std::size_t task) {
   return space.scenario->job.workflow.tasks[task].kind == TaskKind::train || !space.links[task].empty();
 }
 
-/// Training on the first devices; on a cluster of several kinds of nodes on the last ones as well.
+/// Returns the variants with training on the first devices and, on a cluster of several groups, on the last devices as
+/// well.
 std::vector<Meshes> disaggregated(const SearchSpace& space) {
   const plan::Job& job = space.scenario->job;
   std::vector<std::pair<cluster::Mesh, cluster::Mesh>> splits = splits_of(space);
   if (job.cluster.groups.size() > 1)
     for (const auto& [first, last] : std::vector(splits)) splits.emplace_back(last, first);
-  std::vector<Meshes> ways;
+  std::vector<Meshes> variants;
   for (const auto& [training, rest] : splits) {
-    Meshes& meshes = ways.emplace_back();
+    Meshes& meshes = variants.emplace_back();
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
       meshes.push_back(goes_with_training(space, task) ? training : rest);
   }
-  return ways;
+  return variants;
 }
 
-/// Gives each task its first choice with such degrees; false where one has none.
+/// Gives each task its first choice with these degrees. Returns false if a task has none.
 bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& selection) {
   for (std::size_t task = 0; task < selection.size(); ++task) {
     if (space.is_rule(task)) continue;
@@ -97,8 +98,8 @@ bool take_degrees(const SearchSpace& space, const Degrees& degrees, Selection& s
   return settle(space, selection);
 }
 
-/// Coordinate descent. With `same_degrees` tensor and pipeline degrees stay. Tasks that generate where the first one
-/// does are tried with the same choice, too: what one engine gives away is of no use while another one has too much.
+/// Coordinate descent. With `same_degrees`, tensor and pipeline degrees do not change. Engines on the mesh of the first
+/// one also change their choice together, because memory that one engine frees is useless while another takes too much.
 class Descent {
  public:
   Descent(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim, bool same_degrees)
@@ -131,7 +132,7 @@ class Descent {
     return space_.choices[task][space_.shapes[static_cast<std::size_t>(selection_[task].mesh)]];
   }
 
-  /// The first task that generates, with all others that do on its mesh and have as many choices.
+  /// Returns the first generate task and all others with the same mesh and the same number of choices.
   std::vector<std::size_t> engines_together() const {
     std::vector<std::size_t> together;
     for (std::size_t task = 0; task < selection_.size(); ++task) {
@@ -143,14 +144,14 @@ class Descent {
     return together;
   }
 
-  /// Whether the choice has other degrees than `now`.
+  /// Returns whether the choice has other degrees than `now`.
   bool changes_degrees(std::size_t task, const SelectedChoice& now, std::size_t choice) const {
     const llm::Layout& layout = choices_of(task)[choice].planned.layout;
     const llm::Layout& before = space_.choice(task, now).planned.layout;
     return layout.tensor != before.tensor || layout.pipeline != before.pipeline;
   }
 
-  /// Tries each index of the choices for all of these tasks at once. REQUIRES: as many choices for each.
+  /// Tries each choice for all of these tasks at once. REQUIRES: the tasks have the same number of choices.
   bool improve(const std::vector<std::size_t>& tasks) {
     const Selection before = selection_;
     Selection best = selection_;
@@ -212,18 +213,18 @@ std::int64_t min_memory(const SearchSpace& space) {
 
 std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement) {
   DOVETAIL_ASSERT(placement != Placement::searched && placement != Placement::rlhfuse);
-  std::vector<Meshes> ways;
+  std::vector<Meshes> variants;
   if (placement == Placement::disaggregated)
-    ways = disaggregated(space);
+    variants = disaggregated(space);
   else if (placement == Placement::interleaving)
-    ways = {interleaving(space)};
+    variants = {interleaving(space)};
   else
-    ways = {Meshes(space.choices.size(), all_devices(space))};
+    variants = {Meshes(space.choices.size(), all_devices(space))};
   const std::vector<plan::TaskPin>& fixed = space.scenario->job.fixed;
-  for (Meshes& meshes : ways)
+  for (Meshes& meshes : variants)
     for (std::size_t task = 0; task < fixed.size(); ++task)
       if (fixed[task].mesh) meshes[task] = *fixed[task].mesh;
-  return ways;
+  return variants;
 }
 
 std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement) {

@@ -1,4 +1,5 @@
-// The named placements: families of plans by where their tasks run. Descent that is stopped ends with the best so far.
+// The named placements: families of plans that differ in where tasks run. If stopped, coordinate descent returns the
+// best selection so far.
 #pragma once
 
 #include <optional>
@@ -9,17 +10,20 @@
 
 namespace dovetail::planner {
 
-/// Where tasks run.
+/// Family of plans, by where tasks run.
 enum class Placement {
-  co_located,     ///< all on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base)
-  interleaving,   ///< what is trained, and generation, on all devices, frozen models on halves of them (APP)
-  disaggregated,  ///< training on some devices, generation and inference on the others, with copies of the trained
-                  ///< models (APP's separation; OpenRLHF)
-  megatron,       ///< all on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic)
-  rlhfuse,        ///< co-located, in layouts that are chosen together with both stage fusions (fused_placement.h)
-  searched,       ///< wherever it is best
+  /// All tasks on all devices, each in its own best layout (APP's flattening; DeepSpeed-Chat; RLHFuse-Base).
+  co_located,
+  interleaving,  ///< trained models and generation on all devices, frozen models on halves of them (APP)
+  /// Training on some devices, generation and inference on the others, with copies of the trained models (APP's
+  /// separation; OpenRLHF).
+  disaggregated,
+  /// All tasks on all devices, tensor parallelism within nodes and pipelines across them (ReaL's heuristic).
+  megatron,
+  rlhfuse,   ///< co-located, with layouts chosen together with both stage fusions (rlhfuse_plan)
+  searched,  ///< the best meshes that the search finds
 };
-/// Those that are known by their meshes alone.
+/// Placements that are defined by their meshes alone.
 inline constexpr Placement named_placements[] = {Placement::co_located, Placement::interleaving,
                                                  Placement::disaggregated, Placement::megatron};
 inline constexpr Placement all_placements[] = {Placement::co_located, Placement::interleaving, Placement::disaggregated,
@@ -28,9 +32,9 @@ inline constexpr Placement all_placements[] = {Placement::co_located, Placement:
 /// "co-located", "interleaving", "disaggregated", "megatron", "rlhfuse", "searched".
 std::string_view name_of(Placement placement);
 
-/// The meshes of the tasks, [way][task], in each way in which the placement may have them: of disaggregated every split
-/// of the devices into two (both ways round where the cluster has several groups), none where there is none; of the
-/// others one. Tasks whose mesh is pinned are where it says. A mesh may be none of the space's. REQUIRES: one of
+/// Returns the meshes of a placement, [variant][task]. Disaggregated has a variant for each split of the devices into
+/// two meshes, in both orders if the cluster has several groups. It has none if no split exists. The others have one
+/// variant. Pinned tasks are on their pinned mesh. A mesh may be missing from the space. REQUIRES: one of
 /// named_placements.
 std::vector<std::vector<cluster::Mesh>> meshes_of(const SearchSpace& space, Placement placement);
 
@@ -41,24 +45,24 @@ struct Degrees {
 
   bool are_of(const llm::Layout& layout) const { return layout.tensor == tensor && layout.pipeline == pipeline; }
 };
-/// Those that all tasks have under the placement; nothing where each has its own.
+/// Returns the degrees that all tasks have under the placement. nullopt if each task has its own.
 std::optional<Degrees> degrees_of(const SearchSpace& space, Placement placement);
 
-/// What descent looks for.
+/// Objective of coordinate descent.
 enum class Aim {
   cost,   ///< Score::cost
-  excess  ///< to fit, then to be fast
+  excess  ///< first to fit, then to be fast
 };
 
-/// Selection with the best choices that coordinate descent finds on the meshes_of() the placement, one for each way in
-/// which all tasks have a choice. REQUIRES: one of named_placements.
+/// Returns the selections with the best choices that coordinate descent finds on meshes_of() the placement, one for
+/// each variant in which all tasks have a choice. REQUIRES: one of named_placements.
 std::vector<Selection> selection_of(const SearchSpace& space, Placement placement, Aim aim = Aim::cost);
 
-/// Changes the choice of one task after the other, each to the best, for as long as that gains; meshes stay. Returns
-/// what it scores.
+/// Improves the choices of one task after the other until no change gains. Meshes stay as they are. Returns the final
+/// score.
 Score improve_choices(const SearchSpace& space, Trial& trial, Selection& selection, Aim aim);
 
-/// Bytes that plans may use of the smallest GPU: what scores measure an excess with.
+/// Returns the bytes that plans may use on the smallest GPU, the unit in which Score::cost measures an excess.
 std::int64_t min_memory(const SearchSpace& space);
 
 }  // namespace dovetail::planner

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/random.h"
 #include "parallel/message.h"
 #include "parallel/shared_chains.h"
 #include "planner/search/chain.h"
@@ -16,10 +18,10 @@ namespace {
 
 using pipeline::StoppedBy;
 
-/// Iterations of a chain in a round: few enough that rounds of many chains are no longer than those of a few.
+/// Returns the iterations of a chain per round, so that a round of many chains takes no longer than a round of a few.
 std::int64_t round_of(int chains) { return std::clamp<std::int64_t>(8 * Chain::cooling / chains, 500, Chain::cooling); }
 
-/// Of the time that is left; what a round takes varies.
+/// Share of the remaining time that is planned for, since rounds vary in length.
 constexpr double margin = 0.97;
 
 class Search {
@@ -53,9 +55,9 @@ class Search {
       const auto messages = shared_.run([&](std::size_t own) { chains_[own]->run(count, planned_, stop_); },
                                         [&] { return message(done_ + count); });
       done_ += count;
-      for (const std::string_view told : messages) take(told);
+      for (const std::string_view received : messages) take(received);
       planned_ = std::exchange(next_planned_, std::nullopt).value_or(planned_);
-      tell();
+      report();
     }
     Trial trial(tables_.space(), tables_);
     SearchResult result{scored_exactly(trial, merged().found()), {}};
@@ -68,8 +70,8 @@ class Search {
   bool is_chosen_by_time() const { return options_.time_limit_seconds && !options_.iterations; }
   bool is_bound_met() const { return best_ && best_->score.period <= options_.bound; }
 
-  /// How many iterations there is time for, when `done` are done: whole coolings, so that a run of as many goes the
-  /// same way.
+  /// Returns the number of iterations that fit in the time limit after `done` iterations. It is a multiple of a
+  /// cooling, so that a run with this number of iterations is identical.
   std::int64_t plan_by_speed(std::int64_t done) const {
     const double seconds_left = std::max(0.0, *options_.time_limit_seconds - shared_.seconds());
     const double left = margin * seconds_left / shared_.seconds() * static_cast<double>(done);
@@ -78,7 +80,7 @@ class Search {
     return std::max(begun, all / Chain::cooling * Chain::cooling);
   }
 
-  /// What this process tells the others when `done` iterations are done.
+  /// Returns the message to the other processes after `done` iterations.
   std::string message(std::int64_t done) const {
     std::string message;
     parallel::put(message, is_chosen_by_time() ? plan_by_speed(done) : planned_);
@@ -91,7 +93,7 @@ class Search {
     return message;
   }
 
-  /// All processes plan as many iterations as the slowest of them has time for.
+  /// All processes plan the number of iterations that the slowest of them has time for.
   void take(std::string_view message) {
     const std::int64_t planned = parallel::take(message);
     next_planned_ = std::min(next_planned_.value_or(planned), planned);
@@ -110,7 +112,7 @@ class Search {
     return pool;
   }
 
-  void tell() {
+  void report() {
     const Pool pool = merged();
     if (!pool.found().empty() && (!best_ || pool.found().front().score.period < best_->score.period)) {
       best_ = pool.found().front();
@@ -134,7 +136,7 @@ class Search {
     return done_ < planned_ ? StoppedBy::time : StoppedBy::iterations;
   }
 
-  /// What is known of a chain in all processes.
+  /// State of one chain, known to all processes.
   struct OfChain {
     std::int64_t evaluations = 0;
     std::vector<Found> found;
@@ -157,6 +159,49 @@ class Search {
 
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options) {
   return Search(space, starts, options).run();
+}
+
+std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options) {
+  std::vector<std::vector<SelectedChoice>> lists(space.choices.size());
+  std::vector<std::pair<std::size_t, std::size_t>> all;  // task, option
+  for (std::size_t task = 0; task < lists.size(); ++task) {
+    for (const std::int32_t mesh : space.open[task])
+      for (std::size_t choice = 0; choice < space.choices[task][space.shapes[static_cast<std::size_t>(mesh)]].size();
+           ++choice)
+        lists[task].push_back({mesh, static_cast<std::int32_t>(choice)});
+    std::stable_sort(lists[task].begin(), lists[task].end(), [&](SelectedChoice a, SelectedChoice b) {
+      return space.choice(task, a).duration < space.choice(task, b).duration;
+    });
+    for (std::size_t option = 0; option < lists[task].size(); ++option) all.emplace_back(task, option);
+  }
+  Selection now(lists.size());
+  for (std::size_t task = 0; task < lists.size(); ++task)
+    if (!lists[task].empty()) now[task] = lists[task].front();
+  Trial trial(space);
+  base::Random random(options.seed, 0);
+  Pool pool(1);
+  const auto cost_of = [](const Score& score) { return score.period.count() * (score.excess > 0 ? 3 : 1); };
+  Score score = trial.score(now);
+  pool.add(now, score);
+  std::optional<double> heat;  // of the current step, drawn when needed
+  const auto is_refused = [&](const Score& tried) {
+    const std::int64_t units = 5 * (cost_of(tried) - cost_of(score)) / 100'000'000;
+    if (units <= 0) return false;
+    if (!heat) heat = random.negative_log_unit();
+    return options.beta * static_cast<double>(units) > *heat;
+  };
+  for (std::int64_t done = 1; done < options.evaluations; ++done) {
+    const auto [task, option] = all[random.below(static_cast<std::uint32_t>(all.size()))];
+    Selection next = now;
+    next[task] = lists[task][option];
+    heat.reset();
+    const std::optional<Score> tried = trial.score_unless(next, {}, is_refused);
+    if (!tried || is_refused(*tried)) continue;
+    now = std::move(next);
+    score = *tried;
+    pool.add(now, score);
+  }
+  return scored_exactly(trial, pool.found());
 }
 
 }  // namespace dovetail::planner

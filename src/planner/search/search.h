@@ -1,8 +1,8 @@
-// The search over plans: chains of simulated annealing (chain.h) from every named placement.
+// The search over plans: chains of simulated annealing (chain.h) from every named placement, and ReaL's search as a
+// baseline.
 //
-// Chains share nothing that changes what they do, and what they found is merged in their order, so that neither threads
-// nor processes change anything about the answer, nor does a limit of time: it only chooses how many iterations there
-// are.
+// Chains are independent, and their results are merged in order. The result therefore does not depend on the number of
+// threads or processes. A time limit only determines the number of iterations.
 #pragma once
 
 #include <cstdint>
@@ -13,61 +13,77 @@
 #include "base/result.h"
 #include "parallel/exchange.h"
 #include "pipeline/schedule/schedule.h"
-#include "planner/search/pool.h"
+#include "planner/search/chain.h"
 
 namespace dovetail::planner {
 
-/// What a search tells at the border of each round.
+/// Progress report at the end of each round.
 struct SearchProgress {
-  const Found* best = nullptr;        ///< so far, by Trial::score; null while none was met that fits
-  base::Ticks bound;                  ///< ns that no plan's period is below; 0: none known
-  std::int64_t iterations = 0;        ///< done, of a chain
-  std::int64_t planned = 0;           ///< of the whole run, of a chain
-  double evaluations_per_second = 0;  ///< plans judged, by all chains together
-  double seconds_left = 0;            ///< at this speed
+  const Found* best = nullptr;        ///< best plan so far by Trial::score; null if no plan that fits was found
+  base::Ticks bound;                  ///< lower bound on the period of all plans; 0: unknown
+  std::int64_t iterations = 0;        ///< done per chain
+  std::int64_t planned = 0;           ///< per chain in the entire run
+  double evaluations_per_second = 0;  ///< by all chains together
+  double seconds_left = 0;            ///< at the current speed
 };
 
 struct SearchOptions {
   static constexpr std::int64_t default_iterations = 150'000;
 
   int chains = 8;
-  std::optional<std::int64_t> iterations =
-      std::nullopt;  ///< of a chain; absent: default_iterations, or what the time allows
-  std::optional<double> time_limit_seconds =
-      std::nullopt;  ///< chooses the iterations, unless they are given, by the speed measured meanwhile
+  /// Per chain; nullopt: default_iterations, or as many as the time limit allows.
+  std::optional<std::int64_t> iterations = std::nullopt;
+  /// Sets the number of iterations from the measured speed, unless `iterations` is given.
+  std::optional<double> time_limit_seconds = std::nullopt;
   std::uint64_t seed = 1;
-  FusionSelection fusion =
-      {};                 ///< that plans may have, of the job's open_fusion(); what it demands of these they all have
-  int threads = 1;        ///< never changes the answer
-  std::size_t kept = 24;  ///< plans in the answer at most
-  base::Ticks bound = base::Ticks(0);  ///< ns that no plan's period is below: a plan that has it ends the search
-  const parallel::Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
-  std::function<void(const SearchProgress&)> on_progress = nullptr;  ///< called from the calling thread, between rounds
-  std::function<void(const Found&)> on_better = nullptr;  ///< the best so far, each time it got better; likewise
+  /// Fusions that plans may have, out of open_fusion(); plans have all that the job requires.
+  FusionSelection fusion = {};
+  int threads = 1;        ///< does not affect the result
+  std::size_t kept = 24;  ///< maximum number of plans in the result
+  /// Lower bound on the period of all plans; a plan that reaches it ends the search.
+  base::Ticks bound = base::Ticks(0);
+  const parallel::Exchange* exchange = nullptr;  ///< processes that share the chains; null: this process only
+  /// Called from the calling thread between rounds.
+  std::function<void(const SearchProgress&)> on_progress = nullptr;
+  /// Called with the best plan so far whenever it improves, from the calling thread between rounds.
+  std::function<void(const Found&)> on_better = nullptr;
 };
 
-/// How a search went.
+/// Statistics of a search.
 struct SearchRun {
   int chains = 0;
   std::uint64_t seed = 0;
-  std::int64_t iterations =
-      0;  ///< of a chain: with as many the same is found, unless an interrupt or the time ended a round
+  /// Per chain; the same number gives the same result, unless an interrupt or the time limit cut a round short.
+  std::int64_t iterations = 0;
   pipeline::StoppedBy stopped_by = pipeline::StoppedBy::iterations;
   double seconds = 0;
-  double evaluations_per_second = 0;        ///< by all chains together
-  std::optional<base::Error> lost_process;  ///< of the exchange: the search ended early because of it
+  double evaluations_per_second = 0;  ///< by all chains together
+  /// Set if a process of the exchange was lost, which ended the search early.
+  std::optional<base::Error> lost_process;
 };
 
 struct SearchResult {
-  std::vector<Found> found;  ///< the plans that fit with the least periods, which are exact, the best first; of those
-                             ///< with the same meshes and fusions only the best
+  /// Plans that fit, sorted by exact period; only the best of those with the same meshes and fusions.
+  std::vector<Found> found;
   SearchRun run;
 };
 
-/// Starts from `starts`, dealt out to the chains in turn (the first choices on random meshes where there are none), in
-/// rounds of equally many iterations. Finds nothing where no plan that fits was met. Chains that are stopped
-/// (Scenario::cancellation) end with the best so far; the time limit ends it between rounds, so that as many iterations
-/// find the same. REQUIRES: no impossible_task(space).
+/// Runs the chains in rounds of equal length, starting from `starts` in turn. Without starts, chains begin with the
+/// first choices on random meshes. The result is empty if no plan that fits was found. If stopped
+/// (Scenario::cancellation), chains end with the best plans so far. A time limit ends the search between rounds, so
+/// that the same number of iterations gives the same result. REQUIRES: no impossible_task(space).
 SearchResult search(const SearchSpace& space, const std::vector<Selection>& starts, const SearchOptions& options);
+
+/// Options of ReaL's search (docs/facts.md#real-search). It is a Markov chain over one list of options per task, sorted
+/// by time, that starts with the fastest of each. A proposal is uniform over all pairs of a task and another option. A
+/// proposal that is slower by d seconds over five iterations is accepted with probability exp(-beta floor(d / 0.1 s)).
+/// A plan that does not fit counts three times its time. Units are those that ReaL intended, which its program did not
+/// use. The result is the best plan that fits of one chain, or empty.
+struct RealOptions {
+  double beta = 0.002;
+  std::int64_t evaluations = 100'000;
+  std::uint64_t seed = 1;
+};
+std::vector<Found> real_search(const SearchSpace& space, const RealOptions& options);
 
 }  // namespace dovetail::planner

@@ -1,4 +1,4 @@
-// Searches that fuse: against all plans of small spaces, and against plans that are fused only when they are found.
+// Searches with fusion, compared with all plans of small spaces and with plans that are fused only after the search.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ plan::Job long_tailed_job() {
       .value();
 }
 
-/// A few choices a task and shape, on all devices, of inference on halves of them, too; of trainings those with
-/// pipelines.
+/// Keeps a few choices per task and shape, on all devices, and for inference on halves of them as well. Trainings keep
+/// choices with pipelines.
 void thin_out(SearchSpace& space, std::size_t most) {
   for (std::size_t task = 0; task < space.choices.size(); ++task) {
     const workflow::TaskKind kind = space.scenario->job.workflow.tasks[task].kind;
@@ -57,7 +57,7 @@ void thin_out(SearchSpace& space, std::size_t most) {
   }
 }
 
-/// The least period of all plans of a space.
+/// Returns the minimum period over all plans of a space.
 base::Ticks min_period(const SearchSpace& space, FusionSelection fusion) {
   std::vector<std::vector<SelectedChoice>> all(space.choices.size());
   for (std::size_t task = 0; task < all.size(); ++task) {
@@ -91,7 +91,7 @@ TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
   thin_out(place.space, 3);
   const base::Ticks least = min_period(place.space, both);
   const base::Ticks unfused = min_period(place.space, {});
-  EXPECT_LT(least, unfused) << "a space in which nothing gains by fusion shows nothing";
+  EXPECT_LT(least, unfused) << "fusion must gain in this space";
   const std::vector<Found> found = search(place.space, {}, {.chains = 4, .iterations = 20'000, .fusion = both}).found;
   ASSERT_FALSE(found.empty());
   EXPECT_EQ(found.front().score.period, least);
@@ -100,7 +100,7 @@ TEST(FusedSearch, FindsTheBestOfAllPlansOfASmallSpace) {
   EXPECT_LE(period_bound(place.space), base::seconds_of_ticks(unfused));
 }
 
-TEST(FusedSearch, IsNoWorseThanFusingWhatIsFoundWithoutFusion) {
+TEST(FusedSearch, IsNoWorseThanFusingAfterTheSearch) {
   for (const char* algorithm : {"ppo", "grpo"}) {
     const test::Place place(test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b",
                                             "nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB"));
@@ -123,7 +123,7 @@ TEST(FusedSearch, IsNoWorseThanFusingWhatIsFoundWithoutFusion) {
   }
 }
 
-TEST(FusedSearch, KeepsToWhatTheJobDemandsAndForbids) {
+TEST(FusedSearch, RespectsRequiredAndForbiddenFusions) {
   plan::Job job = ppo_job();
   job.fixed_fusion = {.inter_stage = false, .threshold = std::nullopt, .intra_stage = true};
   const test::Place place(job);
@@ -153,7 +153,7 @@ TEST(FusedSearch, GivesTheSameAnswerOnAnyNumberOfThreadsAndRanks) {
   });
 }
 
-TEST(FusedBound, IsBelowEveryPlanWhateverItFuses) {
+TEST(FusedBound, IsBelowEveryPlanWithAnyFusion) {
   for (const char* algorithm : {"ppo", "grpo", "remax"}) {
     const test::Place place(test::small_job(algorithm, "actor: qwen3-4b, reward: qwen3-1.7b",
                                             "nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB"));

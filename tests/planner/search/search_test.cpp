@@ -8,7 +8,6 @@
 
 #include "plan/framework.h"
 #include "planner/bound/bound.h"
-#include "planner/search/real_search.h"
 #include "predict/closed_form/estimate.h"
 #include "support/effort.h"
 #include "support/jobs.h"
@@ -25,7 +24,7 @@ plan::Job ppo_job(const std::string& cluster = "nodes: 2, gpus_per_node: 4, gpu:
   return test::small_job("ppo", "actor: qwen3-4b, reward: qwen3-1.7b", cluster);
 }
 
-/// Bytes that the evaluator misses, of what plans may use of devices and of host memory.
+/// Returns the bytes missing by the evaluator, of usable device memory and of host memory.
 std::int64_t missing_bytes(const predict::Estimate& estimate) {
   std::int64_t missing = 0;
   for (const predict::TaskMemory& memory : estimate.memory)
@@ -33,7 +32,7 @@ std::int64_t missing_bytes(const predict::Estimate& estimate) {
   return missing;
 }
 
-TEST(Trial, SaysWhatTheEvaluatorSays) {
+TEST(Trial, AgreesWithTheEvaluator) {
   const Place place(ppo_job());
   Trial trial(place.space);
   base::Random random(7, 0);
@@ -46,7 +45,7 @@ TEST(Trial, SaysWhatTheEvaluatorSays) {
     excesses += missing > 0 ? 1 : 0;
     EXPECT_EQ(score.excess, missing) << round;
     const double exact = static_cast<double>(estimate.timing.period.count());
-    // They differ in what reallocations between meshes take, which is little here.
+    // They differ in the time of reallocations between meshes, which is short here.
     EXPECT_NEAR(static_cast<double>(score.period.count()) / exact, 1, 0.02) << round;
     EXPECT_EQ(trial.exact_score(selection), (Score{estimate.timing.period, score.excess, score.fused})) << round;
   }
@@ -54,7 +53,7 @@ TEST(Trial, SaysWhatTheEvaluatorSays) {
 }
 
 TEST(Trial, FollowsTheOrderOfTheFramework) {
-  // ROLL may have its roles anywhere off policy; passes and trainings take turns all the same.
+  // Off-policy, ROLL may place its roles anywhere, but passes and trainings still take turns.
   plan::Job job = ppo_job();
   job.software.framework = "roll";
   job.workload.steps_off_policy = 1;
@@ -76,8 +75,8 @@ TEST(Trial, FollowsTheOrderOfTheFramework) {
   EXPECT_GT(later, 10);
 }
 
-TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
-  // So little that what is offloaded decides, on one node: there is no other that has less left.
+TEST(Trial, AgreesWithTheEvaluatorOnHostMemory) {
+  // Host memory is so small that offloading decides. There is only one node, so no other node has less left.
   const Place place(ppo_job("nodes: 1, gpus_per_node: 8, gpu: A100-80, host_memory: 24GB"));
   Trial trial(place.space);
   base::Random random(11, 0);
@@ -95,7 +94,7 @@ TEST(Trial, MissesAsMuchOfHostMemoryAsTheEvaluator) {
   EXPECT_GT(of_host, 0);
 }
 
-TEST(Trial, RefusesOnlyWhatIsTooMuch) {
+TEST(Trial, RejectsOnlySelectionsAboveTheLimit) {
   const Place place(ppo_job());
   const FusionSelection fusion = open_fusion(place.scenario.job);
   const std::int64_t usable = min_memory(place.space);
@@ -104,7 +103,7 @@ TEST(Trial, RefusesOnlyWhatIsTooMuch) {
   base::Random random(13, 0);
   int refused_early = 0;
   int taken = 0;
-  double last = 0;  // cost of the one before, about half of which are more
+  double last = 0;  // cost of the previous plan, which about half of the plans exceed
   for (int round = 0; round < 2000; ++round) {
     const Selection selection = random_selection(place.space, random);
     const Score score = other.score(selection, round % 2 == 0 ? fusion : FusionSelection{});
@@ -134,7 +133,7 @@ TEST(Trial, RefusesOnlyWhatIsTooMuch) {
 TEST(Search, FindsTheBestOfAllPlansOfASmallJob) {
   const Place place(test::small_job("{name: grpo, reward: rule, reward_seconds: 0.001}", "actor: qwen3-1.7b",
                                     "nodes: 1, gpus_per_node: 2, gpu: A100-40"));
-  // Every plan there is.
+  // Every possible plan.
   std::vector<std::pair<std::size_t, std::vector<SelectedChoice>>> tasks;
   double plans = 1;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task) {
@@ -203,7 +202,7 @@ TEST(Search, GivesTheSameAnswerOnAnyNumberOfRanks) {
   }
 }
 
-TEST(Search, EndsWithWhatItHasWhereARankIsLost) {
+TEST(Search, KeepsItsResultsIfARankIsLost) {
   const Place place(ppo_job());
   const auto group = dovetail::test::connect_threads(2, 0.01);
   SearchOptions options{.chains = 2, .iterations = 100'000};
@@ -214,7 +213,7 @@ TEST(Search, EndsWithWhatItHasWhereARankIsLost) {
   EXPECT_FALSE(result.found.empty());
 }
 
-TEST(Search, IsRepeatedByTheIterationsThatATimeLimitChose) {
+TEST(Search, SameIterationsRepeatATimeLimitedSearch) {
   const Place place(ppo_job());
   for (const double seconds : {0.0, 0.5}) {
     SearchOptions options{.chains = 2};
@@ -228,7 +227,7 @@ TEST(Search, IsRepeatedByTheIterationsThatATimeLimitChose) {
   }
 }
 
-TEST(Search, TellsHowFarItIs) {
+TEST(Search, ReportsProgress) {
   const Place place(ppo_job());
   SearchOptions options{.chains = 2, .iterations = 50'000};
   std::vector<std::int64_t> done;
@@ -246,7 +245,7 @@ TEST(Search, TellsHowFarItIs) {
   EXPECT_EQ(better.back(), result.found.front().score.period);
 }
 
-TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
+TEST(Search, StopsAtTheBoundOrOnRequest) {
   const Place place(ppo_job());
   SearchOptions options{.chains = 2, .iterations = 60'000};
   options.bound = base::Ticks::max();
@@ -262,7 +261,7 @@ TEST(Search, StopsWhereThereIsNothingBetterOrItIsTold) {
   EXPECT_FALSE(result.found.empty());
 }
 
-TEST(Pool, IsTheSameBehindAMessage) {
+TEST(Pool, SurvivesAMessage) {
   const std::vector<Found> found{{{{1, 2}, {3, 4}}, {base::Ticks(5), 6, {true, false}}},
                                  {{}, {base::Ticks(7), 0, {false, true}}}};
   std::string message;
@@ -322,19 +321,19 @@ TEST(PeriodBound, IsBelowEveryPlan) {
   }
 }
 
-TEST(PeriodBound, IsTheWorkWhereAllIsOnOneDevice) {
+TEST(PeriodBound, EqualsTheWorkOnOneDevice) {
   const Place place(
       test::small_job("{name: grpo, reward: rule}", "actor: qwen3-0.6b", "nodes: 1, gpus_per_node: 1, gpu: H100"));
   double work = 0;
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     if (!place.space.is_rule(task)) work += base::seconds_of_ticks(place.space.choices[task][0].front().duration);
-  // The engine's new weights, too.
+  // Includes the engine's weight sync.
   work += base::seconds_of_ticks(
       place.space.weight_syncs[workflow::find_task(place.job.workflow, "actor_generate")->index()][0].same);
   EXPECT_NEAR(period_bound(place.space), work, 1e-3 * work);
 }
 
-TEST(Placements, AreWhereTheirNamesSay) {
+TEST(Placements, HaveTheirMeshes) {
   const Place place(ppo_job());
   const auto& tasks = place.job.workflow.tasks;
   const cluster::Mesh all{0, 8};
@@ -355,7 +354,7 @@ TEST(Placements, AreWhereTheirNamesSay) {
       EXPECT_EQ(llm::to_text(planned.layout).substr(0, 11), "dp1 tp4 pp2");
 }
 
-TEST(Placements, OfUnlikeNodesEitherHalfTrains) {
+TEST(Placements, EitherHalfTrainsOnUnequalNodes) {
   plan::Job job = ppo_job();
   cluster::NodeGroup other = job.cluster.groups.front();
   other.gpu = cluster::find_gpu("A100-80").value();
@@ -368,7 +367,7 @@ TEST(Placements, OfUnlikeNodesEitherHalfTrains) {
   EXPECT_EQ(first, (std::set<int>{0, 8}));
 }
 
-TEST(Choices, KeepWhatIsPinned) {
+TEST(Choices, KeepPins) {
   plan::Job job = ppo_job();
   job.fixed.resize(job.workflow.tasks.size());
   const std::size_t train = workflow::find_task(job.workflow, "actor_train")->index();
@@ -386,7 +385,7 @@ TEST(Choices, KeepWhatIsPinned) {
   }
 }
 
-TEST(Choices, AreNotBeatenByOneAnother) {
+TEST(Choices, DoNotDominateEachOther) {
   const Place place(ppo_job());
   for (std::size_t task = 0; task < place.space.choices.size(); ++task)
     for (const auto& of_shape : place.space.choices[task])
@@ -396,13 +395,13 @@ TEST(Choices, AreNotBeatenByOneAnother) {
       }
 }
 
-TEST(SearchMeshes, ArePartsOfAClusterOfManyNodesThatCoverIt) {
+TEST(SearchMeshes, CoverAClusterOfManyNodes) {
   const plan::Job job = ppo_job("nodes: 128, gpus_per_node: 8, gpu: H100");
   const std::vector<cluster::Mesh> meshes = search_meshes(job);
   const std::set<cluster::Mesh> all(meshes.begin(), meshes.end());
   EXPECT_EQ(all.size(), meshes.size());
   EXPECT_TRUE(all.contains({0, 1024}));
-  // What is left beside a run that begins with the cluster is one as well.
+  // The rest of the cluster after a run at its beginning is a mesh as well.
   for (const cluster::Mesh& mesh : meshes)
     if (mesh.first == 0 && mesh.count >= 512 && mesh.count < 1024) {
       EXPECT_TRUE(all.contains({mesh.count, 1024 - mesh.count})) << mesh.count;
