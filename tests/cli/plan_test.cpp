@@ -203,7 +203,7 @@ TEST(Plan, WhatTheTrainerCannotDoHasItsPlace) {
       run_program({"plan", folder.write("job.yaml", job + "fixed:\n  actor_train: {layout: {dp: 4, tp: 2}}\n")});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
-              HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, and verl-fsdp has no tensor parallelism; accepted: 1"));
+              HasSubstr("job.yaml:9:37: actor_train: `tp` is 2, but verl-fsdp has no tensor parallelism; accepted: 1"));
   const std::vector<std::vector<std::string>> commands{
       {"plan"}, {"fit"}, {"simulate"}, {"sweep", "--over", "length"}, {"forecast", "--steps", "2", "--searches", "0"}};
   for (std::vector<std::string> command : commands) {
@@ -234,8 +234,7 @@ TEST(Plan, WhatFitsNowhereSaysWhatIsMissing) {
   const ProgramResult result = run_program({"plan", folder.write("job.yaml", job), "-o", path});
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_THAT(result.err,
-              ContainsRegex(
-                  "job.yaml: actor_train alone does not fit on this cluster: at the least, with .*GiB more than the"));
+              ContainsRegex("job.yaml: actor_train alone does not fit on this cluster: even with .*GiB more than the"));
   EXPECT_FALSE(std::filesystem::exists(path));
 }
 

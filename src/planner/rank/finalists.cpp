@@ -13,10 +13,10 @@
 namespace dovetail::planner {
 namespace {
 
-/// Plans found by the search are shown that are so many times as long as the one before.
+/// Minimum ratio between the times of consecutive searched plans.
 constexpr double min_difference = 1.005;
 
-/// By what the fastest fusion of each would take at the least, the least first: numbers of plans.
+/// Returns the indices of plans, sorted by their minimum fused time.
 std::vector<std::size_t> by_least(const std::vector<double>& least) {
   std::vector<std::size_t> order(least.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Fin
   std::vector<RankedPlan> plans;
   for (const Finalist& candidate : candidates) {
     plan::Plan plan = plan_of(space, candidate.selection, std::string(name_of(candidate.placement)));
-    // The same selection may have been found with and without fusion.
+    // The search may find the same selection with and without fusion.
     const auto is_same = [&](const RankedPlan& known) {
       return known.placement == candidate.placement && known.plan.tasks == plan.tasks;
     };
@@ -67,7 +67,7 @@ void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector
     if (schedules > 0 && fusible_pair(scenario.job, plans[index].plan.tasks)) --schedules;
   }
   chooser.make_schedules(std::move(with_schedule), threads);
-  std::vector<char> cannot(plans.size(), 0);  // have what is demanded
+  std::vector<char> cannot(plans.size(), 0);  // have the required fusion
   for (const ToFuse& one : chosen) {
     if (is_over()) break;
     RankedPlan& ranked = plans[one.index];
@@ -91,7 +91,7 @@ void keep_different(std::vector<RankedPlan>& plans, std::size_t shown) {
   std::vector<RankedPlan> different;
   double last_searched = 0;
   for (RankedPlan& ranked : plans) {
-    // Each named placement is shown, whatever it is like; of the others those that differ in what they take.
+    // Named placements are always kept, searched plans only if their times differ.
     if (ranked.placement == Placement::searched) {
       if (ranked.estimate.iteration_seconds < last_searched * min_difference) continue;
       last_searched = ranked.estimate.iteration_seconds;
@@ -127,7 +127,8 @@ void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& 
                     std::uint64_t seed, int threads) {
   predict::SimulationOptions options;
   options.seed = seed;
-  options.fused = {.iterations = predict::fused_iterations, .brief = true};  // what is played is what was estimated
+  // Play the schedule of the estimate.
+  options.fused = {.iterations = predict::fused_iterations, .brief = true};
   const std::size_t allowed = std::min(playable(scenario.job, most), plans.size());
   std::size_t count = 0;
   while (count < allowed &&

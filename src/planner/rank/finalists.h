@@ -1,4 +1,4 @@
-// Plans that may be the best: evaluated exactly, given their best fusion with its real schedule, and played event by
+// Candidates for the best plan: evaluated exactly, given their best fusion with a real schedule, and played event by
 // event.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace dovetail::planner {
 
-/// Selection that may be the best plan of their placement.
+/// A selection that may be the best plan of its placement.
 struct Finalist {
   Placement placement = Placement::searched;
   Selection selection;
@@ -20,45 +20,44 @@ struct Finalist {
 
 /// A plan with its prediction.
 struct RankedPlan {
-  Placement placement = Placement::searched;  ///< the family that it was found in
+  Placement placement = Placement::searched;  ///< family in which it was found
   plan::Plan plan;
   predict::Estimate estimate;
-  std::optional<double> simulated =
-      std::nullopt;  ///< seconds of an iteration played by predict::Simulator; nothing where it was not
+  /// Seconds of an iteration played by predict::Simulator; nullopt if it was not played.
+  std::optional<double> simulated = std::nullopt;
 };
 
-/// The plans that fit, without fusion, in the order of the candidates. Where it is stopped, of each placement the first
-/// that fits at least.
+/// Returns the candidates that fit, without fusion, in the same order. If stopped, includes at least the first plan
+/// that fits of each placement.
 std::vector<RankedPlan> evaluate(const SearchSpace& space, const std::vector<Finalist>& candidates);
 
-/// Gives each plan its best fusion: those that were searched, and all where the job demands one. What cannot have what
-/// is demanded goes. Real schedules of trainings are made for those that take the least by the bound of theirs, for
-/// `schedules` at most; the others train one after the other, unless the job demands otherwise. Where it is stopped,
-/// plans stay as they are, but for what the job demands. `threads` never change the answer.
+/// Gives each searched plan its best fusion, or all plans if the job requires a fusion. Drops plans that cannot have a
+/// required fusion. Real schedules are made for at most `schedules` plans, those with the shortest lower bounds. The
+/// trainings of the other plans stay unfused, unless the job requires fusion. If stopped, plans stay as they are except
+/// for required fusions. `threads` does not affect the result.
 void fuse(const predict::Scenario& scenario, FusionChooser& chooser, std::vector<RankedPlan>& plans,
           std::size_t schedules, int threads);
 
-/// The fastest first, by the closed form.
+/// Sorts the plans by the closed form, the fastest first.
 void sort(std::vector<RankedPlan>& plans);
 
-/// Of the searched plans those that differ in what they take, and no more than `shown` in all, but for the best one and
-/// one of each named placement. REQUIRES: sorted.
+/// Removes searched plans that take almost the same time as a faster one, then the slowest searched plans until at most
+/// `shown` plans are left. Keeps the best searched plan and all named placements. REQUIRES: sorted.
 void keep_different(std::vector<RankedPlan>& plans, std::size_t shown);
 
-/// Leaves out searched plans that another one, or a named placement, is the same as.
+/// Removes searched plans that are identical to another plan.
 void drop_repeated(std::vector<RankedPlan>& plans);
 
-/// Samples that simulate_first plays at most, of all plans together.
+/// Maximum number of samples that simulate_first plays, over all plans.
 inline constexpr std::int64_t max_played_samples = std::int64_t{1} << 20;
 
-/// How many of `most` plans may be played: as many as max_played_samples allow, and none where there would be nothing
-/// to compare.
+/// Returns how many of `most` plans max_played_samples allows to be played. 0 if that leaves nothing to compare.
 std::size_t playable(const plan::Job& job, std::size_t most);
 
-/// Plays up to playable() of `most` of the first plans, those within `error` (a share) of the first, with lengths drawn
-/// from `seed`, and puts these in the order of their simulated seconds. A plan that cannot be played keeps its place
-/// behind them. Where it is stopped, none counts as played: those that were would stand before better ones. `threads`
-/// never change the answer. REQUIRES: sorted.
+/// Plays the first plans and sorts them by simulated seconds. Plays up to playable() of `most` plans, of those within a
+/// share `error` of the first, with lengths drawn from `seed`. Plans that cannot be played follow in their old order.
+/// If stopped, no plan counts as played, because those that were would come before better ones. `threads` does not
+/// affect the result. REQUIRES: sorted.
 void simulate_first(const predict::Scenario& scenario, std::vector<RankedPlan>& plans, std::size_t most, double error,
                     std::uint64_t seed, int threads);
 

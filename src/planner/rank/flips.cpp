@@ -11,7 +11,7 @@
 namespace dovetail::planner {
 namespace {
 
-/// Something that a job or its software says, and how to change it by a factor.
+/// A value of a job or its software, and how to scale it.
 struct Input {
   const char* name;
   std::function<void(plan::Job&, predict::Software&, double)> scale;
@@ -23,7 +23,7 @@ const std::vector<Input>& inputs() {
        [](plan::Job& job, predict::Software&, double factor) {
          workflow::set_responses(job.workload, workflow::scaled(workflow::responses_before_cap(job.workload), factor));
        }},
-      {"prompts an iteration",
+      {"prompts per iteration",
        [](plan::Job& job, predict::Software&, double factor) {
          job.workload.prompts =
              std::max<std::int64_t>(1, std::llround(static_cast<double>(job.workload.prompts) * factor));
@@ -32,7 +32,7 @@ const std::vector<Input>& inputs() {
        [](plan::Job& job, predict::Software&, double factor) {
          for (cluster::NetworkLevel& level : job.cluster.networks) level.bandwidth *= factor;
        }},
-      {"speed of matrix products",
+      {"matrix multiplication speed",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.matrix_products *= factor; }},
       {"memory bandwidth in decoding",
        [](plan::Job&, predict::Software& software, double factor) { software.efficiency.memory_bandwidth *= factor; }},
@@ -42,7 +42,8 @@ const std::vector<Input>& inputs() {
   return all;
 }
 
-/// Of the ranked plans the fastest that fits, if the job or its software were as given, and its gain on the first.
+/// Returns the ranked plan that is fastest and fits under a modified job and software, with its gain over the first
+/// plan. nullopt if that is still the first one or the gain is below 1%.
 std::optional<Flip> fastest(const plan::Job& job, const predict::Software& software, const Ranking& ranking,
                             const parallel::Cancellation* cancellation) {
   const predict::Scenario scenario = predict::scenario_of(job, software, cancellation);
@@ -55,7 +56,7 @@ std::optional<Flip> fastest(const plan::Job& job, const predict::Software& softw
     if (ranked.estimate.intra_stage) over_bound = ranked.estimate.intra_stage->over_bound();
     if (scenario.is_stopped()) return std::nullopt;
     const predict::Estimate estimate = predict::estimate_like(scenario, ranked.plan, over_bound);
-    // What was played may stand before what the closed form has for faster: that much is no change of the choice.
+    // A plan may rank first because of its simulated time. Its closed-form disadvantage does not count as a change.
     const double ahead = ranking.plans.front().estimate.iteration_seconds / ranked.estimate.iteration_seconds;
     const double seconds = estimate.iteration_seconds * std::max(1.0, ahead);
     if (index == 0) first = least = seconds;
@@ -68,7 +69,7 @@ std::optional<Flip> fastest(const plan::Job& job, const predict::Software& softw
   return flip;
 }
 
-/// By the least change of the input.
+/// Returns the flip with the smallest change of the input.
 std::optional<Flip> nearest_flip(const predict::Scenario& scenario, const Ranking& ranking, const Input& input) {
   for (const double factor : {0.8, 1.25, 0.67, 1.5, 0.5, 2.0}) {
     if (scenario.is_stopped()) break;

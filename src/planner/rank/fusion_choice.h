@@ -1,4 +1,5 @@
-// Which fusion makes a plan fastest, and why a plan has none.
+// Chooses the fusion that makes a plan fastest, explains why a plan has none, and finds the plan of placement
+// "rlhfuse".
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "plan/plan.h"
+#include "planner/space/search_space.h"
 #include "predict/closed_form/estimate.h"
 
 namespace dovetail::planner {
@@ -17,34 +19,33 @@ struct EvaluatedPlan {
   predict::Estimate estimate;
 };
 
-/// What a planner may fuse of a plan: the train_pair() where its parts go together and the job lets it; nothing else.
+/// Returns the train_pair() if its tasks can be fused and the job allows it.
 std::optional<plan::TrainPair> fusible_pair(const plan::Job& job, const std::vector<plan::TaskPlan>& tasks);
 
-/// The threshold that the job fixes, else the best one; nothing where the job forbids one or none is faster than
-/// without.
+/// Returns the threshold that the job fixes, otherwise the best one. nullopt if the job forbids fusion or no threshold
+/// is faster than running unfused.
 std::optional<double> chosen_threshold(const predict::Scenario& scenario, const std::vector<plan::TaskPlan>& tasks);
 
-/// Chooses fusions for plans of one job, and keeps the schedules of train tasks that it has made.
+/// Chooses fusions for plans of one job, and caches the schedules of train tasks.
 class FusionChooser {
  public:
   explicit FusionChooser(const predict::Scenario& scenario) : scenario_(scenario) {}
 
-  /// predict::estimate, without making a schedule again that is known.
+  /// Returns predict::estimate. Reuses a cached schedule.
   predict::Estimate estimate(const plan::Plan& plan);
 
-  /// The same where no schedule has to be made for it, else nothing.
+  /// Returns the estimate if it needs no new schedule, otherwise nullopt.
   std::optional<predict::Estimate> estimate_known(const plan::Plan& plan) const;
 
-  /// Makes the schedules of the fusible_pair() of each of these plans that are not known, on so many threads. Where it
-  /// is stopped, some stay unknown.
+  /// Makes and caches the missing schedules of each plan's fusible_pair(), on `threads` threads. If stopped, some stay
+  /// missing.
   void make_schedules(std::vector<plan::Plan> plans, int threads);
 
-  /// `plan` with the fusion by which it is fastest among those that fit and that the job does not forbid: none,
-  /// generation with inference at its chosen_threshold(), the fusible_pair(), or both. Each is kept only where the
-  /// estimate is faster with it, but for what the job demands. Nothing where that cannot be had, or does not fit. No
-  /// trainings are fused unless `scheduled`, as no schedule is made then; nor, where it is stopped, those whose
-  /// schedule is not known, unless the job demands it. REQUIRES: `unfused` is the estimate of `plan`, which fuses
-  /// nothing.
+  /// Returns `plan` with the fastest fusion that fits and that the job allows: none, generation with inference at its
+  /// chosen_threshold(), the fusible_pair(), or both. A fusion that the job requires is kept even if it is slower.
+  /// nullopt if a required fusion is impossible or does not fit. Trainings are fused only if `scheduled`. If stopped,
+  /// they also need a cached schedule, unless the job requires their fusion. REQUIRES: `unfused` is the estimate of
+  /// `plan`, which fuses nothing.
   std::optional<EvaluatedPlan> choose(const plan::Plan& plan, const predict::Estimate& unfused, bool scheduled = true);
 
  private:
@@ -61,12 +62,22 @@ class FusionChooser {
   std::vector<Known> known_;
 };
 
-/// What the fastest fusion of a plan would take at the least: its training as short as its bound. No schedule is made.
-/// REQUIRES: the plan fuses nothing.
+/// Returns a lower bound on the iteration seconds of the plan with its fastest fusion. Assumes that training reaches
+/// its bound, and makes no schedule. REQUIRES: the plan fuses nothing.
 double min_fused_seconds(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// Of each fusion that `plan` does not have, why: nothing to fuse with, what is in its way, or that it gains nothing.
-/// Whole sentences.
+/// Returns a full sentence for each fusion that `plan` lacks: there is nothing to fuse with, something prevents it, or
+/// it gains nothing.
 std::vector<std::string> why_not_fused(const predict::Scenario& scenario, const plan::Plan& plan);
+
+/// Returns the plan of placement "rlhfuse": all tasks on all devices, with layouts chosen together with both fusions. A
+/// layout that is slower alone may be faster fused.
+///
+/// Starts from the co-located `start`. Takes the generation layout that is fastest with inference fused into its tail,
+/// at its best threshold. Then makes schedules for the pairs of training layouts with the smallest fused bounds, and
+/// takes the fastest. Returns `start` itself if nothing is faster, and nullopt if a required fusion is impossible.
+/// `threads` does not affect the result. REQUIRES: `start` fits.
+std::optional<EvaluatedPlan> rlhfuse_plan(const SearchSpace& space, const Selection& start, FusionChooser& chooser,
+                                          int threads);
 
 }  // namespace dovetail::planner

@@ -1,5 +1,3 @@
-#include "planner/rank/no_plan.h"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +5,7 @@
 #include <utility>
 
 #include "plan/framework.h"
+#include "planner/rank/rank.h"
 #include "predict/closed_form/memory.h"
 
 namespace dovetail::planner {
@@ -18,7 +17,7 @@ const std::string& name_of(const SearchSpace& space, std::size_t task) {
   return space.scenario->job.workflow.tasks[task].name;
 }
 
-/// A mesh of each shape that the job lets a task have.
+/// Returns a mesh of each shape that the job allows for a task.
 std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t task) {
   const std::vector<plan::TaskPin>& fixed = space.scenario->job.fixed;
   std::vector<cluster::Mesh> shapes;
@@ -30,10 +29,10 @@ std::vector<cluster::Mesh> possible_shapes(const SearchSpace& space, std::size_t
   return shapes;
 }
 
-/// What a task needs at least on any of the meshes, also with the optimizer on the host.
+/// Minimum memory of a task on any of several meshes, including choices with the optimizer on the host.
 struct NeedAnywhere {
   bool has_layout = false;
-  std::optional<MinNeed> least;  ///< nothing where host memory is too small for all layouts
+  std::optional<MinNeed> least;  ///< nullopt if host memory is too small for all layouts
 };
 
 NeedAnywhere need_on(const SearchSpace& space, std::size_t task, const std::vector<cluster::Mesh>& meshes,
@@ -48,27 +47,28 @@ NeedAnywhere need_on(const SearchSpace& space, std::size_t task, const std::vect
   return found;
 }
 
-/// Of a task that fits, but nowhere with those that have their devices with it.
+/// Explains why a task that fits alone does not fit with the tasks that share its devices.
 std::string why_not_together(const SearchSpace& space, std::size_t task) {
   std::vector<std::string> others;
   for (const Link& link : space.links[task])
     if (link.mesh) others.push_back(name_of(space, link.task));
-  return fmt::format("{} shares its devices with {}, and there are no devices on which all of them fit",
+  return fmt::format("{} must share devices with {}, but there is no mesh on which all of them fit",
                      name_of(space, task), fmt::join(others, ", "));
 }
 
-/// A task that cannot be where a placement has it.
+/// Why a task cannot run on the mesh that a placement gives it.
 struct TaskFault {
   std::size_t task = 0;
   cluster::Mesh mesh;
-  bool is_mesh = true;             ///< else no task can be there
-  bool has_layout = false;         ///< with the placement's degrees
-  std::optional<MinNeed> need;     ///< of these layouts; nothing where host memory is too small for all of them
-  bool is_alone_possible = false;  ///< each task can be there; those that must share something have nothing in common
+  bool is_mesh = true;          ///< false: the placement's devices do not form a mesh
+  bool has_layout = false;      ///< with the placement's degrees
+  std::optional<MinNeed> need;  ///< of these layouts; nullopt if host memory is too small for all of them
+  /// Each task has a choice, but tasks that must share a setting have none in common.
+  bool is_alone_possible = false;
 };
 
-/// Of a task that has no choice there, by the rules of the space: optimizers are on the host where no choice has them
-/// elsewhere.
+/// Returns the fault of a task without a choice on the mesh. The optimizer is on the host if the task's other choices
+/// have it there.
 TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t task, const cluster::Mesh& mesh,
                      const std::optional<Degrees>& degrees) {
   TaskFault fault{task, mesh, true, false, {}};
@@ -86,7 +86,7 @@ TaskFault task_fault(const SearchSpace& space, OptionSet option_set, std::size_t
   return fault;
 }
 
-/// The first of a way to have the placement; none where each task by itself can be so.
+/// Returns the first fault of one variant of a placement. If each task is possible alone, the fault says so.
 TaskFault find_task_fault(const SearchSpace& space, OptionSet option_set, const std::vector<cluster::Mesh>& meshes,
                           const std::optional<Degrees>& degrees) {
   for (std::size_t task = 0; task < meshes.size(); ++task) {
@@ -109,23 +109,24 @@ std::string text_of(const SearchSpace& space, const TaskFault& fault, const std:
   if (fault.is_alone_possible) return "does not apply: tasks that must share a layout or a setting have none in common";
   if (!fault.is_mesh && fault.mesh.count == 0) return "does not apply: the devices cannot be split in two";
   if (!fault.is_mesh)
-    return fmt::format("does not apply: {} would be on {} of {} devices, which are neither whole nodes nor inside one",
-                       name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
+    return fmt::format(
+        "does not apply: {} would get {} of {} devices, which are neither entire nodes nor part of one node",
+        name_of(space, fault.task), fault.mesh.count, cluster::device_count(cluster));
   const std::string with = degrees ? fmt::format(" with tp{} pp{}", degrees->tensor, degrees->pipeline) : "";
   const std::string where = cluster::name_of(cluster, fault.mesh);
   if (!fault.has_layout)
     return fmt::format("does not apply: {} has no layout{} on devices {}", name_of(space, fault.task), with, where);
   if (!fault.need)
-    return fmt::format("does not fit: host memory is too small for what {} offloads on devices {}{}",
+    return fmt::format("does not fit: host memory is too small for the data that {} offloads on devices {}{}",
                        name_of(space, fault.task), where, with);
   return fmt::format(
-      "does not fit: {} alone needs at least {:.2f} GiB of {:.2f} GiB of each of devices {}{}",
+      "does not fit: {} alone needs at least {:.2f} GiB of the {:.2f} GiB on each of devices {}{}",
       name_of(space, fault.task), gibi(fault.need->bytes),
       gibi(predict::plan_memory(*space.scenario, cluster::gpu_of(cluster, base::DeviceId(fault.mesh.first)))), where,
       with);
 }
 
-/// Of a placement that has no selection: of the way in which the least is missing.
+/// Explains why a placement has no selection, for the variant that comes closest to fitting.
 std::string why_impossible(const SearchSpace& space, OptionSet option_set, Placement placement) {
   const std::optional<Degrees> degrees = degrees_of(space, placement);
   std::optional<TaskFault> nearest;
@@ -137,21 +138,21 @@ std::string why_impossible(const SearchSpace& space, OptionSet option_set, Place
   return nearest ? text_of(space, *nearest, degrees) : "does not apply: the devices cannot be split in two";
 }
 
-/// Of a selection of which there is no plan: what is missing where it does not fit.
+/// Explains why a selection has no plan: the missing memory, or a fusion.
 std::string why_too_large(const SearchSpace& space, const Selection& selection) {
   const std::vector<predict::TaskMemory> memory = predict::task_memory(*space.scenario, plan_of(space, selection, ""));
   const auto worst =
       std::min_element(memory.begin(), memory.end(),
                        [](const predict::TaskMemory& a, const predict::TaskMemory& b) { return a.room() < b.room(); });
   if (worst->room() < 0)
-    return fmt::format("does not fit: the fullest device needs {:.2f} GiB of {:.2f} GiB in {}", gibi(worst->needed()),
-                       gibi(worst->usable - worst->min_margin),
+    return fmt::format("does not fit: a device needs {:.2f} GiB, more than the usable {:.2f} GiB, in {}",
+                       gibi(worst->needed()), gibi(worst->usable - worst->min_margin),
                        name_of(space, static_cast<std::size_t>(worst - memory.begin())));
   for (const predict::TaskMemory& task : memory)
     if (task.host > task.host_memory)
-      return fmt::format("does not fit: {:.2f} GiB are offloaded to a node's host memory of {:.2f} GiB",
+      return fmt::format("does not fit: {:.2f} GiB are offloaded to a node with {:.2f} GiB of host memory",
                          gibi(task.host), gibi(task.host_memory));
-  return "does not apply: the fusion that the job demands cannot be had, or does not fit";
+  return "does not apply: the fusion that the job requires is impossible or does not fit";
 }
 
 std::string why_named(const SearchSpace& space, OptionSet option_set, const TriedPlacement& tried) {
@@ -159,7 +160,7 @@ std::string why_named(const SearchSpace& space, OptionSet option_set, const Trie
 }
 
 std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const TriedPlacement& co_located) {
-  if (option_set == OptionSet::real) return "does not apply: nothing is fused with ReaL's means";
+  if (option_set == OptionSet::real) return "does not apply: --means real excludes fusion";
   const bool fits = co_located.selection && Trial(space).score(*co_located.selection).excess == 0;
   if (!fits) return why_named(space, option_set, co_located);
   const plan::FusionPin& pin = space.scenario->job.fixed_fusion;
@@ -168,20 +169,21 @@ std::string why_rlhfuse(const SearchSpace& space, OptionSet option_set, const Tr
   return "does not apply: no fusion that the job allows makes the co-located plan faster";
 }
 
-/// Of a task that has no layout on any mesh: by what the job fixes, else by what its framework runs.
+/// Returns the error for a task without a layout on any mesh: because of the job's fixed settings, otherwise because of
+/// its framework.
 base::Error no_layout(const plan::Job& job, const std::string& task) {
   const auto is_free = [](const plan::TaskPin& pin) { return pin == plan::TaskPin{}; };
   if (!std::all_of(job.fixed.begin(), job.fixed.end(), is_free))
     return base::bad_input(fmt::format(
-        "no layout of {} can be had on any mesh of the cluster with what is fixed; accepted: degrees that divide "
-        "its heads and layers, and make up a mesh",
+        "no layout of {} on any mesh of the cluster matches the job's fixed settings; accepted: degrees that divide "
+        "its heads and layers, and whose product is the size of a mesh",
         task));
   const plan::Framework* const framework = plan::find_framework(job.software);
   base::Error error;
   error.failure = base::Failure::infeasible;
   error.message = fmt::format(
-      "no layout of {}{} can be had on this cluster: degrees divide heads and layers and make up the devices, and a "
-      "mini-batch has a sample for each data-parallel rank",
+      "no layout of {}{} exists on this cluster: degrees must divide the heads and layers, their product must be the "
+      "number of devices, and a mini-batch needs a sample for each data-parallel rank",
       task, framework == nullptr ? "" : fmt::format(" that {} runs", framework->name));
   return error;
 }
@@ -200,14 +202,14 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
   if (!need.has_layout) return no_layout(space.scenario->job, name);
   if (!need.least) {
     error.message =
-        fmt::format("{} alone does not fit on this cluster: host memory is too small for what it offloads", name);
+        fmt::format("{} alone does not fit on this cluster: host memory is too small for the data it offloads", name);
     return error;
   }
   const std::int64_t usable = min_memory(space);
   const plan::TaskPlan& planned = need.least->planned;
   error.message = fmt::format(
-      "{} alone does not fit on this cluster: at the least, with {} on {} devices{}, it needs {:.2f} GiB of each, "
-      "{:.2f} GiB more than the {:.2f} GiB that can be used",
+      "{} alone does not fit on this cluster: even with {} on {} devices{}, it needs {:.2f} GiB per device, "
+      "{:.2f} GiB more than the usable {:.2f} GiB",
       name, llm::to_text(planned.layout), planned.mesh.count,
       planned.offload.optimizer_on_host ? " and the optimizer on the host" : "", gibi(need.least->bytes),
       gibi(need.least->bytes - usable), gibi(usable));
@@ -215,7 +217,7 @@ base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, Option
 }
 
 std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set,
-                                               const std::vector<Placement>& asked,
+                                               const std::vector<Placement>& requested,
                                                const std::vector<TriedPlacement>& tried,
                                                const std::vector<RankedPlan>& plans) {
   const auto tried_as = [&](Placement placement) -> const TriedPlacement& {
@@ -225,11 +227,11 @@ std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionS
   std::vector<AbsentPlacement> absent;
   for (const Placement placement : all_placements) {
     const auto is_of = [&](const RankedPlan& ranked) { return ranked.placement == placement; };
-    const bool is_asked = std::find(asked.begin(), asked.end(), placement) != asked.end();
-    if (!is_asked || std::any_of(plans.begin(), plans.end(), is_of)) continue;
+    const bool is_requested = std::find(requested.begin(), requested.end(), placement) != requested.end();
+    if (!is_requested || std::any_of(plans.begin(), plans.end(), is_of)) continue;
     if (placement == Placement::searched)
-      absent.push_back({placement, plans.empty() ? "does not fit: no plan that was met does"
-                                                 : "found no faster plan than the first of these"});
+      absent.push_back({placement, plans.empty() ? "does not fit: the search found no plan that fits"
+                                                 : "found no plan faster than the first one"});
     else if (placement == Placement::rlhfuse)
       absent.push_back({placement, why_rlhfuse(space, option_set, tried_as(Placement::co_located))});
     else

@@ -10,40 +10,38 @@
 #include "parallel/for_each_index.h"
 #include "plan/framework.h"
 #include "planner/bound/bound.h"
-#include "planner/rank/fused_placement.h"
 #include "planner/rank/fusion_choice.h"
-#include "planner/rank/no_plan.h"
 
 namespace dovetail::planner {
 namespace {
 
-/// Finalists for whose trainings a real schedule is made.
+/// Number of finalists whose trainings get a real schedule.
 constexpr std::size_t max_schedules = 8;
 
-/// All, where none is named.
-std::vector<Placement> asked_placements(const RankOptions& options) {
+/// Returns the requested placements, or all if none is named.
+std::vector<Placement> requested_placements(const RankOptions& options) {
   if (!options.placements.empty()) return options.placements;
   return {std::begin(all_placements), std::end(all_placements)};
 }
 
 bool may(const RankOptions& options, Placement placement) {
-  const std::vector<Placement> asked = asked_placements(options);
-  return std::find(asked.begin(), asked.end(), placement) != asked.end();
+  const std::vector<Placement> requested = requested_placements(options);
+  return std::find(requested.begin(), requested.end(), placement) != requested.end();
 }
 
 bool shares_search(const RankOptions& options) {
   return options.search.exchange != nullptr && options.search.exchange->ranks > 1;
 }
 
-/// What is known before the search.
+/// Selections known before the search.
 struct Starts {
   std::vector<Selection> all;         ///< of the named placements
-  std::vector<TriedPlacement> tried;  ///< what came of each of these
-  /// The co-located plan that it begins with, where it may be looked at and that fits.
+  std::vector<TriedPlacement> tried;  ///< results of the named placements
+  /// Co-located plan to derive the rlhfuse plan from, if that is requested and the plan fits.
   std::optional<Selection> for_rlhfuse;
 };
 
-/// The fastest that fits; where none does the one that comes nearest.
+/// The fastest selection that fits, otherwise the one that comes closest to fitting.
 struct BestSelections {
   std::optional<Selection> selection;
   bool fits = false;
@@ -63,7 +61,7 @@ BestSelections best_of(const predict::Scenario& scenario, Trial& trial, const st
   return best;
 }
 
-/// Of each placement the best that fits is a candidate.
+/// Finds the starts. Adds the best selection of each placement that fits to `candidates`.
 Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vector<Finalist>& candidates) {
   Starts starts;
   Trial trial(space);
@@ -72,7 +70,7 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
     if (!may(options, placement) && !for_rlhfuse) continue;
     const std::vector<Selection> found = selection_of(space, placement);
     BestSelections best = best_of(*space.scenario, trial, found);
-    // What descent to the least cost left may not fit where others would.
+    // Descent toward the lowest cost may end in a selection that does not fit, although another one does.
     if (best.selection && !best.fits)
       best = best_of(*space.scenario, trial, selection_of(space, placement, Aim::excess));
     if (best.fits && may(options, placement)) candidates.push_back({placement, *best.selection});
@@ -83,7 +81,7 @@ Starts starts_of(const SearchSpace& space, const RankOptions& options, std::vect
   return starts;
 }
 
-/// An engine that gives its weights back for nothing keeps them.
+/// Lets engines keep their weights if offloading them gains nothing.
 void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, RankedPlan& ranked) {
   for (std::size_t task = 0; task < ranked.plan.tasks.size(); ++task) {
     if (scenario.job.workflow.tasks[task].kind != workflow::TaskKind::generate ||
@@ -93,7 +91,7 @@ void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, Ranke
     plan::Plan plan = ranked.plan;
     plan.tasks[task].offload.weights = false;
     if (!plan::runs(scenario.job, task, plan.tasks[task], plan::RuleScope::search)) continue;
-    // Where a schedule would have to be made anew, the trainings have too little room for the one that they have.
+    // If this needs a new schedule, the trainings no longer have enough memory for the known one.
     std::optional<predict::Estimate> estimate = chooser.estimate_known(plan);
     if (!estimate || !estimate->keeps_margin() || estimate->iteration_seconds > ranked.estimate.iteration_seconds)
       continue;
@@ -102,8 +100,8 @@ void tidy(const predict::Scenario& scenario, const FusionChooser& chooser, Ranke
   }
 }
 
-/// The plan of the placement "rlhfuse"; without any fusion only where co-located plans, one of which it is then, are
-/// not looked at.
+/// Adds the plan of placement "rlhfuse". Without fusion it is a co-located plan, so it is added only if those were not
+/// requested.
 void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Starts& starts, FusionChooser& chooser,
                  std::vector<RankedPlan>& plans) {
   if (!starts.for_rlhfuse) return;
@@ -113,7 +111,7 @@ void add_rlhfuse(const SearchSpace& space, const RankOptions& options, const Sta
   plans.push_back({Placement::rlhfuse, std::move(best->plan), std::move(best->estimate)});
 }
 
-/// Of the starts, with the choices that need the least, the one that comes nearest to fitting.
+/// Returns the start that comes closest to fitting, with the choices that need the least memory.
 NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& space, std::vector<Selection> starts) {
   Trial trial(space);
   const Selection* best = nullptr;
@@ -137,9 +135,9 @@ NearestPlan nearest_of(const predict::Scenario& scenario, const SearchSpace& spa
   return nearest;
 }
 
-/// What is kept for work behind the search: what evaluating, fusing and playing the finalists takes, if it takes of
-/// each what it does of the first candidate, which is measured; as much again for what is tried of the best ones; and a
-/// little for a search that ends late.
+/// Returns the time to reserve for work after the search. It extrapolates the measured time of evaluating, fusing and
+/// playing the first candidate to all finalists. That is doubled for variants of the best ones, plus a small share in
+/// case the search ends late.
 double seconds_after_search(const SearchSpace& space, const RankOptions& options,
                             const std::vector<Finalist>& candidates) {
   const predict::Scenario& scenario = *space.scenario;
@@ -159,8 +157,8 @@ double seconds_after_search(const SearchSpace& space, const RankOptions& options
   return 2 * seconds + late_share * *options.search.time_limit_seconds;
 }
 
-/// The search's part of the options: with the bound in seconds, and the time that is left for it and not needed for
-/// what it finds; that is cut short rather than to leave the search less than half.
+/// Returns the options of the search, with the bound in ns and the time limit. Later work gets its reserve, but the
+/// search gets at least half of the remaining time.
 SearchOptions search_options(const SearchSpace& space, const RankOptions& options,
                              const std::vector<Finalist>& candidates, double bound) {
   SearchOptions within = options.search;
@@ -178,11 +176,11 @@ SearchOptions search_options(const SearchSpace& space, const RankOptions& option
   return within;
 }
 
-/// Of plans that fuse nothing, and of all. Returns the seconds that no plan of the search has less than, without what
-/// an iteration has beside its steps. Nothing is known, and it is 0, where the space is not whole.
+/// Computes the lower bounds of plans without fusion and of all plans. Returns the bound on the period of all plans of
+/// the search, or 0 if the space is incomplete.
 double find_bounds(const SearchSpace& space, FusionSelection fusion, int threads, Ranking& ranking) {
   if (space.scenario->is_stopped()) return 0;
-  double bounds[2];  // of plans that fuse nothing, and of others
+  double bounds[2];  // without fusion, with fusion
   parallel::for_each_index(fusion.any() ? 2 : 1, threads, [&](int fuses) {
     bounds[fuses] = period_bound(space, fuses != 0 ? fusion : FusionSelection{});
   });
@@ -193,12 +191,12 @@ double find_bounds(const SearchSpace& space, FusionSelection fusion, int threads
   return bound;
 }
 
-/// The plans of the answer, in its order.
+/// Returns the plans of the result, sorted.
 std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions& options,
                                      const std::vector<Finalist>& candidates, const Starts& starts) {
   const predict::Scenario& scenario = *space.scenario;
   std::vector<RankedPlan> plans = evaluate(space, candidates);
-  // A search that begins without any start may end where tasks do not agree.
+  // A search without a start may end in selections whose tasks disagree.
   std::erase_if(plans, [&](const RankedPlan& ranked) {
     return plan::find_disagreement(scenario.job, ranked.plan.tasks).has_value();
   });
@@ -216,15 +214,16 @@ std::vector<RankedPlan> finalists_of(const SearchSpace& space, const RankOptions
   return plans;
 }
 
-/// What is not in the plans: a plan that fits, fusions of the first, placements. Reasons are known of what was looked
-/// at to the end.
-void say_why_not(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
+/// Explains what is missing: a plan that fits, fusions of the first plan, and placements. If stopped, the last two are
+/// left out.
+void explain_missing(const SearchSpace& space, const RankOptions& options, const Starts& starts, Ranking& ranking) {
   const predict::Scenario& scenario = *space.scenario;
   if (ranking.plans.empty() && !starts.all.empty()) ranking.nearest = nearest_of(scenario, space, starts.all);
   if (scenario.is_stopped()) return;
   if (options.option_set == OptionSet::all && !ranking.plans.empty())
     ranking.not_fused = why_not_fused(scenario, ranking.plans.front().plan);
-  ranking.absent = absent_placements(space, options.option_set, asked_placements(options), starts.tried, ranking.plans);
+  ranking.absent =
+      absent_placements(space, options.option_set, requested_placements(options), starts.tried, ranking.plans);
 }
 
 void count_ties(const predict::Scenario& scenario, Ranking& ranking) {
@@ -246,7 +245,7 @@ RankOptions with_share_of_time(RankOptions options, const predict::Scenario& sce
 base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptions& options) {
   const parallel::Cancellation limit(given.cancellation, options.search.time_limit_seconds);
   predict::Scenario scenario = given;
-  // Processes that share a search out have to begin it with the same space and the same bound.
+  // Processes that share a search must begin with the same space and the same bound.
   scenario.cancellation = shares_search(options) ? nullptr : &limit;
   const ChoiceRules rules{options.option_set};
   const SearchSpace space = make_search_space(scenario, search_meshes(scenario.job), rules, options.search.threads);
@@ -257,7 +256,7 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   Ranking ranking;
   std::vector<Finalist> candidates;
   const Starts starts = starts_of(space, options, candidates);
-  // ReaL fuses nothing.
+  // ReaL does not fuse.
   const FusionSelection fusion = options.option_set == OptionSet::all ? open_fusion(scenario.job) : FusionSelection{};
   const double bound = find_bounds(space, fusion, options.search.threads, ranking);
   scenario.cancellation = &limit;
@@ -270,8 +269,8 @@ base::Result<Ranking> rank_plans(const predict::Scenario& given, const RankOptio
   }
   ranking.plans = finalists_of(space, options, candidates, starts);
   if (const auto ended_by = limit.ended_by(); ended_by && ranking.plans.empty())
-    return parallel::stopped_before("a plan was found that fits", *ended_by);
-  say_why_not(space, options, starts, ranking);
+    return parallel::stopped_before("a plan that fits was found", *ended_by);
+  explain_missing(space, options, starts, ranking);
   count_ties(scenario, ranking);
   ranking.cut_short = limit.ended_by();
   return ranking;

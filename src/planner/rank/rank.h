@@ -1,4 +1,4 @@
-// The plans of a job, searched and ranked: what `dovetail plan JOB` answers.
+// Searches and ranks the plans of a job, and explains why a plan is missing. Implements `dovetail plan JOB`.
 #pragma once
 
 #include <algorithm>
@@ -8,77 +8,105 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "planner/rank/finalists.h"
-#include "planner/rank/no_plan.h"
+#include "planner/search/placements.h"
 #include "planner/search/search.h"
 
 namespace dovetail::planner {
 
+/// Returns the error of rank_plans for a job whose impossible_task is `task`. It is infeasible if no layout fits, host
+/// memory is too small, tasks that share devices do not fit together, or the framework has no layout for the task. It
+/// is bad input if the job's fixed settings leave no layout.
+base::Error nothing_to_choose(const SearchSpace& space, std::size_t task, OptionSet option_set);
+
+/// A named placement with its fastest selection that fits, otherwise the one that comes closest to fitting. nullopt if
+/// the placement is impossible.
+struct TriedPlacement {
+  Placement placement = Placement::co_located;
+  std::optional<Selection> selection;
+};
+
+/// A requested placement without a plan.
+struct AbsentPlacement {
+  Placement placement = Placement::searched;
+  /// Starts with "does not fit:" or "does not apply:", or says that the search found nothing faster.
+  std::string why;
+};
+
+/// Returns the requested placements that have no plan in `plans`, in the order of all_placements. REQUIRES: `tried`
+/// includes each requested named placement, and co_located if rlhfuse is requested.
+std::vector<AbsentPlacement> absent_placements(const SearchSpace& space, OptionSet option_set,
+                                               const std::vector<Placement>& requested,
+                                               const std::vector<TriedPlacement>& tried,
+                                               const std::vector<RankedPlan>& plans);
+
 struct RankOptions {
-  SearchOptions search;  ///< its time limit is for all that rank_plans does; its bound and its fusion are found here
+  SearchOptions search;  ///< its time limit applies to all of rank_plans, which sets its bound and fusion
   OptionSet option_set = OptionSet::all;
-  /// That may be looked at; empty: all. Without `searched` among them nothing is searched.
+  /// Placements to consider. Empty: all. The search runs only if `searched` is included.
   std::vector<Placement> placements;
-  std::size_t shown = 8;      ///< plans in the answer at most
-  std::size_t simulated = 0;  ///< of the first plans that are ties, so many at most are played and ordered by that
-  /// Called with the best plan that the search has met, each time there is a better one.
+  std::size_t shown = 8;      ///< maximum number of plans in the result
+  std::size_t simulated = 0;  ///< maximum number of tied plans to play and sort by simulated time
+  /// Called with the best plan of the search whenever it improves.
   std::function<void(const plan::Plan&)> on_better;
 };
 
-/// A plan that does not fit, or is tight, with what is missing, where none fits.
+/// The plan that comes closest to fitting, if none fits with the required margin.
 struct NearestPlan {
   plan::Plan plan;
-  std::size_t task = 0;      ///< with the most missing
-  std::int64_t missing = 0;  ///< bytes of the device with its margin, or of the node's host memory, whatever is more
+  std::size_t task = 0;  ///< with the most missing memory
+  /// Bytes, including the margin; of the device or of the node's host memory, whichever is larger.
+  std::int64_t missing = 0;
   predict::Fit fit = predict::Fit::does_not_fit;
 };
 
 struct Ranking {
-  std::vector<RankedPlan> plans;  ///< that fit, the fastest first (those that were simulated by that, else by the
-                                  ///< closed form); of each placement the best, and others found, in their best fusion
-  std::vector<std::string> not_fused;  ///< why_not_fused of the first
-  /// That were asked for (all, where none was named) and have no plan among these.
+  /// Plans that fit, the fastest first by simulated time if played, otherwise by the closed form; the best of each
+  /// placement and other searched plans, each with its best fusion.
+  std::vector<RankedPlan> plans;
+  std::vector<std::string> not_fused;  ///< why_not_fused of the first plan
+  /// Requested placements without a plan in `plans`.
   std::vector<AbsentPlacement> absent;
-  std::optional<NearestPlan> nearest;  ///< where no plan fits
-  double bound =
-      0;  ///< seconds that no plan's iteration can beat that fuses nothing, of what was looked at; 0: none known
-  /// The same of all plans, whatever they fuse; nothing where plans may fuse nothing.
+  std::optional<NearestPlan> nearest;  ///< set if no plan fits
+  double bound = 0;  ///< lower bound in seconds on the iteration of all plans without fusion; 0: unknown
+  /// Lower bound in seconds on the iteration of all plans, with or without fusion. nullopt if no fusion is possible.
   std::optional<double> fused_bound;
-  std::optional<SearchRun> search;  ///< how the search went; nothing where nothing was searched
-  /// What ended the work before all of it was done: another run may find better plans.
+  std::optional<SearchRun> search;  ///< nullopt if no search ran
+  /// Set if the work ended early. Another run may find better plans.
   std::optional<parallel::EndedBy> cut_short;
-  std::size_t ties = 0;  ///< plans from the second on that are within the model's error of the best
+  std::size_t ties = 0;  ///< plans after the first one that are within the model's error of the fastest
 
-  /// How far a plan is, by the closed form, above the bound that holds for it; nothing where none is known.
+  /// Returns how far the plan's closed-form time is above its lower bound, as a fraction. nullopt if no bound is known.
   std::optional<double> gap(const RankedPlan& ranked) const {
     const double least = ranked.plan.fusion.any() ? fused_bound.value_or(0) : bound;
     if (least <= 0) return std::nullopt;
-    // No less than 0 but for rounding.
+    // Only rounding could make it negative.
     return std::max(0.0, ranked.estimate.iteration_seconds / least - 1);
   }
 };
 
-/// Searches, and evaluates with predict::estimate whatever may be the best. Where it is stopped, or its time is over,
-/// whatever it is at ends with the best so far, and what comes then is left out, but for evaluating what was found. An
-/// Error where the job's pins leave a task nothing to choose, it names no software, or it is stopped before any plan
-/// was looked at (parallel::stopped_before).
+/// Searches, and evaluates all candidates for the best plan with predict::estimate. If stopped or out of time, each
+/// step ends with the best result so far and later steps are skipped, but plans that were found are still evaluated.
+/// Returns an Error if the job's pins leave a task without a choice, if the software is unknown, or if it is stopped
+/// before the first plan (parallel::stopped_before).
 base::Result<Ranking> rank_plans(const predict::Scenario& scenario, const RankOptions& options);
 
-/// `options` for a part of what `scenario` is to do within its time, if that is limited: with an equal share of what is
-/// left of it, where as many `parts` follow one another.
+/// Returns `options` with an equal share of the remaining time, if it is limited, for one of `parts` consecutive parts
+/// of the work.
 RankOptions with_share_of_time(RankOptions options, const predict::Scenario& scenario, std::size_t parts);
 
-/// An input that decides which plan is best.
+/// An input whose change makes another plan the best.
 struct Flip {
-  std::string input;     ///< "response lengths", "network bandwidth", ...
-  double factor = 1;     ///< that it changes by
-  std::size_t plan = 0;  ///< index in Ranking::plans of the one that is best then
-  double gain = 0;       ///< by what part of the first plan's time it is faster
+  std::string input;     ///< such as "response lengths" or "network bandwidth"
+  double factor = 1;     ///< by which the input changes
+  std::size_t plan = 0;  ///< index in Ranking::plans of the plan that becomes the best
+  double gain = 0;       ///< relative to the time of the first plan
 };
 
-/// Of each input the least change, of those tried (0.5 to 2 times), by which another of the ranked plans becomes faster
-/// than the first by more than a hundredth. Inputs in the order of how little they have to change; fewer where it is
-/// stopped. `threads` never change the answer.
+/// Returns, for each input, the smallest change (of several factors from 0.5 to 2) that makes another ranked plan more
+/// than 1% faster than the first. Sorted by the size of the change. If stopped, some inputs are missing. `threads` does
+/// not affect the result.
 std::vector<Flip> find_flips(const predict::Scenario& scenario, const Ranking& ranking, int threads = 1);
 
 }  // namespace dovetail::planner

@@ -55,7 +55,7 @@ TEST(RankPlans, TiesAreThoseWithinTheModelsError) {
             rank_plans(predict::scenario_of(job, software), test::quick_options()).value().plans.size());
 }
 
-TEST(RankPlans, LooksAtTheNamedPlacementsOnly) {
+TEST(RankPlans, ConsidersOnlyTheNamedPlacements) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
@@ -86,7 +86,7 @@ TEST(RankPlans, EachPlacementHasAPlanOrAReason) {
   }
 }
 
-TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
+TEST(RankPlans, APlacementThatDoesNotFitReportsPeakMemory) {
   const plan::Job job = test::ppo_job(
       "nodes: 1, gpus_per_node: 8, host_memory: 1GB, gpu: {name: small, memory: 18GiB, bandwidth: 1TB/s, bf16: "
       "100TFLOP/s}");
@@ -95,14 +95,15 @@ TEST(RankPlans, APlacementThatDoesNotFitSaysWhatTheFullestDeviceNeeds) {
   options.placements = {Placement::co_located, Placement::rlhfuse};
   const Ranking ranking = rank_plans(scenario, options).value();
   ASSERT_TRUE(ranking.plans.empty());
-  ASSERT_EQ(ranking.absent.size(), 2U) << "of what was asked for";
-  EXPECT_THAT(why_absent(ranking, Placement::co_located),
-              testing::MatchesRegex("does not fit: the fullest device needs [0-9.]+ GiB of 15\\.88 GiB in [a-z_]+"));
+  ASSERT_EQ(ranking.absent.size(), 2U) << "requested placements only";
+  EXPECT_THAT(
+      why_absent(ranking, Placement::co_located),
+      testing::MatchesRegex("does not fit: a device needs [0-9.]+ GiB, more than the usable 15\\.88 GiB, in [a-z_]+"));
   EXPECT_EQ(why_absent(ranking, Placement::rlhfuse), why_absent(ranking, Placement::co_located))
-      << "it begins with that plan";
+      << "rlhfuse starts from the co-located plan";
 }
 
-TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
+TEST(RankPlans, APlacementThatTheClusterDoesNotAllowReportsWhy) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: H200, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
@@ -112,7 +113,7 @@ TEST(RankPlans, APlacementThatTheClusterDoesNotAllowSaysWhy) {
   real.option_set = OptionSet::real;
   real.placements = {Placement::rlhfuse};
   EXPECT_EQ(why_absent(rank_plans(scenario, real).value(), Placement::rlhfuse),
-            "does not apply: nothing is fused with ReaL's means");
+            "does not apply: --means real excludes fusion");
 }
 
 TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
@@ -121,11 +122,11 @@ TEST(RankPlans, PlansOfManySamplesAreNotPlayed) {
   job.workload.prompts = max_played_samples / 2;
   EXPECT_EQ(playable(job, 5), 2U);
   job.workload.prompts = max_played_samples;
-  EXPECT_EQ(playable(job, 5), 0U) << "one would have nothing to be compared with";
+  EXPECT_EQ(playable(job, 5), 0U) << "a single plan cannot be compared";
   EXPECT_EQ(playable(job, 1), 1U);
 }
 
-TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
+TEST(RankPlans, FusesIfItGainsAndReportsWhyNotOtherwise) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
@@ -138,7 +139,7 @@ TEST(RankPlans, FusesWhatGainsAndSaysWhyNotTheRest) {
   EXPECT_EQ(ranking.not_fused.size(), (fusion.threshold ? 0U : 1U) + (fusion.training ? 0U : 1U));
 }
 
-TEST(RankPlans, PlaysTiesAndOrdersThemByThat) {
+TEST(RankPlans, PlaysTiesAndSortsThemBySimulatedTime) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   predict::Software software = predict::software_of(job).value();
   software.efficiency.error = 0.2;
@@ -178,7 +179,7 @@ TEST(RankPlans, ForbiddenFusionIsInNoPlan) {
   EXPECT_THAT(ranking.not_fused, testing::Each(HasSubstr("the job forbids it")));
 }
 
-TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
+TEST(RankPlans, WithReaLOptionsHasOnlyReaLSettings) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: A100-80, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();
@@ -199,17 +200,17 @@ TEST(RankPlans, WithReaLsMeansHasOnlyWhatReaLHas) {
     }
 }
 
-TEST(RankPlans, SaysWhatIsMissingWhereATaskFitsNowhere) {
+TEST(RankPlans, ReportsTheMissingMemoryOfATaskThatDoesNotFit) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: RTX-4090, host_memory: 16GB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const auto ranking = rank_plans(scenario, test::quick_options());
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_THAT(ranking.error().message,
-              HasSubstr("actor_train alone does not fit on this cluster: at the least, with dp1 tp1 pp1"));
+              HasSubstr("actor_train alone does not fit on this cluster: even with dp1 tp1 pp1"));
 }
 
-TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
+TEST(RankPlans, ReportsPinsThatMakeATaskNotFit) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 1TB",
                                       "fixed: {actor_train: {devices: 0-3, layout: {dp: 4, zero: 0}, offload: []}}\n");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
@@ -219,8 +220,8 @@ TEST(RankPlans, WhatFitsNowhereWithItsPinsIsSaidOfWhatIsPinned) {
   EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
 }
 
-TEST(RankPlans, ATaskThatFitsNowhereIsNamedBeforeThoseThatHaveItsDevices) {
-  // slime has the passes of the actor where it trains; the pass alone would fit.
+TEST(RankPlans, NamesTheTaskThatDoesNotFitBeforeTasksOnItsDevices) {
+  // slime runs the actor's passes on the training devices. The pass alone would fit.
   const plan::Job job = plan::parse_job(
                             "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nmodels: {actor: "
                             "llama-3.1-70b}\nsoftware: {framework: slime}\n"
@@ -236,7 +237,7 @@ TEST(RankPlans, ATaskThatFitsNowhereIsNamedBeforeThoseThatHaveItsDevices) {
   EXPECT_THAT(ranking.error().message, Not(HasSubstr("-")));
 }
 
-TEST(RankPlans, AnOptimizerIsOnTheHostWhereTrainingLeavesItsDevicesAndFitsNoOtherWay) {
+TEST(RankPlans, StepsTheOptimizerOnTheHostIfNothingElseFits) {
   const plan::Job job =
       plan::parse_job(
           "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule, reference: pass}\nmodels: "
@@ -254,7 +255,7 @@ TEST(RankPlans, AnOptimizerIsOnTheHostWhereTrainingLeavesItsDevicesAndFitsNoOthe
             (plan::Offload{.weights = true, .gradients = true, .optimizer = false, .optimizer_on_host = true}));
 }
 
-TEST(RankPlans, HostMemoryThatIsTooSmallIsSaid) {
+TEST(RankPlans, ReportsTooLittleHostMemory) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100, host_memory: 1GB",
                                       "fixed: {actor_train: {offload: [optimizer_on_host]}}\n");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
@@ -262,10 +263,10 @@ TEST(RankPlans, HostMemoryThatIsTooSmallIsSaid) {
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_EQ(ranking.error().message,
-            "actor_train alone does not fit on this cluster: host memory is too small for what it offloads");
+            "actor_train alone does not fit on this cluster: host memory is too small for the data it offloads");
 }
 
-TEST(RankPlans, NoPlanStandsThereTwice) {
+TEST(RankPlans, ListsNoPlanTwice) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
@@ -276,8 +277,8 @@ TEST(RankPlans, NoPlanStandsThereTwice) {
     }
 }
 
-TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
-  // Each training fits by itself; with what has to stay meanwhile, and no host memory to put it, none does.
+TEST(RankPlans, ReturnsTheNearestPlanIfTasksFitOnlyAlone) {
+  // Each training fits alone, but none fits with the resident data of the others, which host memory cannot hold.
   const plan::Job job =
       test::ppo_job("nodes: 1, gpus_per_node: 2, gpu: A100-40, host_memory: 1GB", "limits: {margin: 0}\n");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
@@ -291,8 +292,8 @@ TEST(RankPlans, GivesTheNearestPlanWhereTasksFitOnlyOneByOne) {
   EXPECT_GT(nearest.missing, 0);
 }
 
-TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
-  // Each engine alone leaves the other too much where both want nine tenths: only together they get less.
+TEST(RankPlans, EnginesOnOneMeshShrinkTogether) {
+  // If both engines want 90% of memory, changing one alone does not help. They only fit if both get less.
   const plan::Job job =
       plan::parse_job(
           "format: dovetail/job@1\nname: remax\nalgorithm: remax\nmodels: {actor: qwen3-4b, reward: qwen3-1.7b}\n"
@@ -309,7 +310,7 @@ TEST(RankPlans, EnginesThatGenerateOneAfterTheOtherGiveWayTogether) {
   EXPECT_TRUE(ranking->plans.front().estimate.fits());
 }
 
-TEST(FindFlips, NamesPlansThatAreFasterThen) {
+TEST(FindFlips, NamesPlansThatBecomeFaster) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const Ranking ranking = rank_plans(scenario, test::quick_options()).value();
@@ -321,8 +322,8 @@ TEST(FindFlips, NamesPlansThatAreFasterThen) {
   }
 }
 
-TEST(FindFlips, AreNoneOfWhatIsFasterAsItIs) {
-  // In another order, as playing may give: that the second is faster by the closed form is known without any change.
+TEST(FindFlips, IgnoresPlansThatAreFasterWithoutAChange) {
+  // Played plans may have another order. The second plan being faster by the closed form is then not a change.
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   Ranking ranking = rank_plans(scenario, test::quick_options()).value();
@@ -335,7 +336,7 @@ TEST(FindFlips, AreNoneOfWhatIsFasterAsItIs) {
   }));
 }
 
-TEST(RankPlans, WhatIsInterruptedHasTheBestSoFar) {
+TEST(RankPlans, KeepsTheBestPlansIfInterrupted) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   parallel::Cancellation cancellation;
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value(), &cancellation);
@@ -343,7 +344,7 @@ TEST(RankPlans, WhatIsInterruptedHasTheBestSoFar) {
   options.search.on_progress = [&](const SearchProgress&) { cancellation.request(); };
   const Ranking ranking = rank_plans(scenario, options).value();
   EXPECT_EQ(ranking.cut_short, parallel::EndedBy::interrupt);
-  EXPECT_TRUE(ranking.not_fused.empty()) << "nobody looked";
+  EXPECT_TRUE(ranking.not_fused.empty()) << "reasons are not computed when stopped";
   ASSERT_FALSE(ranking.plans.empty());
   for (const RankedPlan& ranked : ranking.plans) {
     EXPECT_TRUE(ranked.estimate.fits());
@@ -356,7 +357,7 @@ TEST(RankPlans, WhatIsInterruptedHasTheBestSoFar) {
   EXPECT_EQ(nothing.error().failure, base::Failure::interrupted);
 }
 
-TEST(RankPlans, KeepsToItsTime) {
+TEST(RankPlans, RespectsTheTimeLimit) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 4, gpu: H100, host_memory: 1TB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = test::quick_options();

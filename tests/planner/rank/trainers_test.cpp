@@ -1,4 +1,4 @@
-// Plans that are found for a job of a trainer are ones that it runs.
+// Plans found for a trainer's job can be run by that trainer.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -57,17 +57,17 @@ RC_GTEST_PROP(TrainersProperty, PlansKeepToTheirFramework, ()) {
       RC_ASSERT(plan::runs(job, task, ranked.plan.tasks[task], plan::RuleScope::search));
       sum += ranked.estimate.activities[task].seconds;
     }
-    // It is read as it is written.
+    // Reading the written plan gives the same plan.
     const auto again = plan::parse_plan(plan::plan_to_json(ranked.plan, job), "plan.json", job);
     RC_ASSERT(again.ok());
-    // On one pool nothing runs beside anything else. NeMo-RL's and slime's judges have devices of their own.
+    // On one pool nothing runs in parallel. The judges of NeMo-RL and slime have separate devices.
     const bool has_pools = software.find("nemo") != std::string::npos ||
                            (software.find("slime") != std::string::npos && text.find("reward: model") != text.npos);
     if (!has_pools) RC_ASSERT(ranked.estimate.iteration_seconds > 0.999 * sum);
   }
 }
 
-TEST(Trainers, KeepWhatIsFixedAndNotSearched) {
+TEST(Trainers, KeepFixedSettingsThatAreNotSearched) {
   const plan::Job job =
       plan::parse_job(
           "format: dovetail/job@1\nalgorithm: {name: grpo, reference: pass, reward: rule}\n"
@@ -107,8 +107,8 @@ TEST(Trainers, KeepPoolsThatShareANode) {
       EXPECT_EQ(ranked.plan.tasks[task].mesh, *job.fixed[task].mesh) << job.workflow.tasks[task].name;
 }
 
-/// OpenRLHF with pools of their own: what it starts together runs together, and nothing of the next iteration before
-/// both trainings have ended.
+/// OpenRLHF with separate pools: tasks that it starts together run together, and the next iteration waits for both
+/// trainings.
 TEST(Trainers, OpenrlhfWaitsForAllOfAStage) {
   const std::string tail =
       "models: {actor: qwen3-8b, critic: qwen3-8b}\n"
@@ -149,7 +149,7 @@ TEST(Trainers, OpenrlhfWaitsForAllOfAStage) {
   EXPECT_LT(ideal, 0.98 * waited);
 }
 
-TEST(Trainers, TasksThatAreTogetherAndFitNowhereTogetherAreNamed) {
+TEST(Trainers, NameTasksThatDoNotFitTogether) {
   const plan::Job job = plan::parse_job(
                             "format: dovetail/job@1\nalgorithm: {name: ppo, reward: rule}\n"
                             "software: {framework: any, training: verl-fsdp}\n"
@@ -163,7 +163,7 @@ TEST(Trainers, TasksThatAreTogetherAndFitNowhereTogetherAreNamed) {
   ASSERT_FALSE(ranking.ok());
   EXPECT_EQ(ranking.error().failure, base::Failure::infeasible);
   EXPECT_EQ(ranking.error().message,
-            "critic_infer shares its devices with critic_train, and there are no devices on which all of them fit");
+            "critic_infer must share devices with critic_train, but there is no mesh on which all of them fit");
 }
 
 TEST(Trainers, AMiniBatchTooSmallForAllDevicesLeavesNoLayout) {
@@ -184,8 +184,8 @@ TEST(Trainers, AMiniBatchTooSmallForAllDevicesLeavesNoLayout) {
   ASSERT_FALSE(nothing.ok());
   EXPECT_EQ(nothing.error().failure, base::Failure::infeasible);
   EXPECT_EQ(nothing.error().message,
-            "no layout of actor_train that roll runs can be had on this cluster: degrees divide heads and layers and "
-            "make up the devices, and a mini-batch has a sample for each data-parallel rank");
+            "no layout of actor_train that roll runs exists on this cluster: degrees must divide the heads and layers, "
+            "their product must be the number of devices, and a mini-batch needs a sample for each data-parallel rank");
 }
 
 }  // namespace
