@@ -11,16 +11,16 @@
 namespace dovetail::planner {
 namespace {
 
-/// Selection with what Trial says of them.
+/// A selection with its score.
 struct Candidate {
   Selection selection;
   Score score;
 };
 
-/// So many of each group are evaluated exactly.
+/// Number of candidates per group that are evaluated exactly.
 constexpr std::size_t evaluated = 3;
 
-/// The best few by their periods, of those that fit.
+/// The few best candidates that fit, by period.
 class Shortlist {
  public:
   void add(const Selection& selection, const Score& score) {
@@ -38,13 +38,13 @@ class Shortlist {
   std::vector<Candidate> best_;
 };
 
-/// The plan that changes, and how far its fused training is above the bound.
+/// The plan to change, and how far its fused training is above the bound.
 struct Origin {
   const plan::Plan& plan;
   std::optional<double> over_bound;
 };
 
-/// The fastest of a few that fit by predict::estimate.
+/// Returns the fastest candidate that fits by predict::estimate.
 std::optional<Change> fastest_change(const predict::Scenario& scenario, const Origin& from, const SearchSpace& space,
                                      const Shortlist& list) {
   std::optional<Change> fastest;
@@ -80,7 +80,7 @@ void add_single_changes(const predict::Scenario& scenario, const Origin& from, c
   }
 }
 
-/// Which tasks can run at the same time: [task][other task].
+/// Returns which tasks can run at the same time: [task][other task].
 std::vector<std::vector<bool>> independence_of(const plan::Job& job) {
   const std::size_t tasks = job.workflow.tasks.size();
   std::vector<std::vector<bool>> before(tasks, std::vector<bool>(tasks, false));
@@ -89,7 +89,7 @@ std::vector<std::vector<bool>> independence_of(const plan::Job& job) {
     for (std::size_t from = 0; from < tasks; ++from)
       for (std::size_t to = 0; to < tasks; ++to)
         if (before[from][middle] && before[middle][to]) before[from][to] = true;
-  // Off-policy, what is generated for later iterations waits for nothing of this one.
+  // Off-policy, generation for later iterations does not wait for this one.
   std::vector<std::vector<bool>> independent(tasks, std::vector<bool>(tasks, job.workload.steps_off_policy > 0));
   for (std::size_t from = 0; from < tasks; ++from)
     for (std::size_t to = 0; to < tasks; ++to)
@@ -97,7 +97,7 @@ std::vector<std::vector<bool>> independence_of(const plan::Job& job) {
   return independent;
 }
 
-/// Pairs of meshes that make up the hull of two, in both orders.
+/// Returns the pairs of meshes that divide the hull of two meshes, in both orders.
 std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& space, const cluster::Mesh& a,
                                                              const cluster::Mesh& b) {
   const cluster::Mesh hull = cluster::hull_of(a, b);
@@ -115,7 +115,7 @@ std::vector<std::pair<std::int32_t, std::int32_t>> splits_of(const SearchSpace& 
   return splits;
 }
 
-/// Gives the two tasks, in turn, the choice on their meshes that costs the least.
+/// Gives the two tasks, in turn, the cheapest choice on their meshes.
 void choose(const SearchSpace& space, Trial& trial, Selection& selection,
             const std::pair<std::size_t, std::size_t>& tasks) {
   const std::int64_t usable = min_memory(space);
@@ -161,7 +161,7 @@ void add_pairs(const predict::Scenario& scenario, const Origin& from, const Plan
     }
 }
 
-/// What the estimate of the changed plan says.
+/// Copies the figures of an estimate into a change.
 void fill(const predict::Estimate& estimate, Change& change) {
   change.iteration_seconds = estimate.iteration_seconds;
   change.fullest = fullest_task(estimate.memory);
@@ -176,7 +176,7 @@ std::vector<std::size_t> tasks_of(const plan::GenerationStage& stage) {
   return tasks;
 }
 
-/// Other fusions of the plan as it is.
+/// Adds other fusions of the otherwise unchanged plan.
 void add_fusions(const predict::Scenario& scenario, const plan::Plan& plan, std::vector<Change>& changes) {
   const auto add = [&](ChangeKind kind, std::vector<std::size_t> tasks, const plan::Fusion& fusion) {
     if (fusion == plan.fusion || !plan::agrees(scenario.job.fixed_fusion, fusion)) return;
@@ -203,7 +203,7 @@ void add_fusions(const predict::Scenario& scenario, const plan::Plan& plan, std:
   add(ChangeKind::fusion, {(*pair)[0], (*pair)[1]}, {.threshold = plan.fusion.threshold, .training = other});
 }
 
-/// Several settings that gain no more than one of their task does.
+/// Returns whether a change of several settings gains no more than a change of one setting of the same task.
 bool is_needless(const Change& change, const std::vector<Change>& changes) {
   if (change.kind != ChangeKind::settings) return false;
   return std::any_of(changes.begin(), changes.end(), [&](const Change& other) {

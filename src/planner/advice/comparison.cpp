@@ -10,7 +10,7 @@ namespace {
 using plan::Activity;
 using predict::SecondsOf;
 
-/// Devices that the meshes of an activity have together: of two that overlap those in both count once.
+/// Returns the number of devices of an activity's meshes. Devices in both of two overlapping meshes count once.
 int device_count(const std::vector<cluster::Mesh>& meshes) {
   if (meshes.empty()) return 0;
   int devices = meshes.front().count;
@@ -21,7 +21,7 @@ int device_count(const std::vector<cluster::Mesh>& meshes) {
   return devices;
 }
 
-/// Seconds of the average device.
+/// Sums the seconds of the average device by use.
 class Account {
  public:
   explicit Account(std::vector<TimeUse>& uses) : uses_(uses) {}
@@ -38,7 +38,7 @@ class Account {
   std::vector<TimeUse>& uses_;
 };
 
-/// Whether an activity is fused with others.
+/// Returns whether an activity is fused with others.
 bool is_fused(const plan::IterationGraph& graph, std::size_t activity) {
   const auto is_member = [activity](const Activity& other) { return other.within == activity; };
   return graph.activities[activity].within || std::any_of(graph.activities.begin(), graph.activities.end(), is_member);
@@ -52,7 +52,7 @@ void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double
   for (std::size_t index = 0; index < of.estimate.activities.size(); ++index) {
     const std::vector<Activity>& activities = of.estimate.graph.activities;
     const Activity& activity = activities[index];
-    // What is fused with another activity is on its devices.
+    // A fused activity runs on the devices of the activity that it is within.
     const Activity& where = activity.within ? activities[*activity.within] : activity;
     const double share = device_count(plan::meshes_of(where, scenario.job, of.plan)) / devices;
     const bool fused = is_fused(of.estimate.graph, index);
@@ -72,7 +72,7 @@ void add_uses(const predict::Scenario& scenario, const EstimatedPlan& of, double
               std::max(0.0, of.estimate.iteration_seconds - scenario.software.efficiency.iteration - busy - hidden));
 }
 
-/// Idle seconds of each device; neighbours that idle alike together.
+/// Returns the idle seconds of the devices. Neighbors with equal idle time form one group.
 std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const EstimatedPlan& of) {
   const int devices = cluster::device_count(scenario.job.cluster);
   const double period = of.estimate.iteration_seconds - scenario.software.efficiency.iteration;
@@ -99,7 +99,7 @@ std::vector<IdleDevices> idle_devices(const predict::Scenario& scenario, const E
   return groups;
 }
 
-/// The activity that does the same, among those of an estimate; nothing where there is none.
+/// Returns the activity of `estimate` that corresponds to the given one. Null if it has no such activity.
 const predict::ActivitySeconds* counterpart(const predict::Estimate& estimate, const Activity& activity,
                                             std::size_t& index) {
   for (index = 0; index < estimate.graph.activities.size(); ++index)
@@ -116,7 +116,7 @@ double seconds_of(const predict::ActivitySeconds* activity, SecondsOf part) {
   return found == activity->parts.end() ? 0 : found->seconds;
 }
 
-/// The part of both activities that differs most.
+/// Finds the part in which the two activities differ most.
 void find_part(const predict::ActivitySeconds& here, const predict::ActivitySeconds* there,
                ActivityComparison& comparison) {
   double most = 0;
@@ -193,6 +193,40 @@ Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here,
   std::stable_sort(comparison.uses.begin(), comparison.uses.end(),
                    [](const TimeUse& a, const TimeUse& b) { return a.seconds.lost() > b.seconds.lost(); });
   return comparison;
+}
+
+namespace {
+
+using base::Ticks;
+
+/// Returns the seconds of an iteration in which both tasks run. Assumes that no task spans more than four iterations.
+double shared_seconds(const plan::Timing& timing, std::size_t one, std::size_t two) {
+  const plan::ActivityTime& a = timing.activities[one];
+  const plan::ActivityTime& b = timing.activities[two];
+  constexpr int neighbours = 4;
+  Ticks shared;
+  for (int iteration = -neighbours; iteration <= neighbours; ++iteration) {
+    const Ticks later = timing.period * iteration;
+    shared += std::max(Ticks(0), std::min(a.end, b.end + later) - std::max(a.begin, b.begin + later));
+  }
+  return base::seconds_of_ticks(shared);
+}
+
+}  // namespace
+
+std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there) {
+  std::vector<SideBySide> pairs;
+  const std::size_t tasks = here.plan.tasks.size();
+  for (std::size_t one = 0; one < tasks; ++one)
+    for (std::size_t two = one + 1; two < tasks; ++two) {
+      const SecondsPair seconds{shared_seconds(here.estimate.timing, one, two),
+                                shared_seconds(there.estimate.timing, one, two)};
+      if (seconds.here > 0 || seconds.there > 0) pairs.push_back({one, two, seconds});
+    }
+  std::stable_sort(pairs.begin(), pairs.end(), [](const SideBySide& a, const SideBySide& b) {
+    return std::abs(a.seconds.lost()) > std::abs(b.seconds.lost());
+  });
+  return pairs;
 }
 
 }  // namespace dovetail::planner

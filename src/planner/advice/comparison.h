@@ -1,5 +1,5 @@
-// Where the time of one plan goes, and where that of another does: activity by activity, and by what devices do
-// meanwhile.
+// Compares where the time of two plans goes: by activity, by what devices do meanwhile, and by which tasks run at the
+// same time.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dovetail::planner {
 
-/// Seconds in an iteration of either plan.
+/// Seconds in an iteration of each of two plans.
 struct SecondsPair {
   double here = 0;
   double there = 0;
@@ -18,39 +18,39 @@ struct SecondsPair {
   double lost() const { return here - there; }
 };
 
-/// A task, the weights that are moved to where it uses them (several tasks may share these: the first is named), or
-/// what it has in host memory.
+/// Comparison of a task, of the reallocation of weights to it (named after the first of the tasks that share them), or
+/// of its host transfers.
 struct ActivityComparison {
   std::size_t task = 0;
   plan::Activity::Kind kind = plan::Activity::Kind::task;
-  SecondsPair seconds;  ///< 0 where the plan has no such activity
-  /// What one second less of the activity takes off the iteration: 1 of a critical activity, 0 of one that others hide.
+  SecondsPair seconds;  ///< 0 if the plan has no such activity
+  /// Seconds that the iteration gains per second less of the activity: 1 for a critical activity, 0 for one that others
+  /// hide.
   SecondsPair critical;
-  /// Of its seconds those that differ most; nothing where none do, or one plan alone fuses it.
+  /// Part of the activity's seconds that differs most. nullopt if none differs, or if only one plan fuses the activity.
   std::optional<predict::SecondsOf> part;
   SecondsPair of_part;
-  /// Whether the plan fuses the activity with others: their seconds stand at the first of them, the others have none of
-  /// their own.
+  /// Whether the plan fuses the activity with others. All seconds are then attributed to the first of them.
   bool fused_here = false;
   bool fused_there = false;
 };
 
-/// What the average device does; all uses together are the iteration.
+/// Time that the average device spends on one use. The uses add up to the iteration.
 struct TimeUse {
   predict::SecondsOf of = predict::SecondsOf::idle;
   SecondsPair seconds;
 };
 
-/// Devices that idle alike, in the first plan.
+/// Devices with the same idle time in the first plan.
 struct IdleDevices {
   cluster::Mesh devices;
-  double seconds = 0;  ///< of an iteration
+  double seconds = 0;  ///< per iteration
 };
 
 struct Comparison {
-  std::vector<ActivityComparison> activities;  ///< by the seconds that are lost, the most first
-  std::vector<TimeUse> uses;                   ///< likewise
-  std::vector<IdleDevices> idle;               ///< the idlest first
+  std::vector<ActivityComparison> activities;  ///< by lost seconds, descending
+  std::vector<TimeUse> uses;                   ///< by lost seconds, descending
+  std::vector<IdleDevices> idle;               ///< by idle time, descending
 };
 
 /// A plan with its estimate.
@@ -59,10 +59,21 @@ struct EstimatedPlan {
   const predict::Estimate& estimate;
 };
 
-/// How much the iteration has of each activity: [activity], the change of the period by a hundredth of the activity, as
-/// a part of that.
+/// Returns the criticality of each activity ([activity]): the change of the period if the activity gets 1% shorter,
+/// divided by that 1%.
 std::vector<double> criticality(const predict::Scenario& scenario, const EstimatedPlan& of);
 
 Comparison compare(const predict::Scenario& scenario, const EstimatedPlan& here, const EstimatedPlan& there);
+
+/// Two tasks, and how long both run at the same time in an iteration of each plan.
+struct SideBySide {
+  std::size_t one = 0;
+  std::size_t two = 0;
+  SecondsPair seconds;
+};
+
+/// Returns all pairs of tasks that overlap in either plan, sorted by the difference in time, descending. If iterations
+/// overlap, tasks of neighboring iterations count too.
+std::vector<SideBySide> side_by_side(const EstimatedPlan& here, const EstimatedPlan& there);
 
 }  // namespace dovetail::planner

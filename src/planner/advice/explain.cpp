@@ -5,16 +5,119 @@
 #include <vector>
 
 #include "parallel/for_each_index.h"
-#include "planner/advice/repair.h"
 
 namespace dovetail::planner {
 namespace {
 
-/// What a change must gain at least of the iteration to be worth a line.
+/// How much of a task's plan a repair may change.
+enum class Reach { settings, layouts, meshes };
+
+class Repair {
+ public:
+  Repair(const PlanSpace& around, const plan::Plan& plan, Reach reach)
+      : space_(around.space), original_(around.selection), selection_(around.selection), trial_(around.space) {
+    for (std::size_t task = 0; task < selection_.size(); ++task) options_.push_back(options_of(plan, task, reach));
+  }
+
+  /// Returns the selection that fits. nullopt if none was found.
+  std::optional<Selection> run() {
+    Score now = trial_.score(selection_);
+    while (now.excess > 0) {
+      if (space_.scenario->is_stopped()) return std::nullopt;
+      const Score next = step(now);
+      if (next.excess >= now.excess) return std::nullopt;
+      now = next;
+    }
+    for (std::size_t task = 0; task < selection_.size(); ++task) give_back(task);
+    for (std::size_t task = 0; task < selection_.size(); ++task)
+      if (selection_[task] != original_[task]) quicken(task);
+    return selection_;
+  }
+
+ private:
+  std::vector<SelectedChoice> options_of(const plan::Plan& plan, std::size_t task, Reach reach) const {
+    std::vector<SelectedChoice> options;
+    if (space_.is_rule(task)) return options;
+    for (const std::int32_t mesh : space_.open[task]) {
+      if (reach != Reach::meshes && mesh != original_[task].mesh) continue;
+      const auto& choices = space_.choices[task][space_.shapes[static_cast<std::size_t>(mesh)]];
+      for (std::size_t choice = 0; choice < choices.size(); ++choice) {
+        plan::TaskPlan planned = choices[choice].planned;
+        planned.mesh = plan.tasks[task].mesh;
+        const bool same_layout = kind_of(plan.tasks[task], planned) != ChangeKind::layout;
+        if (reach != Reach::settings || same_layout) options.push_back({mesh, static_cast<std::int32_t>(choice)});
+      }
+    }
+    return options;
+  }
+
+  /// Applies the change of one task that leaves the least memory missing, the fastest of several.
+  Score step(const Score& now) {
+    Score best = now;
+    Selection to = selection_;
+    const Selection before = selection_;
+    for (std::size_t task = 0; task < selection_.size(); ++task) {
+      for (const SelectedChoice option : options_[task]) {
+        selection_ = before;
+        if (!take(space_, selection_, task, option)) continue;
+        const Score score = trial_.score(selection_);
+        if (score.excess > best.excess || (score.excess == best.excess && score.period >= best.period)) continue;
+        best = score;
+        to = selection_;
+      }
+    }
+    selection_ = best.excess < now.excess ? to : before;
+    return best;
+  }
+
+  void give_back(std::size_t task) {
+    if (selection_[task] == original_[task]) return;
+    const Selection changed = selection_;
+    if (!take(space_, selection_, task, original_[task]) || trial_.score(selection_).excess > 0) selection_ = changed;
+  }
+
+  void quicken(std::size_t task) {
+    const Selection before = selection_;
+    Selection best = selection_;
+    base::Ticks least = trial_.score(selection_).period;
+    for (const SelectedChoice option : options_[task]) {
+      selection_ = before;
+      if (!take(space_, selection_, task, option)) continue;
+      const Score score = trial_.score(selection_);
+      if (score.excess > 0 || score.period >= least) continue;
+      least = score.period;
+      best = selection_;
+    }
+    selection_ = std::move(best);
+  }
+
+  const SearchSpace& space_;
+  const Selection& original_;
+  Selection selection_;
+  Trial trial_;
+  std::vector<std::vector<SelectedChoice>> options_;  // [task]
+};
+
+}  // namespace
+
+std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around) {
+  for (const Reach reach : {Reach::settings, Reach::layouts, Reach::meshes}) {
+    if (scenario.is_stopped()) break;
+    const auto selection = Repair(around, plan, reach).run();
+    if (!selection) continue;
+    Change change = change_to(scenario, plan, plan_of(around.space, *selection, "custom"));
+    if (change.fit == predict::Fit::fits) return change;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Minimum relative gain of a change that is worth reporting.
 constexpr double min_gain = 0.001;
 
-/// The first that the search found, or a change or a repair that is faster by the closed form than all that it found:
-/// of changes nothing else is known.
+/// Returns the first plan of the search, or a change or repair that is faster than all of its plans. Changes are
+/// compared by the closed form, which is all that is known of them.
 std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Explanation& explanation) {
   const std::vector<RankedPlan>& found = explanation.ranking.plans;
   std::optional<RankedPlan> best;
@@ -29,9 +132,9 @@ std::optional<RankedPlan> best_of(const predict::Scenario& scenario, const Expla
   return best;
 }
 
-/// Trainings that stay fused get schedules of their own; what does not fit with its own is left out, and once it is
-/// stopped, what has none.
-void schedule_anew(const predict::Scenario& scenario, std::vector<Change>& changes, int threads) {
+/// Makes real schedules for trainings that stay fused. Removes changes that do not fit with their schedule. If stopped,
+/// removes those without one.
+void reschedule(const predict::Scenario& scenario, std::vector<Change>& changes, int threads) {
   std::vector<char> kept(changes.size(), 0);
   parallel::for_each_index(static_cast<int>(changes.size()), threads, [&](int number) {
     const auto index = static_cast<std::size_t>(number);
@@ -76,7 +179,7 @@ base::Result<Explanation> explain(const predict::Scenario& given, const plan::Pl
     return change.iteration_seconds > explanation.estimate.iteration_seconds * (1 - min_gain);
   };
   if (explanation.fits()) std::erase_if(explanation.changes, gains_nothing);
-  schedule_anew(scenario, explanation.changes, options.search.threads);
+  reschedule(scenario, explanation.changes, options.search.threads);
   if (explanation.fits()) std::erase_if(explanation.changes, gains_nothing);
   if (!explanation.fits() && explanation.changes.empty()) {
     explanation.repair = repair(scenario, plan, around);

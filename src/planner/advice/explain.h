@@ -1,4 +1,4 @@
-// Why a plan is not the best, or why it does not fit: what `dovetail explain` answers.
+// Explains why a plan is not the best, or why it does not fit, and how to repair it. Implements `dovetail explain`.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,36 @@
 
 namespace dovetail::planner {
 
+/// Returns changes of several tasks that make a plan fit. Repeatedly applies the change of one task that leaves the
+/// least missing, until the plan fits. Then reverts the changes that were not needed, and makes the remaining ones as
+/// fast as possible. First tries other settings, then other layouts on the same devices, then any mesh. nullopt if that
+/// fails.
+std::optional<Change> repair(const predict::Scenario& scenario, const plan::Plan& plan, const PlanSpace& around);
+
 struct Explanation {
   predict::Estimate estimate;  ///< of the plan
   std::int64_t missing = 0;    ///< bytes of a device or of host memory; 0: it fits
-  std::size_t limit = 0;       ///< the task that sets the limit: with the most missing, else with the least left
+  /// Limiting task: the one with the most missing, otherwise the one with the least left.
+  std::size_t limit = 0;
 
   Ranking ranking;         ///< of the plans that the search found
-  std::string impossible;  ///< why no plan at all can be had; empty: some was looked at
-  /// The first of `ranking`, or a change that fits and is faster by the closed form than all of it.
+  std::string impossible;  ///< why no plan is possible; empty if one was considered
+  /// The first plan of `ranking`, or a change that fits and is faster than all of it by the closed form.
   std::optional<RankedPlan> best;
-  std::optional<Comparison> comparison;  ///< with `best`, where it is another plan
+  std::optional<Comparison> comparison;  ///< with `best`, if that is another plan
 
-  /// Of a plan that fits: what makes it faster, the most first. Of one that does not: what makes it fit, the cheapest
-  /// first.
+  /// Changes that make a plan that fits faster, by gain, descending. For a plan that does not fit: changes that make it
+  /// fit, the fastest first.
   std::vector<Change> changes;
-  /// Of a plan that none of these makes fit: changes of several tasks that do.
+  /// Changes of several tasks that make the plan fit, if no single change does.
   std::optional<Change> repair;
-  std::vector<std::size_t> unlike_pins;  ///< tasks that are not as the job fixes them
+  std::vector<std::size_t> unlike_pins;  ///< tasks that differ from the job's pins
 
   bool fits() const { return missing == 0; }
 };
 
-/// Searches the best plan, and all plans around the given one, within the time limit of `options`. Where it is stopped,
-/// what was not looked at is missing, and ranking.cut_short says so. Errors as rank_plans. REQUIRES: the plan has no
-/// fault.
+/// Searches for the best plan and evaluates changes of the given one, within the time limit of `options`. If stopped,
+/// the result is partial and ranking.cut_short is set. Errors as in rank_plans. REQUIRES: the plan has no fault.
 base::Result<Explanation> explain(const predict::Scenario& scenario, const plan::Plan& plan,
                                   const RankOptions& options);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr int max_times = 64;
 constexpr int max_devices = 8192;
 
-/// The meshes that named placements have: such as begin or end where the cluster does, and those that are pinned.
+/// Returns the meshes that named placements use: those that start or end where the cluster does, and pinned ones.
 std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
   std::vector<cluster::Mesh> meshes = search_meshes(job);
   const int devices = cluster::device_count(job.cluster);
@@ -28,15 +28,15 @@ std::vector<cluster::Mesh> outer_meshes(const plan::Job& job) {
   return meshes;
 }
 
-/// Of a ranking of no plans at all.
-std::string none_can_be_had(const Ranking& ranking) {
-  std::string text = "none of the placements that may be looked at can be had on this cluster";
+/// Returns the error text for a ranking without any plan.
+std::string no_placement_text(const Ranking& ranking) {
+  std::string text = "none of the requested placements is possible on this cluster";
   for (const AbsentPlacement& absent : ranking.absent)
     text += fmt::format("; {} {}", name_of(absent.placement), absent.why);
   return text;
 }
 
-/// Whether descent may start from a placement: what it ends in is one of the search's then.
+/// Returns whether descent may start from a placement. If the search is requested, all placements are allowed.
 bool may_start_from(const RankOptions& options, Placement placement) {
   const auto has = [&](Placement one) {
     return std::find(options.placements.begin(), options.placements.end(), one) != options.placements.end();
@@ -44,7 +44,7 @@ bool may_start_from(const RankOptions& options, Placement placement) {
   return options.placements.empty() || has(placement) || has(Placement::searched);
 }
 
-/// The starts of the named placements.
+/// Returns the starts of the named placements.
 std::vector<std::pair<Placement, Selection>> starts_of(const SearchSpace& space, const RankOptions& options) {
   std::vector<std::pair<Placement, Selection>> starts;
   for (const Placement placement : named_placements) {
@@ -65,7 +65,7 @@ std::int64_t min_margin(const RankedPlan& ranked) {
   return memory[fullest_task(memory)].margin();
 }
 
-/// The fastest plan that descent finds to fit on the meshes of the named placements.
+/// Returns the fastest plan that fits of those that descent finds on the meshes of the named placements.
 std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const RankOptions& options) {
   const SearchSpace space =
       make_search_space(scenario, outer_meshes(scenario.job), {options.option_set}, options.search.threads);
@@ -74,7 +74,7 @@ std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const 
   std::optional<RankedPlan> fastest;
   for (auto& start : starts_of(space, options)) {
     if (scenario.is_stopped()) break;
-    // What the descent to the least cost left, where that fits; else whatever does.
+    // If the result of descent by cost does not fit, continue with the aim to fit.
     if (trial.score(start.second).excess > 0 && improve_choices(space, trial, start.second, Aim::excess).excess > 0)
       continue;
     RankedPlan ranked = ranked_plan(space, start);
@@ -85,20 +85,20 @@ std::optional<RankedPlan> fitting_plan(const predict::Scenario& scenario, const 
   return fastest;
 }
 
-/// The same job on another cluster.
+/// Returns the same job on another cluster.
 plan::Job on_cluster(const plan::Job& job, cluster::Cluster cluster) {
   plan::Job other = job;
   other.cluster = std::move(cluster);
   return other;
 }
 
-/// Tries clusters of one kind, each with the software of the job.
+/// Tries clusters of one kind with the job's software.
 class ClusterTrial {
  public:
   ClusterTrial(const predict::Scenario& scenario, const RankOptions& options)
       : scenario_(scenario), options_(options) {}
 
-  /// Whether a plan fits on it; if so it is the smallest so far.
+  /// Returns whether a plan fits on the cluster. If so, the cluster is the smallest so far.
   bool fits(const cluster::Cluster& cluster) {
     const plan::Job job = on_cluster(scenario_.job, cluster);
     if (is_stopped() || !has_what_is_fixed(job)) return false;
@@ -109,7 +109,7 @@ class ClusterTrial {
     return true;
   }
 
-  /// What did not fit may then not have been looked at.
+  /// If stopped, a cluster that did not fit may not have been evaluated.
   bool is_stopped() const { return scenario_.is_stopped(); }
 
   std::optional<FittingCluster> take() { return std::move(smallest_); }
@@ -120,7 +120,7 @@ class ClusterTrial {
   std::optional<FittingCluster> smallest_;
 };
 
-/// The first node with fewer devices, the fewest first.
+/// Returns clusters of one node with fewer devices, the fewest first.
 std::vector<cluster::Cluster> parts_of_node(const cluster::Cluster& cluster) {
   const cluster::Cluster node = with_nodes(cluster, 1);
   const int devices = node.groups.front().devices_per_node;
@@ -186,7 +186,7 @@ std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, con
       make_search_space(scenario, search_meshes(scenario.job), {options.option_set}, options.search.threads);
   if (impossible_task(space)) return std::nullopt;
   std::vector<std::pair<Placement, Selection>> starts = starts_of(space, options);
-  // With all but a byte of the smallest device taken, what is missing is what is needed.
+  // If one byte of the smallest device is usable, the missing memory equals the needed memory.
   plan::Job job = scenario.job;
   std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
   for (const cluster::NodeGroup& group : job.cluster.groups) smallest = std::min(smallest, group.gpu.usable_memory);
@@ -233,7 +233,7 @@ std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, con
   ClusterTrial trial(scenario, options);
   const int own = cluster::node_count(cluster);
   int enough = own;
-  int short_of = 0;  // so many nodes are too few
+  int short_of = 0;  // this number of nodes is too few
   const auto fits = [&](int nodes) { return trial.fits(with_nodes(cluster, nodes)); };
   while (!fits(enough)) {
     short_of = enough;
@@ -266,10 +266,10 @@ base::Result<JobFit> fit_job(const predict::Scenario& given, const RankOptions& 
   else
     return ranking.error();
   if (fit.impossible.empty() && fit.fastest() == nullptr && !fit.ranking.nearest)
-    fit.impossible = none_can_be_had(fit.ranking);
+    fit.impossible = no_placement_text(fit.ranking);
   if (fit.fastest() != nullptr) fit.max_margin = max_margin_plan(scenario, options);
   fit.smallest = min_cluster(scenario, options);
-  // The search may find what descent does not.
+  // The search may find a plan that descent misses.
   if (const RankedPlan* fastest = fit.fastest();
       fastest != nullptr &&
       (!fit.smallest || cluster::device_count(fit.smallest->cluster) > cluster::device_count(scenario.job.cluster)))

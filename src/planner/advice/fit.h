@@ -1,5 +1,5 @@
-// Whether a job fits, with what margin, how far its responses may grow, and on how few devices it runs: what `dovetail
-// fit` answers.
+// Whether a job fits and with what margin, how far its responses may grow, and how few devices it needs. Implements
+// `dovetail fit`.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace dovetail::planner {
 
-/// What a plan holds and takes where all responses are as long, or where they are as the job says.
+/// Memory and time of a plan if all responses have one length, or the job's lengths.
 struct GrownLengths {
-  std::optional<std::int64_t> length;  ///< tokens of every response; nothing: as the job says
-  double factor = 1;                   ///< of the mean response
+  std::optional<std::int64_t> length;  ///< tokens of every response; nullopt: the job's lengths
+  double factor = 1;                   ///< relative to the mean response
   predict::Fit fit = predict::Fit::does_not_fit;
-  std::size_t task = 0;  ///< the one with the least left, or with the most missing
-  std::int64_t margin =
-      0;  ///< bytes that its device has left, or of host memory where that is what is missing; negative: missing
+  std::size_t task = 0;  ///< task with the least memory left, or the most missing
+  /// Bytes left on its device, or in host memory if that is what is missing; negative: missing.
+  std::int64_t margin = 0;
   double iteration_seconds = 0;
 };
 
-/// The plan with the job's lengths, then with every response at 1.5, 2, 3, 4, 6, ... times their mean, last at the
-/// longest. Prompts stay as they are. Once the scenario is stopped, no more of them. REQUIRES: the plan has no fault.
+/// Evaluates the plan with the job's lengths, then with every response at 1.5, 2, 3, 4, 6, ... times the mean length,
+/// and finally at the maximum length. Prompts do not change. Ends early if stopped. REQUIRES: the plan has no fault.
 std::vector<GrownLengths> grow_lengths(const predict::Scenario& scenario, const plan::Plan& plan);
 
-/// A plan with the most memory left on its fullest device that descent finds from every named placement that may be
-/// looked at (all, where the search may); nothing where none fits.
+/// Returns the plan with the most memory left that coordinate descent finds from the requested placements (all named
+/// ones if the search is requested). nullopt if none fits.
 std::optional<RankedPlan> max_margin_plan(const predict::Scenario& scenario, const RankOptions& options);
 
 /// A cluster of the same kind with a plan that fits on it.
@@ -37,32 +37,33 @@ struct FittingCluster {
   RankedPlan ranked;
 };
 
-/// The first so many nodes of a cluster; of more than it has, the last group gets more. REQUIRES: nodes >= 1.
+/// Returns a cluster with the first `nodes` nodes. If there are not enough, the last group is extended. REQUIRES: nodes
+/// >= 1.
 cluster::Cluster with_nodes(const cluster::Cluster& cluster, int nodes);
 
-/// Whether what the job fixes of its tasks can be had on its cluster (plan::find_fault of a pin).
+/// Returns whether the job's fixed settings are possible on its cluster (plan::find_fault of a pin).
 bool has_what_is_fixed(const plan::Job& job);
 
-/// The fewest nodes, and if one will do, the fewest devices of it, on which descent finds a plan that fits: by
-/// bisection, as if what fits on some nodes did on more; what does not fit on the job's own is tried on up to 64 times
-/// as many, or 8192 devices. Pins stay: of what they ask for, there must be enough. Nothing where no plan was found.
-/// The smallest so far where it is stopped.
+/// Returns the smallest cluster on which coordinate descent finds a plan that fits. Bisects over nodes, assuming that a
+/// plan that fits on some nodes also fits on more. If one node is enough, tries fewer devices of it. If the job's
+/// cluster is too small, tries up to 64 times its nodes or 8192 devices. Pins stay, so the cluster must have the
+/// devices they name. nullopt if no plan was found. If stopped, the result may be larger than necessary.
 std::optional<FittingCluster> min_cluster(const predict::Scenario& scenario, const RankOptions& options);
 
 struct JobFit {
   Ranking ranking;
-  std::string impossible;                ///< why no plan at all can be had; empty: some was looked at
-  std::optional<RankedPlan> max_margin;  ///< where one fits
+  std::string impossible;                ///< why no plan is possible; empty if one was considered
+  std::optional<RankedPlan> max_margin;  ///< set if a plan fits
   std::optional<FittingCluster> smallest;
 
-  /// The fastest plan that fits, nothing where none does.
+  /// Returns the fastest plan that fits. Null if none fits.
   const RankedPlan* fastest() const { return ranking.plans.empty() ? nullptr : &ranking.plans.front(); }
-  /// Of the fastest plan; where none keeps the margin, of the nearest.
+  /// Returns the fit of the fastest plan, otherwise of the nearest one.
   predict::Fit fit() const;
 };
 
-/// Searches all of it, within the time limit of `options`. Where it is stopped, what was not looked at is missing, the
-/// smallest cluster may be larger than it needs to be, and ranking.cut_short says so. Errors as rank_plans.
+/// Runs all searches within the time limit of `options`. If stopped, the result is partial, the smallest cluster may be
+/// larger than necessary, and ranking.cut_short is set. Errors as in rank_plans.
 base::Result<JobFit> fit_job(const predict::Scenario& scenario, const RankOptions& options);
 
 }  // namespace dovetail::planner

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "plan/fusion.h"
-#include "planner/advice/repair.h"
 #include "predict/closed_form/variations.h"
 #include "support/jobs.h"
 
@@ -16,7 +15,7 @@ namespace {
 
 const RankOptions quick = test::quick_options();
 
-/// The small job on GPUs of so much memory.
+/// The small job on GPUs with this much memory.
 plan::Job scarce_job(double gibibytes) {
   plan::Job job = test::grpo_job();
   job.cluster.groups.front().gpu.usable_memory = static_cast<std::int64_t>(gibibytes * (1 << 30));
@@ -49,7 +48,7 @@ void expect_evaluated(const predict::Scenario& scenario, const plan::Plan& plan,
   }
 }
 
-TEST(PlanSpace, HasThePlanWithWhatItCosts) {
+TEST(PlanSpace, ContainsThePlanWithItsCost) {
   for (const int steps : {0, 1}) {
     const plan::Job job = test::grpo_job(steps);
     const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
@@ -66,7 +65,7 @@ TEST(PlanSpace, HasThePlanWithWhatItCosts) {
   }
 }
 
-TEST(Explain, ChangesGainWhatTheEvaluatorSays) {
+TEST(Explain, GainsOfChangesAgreeWithTheEvaluator) {
   const plan::Job job = test::grpo_job();
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
@@ -84,7 +83,7 @@ TEST(Explain, ChangesGainWhatTheEvaluatorSays) {
   EXPECT_LE(explanation.best->estimate.iteration_seconds, explanation.changes.front().iteration_seconds);
 }
 
-TEST(Explain, OfEachSettingTheBestIsFound) {
+TEST(Explain, FindsTheBestOfEachSetting) {
   const plan::Job job = test::grpo_job();
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const plan::Plan plan = test::co_located(job);
@@ -107,7 +106,7 @@ TEST(Explain, OfEachSettingTheBestIsFound) {
   }
 }
 
-/// PPO in which generation has a long tail, co-located in pipelines that can be fused.
+/// PPO with a long generation tail, co-located in pipelines that can be fused.
 struct FusibleJob {
   plan::Job job =
       plan::parse_job(
@@ -121,7 +120,7 @@ struct FusibleJob {
   plan::Plan plan = test::pipelined_on_16(job);
 };
 
-/// The changes of what is fused.
+/// Returns the changes of fusions.
 std::vector<Change> fusion_changes(const predict::Scenario& scenario, const plan::Plan& plan) {
   std::vector<Change> changes = changes_of(scenario, plan, space_around(scenario, plan, {}, 1));
   std::erase_if(changes, [](const Change& change) {
@@ -143,7 +142,7 @@ TEST(Explain, FusingIsAChange) {
       EXPECT_LT(change.iteration_seconds, apart);
     }
   }
-  // As the job has it.
+  // As fixed by the job.
   of.scenario.job.fixed_fusion.inter_stage = false;
   EXPECT_EQ(fusion_changes(of.scenario, of.plan).size(), 1U);
 }
@@ -207,14 +206,14 @@ TEST(Explain, UsesOfTimeAddUpToTheIteration) {
   EXPECT_NEAR(device_seconds / 8, idle, 1e-6);
 }
 
-/// Seconds of the average device.
+/// Returns the seconds of the average device.
 SecondsPair use_of(const Comparison& comparison, predict::SecondsOf of) {
   for (const TimeUse& use : comparison.uses)
     if (use.of == of) return use.seconds;
   return {};
 }
 
-TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
+TEST(Explain, FusedTasksAreComparedTaskByTask) {
   const FusibleJob of;
   plan::Plan fused = of.plan;
   fused.fusion = {.threshold = predict::best_threshold(of.scenario, of.plan.tasks),
@@ -240,7 +239,7 @@ TEST(Explain, WhatIsFusedIsComparedTaskByTask) {
   EXPECT_LT(use_of(comparison, predict::SecondsOf::hidden_by_fusion).there, 0);
 }
 
-TEST(Explain, PartsOfWhatOnePlanFusesAreNotCompared) {
+TEST(Explain, PartsOfTasksFusedByOnePlanAreNotCompared) {
   const FusibleJob of;
   plan::Plan fused = of.plan;
   fused.fusion.training = plan::train_pair(of.job);
@@ -282,12 +281,12 @@ TEST(Explain, EverySecondOfASerialPlanIsCritical) {
   const plan::Plan plan = test::co_located(job);
   const predict::Estimate estimate = predict::estimate(scenario, plan);
   const std::vector<double> all = criticality(scenario, {plan, estimate});
-  // The rule runs beside the passes.
+  // The rule runs in parallel to the passes.
   for (std::size_t step = 0; step < all.size(); ++step)
     EXPECT_NEAR(all[step],
                 job.workflow.tasks[estimate.graph.activities[step].task].kind == workflow::TaskKind::rule ? 0 : 1,
                 1e-6);
-  // Off-policy, generation on other devices is hidden by what takes longer, or hides it.
+  // Off-policy, generation on other devices is hidden by longer activities, or hides them.
   const plan::Job two = test::grpo_job(1);
   const predict::Scenario scenario_of_two = predict::scenario_of(two, predict::software_of(two).value());
   const plan::Plan apart = test::separated(two);
@@ -301,7 +300,7 @@ TEST(Explain, OneChangeMakesItFit) {
   plan::Plan plan = test::co_located(whole);
   const std::size_t generate = task_named(whole, "actor_generate");
   plan.tasks[generate].engine.memory_utilization = 1;
-  // All but the engine has room.
+  // Everything fits except the engine.
   const plan::Job job = scarce_job(70);
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const Explanation explanation = explain(scenario, plan, quick).value();
@@ -314,14 +313,14 @@ TEST(Explain, OneChangeMakesItFit) {
                                    [](const Change& change) { return change.kind == ChangeKind::engine; });
   ASSERT_NE(engine, explanation.changes.end());
   EXPECT_EQ(engine->tasks, std::vector<std::size_t>{generate});
-  // No more of the memory would fit.
+  // A larger share of memory would not fit.
   plan::Plan more = engine->plan;
   EXPECT_LT(more.tasks[generate].engine.memory_utilization, 0.9);
   more.tasks[generate].engine.memory_utilization += 0.05;
   EXPECT_FALSE(predict::estimate(scenario, more).keeps_margin());
 }
 
-TEST(Explain, SeveralChangesMakeItFitAndNoneOfThemIsNeedless) {
+TEST(Explain, SeveralChangesMakeItFitAndAllAreNeeded) {
   const plan::Job job = scarce_job(24);
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   plan::Plan plan = test::co_located(job);
@@ -342,7 +341,7 @@ TEST(Explain, SeveralChangesMakeItFitAndNoneOfThemIsNeedless) {
   }
 }
 
-TEST(Explain, SaysWhatIsUnlikeThePins) {
+TEST(Explain, ListsTasksThatDifferFromThePins) {
   plan::Job job = test::grpo_job();
   const plan::Plan plan = test::co_located(job);
   job.fixed.resize(plan.tasks.size());
@@ -358,7 +357,7 @@ TEST(Explain, SaysWhatIsUnlikeThePins) {
     }
 }
 
-TEST(Explain, WhereNothingFitsItSaysSo) {
+TEST(Explain, ReportsThatNothingFits) {
   const plan::Job job = scarce_job(1);
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const Explanation explanation = explain(scenario, test::co_located(job), quick).value();

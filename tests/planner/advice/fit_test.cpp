@@ -16,7 +16,7 @@ std::int64_t min_margin(const predict::Estimate& estimate) {
   return estimate.memory[fullest_task(estimate.memory)].margin();
 }
 
-/// Whether the search finds a plan that fits on so many nodes, or devices of a node.
+/// Returns whether the search finds a plan that fits on the cluster.
 bool search_fits(plan::Job job, const cluster::Cluster& cluster) {
   job.cluster = cluster;
   const auto ranking = rank_plans(predict::scenario_of(job, predict::software_of(job).value()), quick);
@@ -56,9 +56,9 @@ TEST(Fit, LengthsOfAStoppedScenarioAreLeftOut) {
   EXPECT_TRUE(grow_lengths(predict::stopped_by(scenario, over), test::co_located(job)).empty());
 }
 
-TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
+TEST(Fit, ReportsLengthsThatDoNotFit) {
   plan::Job job = test::grpo_job();
-  // Sequences, not tokens: what they hold grows with their length.
+  // A limit in sequences rather than tokens: memory grows with their length.
   job.workload.packing = false;
   job.workload.response_length = workflow::LengthDistribution::of({{128, 1}, {256, 1}, {2048, 1}}).value();
   plan::Plan plan = test::co_located(job);
@@ -69,7 +69,7 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
   const std::vector<GrownLengths> rows = grow_lengths(predict::scenario_of(job, software), plan);
   EXPECT_EQ(rows[1].length, 1216);
   EXPECT_LT(rows.back().margin, rows[1].margin);
-  // Just enough for half as much again as the mean.
+  // Just enough for 1.5 times the mean.
   job.cluster.groups.front().gpu.usable_memory -= rows[1].margin;
   const std::vector<GrownLengths> scarce = grow_lengths(predict::scenario_of(job, software), plan);
   EXPECT_EQ(scarce[1].fit, predict::Fit::tight);
@@ -79,7 +79,7 @@ TEST(Fit, LengthsThatDoNotFitAreSaidToBeSo) {
   EXPECT_EQ(scarce.back().task, train);
 }
 
-TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
+TEST(Fit, MaxMarginPlanHasTheLargestMargin) {
   for (const char* cluster :
        {"nodes: 1, gpus_per_node: 8, gpu: H100", "nodes: 2, gpus_per_node: 4, gpu: A100-40, host_memory: 200GB"}) {
     const plan::Job job = test::ppo_job(cluster);
@@ -93,7 +93,7 @@ TEST(Fit, NoPlanOfTheRankingHasMoreMarginThanTheRoomiest) {
   }
 }
 
-TEST(Fit, OnOneNodeLessNothingIsFound) {
+TEST(Fit, NothingFitsOnOneNodeLess) {
   const plan::Job job = test::ppo_job("nodes: 4, gpus_per_node: 2, gpu: A100-40, host_memory: 60GB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const auto smallest = min_cluster(scenario, quick);
@@ -106,7 +106,7 @@ TEST(Fit, OnOneNodeLessNothingIsFound) {
   EXPECT_TRUE(search_fits(job, smallest->cluster));
 }
 
-TEST(Fit, FewerDevicesOfANodeAreTried) {
+TEST(Fit, TriesFewerDevicesOfANode) {
   const plan::Job job = test::ppo_job("nodes: 2, gpus_per_node: 8, gpu: H100");
   const auto smallest = min_cluster(predict::scenario_of(job, predict::software_of(job).value()), quick);
   ASSERT_TRUE(smallest.has_value());
@@ -120,7 +120,7 @@ TEST(Fit, FewerDevicesOfANodeAreTried) {
   }
 }
 
-TEST(Fit, AJobThatFitsNowhereIsGivenMoreNodes) {
+TEST(Fit, AJobThatDoesNotFitGetsMoreNodes) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 1, gpu: A100-40, host_memory: 60GB");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   const JobFit fit = fit_job(scenario, quick).value();
@@ -144,7 +144,7 @@ TEST(Fit, PinnedDevicesStay) {
             (cluster::Mesh{8, 8}));
 }
 
-TEST(Fit, KeepsToThePlacementsThatMayBeLookedAt) {
+TEST(Fit, UsesOnlyTheRequestedPlacements) {
   const plan::Job job = test::ppo_job("nodes: 1, gpus_per_node: 8, gpu: H100");
   const predict::Scenario scenario = predict::scenario_of(job, predict::software_of(job).value());
   RankOptions options = quick;
