@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "fuse/search/minibatches.h"
+#include "fuse/portfolio.h"
 #include "report/text/table.h"
 #include "tables.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/stopwatch.h"
 #include "fuse/bounds/bounds.h"
-#include "fuse/pattern/pattern_search.h"
+#include "fuse/pattern/pattern.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/problem/instances.h"
 #include "report/text/table.h"

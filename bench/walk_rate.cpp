@@ -16,7 +16,7 @@
 #include "fuse/annealing/cooling.h"
 #include "fuse/constructions/constructions.h"
 #include "fuse/search/makespan_walk.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/search.h"
 #include "fuse/search/swap_walk.h"
 #include "report/text/table.h"
 #include "tables.h"

@@ -17,7 +17,6 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "fuse/bounds/bounds.h"
-#include "fuse/bounds/claims.h"
 #include "pipeline/schedule/evaluate.h"
 #include "report/page/summary.h"
 #include "report/text/sections.h"

@@ -8,9 +8,9 @@
 #include <optional>
 #include <utility>
 
-#include "fuse/direct_solvers.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/stop_request.h"
+#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -20,28 +20,28 @@ using base::Ticks;
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// Shares of the iterations: each end of the front a quarter, each deadline between them a 32nd.
+/// Divisors of the iterations: each end of the front gets a quarter, each deadline between them a 32nd.
 constexpr std::int64_t parts_of_an_end = 4;
 constexpr std::int64_t parts_of_a_deadline = 32;
 constexpr int deadlines = 16;
-/// Above this many ops the bound is too slow to be asked at every step of a search for deadlines.
+/// Above this many ops the bound is too slow to evaluate at every step of a search for deadlines.
 constexpr std::int64_t max_ops_for_proofs = 200'000;
 
 bool dominates(const Solution& a, const Solution& b) {
   return a.evaluation.makespan <= b.evaluation.makespan && a.evaluation.peak_activation <= b.evaluation.peak_activation;
 }
 
-/// The bound that is quick to have; it falls as deadlines grow.
+/// Cheap lower bound on the peak. It decreases as deadlines grow.
 Memory swept_peak(const Problem& problem, Ticks deadline) {
   return peak_activation_bound(problem, deadline, {.work = 0});
 }
 
-/// Deadlines between two neighbours of the front at which a schedule might have a lower peak than the first.
+/// Deadlines between two neighbors on the front at which a schedule might have a lower peak than the first.
 struct Gap {
-  std::size_t left;  ///< the front's schedule before it
-  Ticks first;       ///< the least such deadline
-  Ticks last;        ///< the largest: one before the right neighbour's makespan
-  Memory drop;       ///< from the left neighbour's peak to the right one's
+  std::size_t left;  ///< index of the left neighbor on the front
+  Ticks first;       ///< smallest such deadline
+  Ticks last;        ///< largest such deadline: one tick before the right neighbor's makespan
+  Memory drop;       ///< difference between the peaks of the two neighbors
 };
 
 class ParetoSearch {
@@ -73,7 +73,7 @@ class ParetoSearch {
     return pipeline::find_excess(problem_, solution.evaluation, options_.memory_cap).empty();
   }
 
-  /// What can be had by rule is on the front where nothing better is found.
+  /// Adds the constructions, which stay on the front unless a search finds better schedules.
   void add_constructions() {
     for (const Solver& solver : direct_solvers()) {
       if (stop_.ask()) return;
@@ -88,7 +88,7 @@ class ParetoSearch {
     }
   }
 
-  /// What one search may use: its part of the iterations, or of the time while the speed is unknown.
+  /// Options for one search: its share of the iterations, or its share of the time limit while the speed is unknown.
   SolveOptions options_of(Objective objective, std::optional<Ticks> deadline, const Solution* start,
                           std::int64_t parts) {
     SolveOptions options = options_;
@@ -105,7 +105,7 @@ class ParetoSearch {
     return options;
   }
 
-  /// The search's figures, with the iterations of the whole front.
+  /// Reports the progress of one search, with the iterations of the whole front.
   void tell(Progress progress) const {
     progress.iterations += done_;
     if (total_) {
@@ -120,19 +120,20 @@ class ParetoSearch {
   void search(Objective objective, std::optional<Ticks> deadline, const Solution* start, std::int64_t parts) {
     if (stopped_ || lost_process_) return;
     Answer answer = solve_auto(problem_, options_of(objective, deadline, start, parts));
-    Solution found = std::get<Solution>(std::move(answer));  // solve_auto applies to everything
-    // What draws nothing, like the exact search of a small problem, takes no iterations of the others.
+    Solution found = std::get<Solution>(std::move(answer));  // solve_auto applies to every problem
+    // Deterministic solvers, such as the exact search of a small problem, do not use up iterations.
     if (found.solver.seed && found.solver.iterations) {
       searched_ = true;
-      // The first search that chose its own iterations fixes those of the whole front, so that they repeat it.
+      // The first search that chooses its own iterations fixes the total for the whole front, so that a rerun
+      // reproduces it.
       if (!total_) total_ = *found.solver.iterations * parts;
       done_ += *found.solver.iterations;
     }
     if (found.lost_process) lost_process_ = found.lost_process;
     if (found.stopped_by.value_or(StoppedBy::bound) != StoppedBy::bound) is_proven_ = false;
-    // A search that its share of the time cut short leaves the others theirs.
+    // A search that used up its share of the time leaves the shares of the others untouched.
     if (found.stopped_by == StoppedBy::time) is_cut_ = true;
-    // Of several processes each hears of a cancellation at a time of its own: there only what the search says counts.
+    // With several processes, each sees a cancellation at a different time, so only the result of the search counts.
     const bool cancelled = !options_.exchange && options_.cancellation && options_.cancellation->requested();
     if (stop_.is_late(begin_)) stopped_ = StoppedBy::time;
     if (cancelled || found.stopped_by == StoppedBy::interrupt) stopped_ = StoppedBy::interrupt;
@@ -140,7 +141,8 @@ class ParetoSearch {
     add(std::move(found));
   }
 
-  /// Keeps what no other beats. Among equals the first stays; what does not fit counts only until something does.
+  /// Adds a schedule unless another one dominates it. The first of equal schedules stays. Schedules that do not fit are
+  /// kept only until one fits.
   void add(Solution solution) {
     if (!front_.empty() && !fits(front_.front())) {
       if (!is_better(solution, front_.front(), options_)) return;
@@ -157,7 +159,7 @@ class ParetoSearch {
     front_.insert(place, std::move(solution));
   }
 
-  /// The least deadline up to `last` at which a peak below `peak` is not proven impossible.
+  /// Smallest deadline up to `last` at which a peak below `peak` is not proven impossible.
   Ticks first_open_deadline(Memory peak, Ticks first, Ticks last) {
     if (pipeline::count_ops(problem_) > max_ops_for_proofs) return first;
     while (first < last) {
@@ -185,7 +187,7 @@ class ParetoSearch {
       if (gap.first <= gap.last) gaps.push_back(gap);
     }
     if (gaps.empty()) return std::nullopt;
-    // Both lengths are brought below 2^31, so that their product is exact in 64 bits.
+    // Both lengths are reduced below 2^31, so that their product is exact in 64 bits.
     int time_bits = 0;
     int memory_bits = 0;
     for (const Gap& gap : gaps) {
@@ -215,14 +217,14 @@ class ParetoSearch {
   const Problem& problem_;
   const SolveOptions& options_;
   StopRequest stop_;
-  std::vector<Solution> front_;  // by rising makespan
+  std::vector<Solution> front_;  // by increasing makespan
   std::vector<Ticks> searched_until_;
   std::map<Ticks, Memory> bound_at_;
   std::optional<std::int64_t> total_;  // iterations of the whole front, once known
   std::int64_t done_ = 0;
   bool searched_ = false;
-  bool is_proven_ = true;  // every search ended at its bounds
-  bool is_cut_ = false;    // some search ended before its iterations were done
+  bool is_proven_ = true;  // whether every search ended at its bounds
+  bool is_cut_ = false;    // whether any search ended before its iterations were done
   std::optional<StoppedBy> stopped_;
   std::optional<base::Error> lost_process_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -234,8 +236,8 @@ void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std
   if (left.peak <= right.peak) return;
   const std::int64_t width = (right.makespan - left.makespan).count();
   if (width <= finest) {
-    // Somewhere in between the bound falls to the right one's: from the makespan after the left one on only that much
-    // is claimed.
+    // The bound drops to the right one's somewhere in between. Claim only the lower bound from the makespan after the
+    // left one on.
     curve.push_back({left.makespan + Ticks(1), right.peak});
     return;
   }
@@ -262,7 +264,7 @@ PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const B
   BoundOptions of_peak = proof;
   of_peak.known_peak = peak;
   proven.peak = std::max(proven.peak, peak_activation_bound(problem, makespan, of_peak));
-  // The first deadline by which the sweeps do not prove a larger peak.
+  // First deadline for which the sweeps do not prove a larger peak.
   Ticks last = makespan;
   while (proven.makespan < last) {
     if (parallel::is_requested(proof.cancellation)) return proven;
@@ -293,7 +295,7 @@ std::vector<PeakBoundStep> peak_bound_curve(const Problem& problem, Ticks from, 
 }
 
 void raise_curve(std::vector<PeakBoundStep>& curve, Ticks deadline, Memory peak) {
-  // Steps that are lower and begin by the deadline rise; the one that is cut goes on behind it.
+  // Steps that are lower and begin by the deadline are raised. The step that the deadline cuts continues after it.
   std::vector<PeakBoundStep> raised;
   const auto add = [&raised](PeakBoundStep step) {
     if (raised.empty() || step.peak < raised.back().peak) raised.push_back(step);

@@ -1,5 +1,5 @@
-// The trade between makespan and peak activation: the schedules that no other found schedule beats, and what is proven
-// of them.
+// Trade-off between makespan and peak activation: the Pareto front of the schedules found, and the bounds proven for
+// it.
 #pragma once
 
 #include <cstdint>
@@ -10,44 +10,47 @@
 
 namespace dovetail::fuse {
 
-/// The front between (least makespan, least peak at it) and (least peak, least makespan at it): schedules of `problem`
-/// by rising makespan and falling peak, none of them beaten, or met in both, by another that was found. Both ends are
-/// searched first, with a quarter of the iterations each; the rest goes to deadlines, a 32nd each, always in the widest
-/// gap (makespan times peak) in which a lower peak is not proven impossible. Each search is solve_auto, and starts from
-/// the front's schedule that keeps its deadline.
+/// Returns the Pareto front of makespan and peak activation: schedules of `problem` by increasing makespan and
+/// decreasing peak. No schedule that was found is at least as good as one of them in both.
 ///
-/// `options.iterations` and `time_limit_seconds` are those of the whole front, shared out alike; where both are absent
-/// an end takes what solve_auto takes by itself. `objective`, `deadline` and `robustness_percent` are not used.
-/// `on_better` is called with each schedule that joins the front. The records of searched schedules are the front's:
-/// solver "pareto" with the iterations that repeat it, and what it stopped at: `bound` where no gap is left in which
-/// there could be another schedule. Where none that was found fits, the one with the least excess, alone.
+/// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. The rest
+/// goes to deadlines, a 32nd each. Each deadline is in the widest gap (makespan times peak) in which a lower peak is
+/// not proven impossible. Every search is solve_auto, started from the front's schedule that meets its deadline.
+///
+/// `options.iterations` and `time_limit_seconds` cover the whole front and are divided in the same proportions. If both
+/// are absent, each end uses the default of solve_auto. `objective`, `deadline` and `robustness_percent` are ignored.
+/// `on_better` is called for each schedule that joins the front.
+///
+/// Searched schedules carry the front's record: solver "pareto" with the iterations that reproduce it, and the reason
+/// it stopped. The reason is `bound` if no remaining gap can contain another schedule. If no schedule that was found
+/// fits, the result is only the one with the least excess.
 std::vector<Solution> solve_pareto(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// What no schedule beats on either side of one of the front's.
+/// Lower bounds for the schedules on either side of one schedule of the front.
 struct PointBounds {
-  base::Ticks makespan;  ///< of schedules with at most its peak
-  base::Memory peak;     ///< of schedules that end by its makespan
+  base::Ticks makespan;  ///< for schedules with at most its peak
+  base::Memory peak;     ///< for schedules with at most its makespan
 };
 
-/// The limits of `solution`, whose problem's bounds are `bounds`: what it proves itself, and what peak_activation_bound
-/// and makespan_bound prove, each at the cost that `proof` allows. The makespan's also counts each deadline by which
-/// the sweeps prove a larger peak.
+/// Returns the bounds for `solution`, given the `bounds` of its problem. They combine what the solution itself proves
+/// with peak_activation_bound and makespan_bound, each at the cost that `proof` allows. The makespan bound also
+/// excludes each deadline for which the sweeps prove a larger peak.
 PointBounds point_bounds(const Solution& solution, const Bounds& bounds, const BoundOptions& proof);
 
-/// Schedules that end before the next step's makespan have at least this peak.
+/// A lower bound on the peak of schedules that end before the makespan of the next step.
 struct PeakBoundStep {
   base::Ticks makespan;
   base::Memory peak;
 };
 
-/// Bounds on the peak for makespans from `from` to `to` as a staircase that falls; the first step is at `from`. By the
-/// sweeps of peak_activation_bound (no work): makespans that lie closer together than a `resolution`th of the range are
-/// not told apart; between them the lower value stands, which is a bound too.
+/// Returns lower bounds on the peak for makespans from `from` to `to` as a decreasing step function that starts at
+/// `from`. Uses only the sweeps of peak_activation_bound (work 0). Makespans closer than 1/`resolution` of the range
+/// are not distinguished. Between them the lower of the two bounds is used, which is valid too.
 std::vector<PeakBoundStep> peak_bound_curve(const pipeline::Problem& problem, base::Ticks from, base::Ticks to,
                                             int resolution);
 
-/// Raises the curve by what else is known: schedules that end by `deadline` have at least `peak`. REQUIRES: a curve of
-/// at least one step.
+/// Raises the curve with a known bound: schedules that end by `deadline` have a peak of at least `peak`. REQUIRES: the
+/// curve has at least one step.
 void raise_curve(std::vector<PeakBoundStep>& curve, base::Ticks deadline, base::Memory peak);
 
 }  // namespace dovetail::fuse

@@ -6,14 +6,13 @@
 #include <vector>
 
 #include "base/stopwatch.h"
+#include "fuse/constructions/building_blocks.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/constructions/serial.h"
-#include "fuse/direct_solvers.h"
 #include "fuse/exact/exact.h"
 #include "fuse/pattern/pattern.h"
-#include "fuse/search/minibatches.h"
 #include "fuse/search/search.h"
 #include "fuse/search/stop_request.h"
+#include "fuse/solver.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -21,15 +20,44 @@ namespace {
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// More ops than these are left to the constructions and the pattern: a walk over so many would not come far.
+}  // namespace
+
+int count_minibatches(const pipeline::Problem& problem) {
+  int count = 0;
+  for (const pipeline::Model& model : problem.models) count = std::max(count, model.minibatches);
+  return count;
+}
+
+pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index) {
+  pipeline::Problem alone = problem;
+  std::erase_if(alone.models, [index](const pipeline::Model& model) { return model.minibatches <= index; });
+  for (pipeline::Model& model : alone.models) model.minibatches = 1;
+  return alone;
+}
+
+pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                 const std::vector<Solution>& parts) {
+  std::vector<SearchOrderPart> after;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    std::vector<std::int32_t> models;  // [model of the part] index in the problem
+    for (std::size_t model = 0; model < problem.models.size(); ++model)
+      if (std::cmp_less(part, problem.models[model].minibatches)) models.push_back(static_cast<std::int32_t>(model));
+    after.push_back({&parts[part], std::move(models)});
+  }
+  return search_order(lowering, after);
+}
+
+namespace {
+
+/// Above this many ops only the constructions and the pattern run: a walk could not cover enough of the schedule.
 constexpr std::int64_t max_ops_to_search = 200'000;
-/// Of a mini-batch alone, for each of its ops and at most: a second, chosen without a clock, so that the recorded
-/// iterations repeat it.
+/// Iterations per op for a single mini-batch, and their maximum. They take about a second and are chosen without a
+/// clock, so that a rerun with the recorded iterations reproduces the result.
 constexpr std::int64_t iterations_an_op = 3'000;
 constexpr std::int64_t max_iterations_alone = 1'000'000;
-/// Of work: a pattern counts its plays and never looks at the time.
+/// Time limit of each pattern. A pattern converts it to an amount of work and never reads a clock.
 constexpr double seconds_a_pattern = 1;
-/// Problems of so many ops are often proven in a second; larger ones hardly ever.
+/// Up to this many ops, an optimum is often proven in a second. Larger problems are rarely proven.
 constexpr std::int64_t max_ops_to_prove = 48;
 
 class Portfolio {
@@ -43,7 +71,7 @@ class Portfolio {
       starts_.push_back(*options_.start);
     }
     try_solver(solve_one_at_a_time);
-    DOVETAIL_ASSERT(best_.has_value());  // it applies to everything
+    DOVETAIL_ASSERT(best_.has_value());  // it applies to every problem
     for (const Solver& solver : direct_solvers())
       if (solver.solve != solve_one_at_a_time && !is_left_out(solver) && !stop_.ask() && !is_too_late())
         try_solver(solver.solve);
@@ -58,15 +86,15 @@ class Portfolio {
   }
 
  private:
-  /// A pattern repeats mini-batch by mini-batch: a brief search has it from each alone.
+  /// A brief search skips the pattern of the whole problem: it already has patterns of each mini-batch.
   bool is_left_out(const Solver& solver) const {
     return options_.brief && solver.solve == solve_pattern && count_minibatches(problem_) > 1;
   }
 
-  /// Whether constructions that are still to come are left out: those of a large problem, when the time is over.
+  /// Whether the remaining constructions are skipped: for large problems, once the time limit has passed.
   bool is_too_late() const { return !are_quick(problem_) && stop_.is_late(begin_); }
 
-  /// Takes `solution` where it is better.
+  /// Keeps `solution` if it is better.
   void improve(Solution solution) {
     if (best_ && !is_better(solution, *best_, options_)) return;
     best_ = std::move(solution);
@@ -75,10 +103,11 @@ class Portfolio {
 
   void try_solver(Answer (*solve)(const Problem&, const SolveOptions&)) {
     SolveOptions options = options_;
-    // A pattern that looks at the time is one that the recorded iterations do not repeat; only large problems pay that.
+    // Results of a time-limited pattern cannot be reproduced from the recorded iterations. Only large problems need the
+    // limit.
     if (are_quick(problem_)) options.time_limit_seconds.reset();
     Answer answer = NotApplicable{};
-    // The first is too quick to be interrupted, and there has to be one.
+    // The first solver is too fast to interrupt, and one result is required.
     if (!stop_.completes([&] { answer = solve(problem_, options); }) && best_) return;
     auto* solution = std::get_if<Solution>(&answer);
     if (!solution || solution->other_layout) return;
@@ -86,7 +115,7 @@ class Portfolio {
     if (static_cast<std::int64_t>(solution->graph.size()) <= max_ops_to_search) starts_.push_back(std::move(*solution));
   }
 
-  /// Where capacities limit them walks hardly move: much depends on where they start.
+  /// Tight capacities leave walks little freedom, so the result depends on the start.
   void try_patterns_within() {
     if ((!problem_.capacity && !options_.memory_cap) || !are_quick(problem_)) return;
     SolveOptions options = options_;
@@ -99,7 +128,8 @@ class Portfolio {
     }
   }
 
-  /// Several mini-batches: each fused alone, one behind the other. Models that drift apart can only gain on that.
+  /// Fuses each mini-batch alone and concatenates the results. The search can then only gain by letting models drift
+  /// apart.
   void fuse_minibatches_alone() {
     const int count = count_minibatches(problem_);
     if (count < 2 || pipeline::count_ops(problem_) > max_ops_to_search) return;
@@ -141,7 +171,7 @@ class Portfolio {
     return makespan <= goal && peak == peak_activation_bound(problem_, goal, {.work = 0});
   }
 
-  /// Small problems: the exact search, for as long as it is quick.
+  /// Runs the exact search on small problems, for as long as it is fast.
   void prove() {
     if (options_.robustness_percent > 0 || pipeline::count_ops(problem_) > max_ops_to_prove) return;
     SolveOptions options = options_;
@@ -156,7 +186,7 @@ class Portfolio {
     is_proven_ = result.makespan_proven && result.peak_proven;
   }
 
-  /// Where the makespan is above the simple bounds: what else can be proven of schedules that fit.
+  /// Proves a better makespan bound for schedules that fit, if the makespan is above the simple bounds.
   void raise_makespan_bound() {
     if (is_proven_ || stop_.asked() || best_->evaluation.makespan == bounds_.makespan) return;
     if (options_.objective != Objective::makespan || options_.deadline ||
@@ -176,7 +206,8 @@ class Portfolio {
     const double spent = base::seconds_since(begin_);
     if (options.time_limit_seconds) options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - spent);
     Solution found = search_from(problem_, std::move(starts_), options);
-    // What is answered depends on the search, whoever found the best: its record lets the run be repeated.
+    // The result depends on the search even if another solver found the best schedule. Its record makes the run
+    // reproducible.
     pipeline::SolverRecord record = found.solver;
     record.name = "auto";
     const auto stopped_by = found.stopped_by;
@@ -193,7 +224,7 @@ class Portfolio {
   StopRequest stop_;
   const Bounds bounds_;
   std::optional<Solution> best_;
-  std::vector<Solution> starts_;  // what a search may start from; none for problems that are too large for it
+  std::vector<Solution> starts_;  // starts for a search; empty for problems that are too large for one
   bool is_proven_ = false;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };

@@ -1,13 +1,32 @@
-// "auto": constructions, pattern, exact and other search, as the problem allows.
+// Solver "auto": constructions, pattern, exact search and search, as the problem allows. Also splits problems of
+// several mini-batches into single mini-batches.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "fuse/solution/solution.h"
+#include "pipeline/problem/problem.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 
-/// Runs every construction and the pattern; then, while the bounds are not met, the exact search where there are few
-/// ops, and the search (docs/solver.md). Answers with the best by is_better of those that schedule the problem as it
-/// is; where options.robustness_percent weighs steadiness, with what the search found best by that.
+/// Returns the largest number of mini-batches of any model.
+int count_minibatches(const pipeline::Problem& problem);
+
+/// Returns a problem with only mini-batch `index` of each model that has one. REQUIRES: 0 <= index <
+/// count_minibatches(problem).
+pipeline::Problem only_minibatch(const pipeline::Problem& problem, int index);
+
+/// Concatenates schedules: parts[i] is a schedule of only_minibatch(problem, i). Returns an order of the graph of
+/// `lowering`, the problem's split form, as search_order does.
+pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                 const std::vector<Solution>& parts);
+
+/// Runs every construction and the pattern. While the bounds are not met, it continues with the exact search (if there
+/// are few ops) and the search (docs/solver.md). Returns the best by is_better among the schedules that keep the
+/// problem's layout. If options.robustness_percent is above 0, it returns the schedule that the search ranks best by
+/// that weight.
 Answer solve_auto(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

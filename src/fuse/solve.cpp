@@ -79,18 +79,19 @@ Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOption
   if (solved.solution.other_layout) solved.bounds = bounds_of(solved.solution.problem);
   solved.schedule =
       to_schedule(solved.solution, solved.bounds, {.work = options.proof_work, .cancellation = options.cancellation});
-  // What is proven may hold within the cap only, and a file is to say no more than is true of the problem in it.
+  // Proofs may hold only within the cap, so the file's problem must include it: its claims must be true of that
+  // problem.
   solved.schedule.problem = pipeline::with_cap(std::move(solved.schedule.problem), options.memory_cap);
   solved.excess = pipeline::find_excess(solved.solution.problem, solved.solution.evaluation, options.memory_cap);
-  // A schedule that does not fit is never written; every other one has to break no rule.
+  // A schedule that does not fit is never written. Every other one must be valid.
   if (solved.excess.empty()) DOVETAIL_ASSERT(!pipeline::validate(solved.schedule).has_value());
   return solved;
 }
 
 namespace {
 
-/// Not every search looks at its start, and no construction does. The record stays that of the search: it is what
-/// repeats the run. Where steadiness was weighed, what is longer may be better.
+/// Replaces `solution` by options.start if that is better: constructions and some searches ignore the start. The record
+/// of the search is kept because it reproduces the run. If steadiness has a weight, a longer schedule may be better.
 void keep_better_start(const Solver& solver, Solution& solution, const SolveOptions& options) {
   if (!options.start || solution.other_layout || !is_better(*options.start, solution, options)) return;
   const bool fits = pipeline::find_excess(solution.problem, solution.evaluation, options.memory_cap).empty();
@@ -117,7 +118,7 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
   }
   Solution solution = std::move(std::get<Solution>(answer));
-  // Solvers do not ask who requested it.
+  // Solvers do not distinguish who requested the cancellation.
   const bool is_cut_short = ended_by && (!solution.stopped_by || solution.stopped_by == pipeline::StoppedBy::interrupt);
   if (is_cut_short && !solution.lost_process)
     solution.stopped_by =
@@ -135,7 +136,7 @@ Result<Solution> to_solution(const pipeline::Schedule& schedule) {
   Solution solution{schedule.problem, {}, std::move(lowered.lowering.graph), std::move(lowered.order), {}, {}, {}};
   solution.solver.name = schedule.claims.solver ? schedule.claims.solver->name : "file";
   auto earliest = pipeline::evaluate(solution.graph, solution.order);
-  // Where ops that take no time share an instant, their order by start may be none: then the given times stand.
+  // Ops of zero duration that share an instant may have no valid order by start time. Then the given times are kept.
   solution.evaluation = earliest.ok() ? std::move(*earliest) : std::move(lowered.evaluation);
   return solution;
 }

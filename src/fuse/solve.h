@@ -1,5 +1,4 @@
-// The way from a problem to a schedule that may be used: for programs that embed Dovetail, and for its own command
-// line.
+// From a problem to a usable schedule: the interface for programs that embed Dovetail and for its own command line.
 #pragma once
 
 #include <optional>
@@ -14,54 +13,54 @@
 
 namespace dovetail::fuse {
 
-/// A solution with what is proven of it.
+/// A solution with its bounds and its validated schedule.
 struct Solved {
   Solution solution;
-  Bounds bounds;                ///< of the problem that it solves: the one asked for, or a derived one
-  pipeline::Schedule schedule;  ///< with start times and claims, of the problem within the cap; valid unless:
-  std::vector<pipeline::CapacityExcess> excess;  ///< of the devices that do not fit
+  Bounds bounds;                ///< bounds of the problem it solves: the requested one or a derived one
+  pipeline::Schedule schedule;  ///< with start times and claims; the capacity is lowered to the cap; valid unless:
+  std::vector<pipeline::CapacityExcess> excess;  ///< devices on which it does not fit
   double seconds = 0;                            ///< wall time of the solver
 };
 
-/// Schedules `problem` with the solver of that name (fuse::solvers() lists them; "auto" is the best of all). What is
-/// answered has passed the validator and fits the memory. It is a schedule of `problem` (its capacity lowered to
-/// options.memory_cap), except where solved.solution.other_layout says otherwise. It is never worse than options.start,
-/// unless options.robustness_percent weighs what else is better. A search that is stopped by its time limit, by
-/// options.cancellation or by the loss of another process answers with the best so far: see solution.stopped_by and
-/// solution.lost_process.
+/// Schedules `problem` with the solver of that name. fuse::solvers() lists the names; "auto" is the recommended one.
+/// The returned schedule has passed the validator and fits the memory. It is a schedule of `problem` with the capacity
+/// lowered to options.memory_cap, unless solved.solution.other_layout is set. It is never worse than options.start,
+/// unless options.robustness_percent gives weight to steadiness.
 ///
-/// An Error is
-/// - bad_input where the problem is none (pipeline::find_fault; pipeline::with_defaults fills in what was left out), an
-/// option is out
-///   of range, there is no such solver, or it is not applicable to this problem;
-/// - infeasible where no schedule that was found fits the memory, with the excess of each device;
-/// - interrupted where options.cancellation was requested before one was found;
-/// - io where another process was lost before one was found that fits.
+/// A search that stops early returns its best schedule so far: at its time limit, on options.cancellation or on the
+/// loss of another process. See solution.stopped_by and solution.lost_process.
+///
+/// Errors:
+/// - bad_input if the problem is invalid (pipeline::find_fault; pipeline::with_defaults fills in omitted values), an
+///   option is out of range, the solver does not exist, or it is not applicable to this problem
+/// - infeasible if no schedule that was found fits the memory, with the excess of each device
+/// - interrupted if options.cancellation was requested before a schedule was found
+/// - io if another process was lost before a schedule that fits was found
 base::Result<Solved> solve(const pipeline::Problem& problem, std::string_view solver_name,
                            const SolveOptions& options = {});
 
-/// What makes `options` unusable for `problem`, as a message; nothing if they are sound.
+/// Returns a message if `options` are invalid for `problem`, otherwise nullopt.
 std::optional<std::string> find_fault(const SolveOptions& options, const pipeline::Problem& problem);
 
-/// The schedule as a solution to start from (SolveOptions::start): its order, at the earliest times that it gives. An
-/// Error (invalid) that says which rule it breaks where it is not valid; one that only holds more than the capacity is
-/// taken.
+/// Converts a schedule into a solution to start from (SolveOptions::start): its order, with the earliest times that the
+/// order allows. Fails (invalid) if the schedule breaks a rule, and names the rule. A schedule that only exceeds the
+/// capacity is accepted.
 base::Result<Solution> to_solution(const pipeline::Schedule& schedule);
 
-/// The parts of solve(), for who wants to see also what does not fit. All REQUIRE: no find_fault.
+/// The steps of solve(), for callers that also need schedules that do not fit. All REQUIRE: no find_fault.
 
-/// Runs `solver`; `bounds` are those of `problem`. The answer is as good as options.start, as that of solve(). A solver
-/// that is not applicable is an Error (bad_input) that says why; a schedule that does not fit is a value with an
+/// Runs `solver`; `bounds` are those of `problem`. Like solve(), it returns a schedule no worse than options.start.
+/// Fails (bad_input) with the reason if the solver is not applicable. A schedule that does not fit is a value with an
 /// excess.
 base::Result<Solved> run_solver(const Solver& solver, const pipeline::Problem& problem, const Bounds& bounds,
                                 const SolveOptions& options);
 
-/// Makes the schedule of `solution` and validates it; `problem_bounds` are those of the problem that was asked for. Of
-/// `options` count memory_cap, which becomes the capacity of the schedule's problem where that has none or a larger
-/// one, and proof_work.
+/// Builds and validates the schedule of `solution`; `problem_bounds` are the bounds of the requested problem. Uses two
+/// of the `options`: proof_work, and memory_cap, which becomes the capacity of the schedule's problem if that is absent
+/// or larger.
 Solved assess(Solution solution, const Bounds& problem_bounds, const SolveOptions& options);
 
-/// "device 3 holds 12.5 and may hold 10 (2.5 too much); ...", for the devices with the largest excess.
+/// Returns "device 3 holds 12.5 but may hold only 10 (2.5 too much); ..." for the devices with the largest excess.
 std::string describe_excess(const std::vector<pipeline::CapacityExcess>& excess);
 
 }  // namespace dovetail::fuse

@@ -5,11 +5,55 @@
 #include <vector>
 
 #include "fuse/annealing/annealing.h"
+#include "fuse/constructions/constructions.h"
 #include "fuse/exact/exact.h"
+#include "fuse/pattern/pattern.h"
 #include "fuse/portfolio.h"
 #include "fuse/search/search.h"
 
 namespace dovetail::fuse {
+namespace {
+
+constexpr Solver direct_list[] = {
+    {.name = "gpipe", .summary = "all forwards, then all backwards; models one after the other", .solve = solve_gpipe},
+    {.name = "1f1b",
+     .summary = "one forward, one backward; models one after the other",
+     .is_baseline = true,
+     .solve = solve_1f1b},
+    {.name = "1f1b+",
+     .summary = "1f1b with half the stages and twice the replicas (another layout)",
+     .solve = solve_1f1b_plus},
+    {.name = "interleaved-1f1b",
+     .summary = "1f1b over stages that go round their devices several times",
+     .solve = solve_interleaved_1f1b},
+    {.name = "zb-h1", .summary = "zero bubble for split backwards, within the memory of 1f1b", .solve = solve_zb_h1},
+    {.name = "zb-h2", .summary = "zero bubble for split backwards, with up to twice that memory", .solve = solve_zb_h2},
+    {.name = "zb-v", .summary = "zero bubble for split backwards and stages in a V", .solve = solve_zb_v},
+    {.name = "one-at-a-time",
+     .summary = "one micro-batch at a time: the least memory of all",
+     .solve = solve_one_at_a_time},
+    {.name = "chimera", .summary = "two equal pipelines in opposite directions, merged", .solve = solve_chimera},
+    {.name = "fused-1f1b", .summary = "1f1b of all models at once, without waiting", .solve = solve_fused_1f1b},
+    {.name = "greedy",
+     .summary = "the greedy of RLHFuse: earliest start first, the first model before the others",
+     .solve = solve_greedy},
+    {.name = "list",
+     .summary = "list scheduling, the best of a grid of priorities and in-flight caps",
+     .solve = solve_list},
+    {.name = "pattern",
+     .summary = "a warm-up, a pattern that repeats, a drain: for many micro-batches",
+     .solve = solve_pattern},
+};
+
+}  // namespace
+
+std::span<const Solver> direct_solvers() { return direct_list; }
+
+bool are_quick(const pipeline::Problem& problem) {
+  constexpr std::int64_t max_ops = 20'000;
+  return pipeline::count_ops(problem) <= max_ops;
+}
+
 namespace {
 
 constexpr Solver searching[] = {

@@ -1,16 +1,35 @@
-// The list of all solvers: constructions, baselines and searches.
+// The registry of all solvers: constructions, baselines and searches.
 #pragma once
 
 #include <span>
 #include <string_view>
 
-#include "fuse/direct_solvers.h"
+#include "fuse/solution/solution.h"
 
 namespace dovetail::fuse {
 
-/// All solvers, in the order in which tables show them. "auto" is the last: it uses the others.
+/// A scheduling algorithm. Plain data: only the registry in solver.cpp lists all of them.
+struct Solver {
+  std::string_view name;     ///< name on the command line and in files
+  std::string_view summary;  ///< one-line description for lists
+  bool in_compare = true;    ///< whether `compare` runs it by default
+  bool is_baseline = false;  ///< whether speedups are relative to it
+  bool searches = false;  ///< whether it improves schedules iteratively, controlled by the search options; otherwise it
+                          ///< builds one schedule by rule
+  bool is_shared = false;    ///< whether several processes can share its chains (SolveOptions::exchange)
+  bool is_weighing = false;  ///< whether it supports a weight for steadiness (SolveOptions::robustness_percent)
+  Answer (*solve)(const pipeline::Problem& problem, const SolveOptions& options) = nullptr;
+};
+
+/// Returns the solvers that do not search, in the order of tables. They are fast and deterministic.
+std::span<const Solver> direct_solvers();
+
+/// Whether all direct solvers together take less than a second, so that no clock is needed between them.
+bool are_quick(const pipeline::Problem& problem);
+
+/// Returns all solvers, in the order of tables. "auto" is last because it uses the others.
 std::span<const Solver> solvers();
-/// The solver of that name, if there is one.
+/// Returns the solver of that name, or nullptr if there is none.
 const Solver* find_solver(std::string_view name);
 
 }  // namespace dovetail::fuse

@@ -34,8 +34,8 @@ Problem chimera(int microbatches, std::int64_t backward) {
 }
 
 TEST(BruteForce, FindsChimerasMakespans) {
-  // Four micro-batches of both together on four devices: 2N + D - 2 slots of equal length; with backward twice the
-  // forward 16, where the bound says 15.
+  // Four micro-batches in total on four devices: 2N + D - 2 slots of equal length. With backwards twice as long as
+  // forwards it is 16, one above the bound of 15.
   EXPECT_EQ(brute_force_makespan(graph_of(chimera(2, 1))), Ticks(10));
   EXPECT_EQ(brute_force_makespan(graph_of(chimera(2, 2))), Ticks(16));
 }
@@ -73,7 +73,7 @@ TEST(RandomProblem, IsTheSameForASeed) {
   EXPECT_NE(random_problem(7), random_problem(8));
 }
 
-/// Which features a problem has.
+/// Returns the features of a problem.
 std::set<std::string> features_of(const Problem& problem) {
   std::set<std::string> features;
   if (problem.models.size() > 1) features.insert("models");

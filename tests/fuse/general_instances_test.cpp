@@ -1,4 +1,4 @@
-// What the bundled general problems ask of a search.
+// Properties of the bundled general problems and of searches on them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -63,7 +63,7 @@ RC_GTEST_PROP(Pareto, IsAFrontOfValidSchedulesThatNoConstructionBeats, ()) {
     RC_ASSERT(front[i - 1].evaluation.makespan < front[i].evaluation.makespan);
     RC_ASSERT(front[i - 1].evaluation.peak_activation > front[i].evaluation.peak_activation);
   }
-  // One micro-batch at a time has the least peak of all.
+  // Running one micro-batch at a time has the minimum peak.
   RC_ASSERT(front.back().evaluation.peak_activation == bounds.peak_activation);
   for (const Solver& solver : solvers()) {
     const Answer answer = solver.searches ? Answer(NotApplicable{""}) : solver.solve(problem, SolveOptions{});
@@ -89,7 +89,7 @@ RC_GTEST_PROP(Pareto, MakespanBoundsHold, ()) {
     if (least) RC_ASSERT(proven.peak <= *least);
     RC_ASSERT(bounds.makespan <= bound);
     RC_ASSERT(bound <= evaluation.makespan);
-    // Whatever ends before it has a larger peak.
+    // Every schedule that ends earlier has a larger peak.
     const Ticks before = bound - Ticks(1);
     if (before < optimum->makespan) continue;
     const auto peak = test::brute_force_peak(graph, before);
@@ -189,7 +189,7 @@ TEST(Pareto, TellsEachScheduleThatJoinsTheFrontAndHowFarItIs) {
 }
 
 TEST(Pareto, OnePointWhereBothBoundsAreMetAtOnce) {
-  // One device, one micro-batch: there is one schedule.
+  // One device and one micro-batch: only one schedule exists.
   const Problem problem = test::problem_of(1, {test::chain_model("only", {0}, 1, 2, 3)});
   const std::vector<Solution> front = solve_pareto(problem, brief());
   ASSERT_EQ(front.size(), 1U);

@@ -170,7 +170,8 @@ TEST(ToSolution, GivesTheScheduleBackAtItsEarliestTimes) {
   }
 }
 
-/// 1F1B has the least peak that the quick bound allows at its own makespan, 4 at 33; by the deadline 3 is possible.
+/// 1F1B has the minimum peak that the quick bound allows at its own makespan, 4 at 33. By the deadline a peak of 3 is
+/// possible.
 TEST(Solve, ADeadlineThatIsNotUsedUpIsSearchedForALowerPeak) {
   const Problem problem = test::problem_of(4, {test::chain_model("model", {0, 1, 2, 3}, 8, 1, 2)});
   SolveOptions options = brief();
@@ -249,7 +250,8 @@ RC_GTEST_PROP(Solve, AnswersAreValidAndFitOrSayThatNothingDoes, ()) {
       RC_ASSERT(!pipeline::validate(solved->schedule).has_value());
       const auto start = to_solution(solved->schedule);
       RC_ASSERT(start.ok());
-      // A barrier between models is not in the file; what a device holds depends on the order of its ops alone.
+      // The file does not contain barriers between models. The memory held on a device depends only on the order of its
+      // ops.
       RC_ASSERT(start->evaluation.makespan <= solved->solution.evaluation.makespan);
       RC_ASSERT(start->evaluation.peak_activation == solved->solution.evaluation.peak_activation);
     } else {

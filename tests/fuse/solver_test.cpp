@@ -1,4 +1,4 @@
-// What holds for every solver on every problem.
+// Properties of every solver on every problem.
 #include "fuse/solver.h"
 
 #include <gmock/gmock.h>
@@ -78,7 +78,7 @@ RC_GTEST_PROP(Solvers, AutoIsNeverWorseThanAnyConstruction, ()) {
 }
 
 RC_GTEST_PROP(Solvers, TimeReversalKeepsMakespanAndPeak, ()) {
-  // Holds where no model splits its backward or has steps (design: pipeline problems and schedules).
+  // Holds if no model splits its backward or has optimizer steps (design: pipeline problems and schedules).
   test::RandomProblemOptions plain;
   plain.split = false;
   plain.steps = false;
@@ -130,14 +130,14 @@ TEST(Solvers, CapacityComesBeforeMakespan) {
   const Problem& problem = pipeline::find_instance("exp2")->problem;
   SolveOptions options = brief();
   options.memory_cap = bounds_of(problem).peak_activation;
-  // All that "auto" tries takes half a minute under the sanitizers.
+  // Running all of "auto" takes half a minute under the sanitizers.
   const Answer answer = find_solver(test::sanitized ? "search" : "auto")->solve(problem, options);
   const auto& solution = std::get<Solution>(answer);
   EXPECT_TRUE(pipeline::find_excess(problem, solution.evaluation, options.memory_cap).empty());
 }
 
 TEST(Solvers, WideProblemsStaySmall) {
-  // Barriers and tables that grew with the square of the devices would not fit into memory.
+  // Barriers and tables quadratic in the number of devices would not fit in memory.
   const int stages = test::effort(12'000);
   std::vector<int> devices(static_cast<std::size_t>(stages));
   std::iota(devices.begin(), devices.end(), 0);
@@ -207,7 +207,7 @@ TEST(Annealing, ImprovesOnGreedy) {
 }
 
 TEST(Annealing, PublishedIterationCounts) {
-  // ln(stop / start) / ln(cooling), as counted from the repository's parameters.
+  // ln(stop / start) / ln(cooling), computed from the repository's parameters.
   EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp0")->problem)->latency.iterations),
               5.99e6, 0.01e6);
   EXPECT_NEAR(static_cast<double>(published_parameters(pipeline::find_instance("exp6")->problem)->latency.iterations),
@@ -221,7 +221,7 @@ TEST(Annealing, FittedCoolingsTakeTheIterationsAskedFor) {
   for (const std::int64_t iterations : {10, 1000, 123'456}) {
     const AnnealingParameters parameters = fitted_parameters(problem, iterations);
     EXPECT_EQ(parameters.latency.iterations + parameters.memory.iterations, iterations);
-    // From start to end the temperature falls to a ten-thousandth.
+    // The temperature falls to a ten-thousandth.
     EXPECT_NEAR(std::log(parameters.latency.cooling) * static_cast<double>(parameters.latency.iterations),
                 std::log(1e-4), 1e-6);
   }

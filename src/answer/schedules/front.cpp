@@ -9,7 +9,7 @@
 
 #include "answer/schedules/search_progress.h"
 #include "base/stopwatch.h"
-#include "fuse/direct_solvers.h"
+#include "fuse/solver.h"
 #include "pipeline/schedule/validate.h"
 
 namespace dovetail::answer {

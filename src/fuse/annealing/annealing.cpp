@@ -1,12 +1,16 @@
 #include "fuse/annealing/annealing.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "base/stopwatch.h"
+#include "fuse/annealing/cooling.h"
 #include "fuse/constructions/constructions.h"
 #include "parallel/for_each_index.h"
+#include "pipeline/problem/instances.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -17,7 +21,75 @@ using pipeline::Lowering;
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// One chain: a candidate, its best so far, and its own random numbers.
+/// A pass that cools from `start` until the temperature is below `stop`, as specified in FlexFusion's configurations.
+AnnealingPass pass_between(double start, double stop, double cooling, AnnealingMove move, int runs) {
+  std::int64_t iterations = 0;
+  for (double temperature = start; temperature > stop; temperature *= cooling) ++iterations;
+  return {start, cooling, iterations, move, runs};
+}
+
+struct PublishedPasses {
+  std::string_view instance;
+  double latency_start;  // 0: FlexFusion has no latency pass for this instance
+  double latency_stop;
+  double latency_cooling;
+  double memory_start;
+  double memory_stop;
+  double memory_cooling;
+  int memory_runs;
+};
+
+/// Source: FlexFusion, parallel_driver.cc, get_config_exp0 to get_config_exp11.
+constexpr std::array<PublishedPasses, 12> published{{
+    {"exp0", 10, 1e-12, .999995, 20, 1e-20, .999995, 4},
+    {"exp1", 10, 1e-14, .999995, 10, 1e-20, .999995, 4},
+    {"exp2", 0, 0, 0, 10, 1e-16, .999995, 1},
+    {"exp3", 50, 1e-22, .999995, 20, 1e-26, .999995, 8},
+    {"exp4", 10, 1e-22, .999995, 10, 1e-26, .999995, 8},
+    {"exp5", 0, 0, 0, 10, 1e-16, .999995, 2},
+    {"exp6", 200, 1e-16, .999997, 200, 1e-20, .999997, 16},
+    {"exp7", 50, 1e-16, .999995, 50, 1e-20, .999995, 4},
+    {"exp8", 50, 1e-16, .999995, 50, 1e-20, .999995, 4},
+    {"exp9", 40, 1e-22, .999995, 200, 1e-20, .999995, 8},
+    {"exp10", 20, 1e-20, .999995, 20, 1e-20, .999995, 4},
+    {"exp11", 10, 1e-14, .999995, 10, 1e-16, .999995, 2},
+}};
+
+}  // namespace
+
+std::optional<AnnealingParameters> published_parameters(const pipeline::Problem& problem) {
+  for (const PublishedPasses& passes : published) {
+    const pipeline::Instance* instance = pipeline::find_instance(passes.instance);
+    if (!instance || instance->problem != problem) continue;
+    return AnnealingParameters{pass_between(passes.latency_start, passes.latency_stop, passes.latency_cooling,
+                                            AnnealingMove::adjacent_swap, 1),
+                               pass_between(passes.memory_start, passes.memory_stop, passes.memory_cooling,
+                                            AnnealingMove::move, passes.memory_runs)};
+  }
+  return std::nullopt;
+}
+
+AnnealingParameters fitted_parameters(const pipeline::Problem& problem, std::int64_t iterations) {
+  std::int64_t longest = 1;
+  std::int64_t largest = 1;
+  for (const pipeline::Model& model : problem.models) {
+    for (const base::Ticks time : model.backward) longest = std::max(longest, time.count());
+    for (const base::Memory amount : model.activation) largest = std::max(largest, amount.count());
+  }
+  // Ratio of end to start temperature: hot enough at first to reverse any single move, cold enough at the end to accept
+  // only a loss of a ten-thousandth of an op.
+  constexpr double range = 1e-4;
+  const std::int64_t latency_iterations = std::max<std::int64_t>(1, iterations * 3 / 5);
+  const std::int64_t memory_iterations = std::max<std::int64_t>(1, iterations - latency_iterations);
+  const auto hottest = static_cast<double>(longest);
+  const double heaviest = static_cast<double>(largest) / 1e6;
+  return {{hottest, root_of(range, latency_iterations), latency_iterations, AnnealingMove::adjacent_swap, 1},
+          {heaviest, root_of(range, memory_iterations), memory_iterations, AnnealingMove::move, 1}};
+}
+
+namespace {
+
+/// One chain: a candidate, its best so far, and its own random number stream.
 struct Walk {
   Walk(AnnealingState start, std::uint64_t seed, int index)
       : state(start), best(std::move(start)), random(seed, static_cast<std::uint64_t>(index)) {}
@@ -27,13 +99,13 @@ struct Walk {
   base::Random random;
   double temperature = 0;
   std::int64_t iterations = 0;
-  bool in_pass = true;  // has to do the run of a pass that is under way
+  bool in_pass = true;  // whether the chain still takes part in the current pass
 };
 
 enum class Goal { latency, memory };
 
-/// One iteration of algorithm 1. In the latency pass what is lost is time; in the memory pass the sum of the devices'
-/// peaks, and what is slower than the best so far is never taken.
+/// One iteration of algorithm 1. The latency pass minimizes time. The memory pass minimizes the sum of the devices'
+/// peaks and never accepts a schedule slower than the best so far.
 void iterate(Walk& walk, const AnnealingPass& pass, Goal goal) {
   const AnnealingMetric before = walk.state.metric();
   if (walk.state.disturb(walk.random, pass.move)) {
@@ -64,7 +136,7 @@ class Annealing {
     bound_ = bounds_of(problem).makespan;
     planned_ = parameters.latency.iterations + parameters.memory.runs * parameters.memory.iterations;
     if (options.iterations) planned_ = std::min(planned_, *options.iterations);
-    // A round of some tens of milliseconds, by size alone.
+    // A round takes some tens of milliseconds. Its size depends only on the problem's size.
     round_ = std::max<std::int64_t>(1, 8'000'000 / static_cast<std::int64_t>(lowering_.graph.size()));
   }
 
@@ -149,20 +221,21 @@ class Annealing {
   std::vector<Walk> walks_;
   Ticks bound_;
   Memory peak_bound_;
-  std::int64_t planned_ = 0;  // iterations of a chain that does all passes
+  std::int64_t planned_ = 0;  // iterations of a chain that runs all passes
   std::int64_t round_ = 0;
   std::int64_t done_ = 0;
   std::optional<StoppedBy> stopped_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Iterations a chain by default: about ten seconds of two ordinary cores with the default chains, at 2.5 ns an op.
+/// Default iterations per chain: about ten seconds on two ordinary cores with the default number of chains, at 2.5 ns
+/// per op.
 std::int64_t default_iterations(const Problem& problem) {
   return std::max<std::int64_t>(1'000, 2'000'000'000 / pipeline::count_ops(problem));
 }
 
-/// Iterations a chain that take somewhat less than `seconds` on this machine, from the speed of a short trial: a run
-/// that has to be stopped by its time limit cannot be repeated by its iterations.
+/// Iterations per chain that take slightly less than `seconds` on this machine, estimated from a short trial. A run
+/// that its time limit stops cannot be reproduced from its iterations.
 std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, double seconds) {
   SolveOptions trial = options;
   trial.chains = 1;

@@ -48,7 +48,7 @@ std::optional<std::string> why_not_annealed(const Model& model) {
 
 std::optional<std::string> why_not_annealed(const Problem& problem) {
   std::vector<std::size_t> stages(static_cast<std::size_t>(problem.devices));
-  double activation = 0;  // of all devices together: the sum of their peaks is compared
+  double activation = 0;  // of all devices together, because the sum of their peaks is compared
   for (const Model& model : problem.models) {
     if (auto why = why_not_annealed(model)) return why;
     for (const auto& replica : model.replicas)
@@ -71,8 +71,8 @@ AnnealingState::AnnealingState(const Problem& problem, const Lowering& lowering,
   DOVETAIL_ASSERT(valid);
 }
 
-// Of each pipeline forward of stage 0, 1, ..., then backward of the last stage, ..., 0: each follows the one before. A
-// source that is always done stands before the first.
+// For each pipeline: forward of stages 0, 1, ..., then backward of the last stage, ..., 0. Each task follows the
+// previous one. A source that is always done precedes the first.
 void AnnealingState::add_tasks(const Problem& problem, const Lowering& lowering) {
   for (std::size_t p = 0; p < lowering.pipelines.size(); ++p) {
     const auto [model_id, replica] = lowering.pipelines[p];
@@ -103,7 +103,7 @@ void AnnealingState::add_sequences(const Lowering& lowering, const pipeline::Ord
     for (const OpId op : order.devices[device]) {
       const pipeline::OpLabel& label = lowering.graph.labels[op.index()];
       const PipelineId pipeline = lowering.pipeline_of(label);
-      // The tasks of a pipeline lie side by side, in order of pipelines.
+      // The tasks of a pipeline are adjacent and sorted by pipeline.
       const auto forward = std::lower_bound(tasks.begin(), tasks.end(), pipeline,
                                             [](const Task& task, PipelineId wanted) { return task.pipeline < wanted; });
       const auto code = forward - tasks.begin() + (label.kind == OpKind::F ? 0 : 1);
@@ -210,7 +210,7 @@ bool AnnealingState::evaluate(AnnealingMetric& metric) {
   std::size_t evaluated = 0;
   for (std::size_t progress = 1; progress > 0 && evaluated < task_count_; evaluated += progress) {
     progress = 0;
-    // There and back again, as pipelines run in both directions: most tasks are done in few sweeps.
+    // Sweep up and down, because pipelines run in both directions: most tasks finish in a few sweeps.
     for (std::size_t device = 0; device < sequences_.size(); ++device) progress += advance(device, metric);
     for (std::size_t device = sequences_.size(); device-- > 0;) progress += advance(device, metric);
   }

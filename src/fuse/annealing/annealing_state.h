@@ -1,6 +1,5 @@
-// What FlexFusion's annealing moves through: for each device the order of (pipeline, forward or backward);
-// micro-batches are first in, first out, so that they need no names. Evaluated from zero after every move, as the
-// published solver does.
+// State of FlexFusion's annealing: for each device, the order of (pipeline, forward or backward). Micro-batches are
+// first in, first out, so they need no ids. Every move is evaluated from scratch, as in the published solver.
 #pragma once
 
 #include <cstdint>
@@ -14,24 +13,24 @@
 
 namespace dovetail::fuse {
 
-/// How good an annealed schedule is, in the published order (is_trace_more_optimal): compared member by member.
+/// Quality of an annealed schedule in the published order (is_trace_more_optimal), compared member by member.
 struct AnnealingMetric {
   base::Ticks makespan;
   base::Memory peak;
-  base::Memory peak_sum;         ///< over devices
-  std::uint64_t finish_sum = 0;  ///< over all ops
+  base::Memory peak_sum;         ///< sum over devices
+  std::uint64_t finish_sum = 0;  ///< sum over all ops
 
   friend auto operator<=>(const AnnealingMetric&, const AnnealingMetric&) = default;
 };
 
-/// Two of the published neighbourhoods: two unlike neighbours on a device exchanged, one task moved elsewhere.
+/// Two of the published neighborhoods: swap two adjacent unlike tasks on a device, or move one task elsewhere.
 enum class AnnealingMove { adjacent_swap, move };
 
-/// Why FlexFusion's model has no place for a problem, if so: it knows one forward and one backward of a pipeline on a
-/// device, and neither transfers, nor split backwards, nor optimizer steps.
+/// Returns why FlexFusion's model cannot represent a problem, or nullopt if it can. The model allows one forward and
+/// one backward of a pipeline per device. It has no transfers, split backwards or optimizer steps.
 std::optional<std::string> why_not_annealed(const pipeline::Problem& problem);
 
-/// One candidate schedule with all that evaluating it needs. Copies are independent.
+/// One candidate schedule with everything needed to evaluate it. Copies are independent.
 class AnnealingState {
  public:
   /// Starts from `order` of `lowering`. REQUIRES: !why_not_annealed(problem); `lowering` has whole backwards; the order
@@ -40,25 +39,25 @@ class AnnealingState {
 
   const AnnealingMetric& metric() const { return metric_; }
 
-  /// Draws a neighbour and takes it. False where it is no schedule (it would wait for itself): then nothing has
-  /// changed. Call undo() to go back after a true.
+  /// Draws a random neighbor and moves to it. Returns false, with the state unchanged, if the neighbor would deadlock.
+  /// After true, undo() reverts the move.
   bool disturb(base::Random& random, AnnealingMove move);
   void undo();
 
-  /// The order that this state stands for.
+  /// Returns the order that this state represents.
   pipeline::Order order(const pipeline::Lowering& lowering) const;
 
  private:
-  using Code = std::uint16_t;  // which of its device's tasks: two for each pipeline that has a stage there
+  using Code = std::uint16_t;  // index of a task on its device: two for each pipeline with a stage there
 
   /// What a code means on a device.
   struct Task {
     std::int64_t duration = 0;
-    std::int32_t ends = 0;           // where its micro-batches' ends begin in ends_
-    std::int32_t previous_ends = 0;  // the same of what they follow
-    std::int32_t done = 0;           // its counter in done_
+    std::int32_t ends = 0;           // start of its micro-batches' end times in ends_
+    std::int32_t previous_ends = 0;  // start of its predecessor's end times in ends_
+    std::int32_t done = 0;           // index of its counter in done_
     std::int32_t previous_done = 0;
-    std::int64_t memory = 0;  // taken (forward) or given back (backward, negative)
+    std::int64_t memory = 0;  // acquired (forward) or released (backward, negative)
     pipeline::PipelineId pipeline;
     pipeline::StageId stage;
   };
@@ -80,12 +79,12 @@ class AnnealingState {
   std::int64_t peak_of(std::size_t device) const;
 
   std::size_t task_count_ = 0;
-  std::vector<std::vector<Task>> tasks_;      // [device][code]: of each pipeline there the forward, then the backward
+  std::vector<std::vector<Task>> tasks_;      // [device][code]: the forward, then the backward of each pipeline there
   std::vector<std::vector<Code>> sequences_;  // [device]
   std::vector<std::size_t> movable_;          // devices with two unlike tasks
   std::vector<std::int64_t> peaks_;           // [device]
   AnnealingMetric metric_;
-  Change change_;  // the last one, for undo()
+  Change change_;  // the last move, for undo()
   AnnealingMetric metric_before_;
   std::int64_t peak_before_ = 0;
   std::vector<std::int64_t> ends_;  // scratch of evaluate(): [stage x forward or backward, micro-batch]

@@ -1,4 +1,4 @@
-// Temperatures of annealing, the same on every machine: multiplications of IEEE doubles only, no libm.
+// Annealing temperatures, identical on every machine: only multiplications of IEEE doubles, no libm.
 #pragma once
 
 #include <array>
@@ -7,21 +7,21 @@
 
 namespace dovetail::fuse {
 
-/// ratio^(1/n) for a ratio in (0, 1): the factor that n multiplications of make `ratio`.
+/// Returns ratio^(1/n) for a ratio in (0, 1): the factor whose n-th power is `ratio`.
 double root_of(double ratio, std::int64_t n);
 
-/// A temperature that falls from `start` to `end`, in equal ratios, in the steps that `iterations` take.
+/// A temperature that falls geometrically from `start` to `end` within the steps that `iterations` take.
 struct Cooling {
   static constexpr std::int64_t iterations_a_step = 1024;
 
   Cooling(double start, double end, std::int64_t iterations);
 
   double temperature;
-  double factor;  ///< of each step
+  double factor;  ///< factor of each step
 };
 
-/// -ln((i + 1/2) / size): the threshold of a Metropolis step ("accept what loses less than the temperature times this")
-/// for a uniform i, fast enough for the innermost loop.
+/// Metropolis thresholds -ln((i + 1/2) / size) for a uniform i, fast enough for the innermost loop. A step is accepted
+/// if it loses less than the temperature times the threshold.
 class MetropolisTable {
  public:
   static constexpr std::size_t size = 4096;
@@ -33,7 +33,7 @@ class MetropolisTable {
   std::array<double, size> thresholds_;
 };
 
-/// The one table.
+/// Returns the shared table.
 const MetropolisTable& metropolis_table();
 
 }  // namespace dovetail::fuse

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t max_steps = 100'000;
-/// More amounts have too many sums to look for.
+/// More distinct amounts than this have too many sums to search.
 constexpr std::size_t max_items = 64;
 
 }  // namespace
@@ -32,7 +32,7 @@ ActivationLevels::ActivationLevels(const pipeline::Problem& problem)
   for (std::vector<Item>& items : devices_) merge(items);
 }
 
-/// One item for each amount above 0.
+/// Merges equal amounts and drops zeros.
 void ActivationLevels::merge(std::vector<Item>& items) {
   std::stable_sort(items.begin(), items.end(), [](const Item& a, const Item& b) { return a.amount > b.amount; });
   std::vector<Item> merged;
@@ -46,7 +46,8 @@ void ActivationLevels::merge(std::vector<Item>& items) {
   items = std::move(merged);
 }
 
-/// The least sum of the items from `first` on that reaches `target` > 0; `none` where all of them do not.
+/// Returns the smallest sum of the items from `first` on that reaches `target` > 0, or `none` if all of them together
+/// do not reach it.
 std::int64_t ActivationLevels::min_sum(const std::vector<Item>& items, std::size_t first, std::int64_t target,
                                        std::int64_t& steps_left) {
   if (first == items.size()) return none;

@@ -1,4 +1,4 @@
-// The amounts of activation that a device can hold at all: sums of what its stages hold for each micro-batch.
+// Amounts of activation that a device can hold: sums of what its stages hold per micro-batch.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace dovetail::fuse {
 
-/// Between two neighbouring levels nothing is to be proven: a peak above one is at least the next.
+/// The possible peaks. No peak lies between two neighboring levels, so a peak above one is at least the next.
 class ActivationLevels {
  public:
   explicit ActivationLevels(const pipeline::Problem& problem);
 
-  /// A level at or above `amount` such that no device can hold anything from `amount` up to it; nothing where no device
-  /// can hold as much. Where a device has too many levels to look for, the next multiple of their greatest common
-  /// divisor.
+  /// Returns a level at or above `amount` such that no device can hold an amount in between. Returns nullopt if no
+  /// device can hold that much. If a device has too many levels to enumerate, the next multiple of their greatest
+  /// common divisor is used.
   std::optional<base::Memory> at_or_above(base::Memory amount) const;
 
  private:
-  /// How often an amount can be held at once.
+  /// An amount and how often it can be held at once.
   struct Item {
     std::int64_t amount = 0;
     std::int64_t most = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "fuse/bounds/one_machine.h"
 #include "fuse/bounds/position_bounds.h"
 
 namespace dovetail::fuse {
@@ -14,21 +13,21 @@ using base::Ticks;
 using pipeline::OpGraph;
 using pipeline::Problem;
 
-/// The ops of one model on one device.
+/// Ops of one model on one device.
 struct ModelOnDevice {
   ModelId model;
-  Ticks head;  ///< least of its ops
+  Ticks head;  ///< minimum over its ops
   Ticks work;
-  Ticks tail;  ///< least of its ops
+  Ticks tail;  ///< minimum over its ops
 };
 
-/// [device][model that has ops there]
+/// Returns, for each device, the models with ops there.
 std::vector<std::vector<ModelOnDevice>> models_by_device(const OpGraph& graph, const std::vector<Ticks>& heads,
                                                          const std::vector<Ticks>& tails) {
   std::vector<std::vector<ModelOnDevice>> devices(static_cast<std::size_t>(graph.devices));
   for (std::size_t op = 0; op < graph.size(); ++op) {
     std::vector<ModelOnDevice>& models = devices[graph.device[op].index()];
-    // Ops of a model stand together in the graph.
+    // The graph stores the ops of a model contiguously.
     if (models.empty() || models.back().model != graph.labels[op].model)
       models.push_back({graph.labels[op].model, heads[op], Ticks(0), tails[op]});
     ModelOnDevice& own = models.back();
@@ -39,8 +38,8 @@ std::vector<std::vector<ModelOnDevice>> models_by_device(const OpGraph& graph, c
   return devices;
 }
 
-/// The largest, over subsets, of least head + work + least tail. The best subset for given least head and tail is all
-/// that have neither less, so that only the pairs of a head and a tail that occur need to be tried.
+/// Returns the maximum over subsets of minimum head + work + minimum tail. For a given minimum head and tail, the best
+/// subset contains all models with no smaller ones. So only the pairs of a head and a tail that occur are tried.
 Ticks max_head_work_tail(std::vector<ModelOnDevice> models) {
   std::sort(models.begin(), models.end(),
             [](const ModelOnDevice& a, const ModelOnDevice& b) { return a.tail > b.tail; });
@@ -83,8 +82,8 @@ std::vector<Ticks> one_machine_by_device(const Problem& problem) {
   return bounds;
 }
 
-/// [device] the least activation that any schedule holds there at some moment: when the forward of the last stage ends,
-/// its micro-batch is held on all stages of its pipeline.
+/// Returns, for each device, the minimum activation that any schedule holds there at some moment. When the forward of
+/// the last stage ends, its micro-batch is held on all stages of its pipeline.
 std::vector<base::Memory> min_peaks(const Problem& problem) {
   std::vector<base::Memory> least(static_cast<std::size_t>(problem.devices));
   std::vector<base::Memory> held(least.size());

@@ -1,4 +1,4 @@
-// Proven limits: no schedule of a problem is faster, or needs less memory.
+// Lower bounds on makespan and peak activation, and a check of the claims in schedule files against them.
 #pragma once
 
 #include <cstdint>
@@ -10,55 +10,75 @@
 #include "pipeline/problem/problem.h"
 #include "pipeline/schedule/evaluate.h"
 #include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 
-/// Lower bounds on the makespan, each by its own argument (proofs in docs/bounds.md). `makespan` is the largest.
+/// Lower bounds on the makespan, each from a different argument (proofs in docs/bounds.md). `makespan` is the largest.
 struct Bounds {
-  base::Ticks path;            ///< the longest chain of ops that wait for each other
-  base::Ticks work;            ///< the busiest device's work
-  base::Ticks head_work_tail;  ///< over devices and subsets of models: least head + work + least tail (RLHFuse 7.3, for
-                               ///< every subset)
-  base::Ticks one_machine;     ///< over devices: Jackson's preemptive schedule of its ops with their heads and tails
+  base::Ticks path;            ///< longest chain of dependent ops
+  base::Ticks work;            ///< work of the busiest device
+  base::Ticks head_work_tail;  ///< over devices and subsets of models: minimum head + work + minimum tail (RLHFuse 7.3,
+                               ///< for every subset)
+  base::Ticks
+      one_machine;  ///< over devices: Jackson's preemptive schedule of the device's ops with their heads and tails
   base::Ticks makespan;
-  base::Memory peak_activation;  ///< for any schedule: one micro-batch of a pipeline is on all its stages at once
+  base::Memory
+      peak_activation;  ///< for any schedule: at some moment one micro-batch is held on all stages of its pipeline
   std::vector<base::Ticks> head_work_tail_by_device;
   std::vector<base::Ticks> one_machine_by_device;
 };
 
-/// All bounds of `problem`.
+/// Returns all bounds of `problem`.
 Bounds bounds_of(const pipeline::Problem& problem);
 
-/// A lower bound on the peak activation of any schedule of `problem`: Bounds::peak_activation.
+/// Returns a lower bound on the peak activation of any schedule of `problem`: Bounds::peak_activation.
 base::Memory peak_activation_bound(const pipeline::Problem& problem);
 
-/// The devices on which no schedule of `problem` fits, within its capacity and `cap` (the smaller holds): what is
-/// resident and the least activation that any schedule holds there at some moment (one micro-batch of a pipeline on all
-/// its stages) are more. Empty does not say that there is a schedule that fits.
+/// Returns the devices on which no schedule of `problem` fits within its capacity and `cap`, whichever is smaller. On
+/// them, resident memory plus one micro-batch held on all stages of its pipeline exceeds the limit. An empty result
+/// does not imply that a schedule fits.
 std::vector<pipeline::CapacityExcess> find_impossible(const pipeline::Problem& problem,
                                                       std::optional<base::Memory> cap);
 
-/// What a proof may cost. The work, not the time, is limited: the same bound is proven on every machine.
+/// Limits on the cost of a proof. They limit work, not time, so that the same bound is proven on every machine.
 struct BoundOptions {
-  /// States of devices to look at, some 30 million a second. 0: sums only. Absent: 2000 for each op, at most 20
-  /// million.
+  /// device states to examine, about 30 million per second; 0: sums only; absent: 2000 per op, at most 20 million
   std::optional<std::int64_t> work = {};
-  const parallel::Cancellation* cancellation = nullptr;  ///< ends the proof early; what was proven until then holds
-  std::optional<base::Memory> known_peak = {};           ///< of a schedule that keeps the deadline: more is not tried
-  std::optional<base::Ticks> known_makespan = {};        ///< of a schedule that fits: more is not tried
+  const parallel::Cancellation* cancellation =
+      nullptr;  ///< ends the proof early; the bounds proven so far remain valid
+  std::optional<base::Memory> known_peak =
+      {};  ///< peak of a known schedule that meets the deadline; larger bounds are not tried
+  std::optional<base::Ticks> known_makespan =
+      {};  ///< makespan of a known schedule that fits; larger bounds are not tried
 };
 
-/// A lower bound on the peak activation of any schedule of `problem` whose makespan is at most `deadline`, whatever the
-/// problem's capacity. At least Bounds::peak_activation; Memory::max() where it is proven that no schedule ends by
-/// then. A later deadline or another limit of work may happen to give a larger bound, mostly where all of the work was
-/// needed: each of them holds.
+/// Returns a lower bound on the peak activation of any schedule of `problem` with a makespan of at most `deadline`,
+/// independent of the problem's capacity. It is at least Bounds::peak_activation, and Memory::max() if no schedule can
+/// end by then. A later deadline or another work limit may give a larger bound, mostly if the proof runs out of work.
+/// Every bound is valid.
 base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks deadline,
                                    const BoundOptions& options = {});
 
-/// A lower bound on the makespan of any schedule of `problem` that fits: that holds, with what is resident, at most the
-/// problem's capacity and `cap` (the smaller) on each device. At least bounds_of(problem).makespan, and no more than
-/// that where no schedule fits (find_impossible).
+/// Returns a lower bound on the makespan of any schedule of `problem` that fits. Fitting means that resident memory
+/// plus activation is within the problem's capacity and `cap` on each device. The bound is at least
+/// bounds_of(problem).makespan, and exactly that if no schedule fits (find_impossible).
 base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                            const BoundOptions& options = {});
+
+/// A claim of a file, a bound or an `optimal` flag, that is false or not confirmed here. A long search may have proven
+/// more.
+struct DoubtfulClaim {
+  std::string key;  ///< "bounds.makespan"
+  bool refuted = false;
+  std::string reason;  ///< "610 is above this schedule's 606"
+};
+
+/// Returns the claims of `schedule` that are false or not confirmed, in file order. `bound` is a proven makespan bound
+/// of its problem. `peak_bound` is a proven peak bound for schedules of the same makespan. A bound above the schedule's
+/// own value is false. So is an `optimal` flag that contradicts the file's own bound. A bound below the proven one is
+/// true. REQUIRES: `evaluation` is of `schedule`.
+std::vector<DoubtfulClaim> doubtful_claims(const pipeline::Schedule& schedule, const pipeline::Evaluation& evaluation,
+                                           base::Ticks bound, base::Memory peak_bound);
 
 }  // namespace dovetail::fuse

@@ -1,18 +1,18 @@
-#include "fuse/bounds/claims.h"
-
 #include <fmt/format.h>
 
 #include <optional>
 
+#include "fuse/bounds/bounds.h"
+
 namespace dovetail::fuse {
 namespace {
 
-/// What is claimed of the makespan, or of the peak activation.
+/// Claims about the makespan or about the peak activation.
 template <class Amount>
 struct Claimed {
   std::string key;
-  Amount value;   ///< of the schedule
-  Amount proven;  ///< the bound
+  Amount value;   ///< value of the schedule
+  Amount proven;  ///< proven bound
   std::optional<Amount> bound;
   std::optional<bool> optimal;
 };

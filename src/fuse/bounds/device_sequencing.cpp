@@ -15,7 +15,7 @@ constexpr Ticks too_late = Ticks(std::numeric_limits<std::int64_t>::min());
 
 }  // namespace
 
-/// Puts together the states of all parts but the last that stand at `index`, the first part's changing slowest.
+/// Combines the states at `index` of all pipelines except the last. The first pipeline's state changes slowest.
 void DeviceSequencing::set_outer(std::size_t index) {
   outer_.steps.clear();
   outer_.held = Memory(0);
@@ -39,7 +39,7 @@ void DeviceSequencing::set_outer(std::size_t index) {
   }
 }
 
-/// Makes room for states `begin` to `end` of the last part, beside those of the first parts' that stand at `outer`.
+/// Extends the range of outer state `outer` to include states `begin` to `end` of the last pipeline.
 void DeviceSequencing::widen(std::size_t outer, std::size_t begin, std::size_t end) {
   Range& range = ranges_[outer];
   if (range.begin == range.end) range = {begin, begin};
@@ -52,7 +52,7 @@ void DeviceSequencing::widen(std::size_t outer, std::size_t begin, std::size_t e
   range = {std::min(range.begin, begin), std::max(range.end, end)};
 }
 
-/// Follows the transitions of a state of the last part; false where it is not to be passed.
+/// Follows the transitions of a state of the last pipeline. Returns false if the state cannot be passed.
 bool DeviceSequencing::go_on_from(std::size_t outer, std::size_t state, Memory room) {
   const LiveStates& inner = parts_.back();
   const std::size_t here = outer * inner_count_ + state;
@@ -81,7 +81,7 @@ std::int64_t DeviceSequencing::go_forwards(Memory room) {
   for (std::size_t outer = 0; outer < outer_count_; ++outer) {
     if (ranges_[outer].begin == ranges_[outer].end) continue;
     set_outer(outer);
-    // Wherever a transition could lead, there has to be room, whether it is taken or not: the way back looks there.
+    // Extend the range for every possible transition, taken or not: the backward pass reads these entries.
     for (const Step& step : outer_.steps)
       widen(outer + static_cast<std::size_t>(step.to) / inner_count_, ranges_[outer].begin, ranges_[outer].end);
     for (std::size_t state = ranges_[outer].begin; state < ranges_[outer].end; ++state) {
@@ -98,8 +98,8 @@ std::int64_t DeviceSequencing::go_forwards(Memory room) {
   return looked_at;
 }
 
-/// Looks from a state along one transition, and notes it where a sequence can take it. Returns when the state may be
-/// left for it.
+/// Examines one transition in the backward pass and records it if a sequence can use it. Returns the latest time the
+/// state may be left for it.
 Ticks DeviceSequencing::look_back(std::size_t from, std::size_t to, const Step& step,
                                   const std::int32_t* inner_counts) {
   if (reached_[to] == never) return too_late;

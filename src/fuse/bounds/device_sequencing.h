@@ -1,44 +1,43 @@
-// All sequences of the ops of a device within their windows and its memory, and what they have in common.
+// Exact sequencing of a device's ops within their windows and its memory limit.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "fuse/bounds/live_states.h"
 #include "fuse/bounds/pipeline_states.h"
 #include "fuse/bounds/windows.h"
 
 namespace dovetail::fuse {
 
-/// Sequences the ops of several pipelines on one device, exactly. A state of the device is one state of each pipeline.
-/// Going forwards, the earliest moment at which each can be reached, and going backwards, the latest at which it may be
-/// left, say which transitions are on a sequence that keeps all windows and the memory. These give each op its earliest
-/// start, its latest end, and how many ops of each row always end before it starts. Space for the states is kept
-/// between calls.
+/// Finds what all feasible sequences of the ops of several pipelines on one device have in common. A state of the
+/// device combines one state of each pipeline. A forward pass computes the earliest time each state can be reached, a
+/// backward pass the latest time it can be left. Together they show which transitions belong to a feasible sequence.
+/// From these follow each op's earliest start, its latest end, and how many ops of each row always end before it
+/// starts. Buffers for the states are reused between calls.
 class DeviceSequencing {
  public:
   struct Outcome {
     bool done = true;
-    std::int64_t work = 0;  ///< in states looked at
+    std::int64_t work = 0;  ///< states examined
   };
 
-  /// Tightens the windows of `propagation` by what all sequences of the ops of `pipelines` on a device, with at most
-  /// `room` held at once, have in common, or finds that there is none. Gives up where that would take more than
-  /// `max_states` states.
+  /// Tightens the windows of `propagation` with what all feasible sequences of the ops of `pipelines` on a device have
+  /// in common, holding at most `room` at once. Reports if there is no such sequence. Gives up if that would take more
+  /// than `max_states` states.
   Outcome tighten(const PositionNetwork& network, const std::vector<const PipelineStates*>& pipelines,
                   base::Memory room, std::size_t max_states, WindowPropagation& propagation);
 
  private:
-  /// One state of every pipeline but the last.
+  /// One state of every pipeline except the last.
   struct Outer {
-    std::vector<Step> steps;  ///< `to` is how far the state of the device moves
+    std::vector<Step> steps;  ///< `to` is the offset between device states
     base::Memory held;
     base::Ticks leave_by;
     std::vector<std::int32_t> counts;  ///< [row on the device]
   };
 
-  /// States of the last pipeline: those beside the same outer state that a sequence could come to.
+  /// States of the last pipeline that a sequence can reach in combination with the same outer state.
   struct Range {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -58,9 +57,9 @@ class DeviceSequencing {
   std::size_t outer_count_ = 0;
   std::size_t inner_count_ = 0;
   std::size_t width_ = 0;              // rows on the device
-  std::vector<Range> ranges_;          // [outer state]; only in them are there times below
-  std::vector<base::Ticks> reached_;   // [state of the device] the earliest; max where no sequence passes
-  std::vector<base::Ticks> leave_;     // [state of the device] the latest
+  std::vector<Range> ranges_;          // [outer state]; the times below are valid only within these
+  std::vector<base::Ticks> reached_;   // [state of the device] earliest time; max if no sequence passes it
+  std::vector<base::Ticks> leave_;     // [state of the device] latest time
   std::vector<base::Ticks> earliest_;  // [op on the device]
   std::vector<base::Ticks> latest_;    // [op on the device]
   std::vector<std::int32_t> before_;   // [op on the device][row on the device]

@@ -15,7 +15,7 @@ using base::Ticks;
 using pipeline::Model;
 using pipeline::Problem;
 
-/// A time by which one op after the other has run, with all transfers between them: no proof can go beyond.
+/// A time by which all ops can have run one after another, with all transfers between them. No bound can exceed it.
 Ticks one_after_the_other(const Problem& problem) {
   Ticks total;
   for (const Model& model : problem.models) {
@@ -32,13 +32,13 @@ Ticks one_after_the_other(const Problem& problem) {
   return total;
 }
 
-/// Raises a proven least makespan by refuting shorter ones.
+/// Raises a proven makespan bound by refuting smaller makespans.
 class MakespanSearch {
  public:
   MakespanSearch(const Problem& problem, std::vector<Memory> room, Ticks least, const BoundOptions& options)
       : room_(std::move(room)),
         least_(least),
-        // Not known to be met, where no schedule was given: yet no more than this is ever proven.
+        // Without a known schedule this limit may not be attainable, but no larger bound can be proven.
         most_(std::max(least, options.known_makespan.value_or(one_after_the_other(problem)))),
         refutation_(problem),
         budget_{options.work.value_or(default_work(problem)), options.cancellation} {}
@@ -54,20 +54,20 @@ class MakespanSearch {
  private:
   bool is_settled() const { return budget_.spent() || least_ >= most_; }
 
-  /// Whether `deadline` is refuted; if so, raises the least makespan above it.
+  /// Tries to refute `deadline`. If it succeeds, the bound rises above it.
   bool refute(Ticks deadline, ProofDepth depth) {
     if (!refutation_.refutes(deadline, room_, depth, budget_)) return false;
     least_ = deadline + Ticks(1);
     return true;
   }
 
-  /// Steps grow, up to what all times of a problem may add up to.
+  /// Steps grow up to the largest possible sum of all times of a problem.
   Ticks next_step(Ticks step) const {
     return std::min(step * 2 + Ticks(least_.count() / 4096 + 1), Ticks(pipeline::max_sum));
   }
 
   void search(ProofDepth depth) {
-    Ticks open = most_;  // not refuted by `depth`, or not to be
+    Ticks open = most_;  // not refuted at this depth, or not worth trying
     for (Ticks step; !is_settled(); step = next_step(step)) {
       const Ticks deadline = least_ + step;
       if (deadline >= open) break;

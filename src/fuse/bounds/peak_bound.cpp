@@ -16,16 +16,16 @@ using base::Memory;
 using base::Ticks;
 using pipeline::Model;
 
-/// What is certain about one pipeline stage at a moment: how many forwards have started at least, how many backwards
-/// have ended at most.
+/// Certain facts about one pipeline stage at a moment: the minimum number of forwards started and the maximum number of
+/// backwards ended.
 struct InFlight {
   Memory activation;
-  Memory kept_for_weight_gradient;  ///< between I and W
+  Memory kept_for_weight_gradient;  ///< held between I and W
   std::int64_t forwards = 0;
   std::int64_t backwards = 0;
   std::int64_t weight_gradients = 0;
 
-  /// The least that is held: counts of one stage never fall from F to I to W.
+  /// Returns the minimum activation held. The counts of one stage never increase from F to I to W.
   Memory held() const {
     const std::int64_t backward = std::min(backwards, forwards);
     const std::int64_t weight_gradient = std::min(weight_gradients, backward);
@@ -33,7 +33,7 @@ struct InFlight {
   }
 };
 
-/// At `time` one of the counts of `stage` goes up.
+/// At `time`, one of the counts of `stage` increases.
 struct Event {
   Ticks time;
   std::size_t stage = 0;
@@ -58,7 +58,7 @@ class DeviceSweep {
       events_.push_back({head + model.weight_gradient[s], index, &InFlight::weight_gradients});
   }
 
-  /// The largest, over moments, of what is held for certain.
+  /// Returns the largest activation that is certainly held at some moment.
   Memory run() && {
     std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
     Memory held;
@@ -81,8 +81,8 @@ class DeviceSweep {
   std::vector<Event> events_;
 };
 
-/// What has to be in flight at some moment because the forwards that must have started outnumber the backwards that can
-/// have ended.
+/// Returns the activation that must be in flight at some moment, because more forwards must have started than backwards
+/// can have ended.
 Memory in_flight_bound(const pipeline::Problem& problem, Ticks deadline) {
   const std::vector<StageBounds> stages = position_bounds(problem);
   std::vector<DeviceSweep> devices(static_cast<std::size_t>(problem.devices));
@@ -93,7 +93,7 @@ Memory in_flight_bound(const pipeline::Problem& problem, Ticks deadline) {
   return largest;
 }
 
-/// Raises a proven least peak by refuting less, level by level of what devices can hold.
+/// Raises a proven lower bound on the peak by refuting smaller peaks, level by level of the possible amounts.
 class PeakSearch {
  public:
   PeakSearch(const pipeline::Problem& problem, Ticks deadline, Memory least, const BoundOptions& options)
@@ -126,19 +126,20 @@ class PeakSearch {
 
   static Memory plus(Memory a, Memory b) { return b > Memory::max() - a ? Memory::max() : a + b; }
 
-  /// Whether a device can hold some amount above the least peak, and at most `cap`.
+  /// Whether a device can hold some amount above the current bound and at most `cap`.
   bool is_level_between(Memory cap) const {
     const auto next = levels_.at_or_above(least_ + Memory(1));
     return next && *next <= cap;
   }
 
-  /// Steps grow, up to what all activations of a device may add up to.
+  /// Steps grow up to the largest possible sum of all activations of a device.
   Memory next_step(Memory step) const {
     return std::min(step * 2 + Memory(least_.count() / 64 + 1), Memory(pipeline::max_sum));
   }
 
-  /// Finds the least cap that `depth` does not refute. What fits into a cap fits into a larger one, so bisection does,
-  /// after steps that grow: low caps have the fewest states, and those far too low are refuted at once.
+  /// Finds the smallest cap that is not refuted at this depth. Refutability is monotonic in the cap, so growing steps
+  /// and then bisection suffice. Small caps come first: they have the fewest states, and caps that are far too small
+  /// are refuted at once.
   void search(ProofDepth depth) {
     std::optional<Memory> open = known_;
     for (Memory step; !is_settled() && (!open || plus(least_, step) < *open); step = next_step(step)) {

@@ -1,5 +1,5 @@
-// What one pipeline can have done on one device at a moment, as counts of ops: the states that a sequence of its ops
-// goes through.
+// States of one pipeline on one device: the states that a sequence of its ops passes through, as counts of finished
+// ops. Live states are those that the ops' windows allow.
 #pragma once
 
 #include <cstddef>
@@ -8,22 +8,24 @@
 #include <span>
 #include <vector>
 
+#include "fuse/bounds/pipeline_states.h"
 #include "fuse/bounds/position_network.h"
+#include "fuse/bounds/windows.h"
 
 namespace dovetail::fuse {
 
-/// The states of a pipeline on a device, in an order in which every transition leads to a later one; the first has
-/// nothing done, the last everything. A transition is one op.
+/// The states of a pipeline on a device. Every transition runs one op and leads to a later state. In the first state
+/// nothing is done, in the last everything.
 struct PipelineStates {
   struct Transition {
     std::int32_t op = 0;
     std::int32_t to = 0;
   };
 
-  std::vector<std::int32_t> rows;              ///< of the network, those of this pipeline on the device
-  std::vector<std::int32_t> counts;            ///< [state][row in `rows`] ops that are done
-  std::vector<base::Memory> held;              ///< [state] activation
-  std::vector<std::int32_t> transition_begin;  ///< [state], one more at the end
+  std::vector<std::int32_t> rows;              ///< rows of the network that belong to this pipeline and device
+  std::vector<std::int32_t> counts;            ///< [state][row in `rows`] finished ops
+  std::vector<base::Memory> held;              ///< [state] activation held
+  std::vector<std::int32_t> transition_begin;  ///< [state], plus one entry at the end
   std::vector<Transition> transitions;
 
   std::size_t size() const { return held.size(); }
@@ -33,9 +35,35 @@ struct PipelineStates {
   const std::int32_t* counts_of(std::size_t state) const { return counts.data() + state * rows.size(); }
 };
 
-/// The states that hold at most `room` and keep the rules between ops of the pipeline on the device: none at all where
-/// no sequence leads to the last, nothing where they are more than `most`.
+/// Returns the states that hold at most `room` and respect the dependencies between the pipeline's ops on the device.
+/// The result has no states if no sequence reaches the last one. Returns nullopt if there are more than `most`.
 std::optional<PipelineStates> pipeline_states(const PositionNetwork& network, base::DeviceId device,
                                               base::PipelineId pipeline, base::Memory room, std::size_t most);
+
+/// A transition with the window of its op.
+struct Step {
+  base::Ticks from;
+  base::Ticks until;
+  base::Ticks duration;
+  std::ptrdiff_t to = 0;     ///< target: a state, or an offset to it
+  std::int32_t op_here = 0;  ///< index among the ops of the device
+};
+
+/// The states of `source` that the pipeline can pass through if nothing else runs on the device, in the same order.
+struct LiveStates {
+  std::vector<base::Memory> held;
+  std::vector<base::Ticks> leave_by;    ///< latest time to leave that keeps the windows of the pipeline alone
+  std::vector<std::size_t> step_begin;  ///< [state], plus one entry at the end
+  std::vector<Step> steps;              ///< `to` is the index of a live state
+  std::vector<std::ptrdiff_t>
+      furthest;  ///< [state] last state that a step leads to, or the state itself if there is no step
+  std::vector<std::int32_t> counts;  ///< [state][row on the device]; `unknown` for rows of other pipelines
+
+  static constexpr std::int32_t unknown = 1 << 30;
+  std::size_t size() const { return held.size(); }
+};
+
+/// Returns the live states of `source`. Empty if the pipeline alone cannot keep its windows.
+LiveStates live_states(const PositionNetwork& network, const PipelineStates& source, const Windows& windows);
 
 }  // namespace dovetail::fuse

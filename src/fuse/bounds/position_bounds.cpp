@@ -16,14 +16,14 @@ using pipeline::Model;
 using pipeline::StepAfter;
 using pipeline::StepBefore;
 
-/// The work that one micro-batch brings to the device of a stage, by all stages of the pipeline on that device.
+/// Work of one micro-batch on the device of a stage, over all stages of the pipeline on that device.
 struct DeviceWork {
-  std::size_t first = 0;  ///< the lowest of these stages
+  std::size_t first = 0;  ///< lowest of these stages
   Ticks forwards;
   Ticks backwards;
   Ticks weight_gradients;
-  Ticks forwards_below;          ///< of the lower stages alone
-  Ticks backwards_below;         ///< of the lower stages alone
+  Ticks forwards_below;          ///< of the lower stages only
+  Ticks backwards_below;         ///< of the lower stages only
   Ticks weight_gradients_up_to;  ///< of the lower stages and this one
 };
 
@@ -55,8 +55,8 @@ std::vector<DeviceWork> device_work_of(const Model& model, const std::vector<Dev
   return work;
 }
 
-/// Raises limits of consecutive ops of `duration` on one device. Before each op the device also does `own` for its
-/// micro-batch, and own + duration for each earlier one, none of it before the micro-batch's `release`.
+/// Raises bounds of consecutive ops of `duration` on one device. Before each op, the device also does `own` for its
+/// micro-batch, and own + duration for each earlier one. None of that starts before the micro-batch's `release`.
 void raise_by_work(std::span<Ticks> limits, std::span<const Ticks> releases, Ticks own, Ticks duration) {
   Ticks earliest;
   for (std::size_t position = 0; position < limits.size(); ++position) {
@@ -66,8 +66,8 @@ void raise_by_work(std::span<Ticks> limits, std::span<const Ticks> releases, Tic
   }
 }
 
-/// The limits of one model, mini-batch by mini-batch: heads from the first, tails from the last. While tails are made,
-/// position and mini-batch 0 are the last in time, so that both directions run upwards.
+/// The bounds of one model, mini-batch by mini-batch: heads from the first, tails from the last. While tails are
+/// computed, position 0 and mini-batch 0 are the last in time, so both directions count upwards.
 class ModelBounds {
  public:
   explicit ModelBounds(const Model& model)
@@ -163,7 +163,7 @@ class ModelBounds {
     }
   }
 
-  /// The same for all replicas of a stage, so that a forward which waits for all of them has nothing to add.
+  /// Heads are the same for all replicas of a stage, so a forward that waits for all replicas needs no extra bound.
   void add_step_heads(std::size_t minibatch) {
     std::vector<Ticks> latest(stages_);
     for (Replica& heads : heads_)
@@ -178,8 +178,8 @@ class ModelBounds {
       for (std::size_t s = 0; s < stages_; ++s) heads[s].step[minibatch] = latest[s];
   }
 
-  /// With them what follows the last op of the mini-batch on each stage: a step, in whichever replica (and, where each
-  /// waits for all stages, on whichever stage) the most follows.
+  /// Also computes the tail after the last op of the mini-batch on each stage: the largest over the replicas of its
+  /// step. If each step waits for all stages, it is the largest over the stages too.
   void add_step_tails(std::size_t minibatch) {
     after_passes_.assign(stages_, Ticks(0));
     for (std::size_t s = 0; s < stages_; ++s) {
@@ -216,7 +216,8 @@ class ModelBounds {
     }
   }
 
-  /// Tails of W, the path from I over its W, and the least tail of W over this and the lower stages on the device.
+  /// Computes the tails of W, the path from I through its W, and the minimum tail of W over this and the lower stages
+  /// on the device.
   void add_weight_gradient_tails(std::size_t replica, std::size_t s, std::size_t minibatch) {
     const auto weight_gradient = in_minibatch(tails_[replica][s].weight_gradient, minibatch);
     std::fill(weight_gradient.begin(), weight_gradient.end(), after_passes_[s]);
@@ -254,10 +255,11 @@ class ModelBounds {
   std::size_t minibatch_size_;
   std::vector<std::vector<DeviceWork>> work_;  // [replica][stage]
   std::vector<Replica> heads_;                 // [replica]
-  std::vector<Replica> tails_;                 // [replica], position 0 the last in time
-  // [replica][lowest stage of a device][position in the mini-batch], least tail of the W on the device so far
+  std::vector<Replica> tails_;                 // [replica]; position 0 is the last in time
+  // [replica][lowest stage of a device][position in the mini-batch] minimum tail of the W on the device so far
   std::vector<std::vector<std::vector<Ticks>>> weight_tails_;
-  std::vector<Ticks> after_passes_;  // [stage], from the last op of the mini-batch to the end; 0 without steps
+  std::vector<Ticks>
+      after_passes_;  // [stage] time from the last op of the mini-batch to the end; 0 without optimizer steps
 };
 
 }  // namespace
@@ -270,6 +272,32 @@ std::vector<StageBounds> position_bounds(const pipeline::Problem& problem) {
     bounds.move_to(ModelId(model), result);
   }
   return result;
+}
+
+Ticks preemptive_one_machine(std::vector<Job> jobs) {
+  std::sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
+  const auto shorter_tail = [](const Job& a, const Job& b) { return a.tail < b.tail; };
+  std::vector<Job> ready;  // a heap; `duration` is the remaining time
+  Ticks now;
+  Ticks end;
+  for (std::size_t released = 0; released < jobs.size() || !ready.empty();) {
+    if (ready.empty()) now = std::max(now, jobs[released].head);
+    for (; released < jobs.size() && jobs[released].head <= now; ++released) {
+      ready.push_back(jobs[released]);
+      std::push_heap(ready.begin(), ready.end(), shorter_tail);
+    }
+    // Shortening the top job keeps the heap valid, because it is ordered by tails.
+    Job& current = ready.front();
+    const Ticks until_release = released < jobs.size() ? jobs[released].head - now : Ticks::max();
+    const Ticks run = std::min(current.duration, until_release);
+    now += run;
+    current.duration -= run;
+    if (current.duration > Ticks(0)) continue;
+    end = std::max(end, now + current.tail);
+    std::pop_heap(ready.begin(), ready.end(), shorter_tail);
+    ready.pop_back();
+  }
+  return end;
 }
 
 }  // namespace dovetail::fuse

@@ -21,7 +21,7 @@ using pipeline::Problem;
 using pipeline::StepAfter;
 using pipeline::StepBefore;
 
-/// The rows of one stage; -1 where it has none.
+/// The rows of one stage, -1 if a row does not exist.
 struct StageRows {
   std::int32_t forward = -1;
   std::int32_t backward = -1;
@@ -103,8 +103,8 @@ class Builder {
     network_.arcs.push_back({from, to, correspondence, minibatch_size, distance});
   }
 
-  /// The rules of one pipeline. Its stages' rows stand at `next_`; the rows of the model's replica 0 at `next_` -
-  /// replica x stages.
+  /// Adds the rules of one pipeline. The rows of its stages start at `next_`; those of the model's replica 0 start at
+  /// `next_` - replica x stages.
   void add_arcs(const Model& model, ReplicaId replica) {
     const auto stages = static_cast<std::size_t>(model.stages());
     const StageRows* own = &stage_rows_[next_];
@@ -119,7 +119,7 @@ class Builder {
                 pipeline::transfer_between(model, replica, StageId(s + 1), StageId(s)));
       }
       if (model.split()) add_arc(own[s].backward, own[s].weight_gradient, Ticks(0));
-      // Implied by the stages between them: it tells a device alone in which order its stages' ops are.
+      // The stages in between imply these arcs. They make the order of the ops known from one device's rules alone.
       const auto [lower, is_first] = last_on.try_emplace(model.replicas[replica.index()][s], s);
       if (!is_first) {
         add_arc(own[lower->second].forward, own[s].forward, Ticks(0));
@@ -131,7 +131,8 @@ class Builder {
     next_ += stages;
   }
 
-  /// The rules of the steps of a stage of one replica. `first_replica` are the rows of the model's replica 0.
+  /// Adds the rules for the optimizer steps of one stage of one replica. `first_replica` points to the rows of the
+  /// model's replica 0.
   void add_step_arcs(const Model& model, ReplicaId replica, std::size_t stage, const StageRows* first_replica) {
     const auto stages = static_cast<std::size_t>(model.stages());
     const auto rows_of = [&](std::size_t r, std::size_t s) { return first_replica[r * stages + s]; };
@@ -145,8 +146,8 @@ class Builder {
     }
   }
 
-  /// Whether a step that waits for stage 0 comes after stage s because of that: its whole backwards come before those
-  /// of stage 0. Not on the step's own device, which alone is told in which order its stages' ops are.
+  /// Whether a step that waits for stage 0 also comes after stage s, because whole backwards of s precede those of
+  /// stage 0. False on the step's own device, whose rules alone must show the order of its ops.
   bool is_implied(const Model& model, std::size_t replica, std::size_t stage, std::int32_t step) const {
     const DeviceId device = network_.rows[static_cast<std::size_t>(step)].device;
     return !model.split() && stage > 0 && model.replicas[replica][stage] != device;
@@ -180,7 +181,7 @@ class Builder {
 
   const Problem& problem_;
   std::vector<StageBounds> bounds_;
-  std::vector<StageRows> stage_rows_;  // of all pipelines, stage by stage
+  std::vector<StageRows> stage_rows_;  // rows of all pipelines, stage by stage
   std::size_t next_ = 0;
   PositionNetwork network_;
 };

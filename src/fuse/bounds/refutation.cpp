@@ -10,18 +10,18 @@ using base::Ticks;
 
 namespace {
 
-/// Beyond this many entries of Windows::preceding nothing is refuted: 128 MiB.
+/// Above this many entries of Windows::preceding (128 MiB) nothing is refuted.
 constexpr std::size_t max_precedences = std::size_t{1} << 25;
-/// Beyond this many states a pipeline is left out of its device's sequences.
+/// Above this many states, a pipeline is left out of its device's sequences.
 constexpr std::size_t max_states_of_a_pipeline = 20'000;
-/// Beyond this many, a device's pipelines are sequenced in pairs, then each alone: 64 MiB.
+/// Above this many states (64 MiB), a device's pipelines are sequenced in pairs, then individually.
 constexpr std::size_t max_states_of_a_device = std::size_t{1} << 22;
-/// What it costs to find a state of a pipeline, in states of a device looked at.
+/// Cost of finding a state of a pipeline, in units of one examined device state.
 constexpr std::int64_t work_of_a_pipeline_state = 8;
-/// A case that is this deep within others is not distinguished further.
+/// Maximum nesting depth of case distinctions.
 constexpr int deepest_case = 100;
 
-/// How much later than at its earliest an op can start.
+/// Returns how much later than its earliest start an op can start.
 Ticks slack(const PositionNetwork& network, const Windows& windows, std::int32_t op) {
   const auto i = static_cast<std::size_t>(op);
   return windows.until[i] - windows.from[i] - network.duration(op);
@@ -51,7 +51,7 @@ bool Refutation::refutes(Ticks deadline, const std::vector<Memory>& room, ProofD
   return windows.impossible;
 }
 
-/// False where a pipeline cannot be sequenced at all.
+/// Returns false if a pipeline cannot be sequenced at all.
 bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& budget) {
   states_.assign(static_cast<std::size_t>(network_.devices), {});
   for (std::size_t device = 0; device < states_.size() && !budget.spent(); ++device) {
@@ -70,7 +70,7 @@ bool Refutation::enumerate_states(const std::vector<Memory>& room, ProofBudget& 
   return true;
 }
 
-/// All of its pipelines together, or where these are too many states, two by two.
+/// Sequences all pipelines of the device together, or in pairs if that has too many states.
 void Refutation::sequence_device(const DeviceStates& states, Memory room, WindowPropagation& propagation,
                                  ProofBudget& budget) {
   const auto is_over = [&] { return propagation.windows().impossible || budget.spent(); };
@@ -102,15 +102,15 @@ void Refutation::sequence_devices(const std::vector<Memory>& room, WindowPropaga
       changed = true;
       propagation.set_unchanged(base::DeviceId(device));
       sequence_device(states_[device], room[device], propagation, budget);
-      // What its own sequences share, they share again: only news from other devices counts.
+      // Sequencing the device again would find nothing new. Only changes from other devices count.
       propagation.set_unchanged(base::DeviceId(device));
       budget.work_left -= propagation.propagate();
     }
   }
 }
 
-/// An op with room to move, of the pipeline whose micro-batches take longest: it has the least room of its own, and the
-/// others have to live with where it stands. On its middle stage, which is coupled to both ends.
+/// Returns an op with slack, from the pipeline with the longest micro-batches: it has the least freedom, and the others
+/// must fit around it. Prefers its middle stage, which is coupled to both ends.
 std::optional<std::int32_t> Refutation::op_to_halve(const Windows& windows) const {
   std::optional<std::int32_t> best;
   Ticks most;

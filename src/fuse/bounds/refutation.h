@@ -1,4 +1,4 @@
-// Proofs that no schedule of a problem ends by a deadline within a memory: the engine behind the bounds that bite.
+// Proofs that no schedule of a problem ends by a deadline within a memory limit: the engine of the strong bounds.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,12 @@
 
 namespace dovetail::fuse {
 
-/// Beyond this many ops (pipeline::count_ops) only heads, tails and work are counted, which take no time.
+/// Above this many ops (pipeline::count_ops) only heads, tails and work are counted, which is fast.
 inline constexpr std::int64_t max_ops_to_refute = 200'000;
-/// Beyond this many ops of the network (I and W apart) the devices are not sequenced.
+/// Above this many ops of the network (I and W separate) the devices are not sequenced.
 inline constexpr std::size_t max_ops_to_sequence = 20'000;
 
-/// What proofs may cost together. Counted in steps of the work itself, so that the same proofs are found on every
-/// machine.
+/// Shared budget of a group of proofs. It counts work, not time, so that every machine finds the same proofs.
 struct ProofBudget {
   std::int64_t work_left = 0;
   const parallel::Cancellation* cancellation = nullptr;
@@ -27,31 +26,31 @@ struct ProofBudget {
   bool spent() const { return work_left <= 0 || (cancellation != nullptr && cancellation->requested()); }
 };
 
-/// The work that a proof may take where nothing is said: grows with the problem, a second at most.
+/// Returns the default work limit of a proof: it grows with the problem, up to about a second.
 std::int64_t default_work(const pipeline::Problem& problem);
 
-/// How hard to try.
+/// How much effort a proof makes.
 enum class ProofDepth {
   windows,    ///< heads, tails, and how many micro-batches each stage alone may have in flight
-  sequences,  ///< and all sequences of each device, in turn, until nothing tightens any more
-  cases,      ///< and distinction of cases: an op starts in the first or in the second half of its window
+  sequences,  ///< also all sequences of each device in turn, until nothing tightens further
+  cases,      ///< also case distinctions: an op starts in the first or in the second half of its window
 };
 
-/// Refutes deadlines and memories of one problem.
+/// Refutes combinations of a deadline and memory limits for one problem.
 class Refutation {
  public:
   explicit Refutation(const pipeline::Problem& problem);
 
   /// Whether it is proven that no schedule ends by `deadline` and holds at most room[device] of activation on each
-  /// device. False says nothing. Takes what it costs from `budget`.
+  /// device. False proves nothing. Deducts the work from `budget`.
   bool refutes(base::Ticks deadline, const std::vector<base::Memory>& room, ProofDepth depth, ProofBudget& budget);
 
   const PositionNetwork& network() const { return network_; }
 
  private:
-  using DeviceStates = std::vector<PipelineStates>;  // of the pipelines on a device
+  using DeviceStates = std::vector<PipelineStates>;  // states of the pipelines on a device
 
-  /// Schedules of which something was assumed: that `op` starts at `from` or later, and ends by `until`.
+  /// Windows of schedules under an assumption: `op` starts at `from` or later, and ends by `until`.
   struct Case {
     Windows windows;
     std::int32_t op = 0;

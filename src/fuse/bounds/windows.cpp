@@ -10,7 +10,7 @@ using base::Ticks;
 
 namespace {
 
-/// What it costs to follow what changed on one op, in states of a device looked at.
+/// Cost of propagating the changes of one op, in units of one examined device state.
 constexpr std::int64_t work_of_an_op = 4;
 
 std::size_t precedence_index(const PositionNetwork& network, const PositionRow& row, std::int32_t position,
@@ -19,8 +19,8 @@ std::size_t precedence_index(const PositionNetwork& network, const PositionRow& 
   return row.precedences + static_cast<std::size_t>(position) * width + static_cast<std::size_t>(on_device);
 }
 
-/// A stage holds at least `each` from the start of a forward to the end of the op of `releasing`, so with `room` it
-/// runs the k-th forward only after all but room / each - 1 of the earlier ones have been released.
+/// A stage holds at least `each` from the start of a forward to the end of the `releasing` op. So with `room`, the k-th
+/// forward can run only after all except room / each - 1 of the earlier ones are released.
 void limit_in_flight(const PositionNetwork& network, Windows& windows, WindowPropagation& propagation,
                      std::int32_t forward, std::int32_t releasing, Memory each, Memory room) {
   if (each <= Memory(0)) return;
@@ -66,7 +66,7 @@ void WindowPropagation::lower_until(std::int32_t op, Ticks until) {
 void WindowPropagation::raise_preceding(std::int32_t op, std::int32_t row, std::int32_t count) {
   const PositionRow& other = network_.rows[static_cast<std::size_t>(row)];
   const PositionRow& own = network_.rows[static_cast<std::size_t>(network_.row_of[static_cast<std::size_t>(op)])];
-  // Later ops of the row follow this one, so that the counts never fall along a row.
+  // Later ops of the row follow this one, so the counts never decrease along a row.
   for (std::int32_t later = op; later < own.end; ++later) {
     std::int32_t& known = windows_.preceding[precedence_index(network_, own, later - own.begin, other.on_device)];
     if (known >= count) return;
@@ -107,7 +107,7 @@ void WindowPropagation::follow_precedences(std::int32_t op, const PositionRow& r
     const PositionRow& other = network_.rows[static_cast<std::size_t>(number)];
     const std::int32_t before = windows_.preceding[precedence_index(network_, row, position, other.on_device)];
     if (before > 0) separate(other.begin + before - 1, op, other.duration);
-    // The first op of the other row that has to wait for this one; those after it follow along their row.
+    // The first op of the other row that must wait for this one. Later ones follow along their row.
     std::int32_t low = 0;
     for (std::int32_t high = other.size(); low < high;) {
       const std::int32_t middle = low + (high - low) / 2;
@@ -121,9 +121,9 @@ void WindowPropagation::follow_precedences(std::int32_t op, const PositionRow& r
 }
 
 std::int64_t WindowPropagation::propagate() {
-  // First in, first out: a change then reaches an op once for each way it goes, not once for each change on the way. A
-  // cycle of precedences would raise its own ops until they pass their ends, which long windows put off too far: what
-  // is left is let go.
+  // A FIFO queue visits an op once per path of a change, not once per change on the path. A cycle of precedences would
+  // raise its own ops until they pass their ends, which takes too long for wide windows. So the number of visits is
+  // limited and the rest is dropped.
   const std::size_t most = 256 * network_.size();
   std::size_t next = 0;
   std::int64_t work = 0;
@@ -157,7 +157,7 @@ Windows first_windows(const PositionNetwork& network, Ticks deadline, const std:
     const PositionRow& forward = network.rows[number];
     if (forward.change <= Memory(0)) continue;
     const Memory limit = room[forward.device.index()];
-    // The row after a stage's forwards is of its B or I, the one after that, where it gives back something, of its W.
+    // The row after a stage's forwards is its B or I. The next one is its W, if that releases memory.
     const PositionRow& backward = network.rows[number + 1];
     const auto next = static_cast<std::int32_t>(number + 1);
     limit_in_flight(network, windows, propagation, static_cast<std::int32_t>(number), next, forward.change, limit);

@@ -1,5 +1,4 @@
-// When each op of a problem can run, and what has to run before it, in every schedule that keeps a deadline and fits a
-// memory.
+// Time windows and predecessors of each op in every schedule that meets a deadline and fits a memory limit.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +8,21 @@
 
 namespace dovetail::fuse {
 
-/// What is known of the schedules looked for. Everything only ever tightens; `impossible` says that there is none.
+/// Facts about all schedules that meet the deadline and the limits. They only ever tighten; `impossible` means that
+/// there is no such schedule.
 struct Windows {
-  std::vector<base::Ticks> from;   ///< [op] the earliest start
-  std::vector<base::Ticks> until;  ///< [op] the latest end
-  /// [op][row of its device]: how many ops of that row end before the op starts, at least
+  std::vector<base::Ticks> from;   ///< [op] earliest start
+  std::vector<base::Ticks> until;  ///< [op] latest end
+  /// [op][row of its device] minimum number of ops of that row that end before the op starts
   std::vector<std::int32_t> preceding;
-  std::vector<bool> changed_on;  ///< [device] since it was last sequenced
+  std::vector<bool> changed_on;  ///< [device] whether windows changed since it was last sequenced
   bool impossible = false;
 };
 
-/// Keeps the windows of one network consistent with its arcs and with the precedences found.
+/// Keeps the windows of one network consistent with its arcs and with the known precedences.
 class WindowPropagation {
  public:
-  /// `network` and `windows` outlive it.
+  /// `network` and `windows` must outlive this object.
   WindowPropagation(const PositionNetwork& network, Windows& windows);
 
   const Windows& windows() const { return windows_; }
@@ -31,9 +31,9 @@ class WindowPropagation {
 
   void raise_from(std::int32_t op, base::Ticks from);
   void lower_until(std::int32_t op, base::Ticks until);
-  /// At least `count` ops of `row` (on the op's device) end before `op` starts.
+  /// Records that at least `count` ops of `row` (on the op's device) end before `op` starts.
   void raise_preceding(std::int32_t op, std::int32_t row, std::int32_t count);
-  /// Follows all changes up to their end. Returns the work done.
+  /// Propagates all changes until nothing changes. Returns the work done.
   std::int64_t propagate();
 
  private:
@@ -49,8 +49,8 @@ class WindowPropagation {
   std::vector<bool> queued_;
 };
 
-/// The windows of schedules that end by `deadline` and hold at most room[device] of activation, from heads, tails and
-/// the number of micro-batches that a stage alone may have in flight. Adds what that costs to `work`.
+/// Returns the windows of schedules that end by `deadline` and hold at most room[device] of activation. They come from
+/// heads, tails and the number of micro-batches that a stage alone may have in flight. Adds the cost to `work`.
 Windows first_windows(const PositionNetwork& network, base::Ticks deadline, const std::vector<base::Memory>& room,
                       std::int64_t& work);
 

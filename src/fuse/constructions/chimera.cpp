@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "fuse/constructions/building_blocks.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/constructions/serial.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -20,7 +20,7 @@ using pipeline::PipelineId;
 using pipeline::Problem;
 using pipeline::StageId;
 
-/// The two models of the pipelines with what may differ (name and devices) made equal.
+/// Whether two models are equal apart from name and devices.
 bool same_costs(Model a, const Model& b) {
   a.name = b.name;
   a.replicas = b.replicas;
@@ -43,12 +43,12 @@ std::optional<std::string> why_not_chimera(const Problem& problem) {
   return std::nullopt;
 }
 
-/// An op and the slot in which Chimera's figure has it, if every op took one slot.
+/// The slot of an op in Chimera's diagram, in which every op takes one slot, and the op.
 using Slot = std::pair<int, OpId>;
 
-/// The slots of one mini-batch of one pipeline. Every second slot a micro-batch enters and moves one stage a slot,
-/// forward and back; after half as many as there are stages the next block starts when the first micro-batch of this
-/// one has left.
+/// Appends the slots of one mini-batch of one pipeline. A micro-batch enters every second slot and moves one stage per
+/// slot, forward and back. A block has half as many micro-batches as there are stages. The next block starts when the
+/// first micro-batch of this one has left.
 void append_slots(std::vector<std::vector<Slot>>& devices, const Lowering& lowering, PipelineId pipeline, int stages,
                   int first, int microbatches) {
   const int block = stages / 2;

@@ -1,5 +1,5 @@
-// Schedules by rule: the textbook pipelines, the published greedy, and what other systems run. Sources are with each
-// function; docs/solvers.md tells how each works. All have the signature of Solver::solve.
+// Constructions: the textbook pipelines, the published greedy, and the schedules of other systems. Each function names
+// its source; docs/solvers.md explains how each works. All have the signature of Solver::solve.
 #pragma once
 
 #include "fuse/solution/solution.h"
@@ -9,39 +9,39 @@ namespace dovetail::fuse {
 /// GPipe (Huang et al. 2019): all forwards of a mini-batch, then all backwards; one model after the other.
 Answer solve_gpipe(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// 1F1B (PipeDream-Flush, Narayanan et al. 2021): S-1-s forwards on stage s, then one forward and one backward in turn,
+/// 1F1B (PipeDream-Flush, Narayanan et al. 2021): S-1-s forwards on stage s, then alternating forwards and backwards,
 /// then the remaining backwards; one model after the other.
 Answer solve_1f1b(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// 1F1B of all models at once: non-delay dispatch, backward before forward, then file order, each pipeline capped at
-/// the number of micro-batches that 1F1B has in flight on each stage.
+/// 1F1B of all models at once, by non-delay dispatch: backward before forward, then file order. Each stage of a
+/// pipeline is capped at the number of micro-batches that 1F1B has in flight there.
 Answer solve_fused_1f1b(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// 1F1B+ (RLHFuse, table 3): pipeline degrees halved and data parallelism doubled, then 1F1B. A schedule of another
-/// layout.
+/// 1F1B+ (RLHFuse, table 3): halves the pipeline degrees, doubles data parallelism, then runs 1F1B. The result is a
+/// schedule of a different layout.
 Answer solve_1f1b_plus(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// Interleaved 1F1B (Narayanan et al. 2021, section 2.2) where the stages of each pipeline go round its devices several
-/// times.
+/// Interleaved 1F1B (Narayanan et al. 2021, section 2.2), for pipelines whose stages cycle through their devices
+/// several times.
 Answer solve_interleaved_1f1b(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// Chimera (Li and Hoefler 2021): two equal pipelines in opposite directions, merged.
 Answer solve_chimera(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// ZB-H1 and ZB-H2 (Qi et al. 2024): 1F1B with the backward split and weight gradients put off to fill its bubbles; H1
-/// within the memory of 1F1B, H2 with nearly twice as much.
+/// ZB-H1 and ZB-H2 (Qi et al. 2024): 1F1B with the backward split and weight gradients delayed to fill its bubbles. H1
+/// stays within the memory of 1F1B; H2 needs nearly twice as much.
 Answer solve_zb_h1(const pipeline::Problem& problem, const SolveOptions& options);
 Answer solve_zb_h2(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): stages s and 2p-1-s on one device, backward
-/// split.
+/// ZB-V (Qi et al. 2024, Pipeline Parallelism with Controllable Memory): stages s and 2p-1-s on one device, with the
+/// backward split.
 Answer solve_zb_v(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// The greedy that RLHFuse starts from (section 5.3): of all next ops the one that can start first; an op of another
-/// model waits where it would end after a ready op of the file's first model could start.
+/// The greedy start of RLHFuse (section 5.3): always runs the op that can start first. An op of another model waits if
+/// it would end after a ready op of the file's first model could start.
 Answer solve_greedy(const pipeline::Problem& problem, const SolveOptions& options);
 
-/// One micro-batch of one pipeline at a time: slow, but no schedule needs less memory (docs/bounds.md).
+/// Runs one micro-batch of one pipeline at a time: slow, but no schedule needs less memory (docs/bounds.md).
 Answer solve_one_at_a_time(const pipeline::Problem& problem, const SolveOptions& options);
 
 /// List scheduling: the best of a fixed grid of priorities (backward first, longest tail first, ...) and in-flight

@@ -1,18 +1,19 @@
-// GPipe, 1F1B in its forms, and one micro-batch at a time.
+// GPipe, the variants of 1F1B including interleaved 1F1B, and one micro-batch at a time.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
 
+#include "fuse/constructions/building_blocks.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/constructions/dispatch.h"
-#include "fuse/constructions/serial.h"
 
 namespace dovetail::fuse {
 namespace {
 
 using pipeline::BackwardForm;
+using pipeline::DeviceId;
 using pipeline::Lowering;
 using pipeline::Memory;
 using pipeline::MicrobatchId;
@@ -51,8 +52,8 @@ Answer solve_serial(std::string_view name, const Problem& problem, const AppendM
   return construction_answer(name, problem, std::move(lowering), std::move(order));
 }
 
-/// One mini-batch of all replicas of a model, whose first pipeline is `first`: micro-batch by micro-batch, then the
-/// steps.
+/// Appends one mini-batch of all replicas of a model, whose first pipeline is `first`: micro-batch by micro-batch, then
+/// the optimizer steps.
 void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model, PipelineId first, int minibatch,
                                     const std::function<void(pipeline::OpId)>& append) {
   for (std::size_t replica = 0; replica < model.replicas.size(); ++replica) {
@@ -74,8 +75,8 @@ void append_minibatch_one_at_a_time(const Lowering& lowering, const Model& model
     }
 }
 
-/// One model with its stages merged in pairs: two pipelines, one on the first and one on the second device of each
-/// pair.
+/// Returns a model with its stages merged in pairs: two pipelines, one on the first and one on the second device of
+/// each pair.
 Model halve_pipeline(const Model& model) {
   Model halved = model;
   halved.microbatches = model.microbatches / 2;
@@ -103,7 +104,7 @@ Model halve_pipeline(const Model& model) {
   return halved;
 }
 
-/// Why a model cannot have its pipeline halved, if so.
+/// Returns why a model's pipeline cannot be halved, or nullopt if it can.
 std::optional<std::string> why_not_halved(const Model& model) {
   if (model.stages() % 2 != 0) return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
   if (model.microbatches % 2 != 0)
@@ -163,6 +164,83 @@ Answer solve_1f1b_plus(const Problem& problem, const SolveOptions& options) {
     solution->other_layout = "pipeline degrees halved, data parallelism doubled, half the micro-batches a pipeline";
   }
   return answer;
+}
+
+namespace {
+
+/// Returns the number of devices that a replica cycles through in a fixed order, or nullopt if it does not do so.
+std::optional<int> ring_of(const std::vector<DeviceId>& replica) {
+  const auto again = std::find(replica.begin() + 1, replica.end(), replica.front());
+  const auto ring = static_cast<std::size_t>(again - replica.begin());
+  if (replica.size() % ring != 0) return std::nullopt;
+  for (std::size_t stage = 0; stage < replica.size(); ++stage) {
+    if (replica[stage] != replica[stage % ring]) return std::nullopt;
+    if (stage > 0 && stage < ring &&
+        std::find(replica.begin(), replica.begin() + static_cast<std::ptrdiff_t>(stage), replica[stage]) !=
+            replica.begin() + static_cast<std::ptrdiff_t>(stage))
+      return std::nullopt;
+  }
+  return static_cast<int>(ring);
+}
+
+std::optional<std::string> why_not_interleaved(const Problem& problem) {
+  bool several_rounds = false;
+  for (const Model& model : problem.models)
+    for (const auto& replica : model.replicas) {
+      const auto ring = ring_of(replica);
+      if (!ring) return fmt::format("the stages of model {} do not go round its devices in one order", model.name);
+      if (*ring < model.stages() && model.microbatches % *ring != 0)
+        return fmt::format("model {} has {} micro-batches, no multiple of its {} devices", model.name,
+                           model.microbatches, *ring);
+      several_rounds |= *ring < model.stages();
+    }
+  if (!several_rounds) return "no device has several stages of a model";
+  return std::nullopt;
+}
+
+/// Appends the chain of one device for one mini-batch. Micro-batches go in groups of the ring's size. A group passes
+/// through a device's first stage, then its second, and so on. Backwards use the opposite order of stages.
+void append_interleaved(OpChain& chain, const Lowering& lowering, PipelineId pipeline, int ring, int rounds, int rank,
+                        int first, int microbatches) {
+  const int total = microbatches * rounds;
+  const auto ops_of = [&](int index, bool forward) {
+    const int group = index / (ring * rounds);
+    const int round = index / ring % rounds;
+    const MicrobatchId microbatch(first + group * ring + index % ring);
+    const int chunk = forward ? round : rounds - 1 - round;
+    return lowering.ops(pipeline, StageId(chunk * ring + rank), microbatch);
+  };
+  const int per_hop = rounds > 1 ? 2 : 1;
+  const int ahead = std::min(total, (ring - rank - 1) * per_hop + (rounds - 1) * ring);
+  for (int index = 0; index < total + ahead; ++index) {
+    if (index < total) chain.push_back(ops_of(index, true).forward);
+    if (index >= ahead) chain.push_back(ops_of(index - ahead, false).backward);
+  }
+}
+
+}  // namespace
+
+Answer solve_interleaved_1f1b(const Problem& problem, const SolveOptions&) {
+  if (const auto why = why_not_interleaved(problem)) return NotApplicable{*why};
+  Lowering lowering = pipeline::lower(problem, BackwardForm::whole);
+  auto order = run_models_in_turn(problem, lowering, [&](const Lowering& lowered, PipelineId pipeline) {
+    const auto [model_id, replica] = lowered.pipelines[pipeline.index()];
+    const Model& model = problem.models[model_id.index()];
+    const int ring = *ring_of(model.replicas[replica.index()]);
+    const int rounds = model.stages() / ring;
+    std::vector<OpChain> chains;
+    for (int rank = 0; rank < ring; ++rank) {
+      OpChain& chain = chains.emplace_back();
+      for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
+        append_interleaved(chain, lowered, pipeline, ring, rounds, rank, minibatch * model.microbatches,
+                           model.microbatches);
+        for (int round = 0; round < rounds; ++round)
+          append_step(chain, lowered, pipeline, StageId(round * ring + rank), minibatch);
+      }
+    }
+    return chains;
+  });
+  return construction_answer("interleaved-1f1b", problem, std::move(lowering), std::move(order));
 }
 
 }  // namespace dovetail::fuse

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "fuse/constructions/building_blocks.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/constructions/serial.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -28,8 +28,8 @@ std::optional<std::string> why_not_split(const Problem& problem) {
   return std::nullopt;
 }
 
-/// One mini-batch of a stage: `ahead` forwards, then I, a weight gradient that is `lag` micro-batches behind, and F in
-/// turn.
+/// Appends one mini-batch of a stage: `ahead` forwards, then in turn I, a weight gradient `lag` micro-batches behind,
+/// and F.
 void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first,
                        int microbatches, int ahead, int lag) {
   const auto ops = [&](int m) { return lowering.ops(pipeline, stage, MicrobatchId(first + m)); };
@@ -43,8 +43,8 @@ void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipe
   for (int m = std::max(0, microbatches - lag); m < microbatches; ++m) chain.push_back(ops(m).weight_gradient);
 }
 
-/// ZB-H1 has factor 1, ZB-H2 factor 2: stage s of S has factor * (S-s) - (factor-1) forwards ahead and its weight
-/// gradients factor * s micro-batches behind.
+/// Builds ZB-H1 (factor 1) or ZB-H2 (factor 2). Stage s of S runs factor * (S-s) - (factor-1) forwards ahead. Its
+/// weight gradients lag factor * s micro-batches behind.
 Answer solve_handcrafted(std::string_view name, const Problem& problem, int factor) {
   if (const auto why = why_not_split(problem)) return NotApplicable{*why};
   for (const Model& model : problem.models)
@@ -81,11 +81,11 @@ std::optional<std::string> why_not_v(const Problem& problem) {
   return std::nullopt;
 }
 
-/// Plays a V of p devices in slots of one op each, and writes down what each device did. At most 2p activations are
-/// held on a device. A device prefers F of its second stage, I of its first, F of its first, I of its second, W of its
-/// first, W of its second; when its memory is full, W of its first stage goes first. These preferences leave no bubble
-/// between a device's first and last op for p from 2 to 16 and m >= 2p; the published scheduler, too, tries a few such
-/// rules.
+/// Simulates a V of p devices in slots of one op each and records the order on each device. A device holds at most 2p
+/// activations. Preferences of a device: F of its second stage, I of its first, F of its first, I of its second, W of
+/// its first, W of its second. When its memory is full, W of its first stage goes first. These preferences leave no
+/// bubble between a device's first and last op for p from 2 to 16 and m >= 2p. The published scheduler also tries a few
+/// such rules.
 class SlottedV {
  public:
   SlottedV(int devices, int microbatches)
@@ -112,7 +112,7 @@ class SlottedV {
           steps[index_of(device)].push_back(*step);
           --remaining;
         }
-      DOVETAIL_ASSERT(remaining < before);  // an idle slot on all devices would repeat for ever
+      DOVETAIL_ASSERT(remaining < before);  // a slot in which all devices idle would repeat forever
     }
     return steps;
   }
@@ -154,8 +154,8 @@ class SlottedV {
       return Step{OpKind::W, down, first.weight_gradients};
     if (room > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
     if (backward_ready(down, slot)) return Step{OpKind::I, down, first.backwards};
-    // The last room is kept for the second stage while none of its micro-batches waits for its backward: else the V
-    // would lock up.
+    // The last space is reserved for the second stage while none of its micro-batches waits for its backward. Otherwise
+    // the V would deadlock.
     const bool keep = room == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
     if (room > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
     if (backward_ready(up, slot)) return Step{OpKind::I, up, second.backwards};

@@ -10,7 +10,6 @@
 #include "base/assert.h"
 #include "fuse/bounds/bounds.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/exact/exact_levels.h"
 #include "fuse/exact/exact_model.h"
 #include "fuse/exact/exact_search.h"
 
@@ -22,7 +21,7 @@ using base::Ticks;
 using pipeline::Problem;
 using Outcome = ExactSearch::Outcome;
 
-/// The search looks at every op in each node, and goes one call deeper with each op.
+/// The search examines every op in each node and recurses once per op.
 constexpr std::int64_t max_ops = 2000;
 constexpr std::int64_t no_cap = Memory::max().count();
 
@@ -34,7 +33,8 @@ std::int64_t count_split_ops(const Problem& problem) {
   return count;
 }
 
-/// What each device may hold beside what is resident, and at least what every schedule holds there at some moment.
+/// Returns the limit of each device beyond its resident memory, but at least what every schedule holds there at some
+/// moment.
 std::vector<std::int64_t> find_caps(const Problem& problem, std::optional<Memory> cap) {
   std::vector<std::int64_t> caps;
   for (const Memory room : pipeline::room_of(problem, cap)) caps.push_back(room.count());
@@ -43,8 +43,8 @@ std::vector<std::int64_t> find_caps(const Problem& problem, std::optional<Memory
   return caps;
 }
 
-/// The best of `options.start` and of the constructions that take no time. It fits, and has the least peak of all where
-/// that is asked for, because running one micro-batch at a time does.
+/// Returns the best of `options.start` and the fast constructions. The result fits, and has the minimum peak if that is
+/// the objective, because running one micro-batch at a time achieves both.
 Solution first_solution(const Problem& problem, const SolveOptions& options) {
   std::optional<Solution> best;
   const auto improve = [&](const Solution& solution) {
@@ -70,8 +70,8 @@ class Prover {
         best_(first_solution(problem, options)),
         search_(model_, limits.nodes, limits.memory_bytes, options.cancellation) {
     search_.on_nodes = [this] { report_progress(); };
-    // Weak bounds, on purpose: the search soon improves on them, and what it proves can then be held against the
-    // stronger ones.
+    // Weak bounds on purpose: the search soon improves on them, and its proofs can then be checked against the stronger
+    // bounds.
     result_.makespan_bound = min_makespan_ = bounds_of(problem).makespan;
     result_.peak_bound = peak_activation_bound(problem);
   }
@@ -114,16 +114,15 @@ class Prover {
       result_.makespan_proven = minimise_makespan(Ticks(0), best_.evaluation.peak_activation.count());
   }
 
-  /// Least makespan of those that hold `peak` at most. What ends by `enough` is early enough. Sets makespan_bound;
-  /// false where stopped.
+  /// Minimizes the makespan of schedules with a peak of at most `peak`. Any schedule that ends by `enough` is good
+  /// enough. Sets makespan_bound; returns false if stopped.
   bool minimise_makespan(Ticks enough, std::int64_t peak) {
     const std::int64_t grain = model_.time_grain;
     std::int64_t bound = std::max(result_.makespan_bound, enough).count();
     if (bound > enough.count()) bound += (grain - bound % grain) % grain;
     phase_ = "exact makespan";
     const CappedModel capped = capped_model(peak);
-    // From below, at first in small steps: a search at a deadline that cannot be kept is short where it is far from
-    // being kept.
+    // Search upwards, at first in small steps: a search is short if its deadline is far from feasible.
     for (std::int64_t step = 1; bound < best_.evaluation.makespan.count();) {
       const std::int64_t open = best_.evaluation.makespan.count() - bound;
       const std::int64_t deadline = bound + std::min((step - 1) * grain, (open - 1) / grain * grain);
@@ -139,7 +138,7 @@ class Prover {
 
   std::int64_t next_time(std::int64_t time) const { return time - time % model_.time_grain + model_.time_grain; }
 
-  /// Least peak of those that end by `deadline`. Sets peak_bound; false where stopped.
+  /// Minimizes the peak of schedules that end by `deadline`. Sets peak_bound; returns false if stopped.
   bool minimise_peak(Ticks deadline) {
     phase_ = "exact memory";
     Levels levels(model_, caps_, result_.peak_bound.count(), best_.evaluation.peak_activation.count());
@@ -161,7 +160,7 @@ class Prover {
     return make_capped_model(model_, std::move(caps));
   }
 
-  /// What is found becomes the best.
+  /// A schedule that is found becomes the best.
   Outcome ask(std::int64_t deadline, const CappedModel& capped, std::int64_t peak) {
     const Outcome outcome = search_.find(deadline, capped, peak);
     stopped_ = outcome == Outcome::stopped;
@@ -200,7 +199,7 @@ class Prover {
   Solution best_;
   ExactSearch search_;
   ExactResult result_;
-  Ticks min_makespan_;  // a bound for all that fit, whatever their peak
+  Ticks min_makespan_;  // a bound for all schedules that fit, whatever their peak
   std::string_view phase_;
   bool stopped_ = false;
 };

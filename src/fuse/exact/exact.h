@@ -1,4 +1,4 @@
-// "exact": schedules that are proven to be the best, for small problems.
+// Solver "exact": provably optimal schedules for small problems.
 #pragma once
 
 #include <cstddef>
@@ -9,44 +9,48 @@
 
 namespace dovetail::fuse {
 
-/// How much the exact search may use. Both are counts of what it does, so that its answer never depends on the
-/// machine's speed.
+/// Limits of the exact search. They count its work, so the result never depends on the machine's speed.
 struct ExactLimits {
-  std::int64_t nodes = 20'000'000;                  ///< of the search tree, in all
-  std::size_t memory_bytes = std::size_t{1} << 30;  ///< for states known to fail; with less room it searches more
+  std::int64_t nodes = 20'000'000;  ///< total nodes of the search tree
+  std::size_t memory_bytes = std::size_t{1}
+                             << 30;  ///< memory for states known to fail; with less memory it searches more nodes
 };
 
-/// At most `nodes`, and fewer for a short time limit: by a fixed speed, without looking at a clock.
+/// Returns limits of at most `nodes`. A short time limit reduces them at a fixed assumed speed, without reading a
+/// clock.
 ExactLimits limits_for(const SolveOptions& options, std::int64_t nodes);
 
-/// What an exact search found out. "Fits" below: no device exceeds the problem's capacity, or options.memory_cap, by
-/// more than any schedule must.
+/// Result of an exact search. Below, a schedule "fits" if no device exceeds the problem's capacity or
+/// options.memory_cap by more than every schedule must.
 struct ExactResult {
-  /// The best schedule found; absent only where the problem is too large to be tried.
+  /// Best schedule found; absent only if the problem is too large to try.
   std::optional<Solution> solution;
-  bool makespan_proven = false;  ///< no schedule has a better makespan, as far as the objective goes by it: see below
-  bool peak_proven = false;      ///< likewise the peak activation
-  /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution keeps: none of
-  /// those whose peak is at most the solution's.
+  bool makespan_proven = false;  ///< no schedule has a better makespan, as the objective counts it (see makespan_bound)
+  bool peak_proven = false;  ///< no schedule has a better peak activation, as the objective counts it (see peak_bound)
+  /// No schedule that fits ends earlier. With Objective::memory, or with a deadline that the solution meets, this
+  /// covers only schedules with at most the solution's peak.
   base::Ticks makespan_bound;
-  /// No schedule that fits and ends by the solution's makespan, or by the deadline where that is later, has a lower
-  /// peak. With Objective::memory and no deadline: no schedule at all.
+  /// No schedule that fits and ends by the solution's makespan, or by the deadline if that is later, has a lower peak.
+  /// With Objective::memory and no deadline, this covers all schedules.
   base::Memory peak_bound;
-  std::int64_t nodes = 0;    ///< searched
-  bool interrupted = false;  ///< by options.cancellation
+  std::int64_t nodes = 0;    ///< number of nodes searched
+  bool interrupted = false;  ///< whether options.cancellation stopped it
 };
 
-/// Searches for the best schedule by is_better (options.robustness_percent left aside), from options.start or a
-/// construction, until it is proven or the limits are reached. With Objective::makespan: first the least makespan that
-/// fits (or that keeps options.deadline), then the least peak at it, then, with a deadline, the least makespan at that
-/// peak. With Objective::memory: the least makespan of those with the least peak. The schedule runs I and W apart where
-/// the problem splits backwards: that includes all that B could do. The method, and its proof, are in docs/solver.md.
-/// REQUIRES: no find_fault(problem).
+/// Searches for the best schedule by is_better (ignoring options.robustness_percent) until it is proven optimal or the
+/// limits are reached. Starts from options.start or a construction.
+///
+/// With Objective::makespan it first minimizes the makespan of schedules that fit (or meets options.deadline), then the
+/// peak at that makespan. With a deadline, it then minimizes the makespan at that peak. With Objective::memory it
+/// minimizes the makespan of the schedules with the minimum peak.
+///
+/// The schedule runs I and W separately if the problem splits backwards. This covers everything that B could do. Method
+/// and proof are in docs/solver.md. REQUIRES: no find_fault(problem).
 ExactResult solve_exactly(const pipeline::Problem& problem, const SolveOptions& options,
                           const ExactLimits& limits = {});
 
-/// Solver entry: the proven optimum, or NotApplicable where it is not found within options.iterations nodes (absent:
-/// those of ExactLimits, fewer for a short time limit). Interrupted, it answers with the best so far.
+/// Solver entry: the proven optimum. NotApplicable if it is not found within options.iterations nodes (default:
+/// ExactLimits, fewer for a short time limit). If interrupted, it returns the best schedule so far.
 Answer solve_exact(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

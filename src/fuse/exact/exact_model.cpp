@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "fuse/bounds/one_machine.h"
 #include "fuse/bounds/position_bounds.h"
 
 namespace dovetail::fuse {
@@ -92,7 +91,7 @@ class ModelBuilder {
     first_class_.push_back(first);
   }
 
-  /// Whether two pipelines are interchangeable: then the first may have all its micro-batches before the second's.
+  /// Whether two pipelines are interchangeable. If so, the first may run all its micro-batches before the second's.
   bool are_equal(std::size_t a, std::size_t b) const {
     const Model& first = model_of(a);
     const Model& second = model_of(b);
@@ -140,7 +139,7 @@ class ModelBuilder {
         own.awaits_several |= wait.lag > 0;
         if (sender.device == own.device) continue;
         ++senders;
-        // A step of another replica that a whole mini-batch waits for.
+        // An optimizer step of another replica that a whole mini-batch waits for.
         own.awaits_several |= sender.count < own.count;
       }
       own.awaits_several |= senders > 1;
@@ -172,7 +171,8 @@ class ModelBuilder {
   std::vector<std::pair<std::size_t, std::size_t>> chained_;  // op of an equal pipeline, and the op before it
 };
 
-/// Adds what the caps force on each pipeline by itself: a forward needs room that only earlier backwards can give.
+/// Adds the waits that the caps force within each pipeline: a forward needs memory that only earlier backwards can
+/// release.
 class CapBuilder {
  public:
   CapBuilder(const ExactModel& model, std::vector<std::int64_t> cap) : model_(model), forced_(model.size()) {
@@ -189,8 +189,8 @@ class CapBuilder {
   }
 
  private:
-  /// When forward k starts, `room` holds what at most `room / each` of the k before it still keep; `giver` ended the
-  /// others.
+  /// When forward k starts, `room` limits how many of the k earlier ones still hold memory to `room / each`. The others
+  /// must have ended their `giver` op.
   void force(const ExactClass& forward, const ExactClass& giver, std::int64_t room, std::int64_t each) {
     if (each == 0 || room / each >= static_cast<std::int64_t>(forward.count)) return;
     const auto kept = static_cast<std::size_t>(room / each);
@@ -198,9 +198,9 @@ class CapBuilder {
       forced_[forward.first + k].push_back({giver.first + (k - kept - 1), 0});
   }
 
-  /// Forward k of a stage finds its own micro-batch on the lower stages of its pipeline on the device, and with each
-  /// earlier one that a lower stage still keeps, that one on the stages between, whose backwards come first: on all the
-  /// stages up to that one.
+  /// At the start of forward k of a stage, its own micro-batch is held on the lower stages of its pipeline on the
+  /// device. An earlier micro-batch that a lower stage still holds is also held on the stages in between, because their
+  /// backwards come first.
   void force_stage(const std::vector<std::size_t>& stages, std::size_t i) {
     const std::vector<std::size_t>& own = model_.activation[stages[i]];
     const ExactClass& forward = model_.classes[own[0]];
@@ -208,7 +208,7 @@ class CapBuilder {
       const ExactClass& weight_gradient = model_.classes[own[2]];
       force(forward, weight_gradient, result_.cap[forward.device] - forward.acquire, weight_gradient.release);
     }
-    std::int64_t microbatch = 0;  // on all its stages up to this one
+    std::int64_t microbatch = 0;  // activation of a micro-batch on all its stages up to this one
     std::int64_t lower = 0;
     for (std::size_t j = 0; j <= i; ++j)
       if (is_same_pipeline(stages[j], stages[i])) microbatch += model_.classes[model_.activation[stages[j]][0]].acquire;
@@ -258,7 +258,8 @@ class CapBuilder {
     DOVETAIL_ASSERT(result_.order.size() == model_.size());
   }
 
-  /// Paths, and for each op one machine for each device with all that has to follow the op there.
+  /// Computes tails from paths and from one-machine bounds: for each op and device, over everything that must follow
+  /// the op there.
   void fill_tails() {
     result_.tail = model_.tail;
     for (std::size_t i = model_.size(); i-- > 0;) {
@@ -275,7 +276,7 @@ class CapBuilder {
   void raise_by_machines(std::size_t position) {
     const std::size_t op = result_.order[position];
     std::vector<std::int64_t> after(model_.size(),
-                                    -1);  // least time from the op's end to the start of what has to follow it
+                                    -1);  // minimum time from the op's end to the start of each op that must follow it
     std::vector<std::vector<Job>> machines(model_.classes_of_device.size());
     for (std::size_t i = position + 1; i < model_.size(); ++i) {
       const std::size_t later = result_.order[i];
@@ -304,6 +305,90 @@ ExactModel make_exact_model(const Problem& problem) { return ModelBuilder(proble
 
 CappedModel make_capped_model(const ExactModel& model, std::vector<std::int64_t> cap) {
   return CapBuilder(model, std::move(cap)).run();
+}
+
+namespace {
+
+/// Above this many sums, levels are not enumerated.
+constexpr std::size_t max_levels = 1 << 18;
+
+void sort_and_remove_equal(std::vector<std::int64_t>& levels) {
+  std::sort(levels.begin(), levels.end());
+  levels.erase(std::unique(levels.begin(), levels.end()), levels.end());
+}
+
+/// Returns what a pipeline stage can hold, up to `most`: micro-batches that wait for their backward, and others that
+/// wait for W.
+std::optional<std::vector<std::int64_t>> levels_of_stage(const ExactModel& model, const std::vector<std::size_t>& stage,
+                                                         std::int64_t most) {
+  const ExactClass& forward = model.classes[stage[0]];
+  const auto count = static_cast<std::int64_t>(forward.count);
+  const std::int64_t kept = stage.size() > 2 ? model.classes[stage[2]].release : 0;
+  std::vector<std::int64_t> levels;
+  for (std::int64_t whole = 0; whole <= count && whole * forward.acquire <= most; ++whole)
+    for (std::int64_t part = 0; part <= count - whole && whole * forward.acquire + part * kept <= most; ++part) {
+      levels.push_back(whole * forward.acquire + part * kept);
+      if (kept == 0) break;
+    }
+  sort_and_remove_equal(levels);
+  if (levels.size() > max_levels) return std::nullopt;
+  return levels;
+}
+
+/// Returns the sums of one level of each stage on the device, up to `most`.
+std::optional<std::vector<std::int64_t>> levels_of_device(const ExactModel& model, std::size_t device,
+                                                          std::int64_t most) {
+  std::vector<std::int64_t> sums{0};
+  for (const auto& stage : model.activation) {
+    if (model.classes[stage[0]].device != device) continue;
+    const auto levels = levels_of_stage(model, stage, most);
+    if (!levels || levels->size() * sums.size() > 16 * max_levels) return std::nullopt;
+    std::vector<std::int64_t> larger;
+    for (const std::int64_t sum : sums)
+      for (const std::int64_t level : *levels) {
+        if (sum + level > most) break;
+        larger.push_back(sum + level);
+      }
+    sort_and_remove_equal(larger);
+    sums = std::move(larger);
+    if (sums.size() > max_levels) return std::nullopt;
+  }
+  return sums;
+}
+
+}  // namespace
+
+Levels::Levels(const ExactModel& model, const std::vector<std::int64_t>& caps, std::int64_t least, std::int64_t peak) {
+  if (least >= peak) return;
+  for (std::size_t device = 0; listed_ && device < caps.size(); ++device) {
+    const auto levels = levels_of_device(model, device, std::min(peak - 1, caps[device]));
+    listed_ = levels.has_value();
+    if (!listed_) break;
+    levels_.insert(levels_.end(), std::lower_bound(levels->begin(), levels->end(), least), levels->end());
+  }
+  if (!listed_) levels_.clear();
+  sort_and_remove_equal(levels_);
+  begin_ = listed_ ? 0 : least;
+  end_ = listed_ ? static_cast<std::int64_t>(levels_.size()) : peak;
+}
+
+std::optional<std::int64_t> Levels::middle() const {
+  if (begin_ >= end_) return std::nullopt;
+  const std::int64_t middle = std::midpoint(begin_, end_);
+  return listed_ ? levels_[static_cast<std::size_t>(middle)] : middle;
+}
+
+std::optional<std::int64_t> Levels::least() const {
+  if (begin_ >= end_) return std::nullopt;
+  return listed_ ? levels_[static_cast<std::size_t>(begin_)] : begin_;
+}
+
+void Levels::drop_up_to(std::int64_t peak) {
+  begin_ = listed_ ? std::upper_bound(levels_.begin(), levels_.end(), peak) - levels_.begin() : peak + 1;
+}
+
+void Levels::drop_from(std::int64_t peak) {
+  end_ = listed_ ? std::lower_bound(levels_.begin(), levels_.end(), peak) - levels_.begin() : peak;
 }
 
 }  // namespace dovetail::fuse

@@ -1,71 +1,96 @@
-// A problem as the exact search sees it: ops numbered class by class, what each waits for, and how long it is at least
-// to the end.
+// Problem model of the exact search: ops numbered class by class, what each waits for, and its minimum time to the end.
+// Also the amounts of memory that a device can hold, which are the only possible peaks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "fuse/exact/exact_model.h"
 #include "pipeline/problem/problem.h"
 #include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 
-/// All ops of one kind on one stage of one pipeline. They run in order of their numbers, which loses nothing
+/// All ops of one kind on one stage of one pipeline. They run in order of their numbers, without loss of generality
 /// (docs/bounds.md).
 struct ExactClass {
   std::size_t device = 0;
   std::int64_t duration = 0;
-  std::int64_t acquire = 0;     ///< memory that each takes at its start
-  std::int64_t release = 0;     ///< memory that each gives back at its end
-  std::size_t first = 0;        ///< its ops are first, first + 1, ...
-  std::size_t count = 0;        ///< how many there are
-  bool awaits_several = false;  ///< whether more than one thing can be under way to it: a lag, senders on several
-                                ///< devices, or one to several
+  std::int64_t acquire = 0;     ///< memory acquired at the start of each op
+  std::int64_t release = 0;     ///< memory released at the end of each op
+  std::size_t first = 0;        ///< number of its first op; the others follow
+  std::size_t count = 0;        ///< number of ops
+  bool awaits_several = false;  ///< whether several inputs can be under way to it: with a lag, from several devices, or
+                                ///< one op that feeds several
 };
 
-/// An op, and how long after its end the op that waits for it may start.
+/// A predecessor op, and the lag between its end and the earliest start of the waiting op.
 struct Wait {
   std::size_t op = 0;
   std::int64_t lag = 0;
 };
 
-/// What each op waits for, one row an op. That it waits for the op before it in its class goes without saying.
+/// What each op waits for, one row per op. The previous op of the same class is implied and not stored.
 struct WaitRows {
-  std::vector<std::size_t> begin;  ///< [op], size ops + 1
+  std::vector<std::size_t> begin;  ///< [op], plus one entry at the end
   std::vector<Wait> waits;
 };
 
-/// The lowered problem, every backward split where the model has a split, classes for ops of a kind.
+/// The lowered problem with split backwards if a model splits them, and classes for ops of a kind.
 struct ExactModel {
   pipeline::Lowering lowering;
   std::vector<ExactClass> classes;
   std::vector<std::vector<std::size_t>> classes_of_device;
   std::vector<std::size_t> class_of;     ///< [op]
-  std::vector<pipeline::OpId> graph_op;  ///< [op] in the lowered graph
+  std::vector<pipeline::OpId> graph_op;  ///< [op] its id in the lowered graph
   WaitRows waits;
-  std::vector<std::int64_t> tail;  ///< [op] by position: passes after its end in every schedule
-  /// Per pipeline stage: its classes F, I (or B) and, where split, W.
+  std::vector<std::int64_t> tail;  ///< [op] by position: minimum time after its end in every schedule
+  /// Per pipeline stage: its classes F, I (or B) and, if split, W.
   std::vector<std::vector<std::size_t>> activation;
-  /// Indices into `activation`, a pipeline's in order of its stages.
+  /// [device] indices into `activation`; those of a pipeline in stage order
   std::vector<std::vector<std::size_t>> stages_of_device;
   std::int64_t time_grain = 1;  ///< every start and end is a multiple of it
 
   std::size_t size() const { return class_of.size(); }
 };
 
-/// REQUIRES: no find_fault(problem).
+/// Builds the model of `problem`. REQUIRES: no find_fault(problem).
 ExactModel make_exact_model(const pipeline::Problem& problem);
 
-/// What more is known when device d may hold `cap[d]` at most.
+/// Additional constraints when device d may hold at most `cap[d]`.
 struct CappedModel {
   std::vector<std::int64_t> cap;   ///< [device]
-  WaitRows waits;                  ///< those of the model, and those that the caps force
-  std::vector<std::size_t> order;  ///< the ops so that each stands behind what it waits for
-  std::vector<std::int64_t> tail;  ///< [op] passes after its end in every schedule within the caps
+  WaitRows waits;                  ///< waits of the model, and those that the caps force
+  std::vector<std::size_t> order;  ///< the ops in a topological order of the waits
+  std::vector<std::int64_t> tail;  ///< [op] minimum time after its end in every schedule within the caps
 };
 
-/// REQUIRES: some schedule of `model` is within `cap`.
+/// Builds the constraints for `cap`. REQUIRES: some schedule of `model` is within `cap`.
 CappedModel make_capped_model(const ExactModel& model, std::vector<std::int64_t> cap);
+
+/// Candidates for the minimum peak, between a bound and a peak that was found. If there are too many to list, all
+/// integers are candidates.
+class Levels {
+ public:
+  /// Candidates from `least` to below `peak`, on devices that may hold `caps`.
+  Levels(const ExactModel& model, const std::vector<std::int64_t>& caps, std::int64_t least, std::int64_t peak);
+
+  /// Returns the next candidate to try, or nullopt if none is left.
+  std::optional<std::int64_t> middle() const;
+  /// Returns the smallest candidate left, or nullopt if none is left.
+  std::optional<std::int64_t> least() const;
+  /// Removes the candidates up to `peak`: no schedule has such a peak.
+  void drop_up_to(std::int64_t peak);
+  /// Removes the candidates from `peak` on: a schedule with this peak exists.
+  void drop_from(std::int64_t peak);
+
+ private:
+  bool listed_ = true;
+  std::vector<std::int64_t> levels_;  // ascending
+  std::int64_t begin_ = 0;            // first candidate: an index into levels_, or the number itself
+  std::int64_t end_ = 0;
+};
 
 }  // namespace dovetail::fuse

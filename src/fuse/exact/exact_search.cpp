@@ -2,16 +2,121 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <limits>
 #include <span>
 #include <utility>
 
+#include "base/random.h"
+
 namespace dovetail::fuse {
+namespace {
+
+bool is_covered(const std::int64_t* values, const std::int64_t* by, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i)
+    if (values[i] > by[i]) return false;
+  return true;
+}
+
+}  // namespace
+
+FailedStates::FailedStates(std::size_t key_size, std::size_t memory_bytes)
+    : key_size_(key_size), memory_bytes_(memory_bytes), slots_(1024), free_blocks_(64) {}
+
+std::size_t FailedStates::find_slot(std::span<const std::uint16_t> key) const {
+  std::uint64_t hash = 0;
+  for (const std::uint16_t number : key) hash = (hash ^ number) * 0x9E3779B97F4A7C15ULL;
+  std::size_t slot = base::scatter(hash) & (slots_.size() - 1);
+  while (slots_[slot] != 0 && !std::equal(key.begin(), key.end(), keys_.data() + (slots_[slot] - 1) * key_size_))
+    slot = (slot + 1) & (slots_.size() - 1);
+  return slot;
+}
+
+bool FailedStates::covers(std::span<const std::uint16_t> key, std::span<const std::int64_t> values) {
+  const std::uint32_t entry = slots_[find_slot(key)];
+  if (entry == 0) return false;
+  const Bucket& bucket = buckets_[entry - 1];
+  std::int64_t* const begin = values_.data() + bucket.begin;
+  const std::size_t size = values.size();
+  for (std::size_t state = 0; state < bucket.states; ++state) {
+    if (!is_covered(values.data(), begin + state * size, size)) continue;
+    // A state that covers one state often covers the next, so it moves halfway to the front.
+    const std::size_t to = state / 2;
+    if (to != state) std::swap_ranges(begin + state * size, begin + (state + 1) * size, begin + to * size);
+    return true;
+  }
+  return false;
+}
+
+void FailedStates::insert(std::span<const std::uint16_t> key, std::span<const std::int64_t> values) {
+  if (full_) return;
+  std::size_t slot = find_slot(key);
+  if (slots_[slot] == 0) {
+    if ((buckets_.size() + 1) * 2 > slots_.size()) {
+      grow_slots();
+      slot = find_slot(key);
+    }
+    buckets_.emplace_back();
+    keys_.insert(keys_.end(), key.begin(), key.end());
+    slots_[slot] = static_cast<std::uint32_t>(buckets_.size());
+  }
+  Bucket& bucket = buckets_[slots_[slot] - 1];
+  const std::size_t size = values.size();
+  std::size_t kept = 0;
+  for (std::size_t state = 0; state < bucket.states; ++state) {
+    std::int64_t* const begin = values_.data() + bucket.begin;
+    if (is_covered(begin + state * size, values.data(), size)) continue;
+    if (kept != state) std::copy_n(begin + state * size, size, begin + kept * size);
+    ++kept;
+  }
+  states_ -= bucket.states - kept;
+  bucket.states = kept;
+  if (kept == bucket.capacity && !make_room(bucket, size)) return;
+  std::copy(values.begin(), values.end(),
+            values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin + bucket.states * size));
+  ++bucket.states;
+  ++states_;
+}
+
+void FailedStates::grow_slots() {
+  slots_.assign(slots_.size() * 2, 0);
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket)
+    slots_[find_slot({keys_.data() + bucket * key_size_, key_size_})] = static_cast<std::uint32_t>(bucket + 1);
+}
+
+/// Moves a full bucket to a block of twice the size, reusing a free block if there is one. Returns false if the memory
+/// is used up.
+bool FailedStates::make_room(Bucket& bucket, std::size_t size) {
+  const std::size_t words = std::bit_ceil((bucket.states + 1) * size);
+  std::vector<std::size_t>& free_blocks = free_blocks_[static_cast<std::size_t>(std::countr_zero(words))];
+  std::size_t begin = values_.size();
+  if (!free_blocks.empty()) {
+    begin = free_blocks.back();
+    free_blocks.pop_back();
+  } else {
+    const std::size_t others = buckets_.size() * (sizeof(Bucket) + key_size_ * 2) + slots_.size() * 4;
+    // A growing vector holds its old and its new array at once, and the new one is twice as large.
+    const std::size_t grown =
+        values_.size() + words <= values_.capacity() ? values_.capacity() : values_.capacity() * 3 + words;
+    full_ = grown * sizeof(std::int64_t) + others * 3 > memory_bytes_;
+    if (full_) return false;
+    values_.resize(values_.size() + words);
+  }
+  std::copy_n(values_.begin() + static_cast<std::ptrdiff_t>(bucket.begin), bucket.states * size,
+              values_.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (bucket.capacity > 0)
+    free_blocks_[static_cast<std::size_t>(std::countr_zero(std::bit_ceil(bucket.capacity * size)))].push_back(
+        bucket.begin);
+  bucket.begin = begin;
+  bucket.capacity = words / size;
+  return true;
+}
+
 namespace {
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
-/// How many nodes pass between two looks at the cancellation, and between two reports.
+/// Number of nodes between two checks of the cancellation, and between two progress reports.
 constexpr std::int64_t nodes_a_look = 256;
 constexpr std::int64_t nodes_a_report = 65536;
 
@@ -69,7 +174,7 @@ ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_plac
   return Outcome::none;
 }
 
-/// The earliest that each op can still run. False where one cannot keep the deadline.
+/// Computes the earliest possible end of each op. Returns false if an op cannot meet the deadline.
 bool ExactSearch::raise_heads(std::int64_t now) {
   std::fill(earliest_.begin(), earliest_.end(), never);
   for (const std::size_t op : capped_->order) {
@@ -98,9 +203,8 @@ void ExactSearch::gather_rows(std::size_t device) {
   }
 }
 
-/// Whether one machine, which may interrupt ops, can run what is left on the device between heads and latest ends
-/// (Jackson's rule). Within a class both rise with the op, so that the next op of each class is the only one to look
-/// at.
+/// Whether a preemptive machine can run the device's remaining ops between their heads and latest ends (Jackson's
+/// rule). Within a class both increase with the op, so only the next op of each class needs checking.
 bool ExactSearch::fits_machine(std::size_t device) {
   gather_rows(device);
   std::int64_t now = 0;
@@ -135,8 +239,8 @@ bool ExactSearch::fits_machine(std::size_t device) {
   return true;
 }
 
-/// Whether the forwards that must have started at each moment are within the cap, if all that can have ended by then
-/// has ended.
+/// Whether the forwards that must have started are within the cap at every moment, if every op that can have ended by
+/// then has ended.
 bool ExactSearch::fits_memory(std::size_t device) const {
   for (const std::size_t stage : model_.stages_of_device[device]) {
     const ExactClass& forward = model_.classes[model_.activation[stage][0]];
@@ -151,7 +255,7 @@ bool ExactSearch::fits_memory(std::size_t device) const {
   return true;
 }
 
-/// How many ops of the class can have ended at `moment`.
+/// Returns how many ops of the class can have ended at `moment`.
 std::size_t ExactSearch::max_ended(std::size_t index, std::int64_t moment) const {
   const ExactClass& own = model_.classes[index];
   std::size_t count = started_[index];
@@ -160,8 +264,8 @@ std::size_t ExactSearch::max_ended(std::size_t index, std::int64_t moment) const
   return count;
 }
 
-/// What the pipeline stage holds right after `moment`, at least: forwards that must have started, less backwards that
-/// can have ended.
+/// Returns the minimum memory that the pipeline stage holds right after `moment`: forwards that must have started minus
+/// backwards that can have ended.
 std::int64_t ExactSearch::min_held(const std::vector<std::size_t>& stage, std::int64_t moment) const {
   const ExactClass& forward = model_.classes[stage[0]];
   std::size_t forwards = started_[stage[0]];
@@ -186,9 +290,9 @@ bool ExactSearch::waits_for_a_start(std::size_t op) const {
   return false;
 }
 
-/// Fills values_: from when on each device can be used, and when the ops that something of another device has been sent
-/// to can start at the earliest. All else that has started has ended by now, or is on the op's own device. Of what one
-/// device sends to one class without a lag, all but the last has arrived.
+/// Fills values_: when each device becomes available, and the earliest starts of ops to which another device has sent
+/// something. Every other started op has ended by now or is on the op's own device. Without a lag, all but the last of
+/// what one device sends to one class has arrived.
 bool ExactSearch::is_known_to_fail() {
   values_.clear();
   values_.push_back(allowance_);
@@ -206,7 +310,7 @@ bool ExactSearch::is_known_to_fail() {
   return failed_.covers(started_, values_);
 }
 
-/// Whether the op waits for one of another device that has started.
+/// Whether the op waits for a started op of another device.
 bool ExactSearch::is_sent_to(std::size_t op) const {
   for (std::size_t i = model_.waits.begin[op]; i < model_.waits.begin[op + 1]; ++i) {
     const std::size_t other = model_.waits.waits[i].op;
@@ -216,8 +320,8 @@ bool ExactSearch::is_sent_to(std::size_t op) const {
   return false;
 }
 
-/// What may start next, in order of time, then of place: nothing before what started last. An op that takes no memory,
-/// or that has room whatever happens, must not be left waiting for longer than it takes.
+/// Appends the ops that may start next, sorted by time, then by place. They do not precede the last started op. An op
+/// that acquires no memory, or always has enough, must not wait longer than its own duration.
 std::size_t ExactSearch::append_children(std::int64_t now, std::size_t now_place) {
   const std::size_t begin = children_.size();
   std::int64_t limit = never;

@@ -1,36 +1,76 @@
-// Decides whether a problem has a schedule that ends by a deadline within given caps on memory.
+// Branch and bound: decides whether a problem has a schedule that ends by a deadline within given memory caps. It
+// stores the states that failed, so that it does not try them, or worse ones, again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
 #include "fuse/exact/exact_model.h"
-#include "fuse/exact/exact_table.h"
 #include "parallel/cancellation.h"
 
 namespace dovetail::fuse {
 
-/// Depth first over "which op starts next", in order of time. What it learns about states that lead nowhere serves all
-/// later questions with caps that are no larger, whatever their deadline. How it works, and why nothing is missed, is
-/// in docs/solver.md.
+/// A set of failed states. A state consists of a key (how many ops of each class have started) and values (the time
+/// left at each place, the memory allowed). Larger values allow more. States are compared in full by key and values; a
+/// hash only selects where to look.
+class FailedStates {
+ public:
+  /// Keys have `key_size` numbers. Once the states take `memory_bytes`, no more are stored.
+  FailedStates(std::size_t key_size, std::size_t memory_bytes);
+
+  /// Whether a state with that key failed with values that are all at least these. REQUIRES: all states of one key have
+  /// the same number of values.
+  bool covers(std::span<const std::uint16_t> key, std::span<const std::int64_t> values);
+
+  /// Stores a state and removes those that it covers. REQUIRES: !covers(key, values).
+  void insert(std::span<const std::uint16_t> key, std::span<const std::int64_t> values);
+
+  std::size_t size() const { return states_; }
+
+ private:
+  /// The states of one key, stored contiguously.
+  struct Bucket {
+    std::size_t states = 0;
+    std::size_t capacity = 0;  ///< number of states it can store
+    std::size_t begin = 0;     ///< index into values_
+  };
+
+  std::size_t find_slot(std::span<const std::uint16_t> key) const;
+  void grow_slots();
+  bool make_room(Bucket& bucket, std::size_t size);
+
+  std::size_t key_size_;
+  std::size_t memory_bytes_;
+  std::size_t states_ = 0;
+  bool full_ = false;
+  std::vector<std::uint32_t> slots_;  // bucket + 1, or 0 if empty: open addressing
+  std::vector<std::uint16_t> keys_;   // [bucket * key_size]
+  std::vector<Bucket> buckets_;
+  std::vector<std::int64_t> values_;
+  std::vector<std::vector<std::size_t>> free_blocks_;  // [log2 of the size] start indices of unused blocks of values_
+};
+
+/// Depth-first search over which op starts next, in time order. Failed states are reused by later calls with caps that
+/// are no larger, whatever their deadline. Method and proof of completeness are in docs/solver.md.
 class ExactSearch {
  public:
   enum class Outcome { found, none, stopped };
 
-  /// Gives up after that many nodes in all. `model` stays with the caller.
+  /// Gives up after `nodes` nodes in all. `model` must outlive this object.
   ExactSearch(const ExactModel& model, std::int64_t nodes, std::size_t memory_bytes,
               const parallel::Cancellation* cancellation);
 
   /// Called every 2^16 nodes.
   std::function<void()> on_nodes;
 
-  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` stands for the caps: of two questions
-  /// the one with the larger number must have caps that are nowhere smaller.
+  /// Looks for a schedule within the caps that ends by `deadline`. `allowance` ranks the caps of different calls: a
+  /// larger number requires caps that are nowhere smaller.
   Outcome find(std::int64_t deadline, const CappedModel& capped, std::int64_t allowance);
 
-  /// After `found`: the ops in the order in which they start.
+  /// The ops in order of their starts, after the outcome `found`.
   const std::vector<std::size_t>& found() const { return path_; }
   std::int64_t nodes() const { return nodes_; }
 
@@ -38,17 +78,17 @@ class ExactSearch {
   struct Child {
     std::int64_t start = 0;
     std::size_t place = 0;    ///< place_of its class
-    std::int64_t latest = 0;  ///< by when it has to start
+    std::int64_t latest = 0;  ///< latest start
     std::size_t own_class = 0;
 
     friend auto operator<=>(const Child&, const Child&) = default;
   };
 
-  /// What is left of a class, in order.
+  /// The remaining ops of a class, in order.
   struct MachineRow {
     std::size_t op = 0;
     std::size_t end = 0;
-    std::int64_t left = 0;  ///< of the op
+    std::int64_t left = 0;  ///< remaining time of the op
     std::int64_t duration = 0;
   };
 
@@ -67,8 +107,8 @@ class ExactSearch {
   bool waits_for_a_start(std::size_t op) const;
   bool is_sent_to(std::size_t op) const;
   std::int64_t left(std::int64_t time) const { return deadline_ - time; }
-  /// Among ops that start at one moment: those that take no time come first, as the others may wait for them on any
-  /// device; then by device.
+  /// Returns the rank of an op among ops that start at the same time: ops of zero duration first, as others may wait
+  /// for them on any device; then by device.
   std::size_t place_of(const ExactClass& own) const { return own.device + (own.duration > 0 ? free_.size() : 0); }
   std::size_t next_op(std::size_t index) const { return model_.classes[index].first + started_[index]; }
 
@@ -81,17 +121,17 @@ class ExactSearch {
   const parallel::Cancellation* cancellation_;
   FailedStates failed_;
 
-  std::vector<std::uint16_t> started_;    // [class] how many
-  std::vector<std::int64_t> end_;         // [op] when it ends, or, if it has not started, the least that this can be
-  std::vector<std::int64_t> free_;        // [device] from when on
-  std::vector<std::int64_t> held_;        // [device] once its last op has ended
-  std::vector<std::int64_t> unacquired_;  // [device] what ops that have not started will take
+  std::vector<std::uint16_t> started_;    // [class] number of started ops
+  std::vector<std::int64_t> end_;         // [op] its end; if it has not started, its earliest possible end
+  std::vector<std::int64_t> free_;        // [device] when it is free
+  std::vector<std::int64_t> held_;        // [device] memory held after the end of its last op
+  std::vector<std::int64_t> unacquired_;  // [device] memory that unstarted ops will acquire
   std::vector<std::size_t> path_;
-  std::vector<std::int64_t> earliest_;  // [device] least head of what has not started
-  std::vector<std::int64_t> values_;    // of the state that was looked up last
+  std::vector<std::int64_t> earliest_;  // [device] minimum head of its unstarted ops
+  std::vector<std::int64_t> values_;    // values of the state that was looked up last
   std::vector<std::int64_t> states_;    // values of all nodes on the path
   std::vector<Child> children_;         // of all nodes on the path
-  std::vector<MachineRow> rows_;        // of the device that was looked at last
+  std::vector<MachineRow> rows_;        // rows of the device that was examined last
 };
 
 }  // namespace dovetail::fuse

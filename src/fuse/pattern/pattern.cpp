@@ -5,8 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "fuse/constructions/serial.h"
-#include "fuse/pattern/pattern_search.h"
+#include "fuse/constructions/building_blocks.h"
 
 namespace dovetail::fuse {
 namespace {
@@ -18,7 +17,7 @@ using pipeline::Lowering;
 using pipeline::OpId;
 using pipeline::OpKind;
 
-/// Writes out the order of one device for one mini-batch.
+/// Writes the order of one device for one mini-batch.
 class DeviceWriter {
  public:
   DeviceWriter(const PatternFound& found, const Lowering& lowering, std::int64_t minibatch, std::vector<OpId>& order)
@@ -47,7 +46,7 @@ class DeviceWriter {
         lowering_.find({op_class.kind, pipeline.model, pipeline.replica, StageId(op_class.stage), microbatch}));
   }
 
-  /// By the timetable: of the classes that have micro-batches left, the one whose next comes first.
+  /// Writes the timetable's order: among the classes with micro-batches left, the one that starts next.
   void write_middle(const std::vector<std::int32_t>& classes) {
     const CompactSchedule& schedule = found_.schedule;
     for (;;) {
@@ -74,7 +73,7 @@ class DeviceWriter {
   std::vector<std::int64_t> next_;  // [class of the device] its next micro-batch
 };
 
-/// Puts the optimizer steps of a mini-batch behind everything else of it.
+/// Appends the optimizer steps of a mini-batch after its other ops.
 void append_steps(pipeline::Order& order, const Lowering& lowering, int minibatch) {
   for (const auto& steps : lowering.steps) {
     if (steps.empty()) continue;
@@ -98,7 +97,7 @@ pipeline::Order expand_pattern(const PatternFound& found, const pipeline::Proble
 
 namespace {
 
-/// A pattern of `problem`, as its options ask for it.
+/// Returns a pattern of `problem` for the given options.
 Answer answer_of(const pipeline::Problem& problem, const SolveOptions& options) {
   auto found = search_pattern(problem, options);
   if (auto* why = std::get_if<std::string>(&found)) return NotApplicable{std::move(*why)};
@@ -107,8 +106,8 @@ Answer answer_of(const pipeline::Problem& problem, const SolveOptions& options) 
   return construction_answer("pattern", problem, std::move(lowering), std::move(order));
 }
 
-/// The pattern that is found without any capacity, where it fits nevertheless: a capacity that is met is not to make
-/// the answer worse.
+/// Returns the pattern that is found without a capacity, if it fits. A capacity that is met must not make the result
+/// worse.
 std::optional<Solution> fitting_without_capacity(const pipeline::Problem& problem, SolveOptions options) {
   const std::optional<base::Memory> cap = std::exchange(options.memory_cap, std::nullopt);
   pipeline::Problem unlimited = problem;
@@ -125,14 +124,14 @@ SolveOptions without_cap(SolveOptions options) {
   return options;
 }
 
-/// `problem` with so much of the room that its capacity and `cap` leave.
+/// Returns `problem` with `permille` of the memory that its capacity and `cap` leave.
 pipeline::Problem with_part_of_room(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                                     std::int64_t permille) {
   const std::vector<base::Memory> room = pipeline::room_of(problem, cap);
   pipeline::Problem part = problem;
   part.capacity.emplace();
   for (std::size_t device = 0; device < room.size(); ++device) {
-    // Where nothing limits a device there is no room to take from, and where there is none there is nothing to take.
+    // A device without a limit, or without free memory, is left unchanged.
     const bool limited = room[device] > base::Memory(0) && room[device] < base::Memory::max();
     const base::Memory here = limited ? base::Memory(room[device].count() / 1000 * permille) : room[device];
     part.capacity->push_back(here == base::Memory::max() ? here : here + problem.resident[device]);

@@ -12,7 +12,7 @@ using pipeline::Problem;
 using pipeline::ReplicaId;
 using pipeline::StageId;
 
-/// More micro-batches than this of one pipeline are not put into a round: a round should be short beside the whole.
+/// Maximum number of micro-batches of one pipeline in a round: a round should be short compared with the whole.
 constexpr std::int64_t max_per_round = 4;
 
 class Builder {
@@ -81,8 +81,8 @@ class Builder {
   ClassGraph graph_;
 };
 
-/// Micro-batches of each pipeline in a round: as they are in proportion, if few make a round; else rounded to the least
-/// numerous.
+/// Sets the micro-batches of each pipeline in a round: exactly in proportion if that makes a short round, otherwise
+/// rounded relative to the smallest number.
 void set_rounds(ClassGraph& graph) {
   std::int64_t divisor = 0;
   std::int64_t least = graph.pipelines[0].microbatches;
@@ -114,7 +114,7 @@ void set_period(ClassGraph& graph) {
   }
 }
 
-/// Whether all times that are formed later stay far below 2^63: each class may wait for a few periods and a transfer.
+/// Whether all later sums of times stay far below 2^63: each class may wait for a few periods and a transfer.
 bool times_fit(const ClassGraph& graph) {
   std::int64_t max_lag = 0;
   for (const PatternClass& op_class : graph.classes) max_lag = std::max(max_lag, op_class.parent.lag);

@@ -1,7 +1,7 @@
-// Repetitive problems without their micro-batches: what runs once for each micro-batch is one class of ops, however
-// many there are.
+// Repetitive problems without their micro-batches: what runs once per micro-batch is one class of ops, however many
+// micro-batches there are.
 //
-// Times are plain 64-bit counts of ticks here: they are divided and taken modulo a period all the time.
+// Times are plain 64-bit tick counts here because they are often divided and taken modulo a period.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@
 
 namespace dovetail::fuse {
 
-/// A class that another waits for, or that waits for another: micro-batch by micro-batch, `lag` after the end.
+/// A link to a predecessor or successor class: for each micro-batch, a start `lag` after the end.
 struct ClassLink {
   std::int32_t op_class = -1;
   std::int64_t lag = 0;
 };
 
-/// One kind of op on one stage of one pipeline.
+/// Ops of one kind on one stage of one pipeline.
 struct PatternClass {
   std::int32_t pipeline = 0;
   std::int32_t stage = 0;
@@ -29,7 +29,7 @@ struct PatternClass {
   std::int32_t device = 0;
   std::int32_t slot = 0;  ///< index of its pipeline stage in ClassGraph::stages
   std::int64_t duration = 0;
-  ClassLink parent;  ///< the one class that it waits for: what else it waits for has ended before that one starts
+  ClassLink parent;  ///< the only class it must wait for: its other predecessors end before this one starts
 };
 
 /// One stage of one pipeline.
@@ -41,25 +41,26 @@ struct PatternStage {
 /// One replica of one model.
 struct PatternPipeline {
   std::int32_t model = 0;
-  std::int64_t microbatches = 0;  ///< of one mini-batch
+  std::int64_t microbatches = 0;  ///< micro-batches of one mini-batch
   std::int64_t per_round = 0;     ///< micro-batches in a round of the pattern
   std::int64_t remainder = 0;     ///< micro-batches beyond `rounds` rounds
   std::int64_t max_activation = 0;
 };
 
-/// A problem by classes. Parents stand before their children.
+/// A problem as classes. Parents precede their children.
 struct ClassGraph {
   std::vector<PatternClass> classes;
   std::vector<PatternStage> stages;
   std::vector<PatternPipeline> pipelines;
   std::vector<std::vector<std::int32_t>> on_device;  ///< [device] its classes
-  std::vector<std::array<ClassLink, 2>> children;    ///< [class] those that wait for it; unused ones are -1
-  std::int64_t rounds = 0;                           ///< whole rounds that every pipeline has
-  std::int64_t period = 0;                           ///< work of the busiest device in a round: no pattern is faster
+  std::vector<std::array<ClassLink, 2>> children;    ///< [class] successors; -1 if unused
+  std::int64_t rounds = 0;                           ///< number of whole rounds that every pipeline has
+  std::int64_t period = 0;  ///< work of the busiest device in a round, a lower bound on the period
 };
 
-/// The classes of one mini-batch of `problem`, split backwards as I and W, and how many micro-batches of each pipeline
-/// make a round (in the proportion of the models, as nearly as small numbers allow). Or why there is no repetition.
+/// Returns the classes of one mini-batch of `problem`, with split backwards as I and W, and how many micro-batches of
+/// each pipeline make a round. Rounds follow the ratio of the models, as closely as small numbers allow. Returns a
+/// message if the problem is not repetitive.
 std::variant<ClassGraph, std::string> make_class_graph(const pipeline::Problem& problem);
 
 }  // namespace dovetail::fuse

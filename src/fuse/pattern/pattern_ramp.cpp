@@ -13,10 +13,10 @@ using pipeline::OpKind;
 
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max() / 2;
 
-/// Which way a ramp is played: from the empty devices to the cut, or back.
+/// Direction of a pass: from the idle devices to the cut, or back.
 enum class Play { to_cut, from_cut };
 
-/// A class as the player sees it.
+/// A class in the current direction.
 struct Role {
   std::int64_t duration = 0;
   std::int64_t count = 0;
@@ -25,12 +25,12 @@ struct Role {
   std::int32_t slot = 0;
   std::int32_t device = 0;
   bool takes = false;    ///< begins a micro-batch's stay on the stage
-  bool returns = false;  ///< ends it
+  bool returns = false;  ///< ends a micro-batch's stay on the stage
   std::array<ClassLink, 2> waits_for;
   std::array<ClassLink, 2> waited_for_by;
 };
 
-/// Plays a ramp: whenever a device is free, it starts the op that may start and whose key is least.
+/// One pass over a ramp: whenever a device is free, it starts the op with the smallest key that may start.
 class Player {
  public:
   Player(const RampTask& task, Play play, const std::vector<std::int64_t>& slack, const std::vector<std::int64_t>& key)
@@ -50,7 +50,7 @@ class Player {
           graph_.stages[slot].activation * std::max<std::int64_t>(0, task_.in_flight[slot] - in_flight_[slot]);
   }
 
-  /// Nothing where the ops wait for each other.
+  /// Returns nullopt if the ops deadlock.
   std::optional<Ramp> run() && {
     for (std::size_t device = 0; device < free_.size(); ++device)
       if (!graph_.on_device[device].empty()) events_.emplace(free_[device], device);
@@ -85,14 +85,14 @@ class Player {
     }
   }
 
-  /// The state of the timetable at the cut: what is in flight, and when each device begins with the pattern.
+  /// Sets the state of the timetable at the cut: what is in flight, and when each device starts the pattern.
   void start_at_cut() {
     free_.assign(free_.size(), -never);
     for (std::size_t index = 0; index < roles_.size(); ++index) {
       const Role& role = roles_[index];
       const auto slot = static_cast<std::size_t>(role.slot);
       const auto device = static_cast<std::size_t>(role.device);
-      // Seen from the cut, what "takes" has been played by those beyond it, and what "returns" has not.
+      // Seen from the cut, ops that "take" have already run beyond it, and ops that "return" have not.
       if (role.takes) in_flight_[slot] -= role.count;
       if (role.returns) in_flight_[slot] += role.count;
       free_[device] = std::max(free_[device], slack_[device] - task_.side.at(index, role.count));
@@ -102,7 +102,7 @@ class Player {
     for (const std::int64_t held : held_) ramp_.peak = std::max(ramp_.peak, held);
   }
 
-  /// When what op `j` of a class waits for has ended; `never` if that has not started.
+  /// Returns when the predecessors of op `j` of a class have ended, or `never` if one has not started.
   std::int64_t ready_time(const Role& role, std::int64_t j) const {
     std::int64_t ready = -never;
     for (const ClassLink& link : role.waits_for) {
@@ -126,7 +126,7 @@ class Player {
            held_[device] + role.activation + reserve_[device] <= task_.room[device];
   }
 
-  /// Index, in arrays of all ops, of the j-th op that the player starts of a class.
+  /// Returns the index, in arrays of all ops, of the j-th op of a class that this pass starts.
   std::size_t op_index(const Role& role, std::int64_t j) const {
     return role.first + static_cast<std::size_t>(play_ == Play::to_cut ? j : role.count - 1 - j);
   }
@@ -170,7 +170,7 @@ class Player {
     for (const ClassLink& link : role.waited_for_by) {
       if (link.op_class < 0) break;
       const auto other = static_cast<std::size_t>(roles_[static_cast<std::size_t>(link.op_class)].device);
-      // A busy device looks for itself when it gets free.
+      // A busy device checks again when it becomes free.
       if (other != device && free_[other] <= now) events_.emplace(end + link.lag, other);
     }
   }
@@ -203,7 +203,7 @@ class Player {
     }
   }
 
-  using Event = std::pair<std::int64_t, std::size_t>;  // when, which device
+  using Event = std::pair<std::int64_t, std::size_t>;  // time and device
 
   const RampTask& task_;
   const ClassGraph& graph_;
@@ -211,11 +211,11 @@ class Player {
   const std::vector<std::int64_t>& slack_;
   const std::vector<std::int64_t>& key_;
   std::vector<Role> roles_;
-  std::vector<std::int64_t> end_;  // [class's first + how many of it were played before]
+  std::vector<std::int64_t> end_;  // [class's first + number of its ops already scheduled]
   std::vector<std::int64_t> done_;
   std::vector<std::int64_t> free_;
   std::vector<std::int64_t> held_;
-  std::vector<std::int64_t> reserve_;  // [device] for micro-batches that may always be in flight
+  std::vector<std::int64_t> reserve_;  // [device] memory reserved for micro-batches that may always be in flight
   std::vector<std::int64_t> in_flight_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::size_t started_ = 0;
@@ -254,7 +254,7 @@ RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<st
     const PatternClass& op_class = graph.classes[index];
     task.count.push_back(side.count_before(index, cut));
     task.first.push_back(task.first.back() + static_cast<std::size_t>(task.count.back()));
-    // W stands behind its I, so the last backward written is the one that counts.
+    // W comes after its I, so the last backward written counts.
     const auto slot = static_cast<std::size_t>(op_class.slot);
     (op_class.kind == OpKind::F ? at_cut : last)[slot] = task.count.back();
   }

@@ -1,9 +1,8 @@
-#include "fuse/pattern/pattern_search.h"
-
 #include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "fuse/pattern/pattern.h"
 #include "parallel/for_each_index.h"
 #include "pipeline/schedule/evaluate.h"
 
@@ -13,20 +12,21 @@ namespace {
 using pipeline::Model;
 using pipeline::Problem;
 
-/// Plays of ops that a search may take, some ten seconds on one core; and how many it takes for each second of a short
-/// time limit.
+/// Ops that the passes of a search may schedule, about ten seconds on one core; and how many per second of a short time
+/// limit.
 constexpr std::int64_t max_plays = 60'000'000;
 constexpr std::int64_t plays_per_second = 3'000'000;
-/// Problems with twice as many classes or more are tuned on a part of their devices first, which has about so many.
+/// Problems with at least twice this many classes are first tuned on a subset of their devices with about this many
+/// classes.
 constexpr std::size_t max_classes_tuned = 256;
 constexpr int passes = 4;
 
-/// What all trials on one problem share.
+/// Data shared by all trials on one problem.
 struct Scenario {
   const ClassGraph& graph;
   Timetable timetable;                 ///< without buffers
   std::int64_t unit = 0;               ///< rounds in flight
-  std::int64_t activation = 0;         ///< most that the timetable holds on a device
+  std::int64_t activation = 0;         ///< maximum that the timetable holds on a device
   std::vector<std::int64_t> capacity;  ///< [device]
   const SolveOptions& options;
 };
@@ -47,16 +47,16 @@ std::int64_t excess_of(const std::vector<std::int64_t>& held, const std::vector<
   return excess;
 }
 
-/// A period with which all times still fit into 64 bits.
+/// Returns the longest period for which all times still fit in 64 bits.
 std::int64_t max_period(const ClassGraph& graph) {
   return std::max(graph.period, (std::int64_t{1} << 60) / static_cast<std::int64_t>(16 * (graph.classes.size() + 16)));
 }
 
-/// The fastest timetable whose activations fit; where none does, one so slow that hardly more than a round is in
-/// flight.
+/// Returns the fastest timetable whose activations fit. If there is none, returns one so slow that barely more than one
+/// round is in flight.
 Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
   Scenario scenario{graph, {}, 0, 0, std::move(capacity), options};
-  // Percent of the period; the last one leaves a micro-batch the time to pass alone.
+  // Percent of the period. The last one leaves a micro-batch enough time to pass alone.
   std::vector<std::int64_t> stretches{100, 110, 125, 150, 200, 300, 400, 600, 800, 1600};
   const std::int64_t longest = max_period(graph);
   for (std::size_t index = 0; index < stretches.size(); ++index) {
@@ -81,7 +81,7 @@ std::vector<std::int64_t> room_of(const Scenario& scenario, const PatternParamet
   return room;
 }
 
-/// The timetable with the buffers asked for, or as much of them as there is room for.
+/// Returns the timetable with the requested buffers, or as much of them as fits in memory.
 Timetable buffered(const Scenario& scenario, const PatternParameters& parameters,
                    const std::vector<std::int64_t>& room) {
   std::vector<std::int64_t> extra;
@@ -96,8 +96,8 @@ Timetable buffered(const Scenario& scenario, const PatternParameters& parameters
   }
 }
 
-/// The cut of a ramp: when the pattern has begun on all classes, and some time later; but at most the half of the
-/// micro-batches.
+/// Returns the cut of a ramp: when the pattern has begun on all classes, plus the settling time, but at most half of
+/// the micro-batches.
 std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternParameters& parameters) {
   std::int64_t begun = std::numeric_limits<std::int64_t>::min();
   std::int64_t half = std::numeric_limits<std::int64_t>::max();
@@ -110,14 +110,14 @@ std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternPar
   return std::min(half, begun + scenario.unit * side.timetable->period * parameters.settle / 100);
 }
 
-/// One set of parameters tried: the schedule, and the plays that it took. Nothing where cancelled, or where the ramps
-/// do not end.
+/// Result of one set of parameters, and the ops that its passes scheduled. The schedule is absent if cancelled, or if
+/// the ramps deadlock.
 struct Trial {
   std::optional<CompactSchedule> schedule;
   std::int64_t plays = 0;
 };
 
-/// Both ramps, improved in turn: each knows how late the other is on each device.
+/// Improves both ramps in turn. Each considers the lateness of the other on each device.
 bool improve_in_turn(const Scenario& scenario, const RampTask (&tasks)[2], Ramp (&ramps)[2],
                      std::vector<std::int64_t> (&late)[2]) {
   late[1].assign(scenario.capacity.size(), 0);
@@ -156,7 +156,7 @@ Trial try_parameters(const Scenario& scenario, const PatternParameters& paramete
                              make_ramp_task(end, cut_of(scenario, end, parameters), in_flight, room)};
   Ramp ramps[2];
   std::vector<std::int64_t> late[2];
-  // A play looks at all classes of the device.
+  // A pass examines all classes of the device.
   const auto looked_at = static_cast<std::int64_t>(graph.classes.size() / (4 * devices_used(graph)) + 1);
   trial.plays = static_cast<std::int64_t>(tasks[0].first.back() + tasks[1].first.back()) * (2 * passes + 2) * looked_at;
   if (!improve_in_turn(scenario, tasks, ramps, late)) return trial;
@@ -186,7 +186,8 @@ bool better(const CompactSchedule& a, const CompactSchedule& b, const SolveOptio
   return rank(a) < rank(b);
 }
 
-/// Where a search starts: no buffers; and buffers for the models whose activations are not the largest, with some lead.
+/// Returns the starting points of the search: no buffers, and buffers with some lead for the models whose activations
+/// are not the largest.
 std::vector<PatternParameters> first_parameters(const ClassGraph& graph) {
   std::size_t models = 0;
   std::size_t heaviest = 0;
@@ -209,7 +210,7 @@ std::vector<PatternParameters> first_parameters(const ClassGraph& graph) {
   return made;
 }
 
-/// One step up or down in each parameter.
+/// Returns the neighbors of `parameters`: one step up or down in each parameter.
 std::vector<PatternParameters> neighbours(const PatternParameters& parameters, int step) {
   std::vector<PatternParameters> made;
   const auto add = [&](auto change) {
@@ -231,7 +232,7 @@ std::vector<PatternParameters> neighbours(const PatternParameters& parameters, i
   return made;
 }
 
-/// Tries all, keeps what is better than `best`, in their order; true if one was.
+/// Tries all of `list` in order and keeps the ones better than `best`. Returns true if there was one.
 bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
              std::int64_t& plays_left) {
   std::vector<Trial> trials(list.size());
@@ -248,7 +249,7 @@ bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& lis
   return improved;
 }
 
-/// Pattern search of the parameters: the best step as long as one helps, then smaller steps.
+/// Pattern search over the parameters: takes the best step while one helps, then smaller steps.
 std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<PatternParameters>& first,
                                     std::int64_t plays_left) {
   std::optional<CompactSchedule> best;
@@ -258,8 +259,8 @@ std::optional<CompactSchedule> tune(const Scenario& scenario, const std::vector<
   return best;
 }
 
-/// The problem on every `stride`-th device, with that much fewer micro-batches; nothing if a model would have no stage
-/// left.
+/// Returns the problem on every `stride`-th device, with proportionally fewer micro-batches. Returns nullopt if a model
+/// would have no stage left.
 std::optional<Problem> thin_out(const Problem& problem, int stride) {
   Problem thin = problem;
   const auto kept = [stride](base::DeviceId device) { return device.value % stride == 0; };
@@ -286,8 +287,8 @@ std::optional<Problem> thin_out(const Problem& problem, int stride) {
   return thin;
 }
 
-/// The parameters that are best on a part of the devices, for a problem that is too large to try many; nothing for
-/// others.
+/// Returns the best parameters on a subset of the devices for a problem that is too large for many trials, otherwise
+/// nullopt.
 std::optional<PatternParameters> tune_on_part(const Problem& problem, const ClassGraph& whole,
                                               const std::vector<PatternParameters>& first, std::int64_t plays,
                                               const SolveOptions& options) {
@@ -306,7 +307,7 @@ std::optional<PatternParameters> tune_on_part(const Problem& problem, const Clas
   return std::move(best->parameters);
 }
 
-/// The deadline of one mini-batch of as many, without its step.
+/// Returns options for a single mini-batch: its share of the deadline, without its optimizer step.
 SolveOptions for_one_minibatch(const Problem& problem, const SolveOptions& options) {
   SolveOptions of_one = options;
   if (!options.deadline) return of_one;

@@ -13,12 +13,12 @@ namespace {
 using pipeline::OpKind;
 
 constexpr std::int64_t not_placed = -1;
-/// Beam states, fewer where problems are so large that copying them would take seconds.
+/// Number of beam states, reduced if the problem is so large that copying them would take seconds.
 constexpr std::size_t widest_beam = 64;
 constexpr std::size_t max_copied_places = std::size_t{1} << 19;
-/// Up to this many ops a device, all their orders are tried.
+/// Up to this many ops per device, all their orders are tried.
 constexpr std::size_t max_permuted = 4;
-/// And of many ops a device, so many orders and rotations.
+/// Above that, the number of orders and of rotations to try.
 constexpr std::size_t max_variants = 24;
 
 std::int64_t floor_divide(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -29,18 +29,19 @@ bool is_forward(const PatternClass& op_class) { return op_class.kind == OpKind::
 /// One op of a round.
 struct Block {
   std::int64_t duration = 0;
-  std::int64_t weight = 0;  ///< of a tick that it waits
-  ClassLink parent;         ///< a block
+  std::int64_t weight = 0;  ///< cost of one tick of waiting
+  ClassLink parent;         ///< refers to a block
   std::array<ClassLink, 2> children;
 };
 
 struct Blocks {
   std::vector<Block> blocks;
-  std::vector<std::size_t> first;  ///< [class] its blocks follow each other
+  std::vector<std::size_t> first;  ///< [class] its first block; its other blocks follow
   std::vector<std::vector<std::int32_t>> on_device;
 };
 
-/// Waits that are equally good for memory are shared between the directions by a hundredth more weight on some classes.
+/// A hundredth more weight on some classes, which decides how waits that cost the same memory are shared between the
+/// directions.
 enum class Tilt { none, forward, backward, even_backward, even_forward };
 constexpr Tilt tilts[] = {Tilt::none, Tilt::forward, Tilt::backward, Tilt::even_backward, Tilt::even_forward};
 
@@ -82,13 +83,13 @@ Blocks make_blocks(const ClassGraph& graph, Tilt tilt) {
   return made;
 }
 
-/// Some devices with their ops placed.
+/// A state in which some devices have their ops placed.
 struct Partial {
-  std::vector<std::int64_t> place;  ///< [block] on the circle, or not_placed
+  std::vector<std::int64_t> place;  ///< [block] place on the circle, or not_placed
   std::int64_t cost = 0;
 };
 
-/// A way to place the ops of one device, added to a partial timetable.
+/// A placement of the ops of one device, added to a partial timetable.
 struct Candidate {
   std::int64_t cost = 0;
   std::size_t from = 0;
@@ -137,8 +138,8 @@ class BeamSearch {
     return next;
   }
 
-  /// Where the op would wait for nothing that is placed already, or what waits for it would not wait; if there is such
-  /// a place.
+  /// Returns the place where the op would not wait for a placed predecessor, or a placed successor would not wait for
+  /// it. Returns not_placed if there is none.
   std::int64_t wanted_place(const std::vector<std::int64_t>& place, std::int32_t id) const {
     const Block& block = blocks_.blocks[static_cast<std::size_t>(id)];
     if (block.parent.op_class >= 0 && place[static_cast<std::size_t>(block.parent.op_class)] != not_placed) {
@@ -151,7 +152,8 @@ class BeamSearch {
     return not_placed;
   }
 
-  /// Orders round the circle worth trying: all of a few; else that of the wanted places, and its neighbours.
+  /// Returns the orders around the circle to try: all orders of a few ops; otherwise the order of the wanted places and
+  /// its neighbors.
   std::vector<std::vector<std::int32_t>> orders_of(const Partial& state, const std::vector<std::int32_t>& ids) const {
     std::vector<std::vector<std::int32_t>> orders;
     std::vector<std::int32_t> order = ids;
@@ -207,7 +209,7 @@ class BeamSearch {
                          const std::vector<std::int32_t>& order, std::int64_t anchor, std::int64_t slack) {
     std::int64_t next = anchor;
     for (const std::int32_t id : order) {
-      // Where the device has time to spare, an op is put off to its wanted place if that is not too far away.
+      // If the device has idle time, an op is delayed to its wanted place if that is close enough.
       const std::int64_t wanted = slack > 0 ? wanted_place(state.place, id) : not_placed;
       const std::int64_t gap = wanted == not_placed ? 0 : modulo(wanted - next, period_);
       if (gap <= slack) {
@@ -228,7 +230,7 @@ class BeamSearch {
     return candidate;
   }
 
-  /// What the op waits, and what waits for it on other devices, as far as they are placed.
+  /// Returns how long the op waits, and how long its placed successors on other devices wait for it.
   std::int64_t cost_of(const Partial& state, std::int32_t id) const {
     const Block& block = blocks_.blocks[static_cast<std::size_t>(id)];
     const std::int64_t own = scratch_[static_cast<std::size_t>(id)];
@@ -253,10 +255,10 @@ class BeamSearch {
   const Blocks& blocks_;
   std::int64_t period_;
   std::int64_t unit_;
-  std::vector<std::int64_t> scratch_;  // [block] places of the device at hand
+  std::vector<std::int64_t> scratch_;  // [block] places on the current device
 };
 
-/// Times of micro-batches that take the places in turn, each op at its first place after what it waits for.
+/// Returns the times of micro-batches that take the places in turn, each op at its first place after its predecessors.
 Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std::vector<std::int64_t>& place,
                        std::int64_t period) {
   std::vector<std::int64_t> time(place.size());
@@ -275,7 +277,7 @@ Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std:
         static_cast<std::size_t>(graph.pipelines[static_cast<std::size_t>(graph.classes[index].pipeline)].per_round);
     const std::int64_t* own = time.data() + blocks.first[index];
     std::vector<std::int64_t>& starts = made.starts.emplace_back(count);
-    // Micro-batches are numbered in order of time on each class. By sorting, all that they wait for still holds.
+    // Renumber the micro-batches in time order on each class. Sorting preserves all dependencies.
     for (std::size_t j = 0; j < count; ++j) {
       std::int64_t rank = -1;
       for (std::size_t other = 0; other < count; ++other) rank += floor_divide(own[j] - own[other], period) + 1;
@@ -286,8 +288,8 @@ Timetable timetable_of(const ClassGraph& graph, const Blocks& blocks, const std:
   return made;
 }
 
-/// What warm-up and drain leave idle at least on the busiest devices, were work divisible: a device that lies x ahead
-/// of another in its mean place cannot be x sooner at work. In parts of the period.
+/// Returns a lower bound, in parts of the period, on the idle time in warm-up and drain on the busiest devices if work
+/// were divisible: a device whose mean place is x ahead of another cannot start x earlier.
 std::int64_t min_idle(const ClassGraph& graph, const Timetable& timetable) {
   const std::int64_t unit = std::max<std::int64_t>(1, timetable.period >> 20);
   std::vector<std::int64_t> head(graph.classes.size());
@@ -366,7 +368,7 @@ Timetable with_buffers(const ClassGraph& graph, Timetable timetable, const std::
 std::vector<std::int64_t> in_flight_of(const ClassGraph& graph, const Timetable& timetable) {
   std::vector<std::size_t> forward(graph.stages.size());
   std::vector<std::int64_t> most(graph.stages.size());
-  // Of B, or of I and W, the last to end counts: W stands behind its I.
+  // The last to end counts, of B, or of I and W. W comes after its I.
   for (std::size_t index = 0; index < graph.classes.size(); ++index) {
     const auto slot = static_cast<std::size_t>(graph.classes[index].slot);
     if (is_forward(graph.classes[index])) {

@@ -1,9 +1,10 @@
-// The repeated pattern: a timetable in which every op class runs once for each micro-batch of a round, and no device
-// overlaps itself.
+// The repeated pattern: a timetable in which every op class runs once per micro-batch of a round, without overlap on
+// any device.
 //
-// This is modulo scheduling (Lam 1988; Rau 1994). Each op of a round gets a place on the circle of its device, as long
-// as the period. Any places that do not overlap make a valid timetable: an op waits for its place to come round after
-// what it waits for has ended. Places decide how long micro-batches wait, and with it how many are in flight.
+// This is modulo scheduling (Lam 1988; Rau 1994). Each op of a round gets a place on the circle of its device, whose
+// length is the period. Any places that do not overlap make a valid timetable: an op waits for its place to come around
+// after its predecessors have ended. The places determine how long micro-batches wait, and therefore how many are in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -16,36 +17,36 @@ namespace dovetail::fuse {
 /// Start times of all micro-batches, from minus to plus infinity, in order on each class.
 struct Timetable {
   std::int64_t period = 0;
-  /// [class] those of micro-batches 0 .. per_round - 1, ascending within a period
+  /// [class] starts of micro-batches 0 .. per_round - 1, ascending within a period
   std::vector<std::vector<std::int64_t>> starts;
 
-  /// When micro-batch `microbatch`, which may be negative, starts.
+  /// Returns when micro-batch `microbatch`, which may be negative, starts.
   std::int64_t at(std::size_t op_class, std::int64_t microbatch) const {
     const auto per_round = static_cast<std::int64_t>(starts[op_class].size());
     std::int64_t round = microbatch / per_round;
     if (microbatch % per_round < 0) --round;
     return starts[op_class][static_cast<std::size_t>(microbatch - round * per_round)] + round * period;
   }
-  /// The first micro-batch that does not start before `time`.
+  /// Returns the first micro-batch that does not start before `time`.
   std::int64_t first_from(std::size_t op_class, std::int64_t time) const;
 };
 
-/// A timetable of that period with short waits, those of large activations counting more: a beam search over devices.
-/// Of several ways to share waits between forwards and backwards it takes the one with which warm-up and drain can
-/// leave the least idle. REQUIRES: period >= graph.period.
+/// Returns a timetable of that period with short waits, weighted by activation size, from a beam search over devices.
+/// Among several ways to share waits between forwards and backwards, it chooses the one with the least idle time in
+/// warm-up and drain. REQUIRES: period >= graph.period.
 Timetable make_timetable(const ClassGraph& graph, std::int64_t period);
 
-/// Lets micro-batches of each pipeline wait longer for their backward, the earlier the stage the more, until
+/// Lets micro-batches of each pipeline wait longer for their backward, more so on earlier stages, until
 /// `extra_rounds[pipeline]` more rounds are in flight on its first stage.
 Timetable with_buffers(const ClassGraph& graph, Timetable timetable, const std::vector<std::int64_t>& extra_rounds);
 
-/// [stage] The most micro-batches in flight on each pipeline stage, until the end of B or W.
+/// Returns, for each pipeline stage, the maximum number of micro-batches in flight, until the end of B or W.
 std::vector<std::int64_t> in_flight_of(const ClassGraph& graph, const Timetable& timetable);
 
-/// [device] What `in_flight` micro-batches on each stage hold.
+/// Returns, for each device, the activation of `in_flight` micro-batches on each stage.
 std::vector<std::int64_t> activation_of(const ClassGraph& graph, const std::vector<std::int64_t>& in_flight);
 
-/// Rounds that pass between the first forward and the last backward of a micro-batch, in the pipeline with the most.
+/// Returns the rounds between the first forward and the last backward of a micro-batch, for the pipeline with the most.
 std::int64_t rounds_in_flight(const ClassGraph& graph, const Timetable& timetable);
 
 }  // namespace dovetail::fuse

@@ -45,7 +45,7 @@ MakespanDescent limited_makespan_descent(const Scale& scale, std::size_t turn, s
 }
 
 std::vector<std::int64_t> makespan_coolings(std::int64_t ops, std::int64_t iterations) {
-  constexpr std::int64_t first = 1'000;  // proposals for each op
+  constexpr std::int64_t first = 1'000;  // proposals per op
   std::vector<std::int64_t> lengths;
   for (std::int64_t length = first * ops; iterations > 0; length *= 2) {
     lengths.push_back(iterations < 2 * length ? iterations : length);

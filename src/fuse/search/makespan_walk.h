@@ -1,29 +1,78 @@
-// Metropolis steps on the makespan, each decided exactly, in the cheaper of two ways.
+// Metropolis steps on the makespan, each decided exactly, in the cheaper of two ways. Hot walks make most of the swaps
+// they try. For these, the schedule is cut in time, and a swap updates only one side of the cut.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "fuse/search/cut_walk.h"
 #include "fuse/search/swap_walk.h"
 
 namespace dovetail::fuse {
 
-/// Decides swaps by what they add to the makespan. While few are too long they are made to see how long they are
-/// (CutWalk), else they are tried first (SwapWalk). The swaps that are made are the same in both ways.
+/// Whether a walk rejects a makespan of `longest`, given its current `makespan` and the largest increase `loss`.
+inline bool is_too_long(std::int64_t longest, std::int64_t makespan, double loss) {
+  return longest > makespan && static_cast<double>(longest - makespan) > loss;
+}
+
+/// A cut through the schedule at half of its makespan. Ops before the cut know their ends, ops after it their tails.
+/// The makespan is the longest end + tail over what crosses the cut. A swap updates only one of the two, and only up to
+/// the cut: a quarter of the cost of updating both through the whole schedule. While few swaps are too long, that saves
+/// more than detecting long swaps beforehand.
+class CutWalk {
+ public:
+  using Place = SwapWalk::Place;
+
+  enum class Outcome { made, too_long, cycle };
+
+  /// Cuts `walk`. Its head, tail, try_swap, is_prompt and makes_cycle are not valid until mend(). REQUIRES:
+  /// walk.can_be_cut(). The walk must not be moved until mend().
+  explicit CutWalk(SwapWalk& walk);
+  /// Restores the ends and tails of all ops.
+  void mend();
+
+  /// Swaps the op at `first` with the next one, unless that makes a cycle or increases the makespan by more than
+  /// `loss`.
+  Outcome swap(Place first, double loss);
+
+ private:
+  void cut();
+  void add_crossing(Place ahead, Place beyond);
+  void cross(std::int32_t crossing, Place ahead, Place beyond);
+  std::int64_t max_across() const;
+  static std::size_t index(std::int32_t number) { return static_cast<std::size_t>(number); }
+  bool is_ahead(Place place) const { return walk_.end_[index(place)] != beyond_any_time; }
+  template <int step>
+  void swap_within(Place near);
+  template <int step>
+  Outcome swap_on_one_side(Place near, double loss);
+  void take_ahead(Place place);
+  void take_beyond(Place place);
+  Outcome swap_mended(Place first, double loss);
+
+  SwapWalk& walk_;
+  std::vector<Place> cut_;              // [device] its first place after the cut
+  std::vector<Place> ahead_;            // [crossing] its origin, or source_
+  std::vector<Place> beyond_;           // [crossing] its target, or sink_
+  std::vector<std::int32_t> crossing_;  // [place] the crossing that ends at the op there, or -1
+};
+
+/// Accepts or rejects swaps by what they add to the makespan. While few are too long, swaps are made to find out how
+/// long they are (CutWalk). Otherwise they are tried first (SwapWalk). Both ways make the same swaps.
 class MakespanWalk {
  public:
   using Outcome = CutWalk::Outcome;
 
-  /// Steps of `walk`, which is to be asked for heads and tails, tried and swapped by this alone until it is gone. With
-  /// `prompt` no swap is made that is not (SwapWalk::is_prompt); such count as cycles, and all are tried first.
+  /// Walks on `walk`, which must be accessed only through this object until it is destroyed. With `prompt`, only prompt
+  /// swaps are made (SwapWalk::is_prompt). Others count as cycles, and every swap is tried first.
   MakespanWalk(SwapWalk& walk, bool prompt);
   ~MakespanWalk();
   MakespanWalk(const MakespanWalk&) = delete;
   MakespanWalk& operator=(const MakespanWalk&) = delete;
 
-  /// Swaps the ops at `first` and behind it, unless that makes a cycle, or adds more than `loss` to the makespan; of
-  /// both either may be the outcome. REQUIRES: walk.can_swap(first).
+  /// Swaps the op at `first` with the next one, unless that makes a cycle or adds more than `loss` to the makespan. If
+  /// both apply, either may be the outcome. REQUIRES: walk.can_swap(first).
   Outcome step(SwapWalk::Place first, double loss);
   bool is_cut() const { return cut_.has_value(); }
 
@@ -34,7 +83,7 @@ class MakespanWalk {
   SwapWalk& walk_;
   const bool prompt_;
   std::optional<CutWalk> cut_;
-  int steps_ = 0;  // since the way was chosen
+  int steps_ = 0;  // since the method was chosen
   int too_long_ = 0;
 };
 

@@ -1,31 +1,112 @@
-// How the chains of a search lower the peak at a deadline: cycles, then the best of all.
+// Peak reduction: how the chains of a search lower their peaks at a deadline, by cycles of coolings and reheats. Also
+// tightening, which approaches a capacity from short schedules that hold too much.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string_view>
 #include <vector>
 
+#include "fuse/search/heat.h"
 #include "fuse/search/rounds.h"
+#include "fuse/search/walk_phases.h"
 
 namespace dovetail::fuse {
 
-/// What the peak is lowered to, and within what.
+/// A chain that goes through cycles. Its best is the best of the cycle.
+struct PeakWalker {
+  Chain chain;
+  pipeline::Order start;  ///< start of each cycle
+  std::int64_t deadline;  ///< not earlier than the makespan of the start
+};
+
+/// Goal of the cycles, and what is done with their results.
+struct PeakCyclesTask {
+  std::string_view phase;          ///< for progress reports
+  std::int64_t target;             ///< peak at which walkers may stop
+  std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
+  /// Called repeatedly during a cooling.
+  std::function<void(std::size_t own, const Chain& walker)> take_over;
+  std::function<bool()> is_over;  ///< must give the same result in all processes
+};
+
+/// Cycles of coolings and reheats. No single heat suits all problems: each chain starts its cycles at a different heat
+/// and changes it with every cycle.
+class PeakCycles {
+ public:
+  /// One walker for each chain of `rounds`, which counts their iterations.
+  PeakCycles(Rounds& rounds, const pipeline::OpGraph& graph, std::vector<PeakWalker> walkers, PeakCyclesTask task);
+
+  std::vector<PeakWalker>& walkers() { return walkers_; }
+
+  /// Runs at least one whole cycle, then further ones while they end before `rounds` has done until() iterations.
+  /// Cycles get longer, also across calls, because the required length is unknown. Calls `after_cycle` after each.
+  /// Returns the length of the next cycle's cooling.
+  std::int64_t run(const std::function<std::int64_t()>& until, const std::function<void()>& after_cycle);
+
+  /// Runs a cooling of `length` iterations of each walker from its start. `turn` selects heat and kind.
+  void cool(std::size_t turn, std::int64_t length);
+  /// Runs a cooling of each walker from its best.
+  void reheat(std::size_t turn, std::int64_t length);
+
+ private:
+  void cycle(std::size_t turn, std::int64_t length);
+  void loosen(PeakWalker& walker, std::int64_t length) const;
+  PeakDescent descent(const PeakWalker& walker, double heat, std::int64_t length, bool prompt) const;
+  void descend(std::int64_t length, const std::function<PeakDescent(std::size_t own)>& begin);
+  std::size_t number(std::size_t own) const { return static_cast<std::size_t>(rounds_.number(own)); }
+  bool is_over() const { return rounds_.stopped() || task_.is_over(); }
+
+  Rounds& rounds_;
+  const Scale scale_;
+  const std::int64_t ops_;
+  std::vector<PeakWalker> walkers_;
+  PeakCyclesTask task_;
+  std::size_t cycles_done_ = 0;
+};
+
+/// Target and limits for lowering peaks.
 struct PeakGoal {
   std::int64_t deadline;
-  std::int64_t target;             ///< no peak below it is possible: the search ends there
+  std::int64_t target;             ///< a proven lower bound on the peak, at which the search ends
   std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
-  /// [own chain] what its cycles start from, within deadline and room; or empty for its best
+  /// [own chain] start of its cycles, within deadline and room; empty to start from its best
   std::vector<pipeline::Order> starts;
 };
 
-/// Lowers the peaks of the chains until `rounds` has done the iterations that are planned, or the target is met.
-/// REQUIRES: each chain's best is within the deadline.
+/// Lowers the peaks of the chains until `rounds` has done the planned iterations or the target is met. REQUIRES: each
+/// chain's best is within the deadline.
 ///
-/// Three quarters of the iterations go to cycles (peak_cycles.h), the last to reheats of the best that the chains have.
+/// Three quarters of the iterations go to cycles, the rest to reheats of the chains' best schedules.
 ///
-/// `plan_again` is called after every whole cycle, and may plan more iterations: how the cycles go on does not depend
-/// on how many are planned, only where they end.
+/// `plan_again` is called after every whole cycle and may plan more iterations. The plan affects only where the cycles
+/// end, not how they proceed.
 void lower_peaks(Rounds& rounds, const pipeline::OpGraph& graph, const PeakGoal& goal,
                  const std::function<void()>& plan_again);
+
+/// Target and limits for tightening.
+struct TighteningGoal {
+  const std::vector<std::int64_t>& room;  ///< [device] memory limit, in millionths
+  std::int64_t makespan;                  ///< makespan at which tightening may stop
+  std::uint64_t seed;
+  std::int64_t iterations;  ///< iterations of each chain in the whole search
+};
+
+/// The shortest schedule without a capacity that a chain found.
+struct FreeSchedule {
+  pipeline::Order order;
+  std::int64_t makespan;
+};
+
+/// Finds schedules within tight capacities, where ordinary walks hardly move. Returns the shortest free schedule of
+/// each chain ([own]).
+///
+/// Each chain also shortens a schedule of `free` without a capacity, then lowers its levels at a deadline until they
+/// fit the room. It first uses the target makespan as the deadline, then bisects later deadlines that still improve on
+/// the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A schedule
+/// that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
+std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
+                                  const std::vector<pipeline::Order>& free, const TighteningGoal& goal);
 
 }  // namespace dovetail::fuse

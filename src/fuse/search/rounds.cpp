@@ -1,14 +1,74 @@
 #include "fuse/search/rounds.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "parallel/message.h"
 
 namespace dovetail::fuse {
 namespace {
 
+using parallel::put;
+using parallel::take;
 using pipeline::StoppedBy;
 
-/// Proposals of a chain between two looks at the clock. A run that this ends is not repeated by its iterations, and
-/// says so.
+}  // namespace
+
+std::string message_of(const RoundReport& report) {
+  std::string message;
+  put(message, report.interrupted ? 1 : 0);
+  put(message, report.planned);
+  put(message, static_cast<std::int64_t>(report.chains.size()));
+  for (std::size_t i = 0; i < report.chains.size(); ++i) {
+    const Standing& best = report.bests[i];
+    put(message, report.chains[i]);
+    put(message, best.makespan);
+    put(message, best.peak);
+    put(message, best.score);
+    put(message, static_cast<std::int64_t>(best.order.devices.size()));
+    for (const auto& device : best.order.devices) {
+      put(message, static_cast<std::int64_t>(device.size()));
+      for (const pipeline::OpId op : device) put(message, op.value);
+    }
+  }
+  return message;
+}
+
+RoundReport report_of(std::string_view message) {
+  RoundReport report;
+  report.interrupted = take(message) != 0;
+  report.planned = take(message);
+  const std::int64_t chains = take(message);
+  for (std::int64_t i = 0; i < chains; ++i) {
+    report.chains.push_back(static_cast<int>(take(message)));
+    Standing& best = report.bests.emplace_back();
+    best.makespan = take(message);
+    best.peak = take(message);
+    best.score = take(message);
+    best.order.devices.resize(static_cast<std::size_t>(take(message)));
+    for (auto& device : best.order.devices) {
+      device.resize(static_cast<std::size_t>(take(message)));
+      for (pipeline::OpId& op : device) op = pipeline::OpId(static_cast<std::int32_t>(take(message)));
+    }
+  }
+  DOVETAIL_ASSERT(message.empty());
+  return report;
+}
+
+base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange* exchange, const RoundReport& own) {
+  if (!exchange || exchange->ranks == 1) return std::vector{own};
+  DOVETAIL_TRY(const std::vector<std::string> messages, exchange->all_gather(message_of(own)));
+  std::vector<RoundReport> reports;
+  reports.reserve(messages.size());
+  for (const std::string& message : messages) reports.push_back(report_of(message));
+  return reports;
+}
+
+namespace {
+
+/// Proposals of a chain between two checks of the clock. A run that the clock ends cannot be reproduced from its
+/// iterations, and its record says so.
 constexpr std::int64_t slice = 1 << 16;
 
 Standing standing_of(const Chain& chain) {
@@ -24,7 +84,7 @@ bool is_same(const Standing& a, const Chain& b) {
 Rounds::Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& starts, const SolveOptions& options,
                std::int64_t planned_iterations)
     : options_(options),
-      // Whole steps of a cooling.
+      // A multiple of the cooling's steps.
       longest_(std::clamp<std::int64_t>(static_cast<std::int64_t>(graph.size()) / 16 * Cooling::iterations_a_step,
                                         1 << 21, 1 << 22)),
       shared_({options.chains, options.threads, options.time_limit_seconds, options.cancellation, options.exchange}),
@@ -58,7 +118,7 @@ void Rounds::run(std::string_view phase, std::int64_t iterations, const std::fun
   if (options_.on_progress) show_progress(phase);
 }
 
-/// What became better in this process.
+/// Returns what improved in this process.
 RoundReport Rounds::report() const {
   RoundReport report;
   for (std::size_t own = 0; own < chains_.size(); ++own) {

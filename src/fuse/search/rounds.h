@@ -1,31 +1,59 @@
-// The rounds of a search: chains shared out over threads and processes, which tell each other at the border of each
-// round.
+// Rounds of a search: chains distributed over threads and processes, which exchange the best of each chain at the end
+// of each round.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "fuse/search/standings.h"
+#include "base/result.h"
 #include "fuse/search/walk_phases.h"
 #include "fuse/solution/solution.h"
+#include "parallel/exchange.h"
 #include "parallel/shared_chains.h"
+#include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 
-/// The chains of a search and what is known of all of them. What the search does next may depend on the standings and
-/// on the numbers of chains only: then the answer does not depend on who runs which chain.
+/// The best schedule of a chain.
+struct Standing {
+  std::int64_t makespan = 0;
+  std::int64_t peak = 0;
+  std::int64_t score = 0;  ///< Chain::best_score
+  pipeline::Order order;
+};
+
+/// A process's message to the others at the end of a round.
+struct RoundReport {
+  bool interrupted = false;
+  std::int64_t planned =
+      0;                    ///< iterations per chain that fit in its time limit; the minimum over all processes is used
+  std::vector<int> chains;  ///< numbers of the chains whose best improved
+  std::vector<Standing> bests;  ///< one per entry of `chains`
+};
+
+/// Encodes and decodes a report. Messages come from other processes of the same program, so a malformed one is an
+/// internal error.
+std::string message_of(const RoundReport& report);
+RoundReport report_of(std::string_view message);
+
+/// Sends `own` to all processes and returns their reports in rank order. Without an exchange, returns only `own`.
+base::Result<std::vector<RoundReport>> exchange_reports(const parallel::Exchange* exchange, const RoundReport& own);
+
+/// The chains of a search and the standings of all of them. The next action of a search may depend only on the
+/// standings and the chain numbers. Then the result does not depend on which process runs which chain.
 class Rounds {
  public:
-  /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]; process r of n runs the chains r, r
+  /// Chain i draws from stream (options.seed, i) and starts from starts[i % size]. Process r of n runs the chains r, r
   /// + n, ...
   Rounds(const pipeline::OpGraph& graph, const std::vector<pipeline::Order>& starts, const SolveOptions& options,
          std::int64_t planned_iterations);
 
-  /// The chains of this process, and the number of each among all.
+  /// The chains of this process, and the global number of each.
   std::vector<Chain>& chains() { return chains_; }
   int number(std::size_t own) const { return shared_.numbers()[own]; }
   /// [chain number]
@@ -34,30 +62,29 @@ class Rounds {
   void plan(std::int64_t iterations) { planned_ = iterations; }
   double seconds() const { return shared_.seconds(); }
   std::int64_t done() const { return done_; }
-  /// Whether the user has stopped it, within a round too. What is worked on then need not be finished.
+  /// Whether the user has requested a stop, even within a round. The current work then need not be finished.
   bool interrupted() const { return shared_.is_cancelled(); }
   /// SolveOptions::brief.
   bool brief() const { return options_.brief; }
 
-  /// Runs `work(own)` for each chain of this process, then takes over what became better in all processes.
-  /// `iterations`: what each chain does. `phase` is for progress, `best` chooses the standing that it shows.
+  /// Runs `work(own)` for each chain of this process, then takes over improvements from all processes. `iterations` is
+  /// the number that each chain does. `phase` is for progress reports, which show the standing `best`.
   void run(std::string_view phase, std::int64_t iterations, const std::function<void(std::size_t own)>& work);
-  /// `iterations` of each chain in rounds, as long as nothing stops them and not is_over(): work(own, count) does
-  /// `count` of them.
+  /// Runs `iterations` of each chain in rounds until stopped or is_over(): work(own, count) does `count` iterations.
   void run_rounds(std::string_view phase, std::int64_t iterations, const std::function<bool()>& is_over,
                   const std::function<void(std::size_t own, std::int64_t count)>& work);
-  /// Each chain goes on from its own best if it is `good`, or from standing `otherwise`.
+  /// Restarts each chain from its own best if that is `good`, otherwise from standing `otherwise`.
   void gather(const std::function<bool(const Standing&)>& good, std::size_t otherwise);
 
-  /// Which standing is the best so far, the first of equals; set by the search.
+  /// Ordering of standings, set by the search. The first of equal standings is the best.
   std::function<bool(const Standing&, const Standing&)> is_better;
   std::size_t best() const;
-  /// Called with the best standing each time it gets better.
+  /// Called with the best standing whenever it improves.
   std::function<void(const Standing&)> on_better;
 
-  /// Why there are no more rounds, if so.
+  /// Returns why there are no more rounds, or nullopt if there are.
   std::optional<pipeline::StoppedBy> stopped() const;
-  /// The Error of a lost process.
+  /// Returns the error of a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return shared_.lost(); }
 
  private:
@@ -66,7 +93,7 @@ class Rounds {
   void show_progress(std::string_view phase) const;
 
   const SolveOptions& options_;
-  const std::int64_t longest_;  // proposals of a chain between two borders
+  const std::int64_t longest_;  // maximum number of proposals per chain in a round
   parallel::SharedChains shared_;
   std::vector<Chain> chains_;
   std::vector<Standing> standings_;

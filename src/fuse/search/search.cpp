@@ -1,9 +1,12 @@
 #include "fuse/search/search.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -15,10 +18,8 @@
 #include "fuse/search/heat.h"
 #include "fuse/search/peak_search.h"
 #include "fuse/search/rounds.h"
-#include "fuse/search/search_order.h"
-#include "fuse/search/steady_walk.h"
 #include "fuse/search/stop_request.h"
-#include "fuse/search/tighten.h"
+#include "fuse/search/walk_phases.h"
 #include "parallel/cancellation.h"
 
 namespace dovetail::fuse {
@@ -27,12 +28,80 @@ namespace {
 using base::Memory;
 using base::Ticks;
 using pipeline::Lowering;
+using pipeline::MicrobatchId;
+using pipeline::MicrobatchOps;
+using pipeline::OpId;
+using pipeline::OpKind;
+using pipeline::OpLabel;
 using pipeline::Order;
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// [device] what may be held there without what is resident; empty where nothing is limited. For the least peak it is
-/// that peak: it is known, as one micro-batch at a time has it, and what is left to find is the least makespan at it.
+/// [kind] number of such ops that have run on a pipeline stage.
+using Done = std::array<std::int32_t, pipeline::op_kinds>;
+
+std::int32_t& count_of(Done& done, OpKind kind) { return done[static_cast<std::size_t>(kind)]; }
+std::int32_t count_of(const Done& done, OpKind kind) { return done[static_cast<std::size_t>(kind)]; }
+
+/// Appends the counterpart of `label` in the lowering: the next op of that kind, or the next I and W.
+void append(std::vector<OpId>& sequence, const Lowering& lowering, OpLabel label, Done& done) {
+  const MicrobatchOps& ops = lowering.ops(lowering.pipeline_of(label), label.stage, MicrobatchId(0));
+  const bool split = ops.weight_gradient != ops.backward;
+  const auto append_next = [&](OpKind kind) {
+    label.kind = kind;
+    label.microbatch = MicrobatchId(count_of(done, kind)++);
+    sequence.push_back(lowering.find(label));
+  };
+  if (!split || pipeline::traits_of(label.kind).backward != pipeline::BackwardPart::whole)
+    return append_next(label.kind);
+  for (const pipeline::OpTraits& traits : pipeline::op_table)
+    if (traits.backward == pipeline::BackwardPart::half) append_next(traits.kind);
+}
+
+/// Appends optimizer steps after mini-batches of a part that has none: in a problem of one mini-batch, steps of zero
+/// duration are omitted.
+void append_missing_steps(pipeline::Order& order, const Lowering& lowering, const std::vector<Done>& before,
+                          std::vector<Done>& done) {
+  for (std::size_t stage = 0; stage < lowering.steps.size(); ++stage) {
+    const auto ran = [&](OpKind kind) { return count_of(done[stage], kind) > count_of(before[stage], kind); };
+    if (lowering.steps[stage].empty() || !ran(OpKind::F) || ran(OpKind::S)) continue;
+    const OpId step = lowering.steps[stage][static_cast<std::size_t>(count_of(done[stage], OpKind::S)++)];
+    order.devices[lowering.graph.device[step.index()].index()].push_back(step);
+  }
+}
+
+}  // namespace
+
+pipeline::Order search_order(const Lowering& lowering, const std::vector<SearchOrderPart>& parts) {
+  std::vector<Done> done(lowering.microbatch_begin.size());
+  pipeline::Order order;
+  order.devices.resize(static_cast<std::size_t>(lowering.graph.devices));
+  for (const SearchOrderPart& part : parts) {
+    const std::vector<Done> before = done;
+    for (std::size_t device = 0; device < order.devices.size(); ++device) {
+      for (const OpId op : part.solution->order.devices[device]) {
+        OpLabel label = part.solution->graph.labels[op.index()];
+        label.model = pipeline::ModelId(part.models[label.model.index()]);
+        const auto stage = lowering.pipeline_stage(lowering.pipeline_of(label), label.stage);
+        append(order.devices[device], lowering, label, done[static_cast<std::size_t>(stage)]);
+      }
+    }
+    append_missing_steps(order, lowering, before, done);
+  }
+  return order;
+}
+
+pipeline::Order search_order(const Lowering& lowering, const Solution& solution) {
+  std::vector<std::int32_t> models(solution.problem.models.size());
+  std::iota(models.begin(), models.end(), 0);
+  return search_order(lowering, {{&solution, std::move(models)}});
+}
+
+namespace {
+
+/// Returns each device's limit on activation beyond its resident memory; empty if nothing is limited. For the minimum
+/// peak, the limit is that peak. It is known from running one micro-batch at a time, so only the makespan is left to
+/// minimize.
 std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& options) {
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   if (!min_peak && !options.memory_cap && !problem.capacity) return {};
@@ -42,13 +111,13 @@ std::vector<std::int64_t> room_of(const Problem& problem, const SolveOptions& op
   return room;
 }
 
-/// More than any time limit is worth, and small enough to multiply.
+/// More iterations than any time limit allows, but small enough to multiply.
 constexpr double max_iterations = 1e15;
 
-/// How long a search is to be.
+/// Length of a search.
 struct Plan {
-  std::int64_t iterations;        ///< of each chain
-  double steadiness_seconds = 0;  ///< that are to be left for what follows them
+  std::int64_t iterations;        ///< iterations of each chain
+  double steadiness_seconds = 0;  ///< time reserved for the steadiness phase
 };
 
 class Search {
@@ -83,14 +152,14 @@ class Search {
     if (!rounds_.stopped()) lower_all();
   }
 
-  /// Takes its time whatever the iterations are.
+  /// Runs the steadiness phase, whose duration does not depend on the iterations.
   void steady() {
     if (options_.brief && options_.robustness_percent == 0) return;
     if (!rounds_.stopped() && lowering_.graph.size() <= max_ops_for_steadiness) steady_all();
   }
 
-  /// Iterations of each chain in a second: of the second phase if it is most of a search, as the first ends early where
-  /// it meets its bound.
+  /// Iterations per second of each chain, measured in the second phase if that is most of the search: the first phase
+  /// ends early if it meets its bound.
   double speed() const {
     return speed_.value_or(static_cast<double>(rounds_.done()) / std::max(1e-6, rounds_.seconds()));
   }
@@ -103,7 +172,7 @@ class Search {
 
  private:
   static constexpr std::size_t max_ops_for_steadiness = 50'000;
-  static constexpr double brief_seconds = 1;  // in less, there is no time for a costly proof
+  static constexpr double brief_seconds = 1;  // a shorter time limit leaves no time for a costly proof
 
   std::tuple<std::int64_t, std::int64_t, std::int64_t> key_of(const Standing& standing) const {
     if (options_.robustness_percent > 0 && steadying_) return {standing.score, standing.peak, 0};
@@ -131,7 +200,7 @@ class Search {
     return least;
   }
 
-  /// Coolings in half of the iterations that are left.
+  /// Runs coolings in half of the remaining iterations.
   void shorten_all() {
     const std::vector<std::int64_t> lengths = makespan_coolings(ops(), (rounds_.planned() - rounds_.done()) / 2);
     for (std::size_t cooling = 0; cooling < lengths.size(); ++cooling) {
@@ -163,7 +232,7 @@ class Search {
     peak_target_ = peak_activation_bound(problem_, Ticks(deadline), proof).count();
     rounds_.gather([deadline](const Standing& standing) { return standing.makespan <= deadline; }, rounds_.best());
     const bool chosen_by_time = !options_.iterations && options_.time_limit_seconds && !options_.exchange;
-    // What was done so far must not have depended on how many iterations are planned.
+    // The work so far must not have depended on the number of planned iterations.
     const bool depended = !room_.empty() || depends_on_plan_;
     const std::int64_t done = rounds_.done();
     const double seconds = rounds_.seconds();
@@ -177,8 +246,8 @@ class Search {
     if (room_.empty() && rounds_.done() > done) speed_ = speed();
   }
 
-  /// What limits walks that are only to find lower peaks than they have. Where these are within the smallest room that
-  /// is enough to fit, and a walk that may hold more on its way there moves better.
+  /// Returns the capacities for walks that only lower peaks. There are none if all chains are within the smallest room:
+  /// such a peak fits on every device, and a walk moves better if it may hold more on the way.
   std::vector<std::int64_t> limits_of_descents() const {
     const auto fits_anywhere = [this](const Standing& standing) {
       return standing.peak <= *std::min_element(room_.begin(), room_.end());
@@ -188,8 +257,8 @@ class Search {
     return room_;
   }
 
-  /// Where nothing limits them, walks start from what was found without a capacity: from a low peak they see only what
-  /// is near it.
+  /// Returns the starts of the peak reduction. If it has no limits, chains start from the schedules found without a
+  /// capacity: from a low peak they would see only its vicinity.
   std::vector<Order> starts_of_descents(std::int64_t deadline) {
     std::vector<Order> starts;
     if (free_.empty() || !limits_of_descents().empty()) return starts;
@@ -198,8 +267,8 @@ class Search {
     return starts;
   }
 
-  /// Plans the iterations that the time limit allows at that speed, a second and chain, if they are more: so that a run
-  /// of as many does the same.
+  /// Plans the iterations per chain that the time limit allows at `speed` (per second), if that is more. A run with as
+  /// many iterations then does the same.
   void plan_by_speed(double speed) {
     constexpr double margin = 0.93;
     const double seconds_left = margin * *options_.time_limit_seconds - rounds_.seconds() - steadiness_seconds_;
@@ -208,10 +277,10 @@ class Search {
         std::max(rounds_.planned(), rounds_.done() + static_cast<std::int64_t>(std::min(left, max_iterations))));
   }
 
-  /// Of equals the steadiest; or, where steadiness is weighed, what is worth most at the makespan found and at somewhat
-  /// later deadlines.
+  /// Finds the most robust of the equally good schedules. With a weight for steadiness, finds the best-rated schedule
+  /// at the makespan found and at slightly later deadlines.
   void steady_all() {
-    constexpr int samples = 3;  // of a chain in a round
+    constexpr int samples = 3;  // per chain and round
     const int rounds = options_.robustness_percent > 0 ? 16 : 4;
     constexpr std::int64_t later_percent[] = {0, 1, 2, 4};
     const std::int64_t iterations = 20 * ops();
@@ -241,9 +310,9 @@ class Search {
   const Lowering& lowering_;
   const std::vector<std::int64_t> room_;
   const Scale scale_;
-  const std::int64_t goal_;  // makespans up to it are alike
+  const std::int64_t goal_;  // smaller makespans count as equal
   Rounds rounds_;
-  std::vector<FreeSchedule> free_;  // [own chain], where tightening found them
+  std::vector<FreeSchedule> free_;  // [own chain] schedules that tightening found; empty if it did not run
   const double steadiness_seconds_;
   std::optional<double> speed_;
   bool depends_on_plan_ = false;
@@ -251,11 +320,11 @@ class Search {
   bool steadying_ = false;
 };
 
-/// The orders to start from, the best first. From some a walk never comes to the bound that it meets in a moment from
-/// another.
+/// Orders to start from, the best first. Several are needed: the same bound may be unreachable from one start and
+/// immediate from another.
 struct Starts {
-  std::vector<Order> fitting;  // as good as any in what the objective and the capacity ask for
-  std::vector<Order> free;     // by makespan alone
+  std::vector<Order> fitting;  // equally good with regard to capacity and objective
+  std::vector<Order> free;     // ordered by makespan only
 };
 
 void add_order(std::vector<Order>& orders, const Lowering& lowering, const Solution& start) {
@@ -274,8 +343,8 @@ Starts starts_of(const Problem& problem, std::vector<Solution> found, const Solv
   const bool min_peak = options.objective == Objective::memory && !options.deadline;
   Starts starts;
   for (const Solution& solution : found) {
-    // Where nothing fits, only the first has the least excess, and no walk goes beyond that. What takes twice as long
-    // as the best is no start: one micro-batch at a time where nothing limits the memory.
+    // If nothing fits, only the first has the least excess, and no walk exceeds it. A schedule twice as long as the
+    // best is not a useful start, such as one micro-batch at a time when memory is unlimited.
     const bool far = solution.evaluation.makespan.count() / 2 > best.makespan.count();
     if (far || (&solution != &found.front() && !fits(solution)) ||
         (min_peak && solution.evaluation.peak_activation > best.peak_activation))
@@ -288,16 +357,16 @@ Starts starts_of(const Problem& problem, std::vector<Solution> found, const Solv
   return starts;
 }
 
-/// About ten seconds of two ordinary cores with the default chains. In loose schedules a swap moves many ops: they take
-/// longer.
+/// About ten seconds on two ordinary cores with the default chains. In loose schedules a swap moves many ops, so
+/// iterations take longer.
 std::int64_t default_iterations(std::int64_t ops, bool loose) {
   const std::int64_t most = loose ? 20'000'000 : 80'000'000;
   constexpr std::int64_t ops_in_fast_memory = 2'000;
   return std::max<std::int64_t>(1'000'000, most / std::max(ops, ops_in_fast_memory) * ops_in_fast_memory);
 }
 
-/// A plan that takes somewhat less than `seconds` on this machine, from a short trial: a run that its time limit has to
-/// stop cannot be repeated by its iterations.
+/// Plans slightly less than `seconds` on this machine, from a short trial. A run that its time limit stops cannot be
+/// reproduced from its iterations.
 Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowering& lowering, const Starts& starts,
               double seconds) {
   constexpr std::int64_t fewest = 1'024;
@@ -321,7 +390,7 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
   const int chains_a_lane = (options.chains + lanes - 1) / lanes;
-  // Chains are not equally fast; without capacities what is left over is planned again.
+  // Chains differ in speed. Without capacities, remaining time is planned again.
   const double margin = room_of(problem, options).empty() ? 0.7 : 0.85;
   Plan plan{fewest, (spent - walked) * chains_a_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
@@ -357,21 +426,21 @@ Answer solve_search(const Problem& problem, const SolveOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   std::vector<Solution> starts;
   if (options.start) starts.push_back(*options.start);
-  // A pattern that fits its plays to the time would give a start that iterations do not repeat: starts only end with
-  // it.
+  // A pattern adapted to the time limit would be a start that cannot be reproduced from the iterations. So the time
+  // limit only stops the construction of starts.
   const parallel::Cancellation in_time(options.cancellation, options.time_limit_seconds);
   SolveOptions settled = options;
   settled.time_limit_seconds.reset();
   settled.cancellation = &in_time;
   StopRequest stop(settled);
   for (const auto solve : {solve_one_at_a_time, solve_pattern, solve_list, solve_greedy, solve_fused_1f1b}) {
-    // The first is too quick to be interrupted, and there has to be one.
+    // The first construction is too fast to interrupt, and one start is required.
     if (!starts.empty() && stop.ask()) break;
     Answer answer = NotApplicable{};
     if (!stop.completes([&] { answer = solve(problem, settled); }) && !starts.empty()) continue;
     if (auto* solution = std::get_if<Solution>(&answer)) starts.push_back(std::move(*solution));
   }
-  // The best of the starts is all there is time for: one chain holds it.
+  // There is only time for the best of the starts, which one chain can hold.
   if (!stop.is_shared() && in_time.requested()) settled.chains = 1;
   settled.cancellation = options.cancellation;
   if (options.time_limit_seconds)

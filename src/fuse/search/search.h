@@ -1,20 +1,43 @@
-// The search by swaps: least makespan, then least peak at it, by chains that walk among schedules.
+// Solver "search": chains that walk among schedules by swaps, first to the minimum makespan, then to the minimum peak
+// at it. Also converts any schedule into a start of the search.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "fuse/solution/solution.h"
+#include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 
-/// Chains start from the `starts`, the best of them first, and anneal the makespan until one meets its bound or the
-/// deadline; then lower the peak at that makespan until it meets its bound; then, among schedules as good as the best,
-/// look for the one that loses least when durations vary. docs/solver.md tells how. `starts` are schedules of
-/// `problem`; a start that the objective or the capacity rules out is left aside. REQUIRES: there is one; where one
-/// fits the capacity at all, one does.
+/// Converts `solution`, a schedule of the problem that `lowering` splits (BackwardForm::split), into an order of the
+/// searches' graph. Each whole backward of a split model becomes I directly followed by W. Ops of the same pipeline,
+/// stage and kind take the micro-batches in order.
+///
+/// Neither makespan nor peak increases: I releases its output and memory earlier than B, and micro-batches are
+/// interchangeable. Barriers are dropped.
+pipeline::Order search_order(const pipeline::Lowering& lowering, const Solution& solution);
+
+/// One of several schedules that search_order concatenates on each device. models[m] is the index of the schedule's
+/// model m in the problem of `lowering`. Schedules cover whole mini-batches. Their micro-batches and steps continue
+/// where those of the previous schedules ended.
+struct SearchOrderPart {
+  const Solution* solution;
+  std::vector<std::int32_t> models;
+};
+pipeline::Order search_order(const pipeline::Lowering& lowering, const std::vector<SearchOrderPart>& parts);
+
+/// Runs the search from `starts`, which are schedules of `problem`.
+///
+/// The chains start from them, the best first. They anneal the makespan until one meets its bound or the deadline. Then
+/// they lower the peak at that makespan until it meets its bound. Last, they look for the most robust of the equally
+/// good schedules under varying durations. See docs/solver.md.
+///
+/// Starts that the objective or the capacity rules out are ignored. REQUIRES: at least one start. If any schedule fits
+/// the capacity, one of the starts must fit.
 Solution search_from(const pipeline::Problem& problem, std::vector<Solution> starts, const SolveOptions& options);
 
-/// The same from options.start and a few constructions. Applies to every problem.
+/// Runs the search from options.start and a few constructions. Applies to every problem.
 Answer solve_search(const pipeline::Problem& problem, const SolveOptions& options);
 
 }  // namespace dovetail::fuse

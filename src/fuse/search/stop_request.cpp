@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/stopwatch.h"
-#include "fuse/search/standings.h"
+#include "fuse/search/rounds.h"
 
 namespace dovetail::fuse {
 

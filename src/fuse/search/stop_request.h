@@ -1,4 +1,4 @@
-// A request to stop on which the processes that share a search out agree.
+// Stop requests on which all processes of a shared search agree.
 #pragma once
 
 #include <chrono>
@@ -9,33 +9,35 @@
 
 namespace dovetail::fuse {
 
-/// Ctrl-C comes to each process at a time of its own, and sometimes to one alone. What all of them go on from must not
-/// depend on that: they ask each other, at the same places.
+/// A stop request. Ctrl-C reaches the processes at different times, and sometimes only one of them. Their next action
+/// must not depend on that, so they exchange the request at the same points.
 class StopRequest {
  public:
-  /// `options` must outlive this.
+  /// `options` must outlive this object.
   explicit StopRequest(const SolveOptions& options) : options_(options) {}
 
-  /// Whether several processes share the search out.
+  /// Whether several processes share the search.
   bool is_shared() const { return options_.exchange && options_.exchange->ranks > 1; }
 
-  /// Whether to stop: some process was asked to, or one is lost. All processes have to call this equally often.
+  /// Returns whether to stop: some process received a request, or one is lost. All processes must call this equally
+  /// often.
   bool ask();
-  /// What ask() said last.
+  /// Result of the last ask().
   bool asked() const { return asked_; }
 
-  /// Whether the time limit is over since `begin`; never so where several processes would have to agree on it.
+  /// Whether the time limit since `begin` has passed. Always false with several processes, which would have to agree on
+  /// it.
   bool is_late(std::chrono::steady_clock::time_point begin) const;
 
-  /// Calls `make`, which may end early where this process is asked to stop, and says whether what it made may be used:
-  /// not where other processes may have got further with the same.
+  /// Calls `make`, which may end early if this process is asked to stop. Returns whether its result may be used. It may
+  /// not be used if other processes may have got further with theirs.
   template <class Make>
   bool completes(const Make& make) {
     make();
     return !is_shared() || !ask();
   }
 
-  /// The Error of a lost process.
+  /// Returns the error of a lost process, or nullopt.
   const std::optional<base::Error>& lost() const { return lost_; }
 
  private:

@@ -12,13 +12,13 @@ using pipeline::OpId;
 using pipeline::Order;
 using Place = SwapWalk::Place;
 
-/// [op] the number of its class of like ops.
+/// Returns, for each op, the number of its class of alike ops.
 std::vector<std::int32_t> number_classes(const OpGraph& graph) {
   std::vector<std::int32_t> numbers(graph.size());
   std::int32_t classes = 0;
   for (std::size_t op = 0; op < graph.size(); ++op) {
-    // The ops of a micro-batch on a stage stand together; those of a class are at most three apart, with steps at the
-    // end.
+    // The ops of a micro-batch on a stage are adjacent. Those of a class are at most three apart, with optimizer steps
+    // at the end.
     std::size_t like = op;
     for (std::size_t back = 1; back <= 3 && back <= op && like == op; ++back)
       if (are_alike(graph.labels[op - back], graph.labels[op])) like = op - back;
@@ -52,7 +52,7 @@ SwapWalk::SwapWalk(const OpGraph& graph, const Order& order) {
   reset(order);
 }
 
-/// Which places are whose: the sequences of the devices, then the joints, each between two free places.
+/// Assigns places: the sequences of the devices, then the joints, each between two free places.
 void SwapWalk::lay_out(const Order& order) {
   Place place = 0;
   for (const auto& device : order.devices) {
@@ -84,8 +84,8 @@ void SwapWalk::lay_out(const Order& order) {
   sink_ = last_.front() + 1;
 }
 
-/// A free place in front of a sequence ends at once, having begun before anything ends; nothing makes it begin later,
-/// seen from behind. One behind a sequence is the same seen against the time.
+/// Initializes a free place. One in front of a sequence ends before everything else, and in reversed time nothing
+/// delays its start. One after a sequence is the mirror image.
 void SwapWalk::set_free(Place place, bool in_front) {
   end_[index(place)] = in_front ? 0 : beyond_any_time;
   tail_[index(place)] = in_front ? beyond_any_time : 0;
@@ -120,7 +120,7 @@ void SwapWalk::reset(const Order& order) {
   find_times();
 }
 
-/// Ends and tails of all, from nothing.
+/// Computes the ends and tails of all ops from scratch.
 void SwapWalk::find_times() {
   const std::vector<Place> sorted = topological_order();
   for (const Place place : sorted) end_[index(place)] = std::max(ready(place), end(place - 1)) + duration(place);
@@ -131,7 +131,7 @@ void SwapWalk::find_times() {
   find_makespan();
 }
 
-/// The neighbours of every place in the graph.
+/// Sets the graph neighbors of every place.
 void SwapWalk::link() {
   for (std::vector<Place>* neighbours : {&before_.first, &before_.second})
     std::fill(neighbours->begin(), neighbours->end(), source_);
@@ -197,7 +197,7 @@ void SwapWalk::update(Place first, const Trial& trial) {
     find_makespan();
 }
 
-/// The ops at `first` and behind it change places; their times are set by the caller.
+/// Exchanges the ops at `first` and the next place. The caller sets their times.
 void SwapWalk::exchange(Place first) {
   const std::size_t a = index(first);
   redirect(first);
@@ -216,8 +216,8 @@ void SwapWalk::exchange(Place first) {
   }
 }
 
-/// What the neighbours in the graph know of the places of the two. The two may share a neighbour; source_ and sink_ may
-/// hold anything.
+/// Updates the places of the two ops in their graph neighbors. The two may share a neighbor; source_ and sink_ may hold
+/// anything.
 void SwapWalk::redirect(Place first) {
   const std::size_t a = index(first);
   const std::size_t b = a + 1;
@@ -249,10 +249,10 @@ bool SwapWalk::is_cycle(Place near) {
   const Place far = near + step;
   const Place targets[2] = {waits.first[index(far)], waits.second[index(far)]};
   if (targets[0] == near || targets[1] == near) return true;
-  // Whatever the near one leads to begins after its end.
+  // Successors of the near op start after its end.
   const std::int64_t latest = std::max(begin(targets[0]), begin(targets[1]));
   if (latest < times[index(near)]) return false;
-  if (++search_ == 0) {  // the numbers of searches begin again
+  if (++search_ == 0) {  // the search numbers wrap around
     std::fill(seen_.begin(), seen_.end(), 0);
     search_ = 1;
   }

@@ -13,12 +13,12 @@ using pipeline::Arc;
 using pipeline::OpGraph;
 using pipeline::OpId;
 
-/// Where an op waits for more than so many, as the steps do, detours are not looked for.
+/// For ops with more predecessors than this, such as optimizer steps, detours are not searched.
 constexpr std::size_t max_to_look_at = 4;
 
-/// Whether a path of two edges, or up to `depth`, from `from` to `to` lasts at least `least`, from the end of `from` to
-/// the start of `to`. Three edges find that a backward need not wait for its own forward: it waits for the next stage's
-/// backward, that for its forward.
+/// Whether a path of two edges, or up to `depth`, from the end of `from` to the start of `to` takes at least `least`.
+/// Three edges are enough to show that a backward need not wait for its own forward: it waits for the next stage's
+/// backward, which waits for its forward.
 bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, int depth) {
   for (const Arc& arc : graph.predecessors(to)) {
     if (arc.op == from || graph.predecessors(arc.op).size() > max_to_look_at) continue;
@@ -30,8 +30,8 @@ bool has_detour(const OpGraph& graph, OpId from, OpId to, std::int64_t least, in
   return false;
 }
 
-/// Edges with a detour are left out. Of an op's like predecessors the last one is enough, of its like successors the
-/// first: ids grow with the micro-batch among like ops, which stand side by side among a step's neighbours.
+/// Omits edges with a detour. Among alike predecessors of an op the last is enough, among alike successors the first:
+/// their ids increase with the micro-batch, and they are adjacent among a step's neighbors.
 std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   constexpr int deepest = 3;
   std::vector<WalkEdge> edges;
@@ -59,8 +59,8 @@ std::vector<WalkEdge> needed_edges(const OpGraph& graph) {
   return edges;
 }
 
-/// Gives every node at most two edges on one side: of more, two that have no lag are joined in a new node, again and
-/// again. `side` is the end of an edge that is counted, `other` the one that the new node takes.
+/// Reduces every node to at most two edges on one side: while there are more, two without a lag are joined in a new
+/// node. `side` is the end of an edge that is counted, `other` the end that the new node takes over.
 void join(WalkGraph& graph, std::int32_t WalkEdge::* side, std::int32_t WalkEdge::* other) {
   std::vector<WalkEdge>& edges = graph.edges;
   std::vector<std::vector<std::size_t>> by_node(static_cast<std::size_t>(graph.nodes));

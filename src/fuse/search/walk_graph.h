@@ -1,34 +1,159 @@
-// The precedences of a problem as a walk among its schedules needs them: few, and at most two on each side of an op.
+// The reduced precedence graph of a walk, with at most two edges on each side of an op, and the update of longest paths
+// after a swap.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "pipeline/problem/problem.h"
 #include "pipeline/schedule/op_graph.h"
 
 namespace dovetail::fuse {
 
-/// `before` ends, and `lag` ticks later `after` may start.
+/// `after` may start `lag` ticks after the end of `before`.
 struct WalkEdge {
   std::int32_t before;
   std::int32_t after;
   std::int64_t lag;
 };
 
-/// Nodes are ops, by their OpIds' numbers, then joints: what has more than two predecessors or successors has some by
-/// way of joints, which last no time, on no device.
+/// Nodes are ops, numbered by OpId, then joints. A joint is a node without duration or device that combines some
+/// predecessors or successors of an op that has more than two.
 struct WalkGraph {
   std::int32_t nodes = 0;
-  /// At most one of a node's predecessors has a lag, and at most one of its successors; it comes first.
+  /// At most one incoming and one outgoing edge of a node has a lag, and that edge comes first.
   std::vector<WalkEdge> edges;
 };
 
-/// Whether two ops are of one (pipeline, stage, kind). Micro-batches are alike, so that like ops need never change
-/// places.
+/// Whether two ops have the same pipeline, stage and kind. Micro-batches are interchangeable, so alike ops never need
+/// to swap.
 bool are_alike(const pipeline::OpLabel& a, const pipeline::OpLabel& b);
 
-/// The edges of `graph` without most of those that others imply where like ops keep their order on their device, and
-/// with joints. Each edge that is left out has a path of others that lasts as long.
+/// Returns the edges of `graph`, with joints, but without most of those implied by others if alike ops keep their order
+/// on their device. Each omitted edge has an alternative path that is at least as long.
 WalkGraph walk_graph(const pipeline::OpGraph& graph);
+
+/// Larger than any time of a valid problem. The sum of two, or of one and a time, fits in 64 bits.
+inline constexpr std::int64_t beyond_any_time = std::numeric_limits<std::int64_t>::max() / 2;
+static_assert(beyond_any_time > pipeline::max_sum + 1);
+
+/// [place] places of at most two graph neighbors on one side. The walk defines how a missing neighbor is represented.
+struct WalkNeighbours {
+  std::vector<std::int32_t> first;
+  std::vector<std::int32_t> second;  ///< only used if some op has more than one
+  std::vector<std::int64_t> lag;     ///< lag of the edge to the first; only used if `second` is
+};
+
+/// Updates longest paths in one direction. With step 1, `times` are ends, `waits` are the neighbors before an op and
+/// `holds` those after it. With step -1, `times` are tails and time is reversed. `more` says whether ops have second
+/// neighbors or lags. Places whose time is beyond_any_time keep it.
+template <int step, bool more>
+class WalkFront {
+ public:
+  using Place = std::int32_t;
+
+  /// `room` is the buffer for the queue, at least three places.
+  WalkFront(std::vector<std::int64_t>& times, const std::vector<std::int64_t>& duration, const WalkNeighbours& waits,
+            const WalkNeighbours& holds, std::vector<Place>& room)
+      : times_(times.data()),
+        duration_(duration.data()),
+        waits_first_(waits.first.data()),
+        waits_second_(waits.second.data()),
+        waits_lag_(waits.lag.data()),
+        holds_first_(holds.first.data()),
+        holds_second_(holds.second.data()),
+        holds_lag_(holds.lag.data()),
+        room_(&room),
+        queue_(room.data()),
+        max_queued_(room.size() - 3) {}
+
+  /// Sets the times of two neighbors that were swapped and updates everything after them. `near` is the place that
+  /// comes first in this direction.
+  void update(Place near, std::int64_t near_time, std::int64_t far_time) {
+    const Place far = near + step;
+    const std::int64_t old_near = times_[near];
+    const std::int64_t old_far = times_[far];
+    times_[near] = near_time;
+    times_[far] = far_time;
+    push_held(near, reach_of(near_time, old_far), near_time < old_far);
+    push_held(far, reach_of(far_time, old_near), far_time < old_near);
+    push_if(far + step, reach_of(far_time, old_far) > begin(far + step));
+    run();
+  }
+
+ private:
+  /// Returns the start time below which successors of an op must be checked, after its time changed from `before` to
+  /// `now`. If the time grew, these are the ops it now delays. If it shrank, these are the ops it delayed before.
+  static std::int64_t reach_of(std::int64_t now, std::int64_t before) {
+    return std::max(now, before) + (now < before ? 1 : 0);
+  }
+
+  std::int64_t begin(std::ptrdiff_t place) const { return times_[place] - duration_[place]; }
+
+  /// Appends a place if `wanted`, without a branch: the condition is unpredictable, and mispredictions would dominate
+  /// the cost.
+  void push_if(Place place, bool wanted) {
+    queue_[queued_] = place;
+    queued_ += wanted ? 1 : 0;
+  }
+
+  /// Queues the graph successors. If this op's time shrank, a successor that its device predecessor still delays is
+  /// skipped: that predecessor queues it if it shrinks too.
+  void push_held(std::ptrdiff_t place, std::int64_t reach, bool fell) {
+    if (queued_ > max_queued_) {
+      queue_ = grown(*room_);
+      max_queued_ = room_->size() - 3;
+    }
+    const std::ptrdiff_t held = holds_first_[place];
+    const std::int64_t held_begin = begin(held);
+    const bool is_held_by_device = times_[held - step] == held_begin;
+    push_if(holds_first_[place], (reach + (more ? holds_lag_[place] : 0) > held_begin) & !(fell & is_held_by_device));
+    if constexpr (more) push_if(holds_second_[place], reach > begin(holds_second_[place]));
+  }
+
+  /// Separate and static, so that the loop keeps this object's members in registers.
+  [[gnu::noinline]] static Place* grown(std::vector<Place>& room) {
+    room.resize(2 * room.size());
+    return room.data();
+  }
+
+  /// Follows each queued place along its device until nothing changes.
+  void run() {
+    for (std::size_t position = 0; position < queued_; ++position) {
+      std::ptrdiff_t place = queue_[position];
+      std::int64_t now = times_[place - step];
+      std::int64_t old = times_[place];
+      for (;;) {
+        now = std::max(now, times_[waits_first_[place]] + (more ? waits_lag_[place] : 0));
+        if constexpr (more) now = std::max(now, times_[waits_second_[place]]);
+        now += duration_[place];
+        if (now == old) break;
+        times_[place] = now;
+        const std::int64_t reach = reach_of(now, old);
+        push_held(place, reach, now < old);
+        place += step;
+        old = times_[place];
+        if (reach <= old - duration_[place]) break;
+      }
+    }
+  }
+
+  // Copies of the pointers, so that writes to the times or the queue cannot change them.
+  std::int64_t* times_;
+  const std::int64_t* duration_;
+  const Place* waits_first_;
+  const Place* waits_second_;
+  const std::int64_t* waits_lag_;
+  const Place* holds_first_;
+  const Place* holds_second_;
+  const std::int64_t* holds_lag_;
+  std::vector<Place>* room_;
+  Place* queue_;
+  std::size_t max_queued_;  // leaves space for three more
+  std::size_t queued_ = 0;
+};
 
 }  // namespace dovetail::fuse

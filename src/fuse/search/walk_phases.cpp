@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "fuse/search/makespan_walk.h"
+#include "fuse/solution/variation.h"
 
 namespace dovetail::fuse {
 namespace {
 
 using Place = SwapWalk::Place;
 
-/// Whether the level between the two would leave the capacity, or go further beyond it.
+/// Whether the level between the two ops would exceed the capacity, or exceed it further.
 inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t level,
                             const std::vector<std::int64_t>& capacity) {
   return level > walk.level(first) && level > capacity[static_cast<std::size_t>(walk.device(first))];
@@ -17,7 +18,7 @@ inline bool breaks_capacity(const SwapWalk& walk, Place first, std::int64_t leve
 
 inline std::int64_t beyond(std::int64_t level, std::int64_t room) { return std::max<std::int64_t>(0, level - room); }
 
-/// The sum of what all levels exceed room_of(place) by.
+/// Returns the sum over all levels of the excess over room_of(place).
 template <class RoomOf>
 double energy_above(const SwapWalk& walk, RoomOf room_of) {
   double energy = 0;
@@ -31,7 +32,7 @@ void lower_cap(const SwapWalk& walk, PeakDescent& descent) {
   descent.energy = energy_above(walk, [&](Place) { return descent.cap; });
 }
 
-/// Up to `count` proposals at one temperature. Returns early, with true, each time nothing exceeds the cap any more.
+/// Does up to `count` proposals at one temperature. Returns true early each time no level exceeds the cap.
 bool descend(Chain& chain, PeakDescent& descent, std::int64_t& count) {
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
@@ -74,7 +75,7 @@ void record(Chain& chain) {
 
 namespace {
 
-/// shorten() where going beyond the capacity has a price.
+/// Implements shorten() with a price for exceeding the capacity.
 void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
                       const std::vector<std::int64_t>& capacity) {
   SwapWalk& walk = chain.walk;
@@ -96,7 +97,7 @@ void shorten_at_price(Chain& chain, MakespanDescent& descent, std::int64_t itera
     const double loss = cooling.temperature * table[bits] - descent.price * change;
     if (loss < 0 || steps.step(first, loss) != MakespanWalk::Outcome::made) continue;
     excess += change;
-    // Of large activations the sum is not exact.
+    // With large activations the sum is not exact.
     if (excess <= 0 && walk.makespan() < chain.best_makespan && energy_above(walk, room_of) == 0) record(chain);
   }
 }
@@ -114,8 +115,8 @@ void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, st
   SwapWalk& walk = chain.walk;
   const MetropolisTable& table = metropolis_table();
   Cooling& cooling = descent.cooling;
-  // Swaps that leave a device waiting lead among the many bad schedules of equal makespan: mostly the walk is better
-  // without them.
+  // Swaps that leave a device waiting lead into the many bad schedules of equal makespan. Without them the walk is
+  // usually better.
   MakespanWalk steps(walk, descent.prompt);
   for (std::int64_t done = 0; done < iterations && chain.best_makespan > target; ++done) {
     if (done % Cooling::iterations_a_step == 0) cooling.temperature *= cooling.factor;
@@ -137,7 +138,7 @@ PeakDescent descent_from(const Chain& chain, const Cooling& cooling, std::int64_
 }
 
 void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std::int64_t target) {
-  // A tenth of an op's share of heat on every device: more and the cap outruns what the walk can follow.
+  // A tenth of an op's share of the heat on every device. With more, the cap moves faster than the walk can follow.
   constexpr double share_of_heat = 0.1;
   constexpr int steps_between_records = 16;
   const SwapWalk& walk = chain.walk;
@@ -165,6 +166,39 @@ void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const 
     const SwapWalk::Trial trial = walk.try_swap(first);
     if (trial.longest > deadline || !walk.is_prompt(first)) continue;
     walk.swap(first, trial);
+  }
+}
+
+std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
+                        const SteadinessMeasure& measure) {
+  VariationOptions options;
+  options.draws = measure.draws;
+  options.seed = measure.seed;
+  const std::int64_t late = vary_durations(graph, order, options).percentile_95_thousandths;
+  if (measure.percent == 0) return late;
+  // Split into hundreds and remainder, because times may use all 64 bits.
+  const auto share = [](std::int64_t time, int percent) { return time / 100 * percent + time % 100 * percent / 100; };
+  const std::int64_t planned = std::min(makespan, std::int64_t{1} << 51) * 1000;
+  return share(planned, 100 - measure.percent) + share(late, measure.percent);
+}
+
+void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
+                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
+                   std::int64_t iterations) {
+  std::vector<std::int64_t> limit(static_cast<std::size_t>(chain.walk.devices()), peak);
+  for (std::size_t device = 0; device < capacity.size(); ++device) limit[device] = std::min(peak, capacity[device]);
+  chain.walk.reset(chain.best);
+  for (int sample = 0; sample < samples; ++sample) {
+    wander(chain, iterations, deadline, limit);
+    const std::int64_t makespan = chain.walk.makespan();
+    pipeline::Order order = chain.walk.order();
+    const std::int64_t score = steadiness(graph, order, makespan, measure);
+    if (score < chain.best_score && (measure.percent > 0 || makespan <= chain.best_makespan)) {
+      record(chain);
+      chain.best_score = score;
+    } else {
+      chain.walk.reset(chain.best);
+    }
   }
 }
 

@@ -1,4 +1,5 @@
-// What a chain of the search does with its walk: shorten the makespan, or lower the peak at a deadline.
+// Chains of the search and what they do with their walk: shorten the makespan, lower the peak at a deadline, or find
+// the most robust of equally good schedules.
 #pragma once
 
 #include <cstddef>
@@ -9,74 +10,98 @@
 #include "base/random.h"
 #include "fuse/annealing/cooling.h"
 #include "fuse/search/swap_walk.h"
+#include "fuse/search/walk_phases.h"
+#include "parallel/cancellation.h"
+#include "pipeline/schedule/op_graph.h"
 #include "pipeline/schedule/schedule.h"
 
 namespace dovetail::fuse {
 
-/// Chains side by side in memory run on different cores: what one core writes all the time must not be where another
-/// reads.
+/// Alignment that keeps chains on separate cache lines, because adjacent chains run on different cores.
 inline constexpr std::size_t apart = 128;
 
 inline constexpr std::int64_t no_score = std::numeric_limits<std::int64_t>::max();
 
-/// A candidate, its best so far, and its own random numbers.
+/// A candidate, its best so far, and its own random number stream.
 struct alignas(apart) Chain {
   SwapWalk walk;
   base::Random random;
   pipeline::Order best;
   std::int64_t best_makespan = 0;
   std::int64_t best_peak = 0;
-  std::int64_t best_score = no_score;  ///< steadiness (steady_walk.h), where it was measured
+  std::int64_t best_score = no_score;  ///< steadiness(), if it was measured
 };
 
-/// A chain at `order`, which is its best so far.
+/// Returns a chain at `order`, which is its best so far.
 Chain chain_from(const pipeline::OpGraph& graph, const pipeline::Order& order, std::uint64_t seed,
                  std::uint64_t stream);
-/// Takes what the walk is at now as the best so far.
+/// Records the current state of the walk as the best so far.
 void record(Chain& chain);
-/// Goes on from `order`, which becomes its best.
+/// Continues from `order`, which becomes the chain's best.
 void restart(Chain& chain, const pipeline::Order& order);
 
-/// The state of a descent of the makespan; its temperature is in ticks.
+/// State of a descent of the makespan. The temperature is in ticks.
 struct alignas(apart) MakespanDescent {
   Cooling cooling;
-  bool prompt = true;  ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
-  /// Ticks that a millionth of a level beyond a capacity costs, and the factor of each step. At 0 no swap goes beyond a
+  bool prompt = true;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
+                       ///< first (SwapWalk::is_prompt)
+  /// Cost in ticks of each millionth of a level above a capacity, and its factor per step. At 0 no swap exceeds a
   /// capacity.
   double price = 0;
   double price_factor = 1;
 };
 
-/// Anneals the makespan by uniform random swaps of unlike neighbours: what is not longer is taken, what is longer by a
-/// chance that falls with the temperature. No device goes beyond its `capacity` ([device], millionths) where it is not
-/// beyond it already; or it does so at a price, and only what fits becomes the chain's best. Does `iterations`
-/// proposals, or fewer where the makespan comes down to `target`.
+/// Anneals the makespan by uniform random swaps of unlike neighbors. Swaps that do not lengthen it are accepted; others
+/// with a probability that falls with the temperature.
+///
+/// No device exceeds its `capacity` ([device], millionths) unless it already does. With a price, a device may exceed it
+/// at that cost, and only schedules that fit become the chain's best. Does `iterations` proposals, or fewer if the
+/// makespan reaches `target`.
 void shorten(Chain& chain, MakespanDescent& descent, std::int64_t iterations, std::int64_t target,
              const std::vector<std::int64_t>& capacity);
 
-/// The state of a descent of the peak at a deadline. The energy is the sum, over the ops of each device, of what their
-/// levels exceed the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small for the
+/// State of a descent of the peak at a deadline. The energy is the sum over all ops of the excess of their levels over
+/// the cap; a swap changes one term. The cap is lowered by `step` whenever the energy is small compared with the
 /// temperature (in millionths).
 struct alignas(apart) PeakDescent {
   Cooling cooling;
   std::int64_t deadline;
   std::int64_t step;
-  std::vector<std::int64_t> capacity;  ///< [device] levels beyond it are never allowed where they are not there already
-  bool prompt = false;  ///< only by swaps that leave no device waiting for the op that goes first (SwapWalk::is_prompt)
+  std::vector<std::int64_t> capacity;  ///< [device] levels never exceed it unless they already do
+  bool prompt = false;  ///< whether only prompt swaps are made, which leave no device waiting for the op that moves
+                        ///< first (SwapWalk::is_prompt)
   std::int64_t cap = 0;
-  double energy = 0;  ///< exact below 2^53; of larger activations the sum could leave 64 bits
+  double energy = 0;  ///< exact below 2^53; with larger activations an integer sum could exceed 64 bits
 };
 
-/// A descent from where the chain is. REQUIRES: its makespan is within the deadline.
+/// Returns a descent from the chain's current state. REQUIRES: its makespan is within the deadline.
 PeakDescent descent_from(const Chain& chain, const Cooling& cooling, std::int64_t deadline, std::int64_t step,
                          const std::vector<std::int64_t>& capacity);
 
-/// Does `iterations` proposals of the descent, never beyond its deadline, or fewer where the peak comes down to
-/// `target`.
+/// Does `iterations` proposals of the descent, never beyond its deadline, or fewer if the peak reaches `target`.
 void lower_peak(Chain& chain, PeakDescent& descent, std::int64_t iterations, std::int64_t target);
 
 /// Does `iterations` prompt random swaps that keep the makespan within `deadline` and each device's levels within
 /// `limit` ([device]).
 void wander(Chain& chain, std::int64_t iterations, std::int64_t deadline, const std::vector<std::int64_t>& limit);
+
+/// Rating of a schedule under varying durations, in thousandths of a tick; lower is better. It is (100 - percent)% of
+/// the makespan plus percent% of the 95th percentile of the makespans under 5% variation. With 0 percent it is the
+/// percentile alone, for schedules of equal makespan.
+struct SteadinessMeasure {
+  int percent = 0;
+  int draws = 100;
+  std::uint64_t seed = 1;
+};
+std::int64_t steadiness(const pipeline::OpGraph& graph, const pipeline::Order& order, std::int64_t makespan,
+                        const SteadinessMeasure& measure);
+
+/// Walks from the chain's best for `samples` samples of `iterations` proposals each. Swaps keep the makespan within
+/// `deadline` and the levels within `peak` and `capacity` ([device], or empty). A sample with a better rating becomes
+/// the best. If percent is 0, its makespan and peak must also be no larger than the best's. After each other sample,
+/// the walk returns to the best.
+void walk_steadily(Chain& chain, const pipeline::OpGraph& graph, std::int64_t deadline, std::int64_t peak,
+                   const std::vector<std::int64_t>& capacity, const SteadinessMeasure& measure, int samples,
+                   std::int64_t iterations);
 
 }  // namespace dovetail::fuse

@@ -9,7 +9,7 @@ namespace {
 using base::Memory;
 using base::Ticks;
 
-/// The sum over devices of what does not fit, or the most that can be held.
+/// Returns the sum of the excess over all devices, saturated at the maximum.
 Memory total_excess(const Solution& solution, std::optional<Memory> cap) {
   Memory total;
   for (const auto& device : pipeline::find_excess(solution.problem, solution.evaluation, cap)) {

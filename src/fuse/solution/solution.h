@@ -1,4 +1,4 @@
-// What a solver is asked for and what it answers: options, solutions, and which of two is better.
+// Options and results of solvers: solutions, and which of two is better.
 #pragma once
 
 #include <array>
@@ -19,89 +19,94 @@
 
 namespace dovetail::fuse {
 
-/// What a search tells while it works.
+/// Progress report of a search.
 struct Progress {
   std::string_view phase;               ///< "makespan", "peak", ...
   base::Ticks makespan;                 ///< best so far
-  base::Memory peak_activation;         ///< of the best so far
-  std::int64_t iterations = 0;          ///< done, per chain
-  std::int64_t iterations_planned = 0;  ///< of the whole run, per chain
-  double iterations_per_second = 0;     ///< all chains together
-  double seconds_left = 0;              ///< at this speed
+  base::Memory peak_activation;         ///< peak of the best so far
+  std::int64_t iterations = 0;          ///< iterations done per chain
+  std::int64_t iterations_planned = 0;  ///< iterations of the whole run per chain
+  double iterations_per_second = 0;     ///< of all chains together
+  double seconds_left = 0;              ///< estimate at the current speed
 };
 
 struct Solution;
 
-/// What makes one schedule better than another, among those that fit.
+/// Ranking of schedules that fit.
 enum class Objective {
-  makespan,  ///< the least makespan, then the least peak activation at it
-  memory,    ///< the least peak activation, then the least makespan at it
+  makespan,  ///< minimum makespan, then minimum peak activation
+  memory,    ///< minimum peak activation, then minimum makespan
 };
 constexpr auto names_of(Objective) {
   return std::array{base::EnumName{"makespan", Objective::makespan}, base::EnumName{"memory", Objective::memory}};
 }
 
-/// How to search. Constructions use what says which schedule is better (objective, deadline, memory_cap), and
-/// cancellation.
+/// Options of a solver. Constructions use only the ranking options (objective, deadline, memory_cap) and cancellation.
 struct SolveOptions {
   Objective objective = Objective::makespan;
-  /// Schedules that end by then count as equally long: the least peak at a deadline.
+  /// Schedules that end by the deadline count as equally long, so their peak decides.
   std::optional<base::Ticks> deadline;
-  int robustness_percent = 0;  ///< 0: makespan alone; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
-  const Solution* start = nullptr;  ///< a schedule of the same problem to start from (any BackwardForm)
+  int robustness_percent = 0;  ///< 0: makespan only; w: (100 - w)% makespan, w% its 95th percentile under 5% variation
+  const Solution* start = nullptr;  ///< schedule of the same problem to start from (any BackwardForm)
   std::uint64_t seed = 1;
   int chains = 4;
   std::optional<std::int64_t> iterations;  ///< per chain; absent: chosen from the problem's size
-  /// Likewise, of `auto` for each mini-batch by itself where there are several.
+  /// Iterations per chain that `auto` uses for each single mini-batch, if there are several. Absent: chosen from the
+  /// problem's size.
   std::optional<std::int64_t> iterations_alone;
-  /// Absent: none; chooses the iterations from the speed measured at the start.
+  /// Absent: no limit. Determines the iterations from the speed measured at the start.
   std::optional<double> time_limit_seconds;
-  int threads = 1;  ///< never changes the answer
-  /// What bounds beyond Bounds may cost, of a search and of what the schedule claims (BoundOptions::work); absent: the
+  int threads = 1;  ///< does not affect the result
+  /// Work limit for proofs beyond Bounds, in a search and for the schedule's claims (BoundOptions::work). Absent: the
   /// default.
   std::optional<std::int64_t> proof_work;
-  /// A search leaves out what takes its time however few its iterations are: looking for the steadiest of equal
-  /// schedules (unless robustness_percent weighs it), losing its way for longer than it cools, and of `auto` patterns
-  /// of all mini-batches at once (it has them of each alone) and for less room than there is.
+  /// Skips work whose duration does not depend on the iterations. A search then does not look for the most robust of
+  /// equal schedules (unless robustness_percent is above 0), and its walks do not wander longer than they cool. `auto`
+  /// skips patterns of all mini-batches at once (it has patterns of each alone) and patterns for reduced memory.
   bool brief = false;
-  std::optional<base::Memory> memory_cap;  ///< per device, beside the problem's capacity: the smaller holds
+  std::optional<base::Memory>
+      memory_cap;  ///< limit per device in addition to the problem's capacity; the smaller one applies
   const parallel::Cancellation* cancellation = nullptr;
-  const parallel::Exchange* exchange = nullptr;  ///< the processes that share out the chains; absent: this one alone
+  const parallel::Exchange* exchange = nullptr;      ///< processes that share the chains; absent: only this one
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
-  std::function<void(const Solution&)> on_better;    ///< the best so far, each time it got better; likewise
+  std::function<void(const Solution&)>
+      on_better;  ///< called with the best so far whenever it improves, from the calling thread
 };
 
-/// A valid schedule of `problem`, as an order of the ops of `graph` and the earliest times that it gives.
+/// A valid schedule of `problem`: an order of the ops of `graph` and the earliest times it allows.
 struct Solution {
-  pipeline::Problem problem;                ///< the one asked for, or a derived one: see other_layout
-  std::optional<std::string> other_layout;  ///< says what was changed where this is a schedule of a derived problem
+  pipeline::Problem problem;                ///< the requested problem or a derived one: see other_layout
+  std::optional<std::string> other_layout;  ///< describes the change if this is a schedule of a derived problem
   pipeline::OpGraph graph;
   pipeline::Order order;
   pipeline::Evaluation evaluation;
   pipeline::SolverRecord solver;
   std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
-  std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< a lower bound that the solver itself proved
-  std::optional<base::Memory> proven_peak = std::nullopt;        ///< likewise on the peak activation, at this makespan
-  std::optional<base::Error> lost_process = std::nullopt;  ///< of the exchange: the search ended early because of it
+  std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< lower bound that the solver itself proved
+  std::optional<base::Memory> proven_peak =
+      std::nullopt;  ///< lower bound on the peak activation at this makespan that the solver itself proved
+  std::optional<base::Error> lost_process =
+      std::nullopt;  ///< error of a process that was lost, which ended the search early
 };
 
-/// Why a solver has no schedule for a problem.
+/// The reason why a solver has no schedule for a problem.
 struct NotApplicable {
   std::string why;
 };
 
 using Answer = std::variant<Solution, NotApplicable>;
 
-/// The lesser is the better: what exceeds the capacities; then, by the objective, makespan (all that keep the deadline
-/// are alike) and peak activation, or peak activation and makespan; then makespan.
+/// Ranking of schedules; lower is better. Compares the excess over the capacities, then the objective: makespan and
+/// peak activation, or peak activation and makespan. Makespans within the deadline count as equal; the actual makespan
+/// decides last.
 using Rank = std::array<std::int64_t, 4>;
 Rank rank_of(base::Memory excess, base::Ticks makespan, base::Memory peak, const SolveOptions& options);
 
-/// Whether `a` ranks before `b`, its excess being that of all devices together.
+/// Whether `a` ranks before `b`. Their excess is summed over all devices.
 bool is_better(const Solution& a, const Solution& b, const SolveOptions& options);
 
-/// The schedule of a solution with all that its file says: times, bounds, what is proven optimal, who made it. `proof`:
-/// what the bound on the peak may cost.
+/// Returns the schedule of a solution as stored in a file: times, bounds, optimality claims and solver record. `proof`
+/// limits the cost of the bound on the peak.
 pipeline::Schedule to_schedule(const Solution& solution, const Bounds& bounds, BoundOptions proof = {});
 
 }  // namespace dovetail::fuse

@@ -21,10 +21,10 @@ using pipeline::Order;
 constexpr std::size_t lanes = 8;  ///< draws evaluated together
 using Lanes = std::array<std::int64_t, lanes>;
 
-/// Times beyond this stay there: no sum of the largest accepted times can overflow.
+/// Times saturate here, so that no sum of the largest valid times overflows.
 constexpr std::int64_t latest_time = std::numeric_limits<std::int64_t>::max() / 4;
 
-/// A 64-bit key of an op's label, the same in every graph that has the op.
+/// Returns a 64-bit key of an op's label that is the same in every graph with that op.
 std::uint64_t key_of(const OpLabel& label) {
   const auto field = [](std::int32_t value) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(value)); };
   const std::uint64_t model = base::scatter(static_cast<std::uint64_t>(label.kind) << 32 | field(label.model.value));
@@ -32,23 +32,24 @@ std::uint64_t key_of(const OpLabel& label) {
   return base::scatter(pipeline ^ (field(label.stage.value) << 32 | field(label.microbatch.value)));
 }
 
-/// An op as an evaluation in a fixed order sees it. Times are in thousandths of a tick.
+/// An op in a fixed evaluation order. Times are in thousandths of a tick.
 struct Step {
   std::uint64_t key = 0;
-  std::int64_t whole_thousands = 0;  ///< of the duration in ticks: duration / 1000
-  std::int64_t rest = 0;             ///< duration % 1000
+  std::int64_t whole_thousands = 0;  ///< duration in ticks / 1000
+  std::int64_t rest = 0;             ///< duration in ticks % 1000
   bool varies = true;
   std::uint32_t waits_end =
-      0;  ///< end of its entries in Sequence::waits; they begin where those of the step before end
+      0;  ///< end of its entries in Sequence::waits, which begin where those of the previous step end
 };
 
-/// Starts no earlier than `lag` after step `before` has ended.
+/// A step starts no earlier than `lag` after the end of step `before`.
 struct Wait {
   std::uint32_t before = 0;
   std::int64_t lag = 0;
 };
 
-/// A schedule as steps in an order that has every op after all that it waits for, its device's previous op too.
+/// A schedule as steps in topological order: every op comes after everything it waits for, including the previous op of
+/// its device.
 struct Sequence {
   std::vector<Step> steps;
   std::vector<Wait> waits;
@@ -88,7 +89,7 @@ class DrawEvaluator {
         seed_key_(base::scatter(options.seed)),
         spread_(static_cast<std::int64_t>(options.thousandths) * 1000) {}
 
-  /// The makespans of draws first ... first + lanes - 1. `ends` is room for one entry a step.
+  /// Returns the makespans of draws first ... first + lanes - 1. `ends` is a buffer with one entry per step.
   Lanes makespans(std::uint64_t first, std::vector<Lanes>& ends) const {
     std::array<std::uint64_t, lanes> draw_keys;
     for (std::size_t lane = 0; lane < lanes; ++lane) draw_keys[lane] = base::scatter(seed_key_ + first + lane);
@@ -112,13 +113,14 @@ class DrawEvaluator {
   }
 
  private:
-  /// (duration * factor + 500) / 1000 with the factor in millionths, in parts that do not overflow.
+  /// Returns (duration * factor + 500) / 1000 with the factor in millionths, computed without overflow.
   std::int64_t duration(const Step& step, std::uint64_t draw_key) const {
     const std::int64_t factor = step.varies ? factor_of(step.key ^ draw_key) : 1'000'000;
     return step.whole_thousands * factor + (step.rest * factor + 500) / 1000;
   }
 
-  /// Uniform in [1 - x, 1 + x], in millionths; the 2^32 values of the draw fall on them as evenly as they can.
+  /// Returns a factor in [1 - x, 1 + x], in millionths. The 2^32 values of the draw are distributed over it as evenly
+  /// as possible.
   std::int64_t factor_of(std::uint64_t key) const {
     const std::uint64_t values = static_cast<std::uint64_t>(2 * spread_ + 1);
     return 1'000'000 - spread_ + static_cast<std::int64_t>(((base::scatter(key) >> 32) * values) >> 32);
@@ -129,7 +131,7 @@ class DrawEvaluator {
   std::int64_t spread_;  ///< x in millionths
 };
 
-/// The least of the sorted values that at least `percent` of them do not exceed.
+/// Returns the smallest sorted value that at least `percent` percent of the values do not exceed.
 std::int64_t nearest_rank(const std::vector<std::int64_t>& sorted, std::size_t percent) {
   return sorted[(percent * sorted.size() + 99) / 100 - 1];
 }
@@ -144,7 +146,7 @@ Variation vary_durations(const OpGraph& graph, const Order& order, const Variati
   const std::size_t blocks = (draws + lanes - 1) / lanes;
   std::vector<Lanes> makespans(blocks);
   std::vector<char> done(blocks, 0);
-  // One chunk of blocks a thread, so that each has room for the ends of its own.
+  // One chunk of blocks per thread, so that each has its own buffer for ends.
   const std::size_t chunks = std::min(blocks, static_cast<std::size_t>(std::max(1, options.threads)));
   parallel::for_each_index(static_cast<int>(chunks), options.threads, [&](int chunk) {
     std::vector<Lanes> ends(sequence.steps.size());

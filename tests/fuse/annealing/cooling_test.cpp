@@ -19,8 +19,8 @@ TEST(RootOf, IsTheRoot) {
 }
 
 TEST(RootOf, OfManyStepsStillFalls) {
-  // As many steps as a billion times a billion proposals have: too many to fall by a double's last digit in each, but
-  // no more than that.
+  // As many steps as a billion times a billion proposals have. That is too many for a double to decrease in each step,
+  // but the error must not be larger than that.
   const double root = root_of(0.05, std::int64_t{1} << 50);
   EXPECT_GT(root, 1 - 1e-13);
   EXPECT_LE(root, 1);

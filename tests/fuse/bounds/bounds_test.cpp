@@ -47,7 +47,7 @@ TEST_P(BundledInstance, HasItsBounds) {
   EXPECT_EQ(bounds.makespan.count(), expected.makespan);
 }
 
-// The last column is what FlexFusion publishes (scale64 and scale256: of the same formula, worked out by hand).
+// The last column is FlexFusion's published bound (scale64 and scale256: computed by hand from the same formula).
 INSTANTIATE_TEST_SUITE_P(
     All, BundledInstance,
     testing::Values(InstanceBounds{"exp0", 120, 672, 708, 708, 708}, InstanceBounds{"exp1", 120, 336, 372, 372, 372},
@@ -71,7 +71,7 @@ TEST(Bounds, AreThePublishedOnesOnTheTwelve) {
 }
 
 TEST(Bounds, OfOnePipelineAreItsFillWorkAndDrain) {
-  // (p - 1 + m) (f + b), the makespan of GPipe and 1F1B: 3 stages, 4 micro-batches.
+  // (p - 1 + m) (f + b), the makespan of GPipe and 1F1B, for 3 stages and 4 micro-batches.
   const Bounds bounds = bounds_of(problem_of(3, {chain_model("a", {0, 1, 2}, 4, 2, 3)}));
   EXPECT_EQ(bounds.makespan, Ticks(30));
   EXPECT_EQ(bounds.path, Ticks(15));
@@ -90,8 +90,8 @@ TEST(Bounds, CountTransfersOfThePath) {
 }
 
 TEST(Bounds, TakeTheBestSubsetOfModels) {
-  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20; with the short model, which is there from the start,
-  // the least head and the least tail are 0, and 60 > 0 + 30 + 2 + 0.
+  // On device 2 the long pipeline alone needs 10 + 2 x 15 + 20. With the short model, which can start there at once,
+  // the minimum head and tail are 0, and 60 > 0 + 30 + 2 + 0.
   const Problem problem = problem_of(3, {chain_model("long", {0, 1, 2}, 2, 5, 10), chain_model("short", {2}, 1, 1, 1)});
   const Bounds bounds = bounds_of(problem);
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(60));
@@ -105,7 +105,8 @@ TEST(Bounds, DevicesWithoutOpsHaveNone) {
 }
 
 TEST(Bounds, MinibatchesFollowEachOther) {
-  // Every mini-batch is a pipeline of its own of (p - 1 + m) (f + b) = 25 ticks, and a step of 4 ends it on stage 0.
+  // Every mini-batch is a separate pipeline of (p - 1 + m) (f + b) = 25 ticks, and a step of 4 ticks ends it on stage
+  // 0.
   pipeline::Model model = chain_model("a", {0, 1}, 4, 2, 3);
   model.minibatches = 3;
   model.step = {Ticks(4), Ticks(0)};
@@ -117,8 +118,8 @@ TEST(Bounds, AStepWaitsForAllReplicas) {
   model.replicas.push_back({base::DeviceId(2), base::DeviceId(2)});
   model.transfer_forward = {Ticks(20)};
   model.minibatches = 2;
-  // Replica 1 is on one device and has no transfer: 4 ticks a mini-batch. Yet both of its steps wait for replica
-  // 0's 24.
+  // Replica 1 is on one device and has no transfers: 4 ticks per mini-batch. But both of its steps wait for the 24
+  // ticks of replica 0.
   const Bounds bounds = bounds_of(problem_of(3, {model}));
   EXPECT_EQ(bounds.head_work_tail_by_device[2], Ticks(2 * 4));
   EXPECT_EQ(bounds.one_machine_by_device[2], Ticks(2 * 24));
@@ -129,12 +130,12 @@ TEST(Bounds, AStepMayWaitForAllStages) {
   pipeline::Model model = chain_model("a", {0, 1}, 4, 2, 3);
   model.step = {Ticks(0), Ticks(6)};
   const auto bound = [&] { return bounds_of(problem_of(2, {model})).makespan; };
-  // (p - 1 + m) (f + b) = 25 ticks end on stage 0; stage 1 ends 3 earlier, and steps.
+  // (p - 1 + m) (f + b) = 25 ticks end on stage 0. Stage 1 ends 3 ticks earlier, then steps.
   EXPECT_EQ(bound(), Ticks(22 + 6));
   model.step_after = pipeline::StepAfter::model;
   EXPECT_EQ(bound(), Ticks(25 + 6));
   model.minibatches = 2;
-  // Stage 1 begins again when it has stepped: 20 ticks of its own, the last backward of stage 0, a step.
+  // Stage 1 starts again after its step: 20 ticks of its own, the last backward of stage 0, and a step.
   EXPECT_EQ(bound(), Ticks(31 + 20 + 3 + 6));
 }
 
@@ -159,8 +160,8 @@ TEST(Bounds, SplitBackwardLeavesTheWeightGradientOffThePath) {
   model.weight_activation = model.activation;
   const Bounds bounds = bounds_of(problem_of(3, {model}));
   EXPECT_EQ(bounds.path, Ticks(7)) << "F F F I I I W";
-  // Device 2: 2 ticks to arrive, 12 of work, of which the last can be a W; but the last I still has two more stages and
-  // a W to go.
+  // Device 2: work arrives after 2 ticks and takes 12. The last op can be a W, but the last I still has two more stages
+  // and a W to go.
   EXPECT_EQ(bounds.makespan, Ticks(14));
 }
 
@@ -172,7 +173,7 @@ TEST(Bounds, OfThePeakIsOneMicrobatchOnAllStagesOfADevice) {
   EXPECT_EQ(bounds_of(problem_of(2, {folded, other})).peak_activation, Memory(9));
 }
 
-/// Time read backwards: forwards become backwards.
+/// Reverses time: forwards become backwards.
 Problem reversed(Problem problem) {
   for (pipeline::Model& model : problem.models) {
     std::swap(model.forward, model.backward);
@@ -240,7 +241,7 @@ TEST(BoundsOracle, HoldsForWholeAndMixedBackwards) {
     for (const bool every_other : {false, true}) {
       std::vector<bool> whole(backwards, true);
       for (std::size_t i = 0; every_other && i < backwards; i += 2) whole[i] = false;
-      // Without the order of micro-batches: in a mixed form they are not alike.
+      // Without the order of micro-batches: in a mixed form they are not interchangeable.
       const auto optimum =
           test::brute_force(pipeline::lower(problem, whole).graph, {.in_order = false, .max_steps = 100'000});
       if (!optimum) continue;

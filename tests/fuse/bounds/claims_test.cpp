@@ -1,4 +1,3 @@
-#include "fuse/bounds/claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,14 +10,14 @@ namespace {
 
 using testing::IsEmpty;
 
-/// One model on one device, with a gap of 1 between its ops: makespan 4, proven 3; peak 1, proven 1.
+/// One model on one device, with a gap of 1 between its ops: makespan 4, proven bound 3; peak 1, proven bound 1.
 class DoubtfulClaims : public testing::Test {
  protected:
   std::vector<DoubtfulClaim> doubts() const {
     return doubtful_claims(schedule_, pipeline::evaluate(schedule_).evaluation, bounds_of(schedule_.problem).makespan,
                            base::Memory(1'000'000));
   }
-  /// "refuted bounds.makespan", for each.
+  /// Returns the claims with their verdicts, such as "refuted bounds.makespan".
   std::vector<std::string> verdicts() const {
     std::vector<std::string> texts;
     for (const DoubtfulClaim& claim : doubts())

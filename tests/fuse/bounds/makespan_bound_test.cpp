@@ -43,9 +43,9 @@ TEST(MakespanBound, WhereNothingFitsIsTheOneWithoutMemory) {
 }
 
 TEST(MakespanBound, KnowsThatOpsAreNotInterrupted) {
-  // Device 0 has 6 ticks of work. Jackson's machine interrupts long's forward at 1 for short, whose backward has 3
-  // ticks to go on device
-  // 1. A schedule waits for short until 1, or is late with its backward.
+  // Device 0 has 6 ticks of work. Jackson's machine interrupts the long forward at time 1 for the short model, whose
+  // backward still has 3 ticks to go on device 1. A schedule either idles until 1 for the short model or runs its
+  // backward late.
   pipeline::Model small = chain_model("short", {1, 0}, 1, 1, 1);
   small.backward = {Ticks(3), Ticks(1)};
   const Problem problem = problem_of(2, {chain_model("long", {0}, 1, 3, 1), small});
@@ -100,7 +100,7 @@ TEST(MakespanBoundOracle, NoScheduleWithinACapIsShorter) {
       const Ticks deadline = optimum->makespan + Ticks(slack);
       const auto least = test::brute_force_peak(graph, deadline, limited);
       if (!least || *least == last) continue;
-      // A cap that only now is enough: the least makespan within it is this deadline.
+      // The cap only just suffices: the minimum makespan within it is this deadline.
       ASSERT_EQ(makespan_bound(problem, *least), deadline) << "seed " << seed << ", slack " << slack;
       last = *least;
       ++met;

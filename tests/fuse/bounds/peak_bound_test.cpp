@@ -25,12 +25,12 @@ using pipeline::Problem;
 using test::chain_model;
 using test::problem_of;
 
-/// What is proven of a bundled instance at its latency bound, in millionths.
+/// Bounds proven for a bundled instance at its latency bound, in millionths.
 struct InstancePeaks {
   const char* name;
   std::int64_t sweep;   ///< without refutations
-  std::int64_t proven;  ///< with a million steps of work: a twentieth of the default
-  std::int64_t known;   ///< of the best schedule known, published or found by searches
+  std::int64_t proven;  ///< with a million steps of work, a twentieth of the default
+  std::int64_t known;   ///< peak of the best known schedule, published or found by a search
 };
 
 class BundledPeak : public testing::TestWithParam<InstancePeaks> {
@@ -49,7 +49,7 @@ TEST_P(BundledPeak, IsProven) {
 TEST_P(BundledPeak, IsNotAboveTheBestKnown) { EXPECT_LE(bound({.work = 1'000'000}).count(), GetParam().known); }
 
 TEST_P(BundledPeak, StopsAtAKnownPeak) {
-  // Nothing above is tried, and where it is reached less work is enough.
+  // Larger bounds are not tried. If the known peak is reached, less work is enough.
   EXPECT_LE(bound({.work = 1'000'000, .known_peak = Memory(GetParam().known)}).count(), GetParam().known);
   EXPECT_EQ(bound({.work = 1'000'000, .known_peak = Memory(GetParam().sweep)}).count(), GetParam().sweep);
 }
@@ -92,7 +92,7 @@ TEST(PeakActivationBound, IsNotAboveThePeaksOfThePublishedSchedules) {
 }
 
 TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
-  // Problems too large for the oracle, with everything in them.
+  // Problems that are too large for the oracle, with all features.
   test::RandomProblemOptions options;
   options.max_stages = 6;
   options.max_microbatches = 8;
@@ -111,7 +111,7 @@ TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
 }
 
 TEST(PeakActivationBound, OfOnePipelineAtItsOptimumIsOneMicrobatchAStage) {
-  // 1F1B holds p micro-batches on stage 0, and no schedule of the same makespan can do with less.
+  // 1F1B holds p micro-batches on stage 0, and no schedule of the same makespan holds fewer.
   const Problem problem = problem_of(4, {chain_model("a", {0, 1, 2, 3}, 8, 1, 2)});
   EXPECT_EQ(bounds_of(problem).makespan, Ticks(33));
   EXPECT_EQ(peak_activation_bound(problem, Ticks(33)), Memory(4'000'000));
@@ -129,7 +129,7 @@ TEST(PeakActivationBound, FallsWithTheDeadline) {
 }
 
 TEST(PeakActivationBound, CountsOnlyWhatWStillHoldsAfterI) {
-  // One stage, two micro-batches: F I F I W W takes no longer than F I W F I W. Where W keeps nothing, one micro-batch
+  // One stage, two micro-batches: F I F I W W takes no longer than F I W F I W. If W keeps no memory, one micro-batch
   // is held at a time.
   pipeline::Model model = chain_model("a", {0}, 2, 1, 1);
   model.weight_gradient = {Ticks(1)};
@@ -138,8 +138,8 @@ TEST(PeakActivationBound, CountsOnlyWhatWStillHoldsAfterI) {
 }
 
 TEST(PeakActivationBound, CountsWhatModelsDoToEachOther) {
-  // Two models of one micro-batch each on the same two devices, there and back. One after the other they take 6 + 6
-  // ticks and hold one micro-batch at a time; each alone has time enough until 9, but both end by then only if a device
+  // Two models of one micro-batch each on the same two devices, in opposite directions. One after the other they take 6
+  // + 6 ticks and hold one micro-batch at a time. Each alone can easily end by 9, but both end by then only if a device
   // holds both at once.
   const Problem problem = problem_of(2, {chain_model("there", {0, 1}, 1, 1, 2), chain_model("back", {1, 0}, 1, 1, 2)});
   EXPECT_EQ(peak_activation_bound(problem, Ticks(9), {.work = 0}), Memory(1'000'000));
@@ -185,8 +185,8 @@ TEST(PeakActivationBound, AtALateDeadlineIsTheOneForAnySchedule) {
 }
 
 RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySchedule, ()) {
-  // Without its last resort, which may succeed at one deadline and run out of work at an earlier one: sums, or small
-  // problems to the end.
+  // Without the last resort, which may succeed at one deadline and run out of work at an earlier one: only sums, or
+  // small problems in full.
   test::RandomProblemOptions options;
   const bool small = *rc::gen::arbitrary<bool>();
   if (small) options.max_ops = 20;

@@ -59,7 +59,7 @@ TEST(PositionNetwork, PositionsCorrespondBothWays) {
   }
 }
 
-/// How many arcs of the kind enter the rows of a network.
+/// Counts the arcs of this kind that enter the rows of a network.
 std::int64_t count_arcs(const PositionNetwork& network, Correspondence correspondence) {
   return std::count_if(network.arcs.begin(), network.arcs.end(),
                        [&](const RowArc& arc) { return arc.correspondence == correspondence; });
@@ -84,7 +84,7 @@ TEST(PositionNetwork, StepsWaitForWhatTheModelSays) {
 }
 
 TEST(FirstWindows, LimitWhatIsInFlight) {
-  // Two stages, room for one micro-batch: each waits for the one before to come back.
+  // Two stages with memory for one micro-batch: each waits for the previous one to come back.
   const PositionNetwork network = position_network(problem_of(2, {chain_model("a", {0, 1}, 3, 1, 2)}));
   std::int64_t work = 0;
   const Windows windows = first_windows(network, Ticks(18), {unit, unit}, work);
@@ -100,7 +100,7 @@ TEST(FirstWindows, LimitWhatIsInFlight) {
 
 TEST(PipelineStates, AreTheCountsThatFit) {
   const PositionNetwork network = position_network(problem_of(1, {chain_model("a", {0}, 3, 1, 2)}));
-  // 0 <= forwards - backwards <= 1, and with room for all, <= 3.
+  // 0 <= forwards - backwards <= 1, or <= 3 with memory for all.
   EXPECT_EQ(pipeline_states(network, DeviceId(0), PipelineId(0), unit, 100)->size(), 7U);
   const auto all = pipeline_states(network, DeviceId(0), PipelineId(0), unit * 3, 100);
   ASSERT_TRUE(all);
@@ -118,8 +118,8 @@ TEST(PipelineStates, KeepTheOrderOfStagesAndSteps) {
   pipeline::Model model = chain_model("v", {0, 0}, 1, 1, 1);
   model.minibatches = 2;
   const PositionNetwork network = position_network(problem_of(1, {model}));
-  // F F B B in a row, then the two steps in either order or half of them; the next mini-batch's first F may come
-  // between them. In each state the counts of a step's predecessors are complete.
+  // F F B B in sequence, then the two optimizer steps in either order or only one of them. The first F of the next
+  // mini-batch may come in between. In each state the counts of a step's predecessors are complete.
   const auto states = pipeline_states(network, DeviceId(0), PipelineId(0), unit * 2, 1000);
   ASSERT_TRUE(states);
   for (std::size_t state = 0; state < states->size(); ++state) {
@@ -134,8 +134,8 @@ TEST(PipelineStates, KeepTheOrderOfStagesAndSteps) {
 }
 
 TEST(DeviceSequencing, FindsWhatAllSequencesShare) {
-  // One device. Until 6, the long pair (2 + 2) and the short pair (1 + 1) leave no idle time, and room for one at a
-  // time leaves only two orders: the short pair does not start at 1, 3 or 5.
+  // One device. Until 6, the long pair (2 + 2) and the short pair (1 + 1) leave no idle time. With memory for one at a
+  // time there are only two orders: the short pair does not start at 1, 3 or 5.
   const Problem problem = problem_of(1, {chain_model("long", {0}, 1, 2, 2), chain_model("short", {0}, 1, 1, 1)});
   const PositionNetwork network = position_network(problem);
   const auto large = pipeline_states(network, DeviceId(0), PipelineId(0), unit, 100);

@@ -1,4 +1,4 @@
-// Known answers of the constructions: closed forms of the papers, and FlexFusion's published values.
+// Expected results of the constructions: closed forms from the papers, and FlexFusion's published values.
 #include "fuse/constructions/constructions.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST_P(PublishedInstances, Serial1f1b) {
 }
 
 TEST_P(PublishedInstances, Serial1f1bPlus) {
-  // RLHFuse, table 3, column 1F1B+, in hundredths; the paper cuts or rounds them.
+  // RLHFuse, table 3, column 1F1B+, in hundredths. The paper truncates or rounds them.
   constexpr int speedups[] = {103, 106, 110, 103, 105, 107, 102, 103, 105, 101, 102, 103};
   const Answer answer = solve_1f1b_plus(instance().problem, {});
   const Solution& solution = std::get<Solution>(answer);
@@ -105,7 +105,7 @@ TEST(OneForwardOneBackward, ClosedForm) {
 }
 
 TEST(OneForwardOneBackward, ModelsWaitForEachOtherEvenWhereTheyNeedNot) {
-  // Without the barrier the second model would start in the drain of the first: 801 on exp0 (docs/solvers.md).
+  // Without the barrier the second model would start during the drain of the first: 801 on exp0 (docs/solvers.md).
   EXPECT_EQ(solve(solve_1f1b, pipeline::find_instance("exp0")->problem).makespan, Ticks(813));
 }
 
@@ -117,7 +117,7 @@ TEST(Interleaved, ClosedForm) {
         for (int round = 0; round < v; ++round)
           for (int device = 0; device < p; ++device) devices.push_back(device);
         const Problem problem = test::problem_of(p, {test::chain_model("actor", devices, m, 1, 2)});
-        // Narayanan et al. 2021: the bubble shrinks by v: (p - 1)(f + b) / v, here in times of one chunk.
+        // Narayanan et al. 2021: the bubble shrinks by the factor v: (p - 1)(f + b) / v, here in times of one chunk.
         EXPECT_EQ(solve(solve_interleaved_1f1b, problem).makespan, Ticks((v * m + p - 1) * 3))
             << p << " " << v << " " << m;
       }
@@ -216,7 +216,7 @@ TEST(OneForwardOneBackwardPlus, SaysWhyNot) {
   EXPECT_EQ(why_not(solve_1f1b_plus, single(4, 7, 1, 2)), "model actor has 7 micro-batches, an odd number");
 }
 
-/// Three mini-batches with all that steps and forwards may wait for.
+/// Three mini-batches with all optional waits of steps and forwards.
 Problem with_step_waits(Problem problem) {
   for (Model& model : problem.models) {
     model.minibatches = 3;

@@ -44,7 +44,8 @@ SolveOptions until(Ticks deadline) {
   return options;
 }
 
-/// Both objectives proven, with bounds that say so, by a schedule that the validator accepts; its makespan and peak.
+/// Checks that both objectives are proven, with matching bounds, by a schedule that the validator accepts. Returns its
+/// makespan and peak.
 std::pair<std::int64_t, std::int64_t> proven(const Problem& problem, const SolveOptions& options = {},
                                              const ExactLimits& limits = {}) {
   const ExactResult result = solve_exactly(problem, options, limits);
@@ -58,7 +59,7 @@ std::pair<std::int64_t, std::int64_t> proven(const Problem& problem, const Solve
   EXPECT_EQ(result.solution->solver.iterations, result.nodes);
   EXPECT_EQ(result.solution->proven_peak, evaluation.peak_activation);
   EXPECT_LE(result.solution->proven_makespan, evaluation.makespan);
-  Problem unlimited = problem;  // what must exceed the capacity still has to be a schedule
+  Problem unlimited = problem;  // a schedule that must exceed the capacity still has to be valid otherwise
   unlimited.capacity.reset();
   EXPECT_FALSE(pipeline::validate(pipeline::to_schedule(unlimited, result.solution->graph, evaluation)));
   return {evaluation.makespan.count(), evaluation.peak_activation.count()};
@@ -87,8 +88,8 @@ TEST(Exact, FourStagesFourMicrobatchesTwoModels) {
   const ExactLimits limits{.nodes = 100'000, .memory_bytes = std::size_t{64} << 20};
   const Model large = model_of("large", {0, 1, 2, 3}, 4, 2, 4, 1'950'000);
   const Problem opposite = problem_of(4, {large, model_of("small", {3, 2, 1, 0}, 4, 1, 2)});
-  // Serial 1F1B holds four of the large model, 7.8. Filling its bubbles at no loss of time takes a little more: two and
-  // four of the small.
+  // Serial 1F1B holds four micro-batches of the large model, 7.8. Filling its bubbles without losing time takes
+  // slightly more: two large and four small ones.
   EXPECT_EQ(proven(opposite, {}, limits), Costs(42, 7'900'000));
   EXPECT_EQ(proven(opposite, memory_first(), limits), Costs(111, 1'950'000));
   const Problem same = problem_of(4, {large, model_of("small", {0, 1, 2, 3}, 4, 1, 2)});
@@ -112,13 +113,13 @@ TEST(Exact, KeepsReplicasOfDifferentDepths) {
   EXPECT_EQ(proven(problem, until(Ticks(makespan))), Costs(makespan, peak));
 }
 
-/// The least makespan with a peak of at most `peak`, by trying every schedule for every deadline.
+/// Returns the minimum makespan with a peak of at most `peak`, by trying every schedule for every deadline.
 std::int64_t min_makespan_with(const pipeline::OpGraph& graph, Ticks from, Memory peak) {
   while (*test::brute_force_peak(graph, from) > peak) from += Ticks(1);
   return from.count();
 }
 
-/// Every objective of `problem` against the exhaustive search; false where that gives up.
+/// Checks every objective of `problem` against the exhaustive search. Returns false if that gives up.
 bool check_against_brute_force(const Problem& problem, std::int64_t max_steps = 20'000) {
   const pipeline::OpGraph graph = pipeline::lower(problem, pipeline::BackwardForm::split).graph;
   const auto optimum = test::brute_force(graph, {.max_steps = max_steps});
@@ -139,7 +140,7 @@ bool check_against_brute_force(const Problem& problem, std::int64_t max_steps = 
   return true;
 }
 
-/// How many of the seeds were compared.
+/// Returns how many of the seeds were compared.
 int compare_with_brute_force(std::uint64_t seeds, const test::RandomProblemOptions& options) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < seeds && !::testing::Test::HasFailure(); ++seed) {
@@ -167,7 +168,8 @@ TEST(ExactOracle, AgreesOnMinibatchesWithManyReplicas) {
 }
 
 TEST(ExactOracle, AgreesOnWhateverStepsWaitFor) {
-  // Steps that take no time, too: a forward that waits for one on another device starts at the same moment.
+  // Includes optimizer steps of zero duration: a forward that waits for one on another device starts at the same
+  // moment.
   test::RandomProblemOptions options;
   options.max_models = 2;
   options.max_stages = 2;
@@ -201,7 +203,8 @@ TEST(ExactOracle, AgreesOnStagesThatShareDevices) {
 }
 
 TEST(ExactOracle, AgreesOnEqualPipelines) {
-  // All micro-batches of one of two equal pipelines before the other's: nothing that the exhaustive search knows of.
+  // One of two equal pipelines runs all its micro-batches before the other's. The exhaustive search does not use this
+  // symmetry.
   for (const int forward : {1, 2, 3})
     for (const int backward : {1, 2}) {
       Model model = model_of("a", {0, 1}, 2, forward, backward);
@@ -220,8 +223,8 @@ TEST(ExactOracle, AgreesOnEqualPipelines) {
     }
 }
 
-/// `problem` with what device d holds in units of cap[d] / unit, so that one cap of `unit` stands for all. One replica
-/// a model.
+/// Returns `problem` with device d's memory in units of cap[d] / unit, so that a single cap of `unit` represents all.
+/// One replica per model.
 Problem with_equal_caps(Problem problem, const std::vector<std::int64_t>& cap, std::int64_t unit) {
   for (Model& model : problem.models)
     for (std::size_t stage = 0; stage < model.activation.size(); ++stage) {
@@ -338,7 +341,7 @@ TEST(Exact, GoesOnFromAStart) {
   EXPECT_EQ(told, 1);
 }
 
-/// Two models in the same direction: their optimum is far above every bound, so that the search is long.
+/// Two models in the same direction. Their optimum is far above every bound, so the search is long.
 Problem long_search() {
   return problem_of(
       6, {model_of("a", {0, 1, 2, 3, 4, 5}, 6, 2, 4, 1'950'000), model_of("b", {0, 1, 2, 3, 4, 5}, 6, 1, 2)});

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "fuse/pattern/pattern_search.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
@@ -141,7 +140,7 @@ TEST(Pattern, SmallerRoomsAreTriedWithinACapacity) {
     EXPECT_TRUE(is_valid(solution));
     EXPECT_TRUE(pipeline::find_excess(problem, solution.evaluation, {}).empty());
   }
-  // Here a room of 99% has a shorter one than the whole.
+  // Here 99% of the memory gives a shorter pattern than all of it.
   EXPECT_TRUE(std::any_of(within.begin(), within.end(),
                           [&](const Solution& solution) { return is_better(solution, alone, {}); }));
 }

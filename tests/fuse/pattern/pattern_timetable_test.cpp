@@ -1,4 +1,4 @@
-// Timetables that repeat: no device overlaps itself, and nothing starts before what it waits for.
+// Repeating timetables: no device overlaps itself, and nothing starts before its predecessors end.
 #include "fuse/pattern/pattern_timetable.h"
 
 #include <gtest/gtest.h>

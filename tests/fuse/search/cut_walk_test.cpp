@@ -1,6 +1,4 @@
-// The cut walk against the whole one: the same swaps made, and the same times when it is mended.
-#include "fuse/search/cut_walk.h"
-
+// Compares the cut walk with the ordinary walk: the same swaps are made, and the times are the same after mend().
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -9,7 +7,8 @@
 
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/makespan_walk.h"
+#include "fuse/search/search.h"
 #include "pipeline/problem/instances.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
@@ -36,7 +35,7 @@ Outcome swap_whole(SwapWalk& walk, Place first, double loss) {
   return Outcome::made;
 }
 
-/// What `walk` says that `whole` does not, of every place.
+/// Returns the first property of any place in which `walk` differs from `whole`.
 std::string_view first_difference(const SwapWalk& walk, const SwapWalk& whole) {
   if (walk.makespan() != whole.makespan()) return "makespan";
   if (!(walk.order() == whole.order())) return "order";
@@ -50,7 +49,7 @@ std::string_view first_difference(const SwapWalk& walk, const SwapWalk& whole) {
   return "";
 }
 
-/// `count` random proposals, both ways; `loss` is the largest that is taken.
+/// Makes `count` random proposals on both walks; `loss` is the largest accepted increase.
 std::string_view first_difference_in(SwapWalk& walk, SwapWalk& whole, std::uint64_t seed, int count, double loss) {
   base::Random random(seed, 0);
   CutWalk cut(walk);

@@ -1,4 +1,4 @@
-// How the heats, prices and lengths of coolings go together.
+// Heats, prices and lengths of coolings.
 #include "fuse/search/heat.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Metropolis steps against a walk that tries every swap first.
+// Compares Metropolis steps with a walk that tries every swap first.
 #include "fuse/search/makespan_walk.h"
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/search.h"
 #include "pipeline/problem/instances.h"
 
 namespace dovetail::fuse {
@@ -22,7 +22,7 @@ SwapWalk walk_of(std::string_view instance) {
   return {lowering.graph, search_order(lowering, std::get<Solution>(solve_one_at_a_time(problem, {})))};
 }
 
-/// Whether the swap was made.
+/// Returns whether the swap was made.
 bool swap_whole(SwapWalk& walk, Place first, double loss, bool prompt) {
   if (prompt ? !walk.is_prompt(first) : walk.makes_cycle(first)) return false;
   const SwapWalk::Trial trial = walk.try_swap(first);
@@ -31,7 +31,7 @@ bool swap_whole(SwapWalk& walk, Place first, double loss, bool prompt) {
   return true;
 }
 
-/// Random steps, both ways; the number of the first that differs.
+/// Makes random steps on both walks. Returns the number of the first step that differs.
 std::optional<int> first_difference(MakespanWalk& steps, SwapWalk& walk, SwapWalk& whole, base::Random& random,
                                     double loss, bool prompt) {
   for (int step = 0; step < 30'000; ++step) {

@@ -1,5 +1,3 @@
-#include "fuse/search/search_order.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,6 +5,7 @@
 #include <map>
 
 #include "fuse/constructions/constructions.h"
+#include "fuse/search/search.h"
 #include "fuse/solve.h"
 #include "fuse/solver.h"
 #include "pipeline/schedule/validate.h"
@@ -26,7 +25,7 @@ using pipeline::OpLabel;
 using pipeline::Order;
 using pipeline::Problem;
 
-/// Whether `order` has every op once, on its device, and like ops in the order of their micro-batches.
+/// Whether `order` has every op once, on its device, and alike ops in the order of their micro-batches.
 bool is_in_order(const OpGraph& graph, const Order& order) {
   std::map<OpLabel, int> next;
   std::size_t ops = 0;
@@ -42,7 +41,7 @@ bool is_in_order(const OpGraph& graph, const Order& order) {
          order.devices.size() == static_cast<std::size_t>(graph.devices);
 }
 
-/// What is wrong with the search's order of `solution`, or nothing.
+/// Returns the fault of the search's order of `solution`, or an empty string.
 std::string_view fault_of(const Problem& problem, const Lowering& lowering, const Solution& solution) {
   const Order order = search_order(lowering, solution);
   if (!is_in_order(lowering.graph, order)) return "not in order";
@@ -78,8 +77,8 @@ RC_GTEST_PROP(SearchOrder, OfItselfIsItself, ()) {
   RC_ASSERT(search_order(lowering, solution).devices == order.devices);
 }
 
-/// `graph` with the micro-batches of each mini-batch and replica renamed at random: as good a schedule, of like ops out
-/// of order.
+/// Renames the micro-batches of each mini-batch and replica at random: an equally good schedule with alike ops out of
+/// order.
 Solution renamed(const Problem& problem, const Solution& solution, std::uint64_t seed) {
   pipeline::Schedule schedule = pipeline::to_schedule(problem, solution.graph, solution.evaluation);
   for (auto& device : schedule.devices)
@@ -89,7 +88,7 @@ Solution renamed(const Problem& problem, const Solution& solution, std::uint64_t
       const int minibatch = op.label.microbatch.value / model.microbatches;
       const int within = op.label.microbatch.value % model.microbatches;
       const auto turn = static_cast<int>((seed + static_cast<std::uint64_t>(op.label.replica.value)) % 1'000);
-      // Turned round by some places, and mirrored for some seeds.
+      // Rotated by some places, and mirrored for some seeds.
       int other = (within + turn) % model.microbatches;
       if (seed % 2 == 0) other = model.microbatches - 1 - other;
       op.label.microbatch = base::MicrobatchId(minibatch * model.microbatches + other);
@@ -111,7 +110,7 @@ RC_GTEST_PROP(SearchOrder, OfSomeBackwardsWholeIsAsGood, ()) {
   const Problem problem = *test::problems();
   const Lowering split = pipeline::lower(problem, BackwardForm::split);
   const Lowering whole = pipeline::lower(problem, BackwardForm::whole);
-  // The order of whole backwards, with some of them taken apart.
+  // The order of whole backwards, with some of them split.
   const Answer answer = solve_one_at_a_time(problem, {});
   const Order of_split = search_order(split, std::get<Solution>(answer));
   std::vector<bool> is_whole;
@@ -128,7 +127,7 @@ RC_GTEST_PROP(SearchOrder, OfSomeBackwardsWholeIsAsGood, ()) {
     for (const OpId op : device) {
       OpLabel label = split.graph.labels[op.index()];
       if (label.kind == OpKind::I && !of_mixed.contains(label)) label.kind = OpKind::B;
-      // The W of a whole backward is in its B.
+      // The W of a whole backward is part of its B.
       if (const auto found = of_mixed.find(label); found != of_mixed.end()) sequence.push_back(found->second);
     }
   }

@@ -1,5 +1,5 @@
-// The search and the portfolio: valid, never worse than the start, the same whoever runs which chain, and right where
-// the optimum is known.
+// The search and the portfolio: valid, never worse than the start, independent of which process runs which chain, and
+// correct if the optimum is known.
 #include "fuse/search/search.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,6 @@
 
 #include "fuse/constructions/constructions.h"
 #include "fuse/portfolio.h"
-#include "fuse/search/search_order.h"
 #include "fuse/solution/variation.h"
 #include "fuse/solver.h"
 #include "pipeline/formats/schedule_file.h"
@@ -31,7 +30,7 @@ using base::Ticks;
 using pipeline::Problem;
 using pipeline::StoppedBy;
 
-/// What is measured against the clock may take so long on a busy machine and under a sanitizer.
+/// Time allowed for clock-based tests on a busy machine and under a sanitizer.
 constexpr double soon_seconds = 30;
 
 Solution answer_of(Answer (*solve)(const Problem&, const SolveOptions&), const Problem& problem,
@@ -54,7 +53,7 @@ std::string file_of(const Solution& solution) {
   return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem)));
 }
 
-/// The rules other than capacity, and the times that the order gives.
+/// Checks the rules other than capacity, and the times that the order gives.
 void expect_valid(const Problem& problem, const Solution& solution) {
   EXPECT_FALSE(solution.other_layout);
   EXPECT_EQ(solution.problem, problem);
@@ -82,7 +81,7 @@ struct Solver {
 
 std::ostream& operator<<(std::ostream& out, const Solver& solver) { return out << solver.name; }
 
-/// What holds for the search and for the portfolio alike.
+/// Properties of both the search and the portfolio.
 class BothSearches : public testing::TestWithParam<Solver> {
  protected:
   Solution solve(const Problem& problem, const SolveOptions& options) const {
@@ -117,7 +116,7 @@ TEST_P(BothSearches, KeepTheMemoryCap) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed);
     SolveOptions options = brief(2'000);
-    // The least that may have a schedule, and somewhat more.
+    // The smallest cap that may have a schedule, and slightly more.
     Memory least;
     for (const pipeline::CapacityExcess& device : find_impossible(problem, Memory(0)))
       least = std::max(least, device.peak);
@@ -128,7 +127,7 @@ TEST_P(BothSearches, KeepTheMemoryCap) {
       expect_valid(problem, solution);
       EXPECT_TRUE(fits(problem, solution, options)) << more;
     }
-    // Where nothing fits, no schedule exceeds the cap by less.
+    // If nothing fits, no schedule exceeds the cap by less.
     if (least == Memory(0)) continue;
     options.memory_cap = least - Memory(1);
     const Solution solution = solve(problem, options);
@@ -167,7 +166,7 @@ TEST_P(BothSearches, KeepTheDeadline) {
       if (later < 100'000) continue;
       EXPECT_EQ(solution.evaluation.peak_activation, peak_activation_bound(problem));
     }
-    // One that cannot be kept is missed by as little as can be.
+    // A deadline that cannot be met is missed by as little as possible.
     options.deadline = Ticks(1);
     EXPECT_LE(solve(problem, options).evaluation.makespan, early.evaluation.makespan);
   }
@@ -185,7 +184,7 @@ TEST_P(BothSearches, GiveTheSameBytesWhateverTheThreads) {
   }
 }
 
-/// The file of each rank's answer.
+/// Returns the file of each rank's result.
 std::vector<std::string> files_of_ranks(int ranks, const Solver& solver, const Problem& problem,
                                         const SolveOptions& options) {
   std::vector<std::string> files(static_cast<std::size_t>(ranks));
@@ -201,7 +200,7 @@ TEST_P(BothSearches, GiveTheSameBytesOnEveryRankWhateverTheRanks) {
   for (std::uint64_t seed = 500; seed < 506; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed);
-    // More ranks than chains, too: some have none.
+    // Includes more ranks than chains, so some ranks have none.
     SolveOptions options = brief(20'000, seed % 2 == 0 ? 4 : 3);
     options.robustness_percent = seed % 3 == 0 ? 30 : 0;
     const std::string alone = file_of(solve(problem, options));
@@ -212,7 +211,7 @@ TEST_P(BothSearches, GiveTheSameBytesOnEveryRankWhateverTheRanks) {
 }
 
 TEST_P(BothSearches, RoundsOnAPublishedInstanceAreTheSameForThreadsAndRanks) {
-  // Several rounds of both phases, with what is told between them.
+  // Several rounds of both phases, with reports exchanged between them.
   const Problem& problem = pipeline::find_instance("exp4")->problem;
   SolveOptions options = brief(1'100'000, 2);
   const std::string alone = file_of(solve(problem, options));
@@ -275,7 +274,7 @@ TEST_P(BothSearches, TheTimeLimitEndsARun) {
 }
 
 TEST_P(BothSearches, TheIterationsThatATimeLimitChoseRepeatTheRun) {
-  // A bound that is not met: the whole time is used.
+  // The bound is not met, so the whole time is used.
   const Problem& problem = pipeline::find_instance("exp4")->problem;
   SolveOptions options;
   options.chains = 2;
@@ -330,7 +329,7 @@ TEST_P(BothSearches, RobustnessIsBought) {
     options.robustness_percent = 100;
     const Solution steady = solve(problem, options);
     expect_valid(problem, steady);
-    // Both look at few schedules only; those of the first are also chosen by their percentile.
+    // Both examine only few schedules; those of the first are also chosen by their percentile.
     EXPECT_LE(percentile_95(steady), percentile_95(fast) + percentile_95(fast) / 500);
   }
 }
@@ -354,7 +353,7 @@ TEST_P(BothSearches, FindTheOptimaOfTinyProblems) {
 struct Known {
   const char* name;
   std::int64_t makespan;
-  std::int64_t peak;  // millionths; no less is possible, or no more was needed when this was written
+  std::int64_t peak;  // millionths; either a lower bound, or the value reached when this test was written
   std::int64_t iterations;
   int chains;
 };
@@ -377,7 +376,7 @@ TEST_P(KnownAnswers, AreMet) {
     return solution.evaluation.makespan.count() == known.makespan &&
            solution.evaluation.peak_activation.count() <= known.peak;
   };
-  // Not every seed gets there in so few iterations.
+  // Not every seed reaches it in this few iterations.
   bool met = false;
   for (options.seed = 1; !met && options.seed <= 3; ++options.seed) met = is_met();
   EXPECT_TRUE(met);

@@ -1,5 +1,3 @@
-#include "fuse/search/steady_walk.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,7 +5,8 @@
 #include <vector>
 
 #include "fuse/constructions/constructions.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/search.h"
+#include "fuse/search/walk_phases.h"
 #include "fuse/solution/variation.h"
 #include "pipeline/schedule/evaluate.h"
 #include "support/problem_maker.h"
@@ -66,7 +65,7 @@ TEST(Steadiness, OfTheLongestTimesStaysWithin64Bits) {
         << percent;
 }
 
-/// What a walk has to keep to, whatever it weighs.
+/// Limits that a walk must respect, whatever the weight.
 struct Limits {
   std::int64_t deadline = 0;
   std::int64_t peak = 0;

@@ -29,7 +29,7 @@ TEST(StopRequest, OfOneProcessIsItsCancellation) {
   EXPECT_FALSE(stop.asked());
   EXPECT_TRUE(stop.ask());
   EXPECT_TRUE(stop.asked());
-  // Nobody has got further than this process.
+  // No other process can have got further.
   EXPECT_TRUE(stop.completes([] {}));
 }
 
@@ -70,7 +70,7 @@ std::string file_of(const Solution& solution) {
   return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem)));
 }
 
-/// What each of three processes answers where `solve` is asked to stop in one of them alone, from the start.
+/// Returns the results of three processes if only one of them is asked to stop, from the start of `solve`.
 template <class Solve>
 std::vector<std::string> files_where_one_is_stopped(const Solve& solve) {
   std::vector<std::string> files(3);

@@ -1,4 +1,4 @@
-// The walk against the evaluator and against longest paths computed afresh, after every swap and before it.
+// Compares the walk with the evaluator and with longest paths computed from scratch, after every swap and before it.
 #include "fuse/search/swap_walk.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/search.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/validate.h"
 #include "support/problem_maker.h"
@@ -35,13 +35,13 @@ Order order_by(Answer (*solve)(const Problem&, const SolveOptions&), const Probl
   return search_order(lowering, std::get<Solution>(solve(problem, {})));
 }
 
-/// The same problem as the searches see it: capacities are not the walk's business.
+/// Returns the problem without capacities, which the walk ignores.
 Problem without_capacity(Problem problem) {
   problem.capacity.reset();
   return problem;
 }
 
-/// The graph with an edge between neighbours on a device: its longest paths are those of the schedule.
+/// Adds an edge between neighbors on a device. The longest paths of the result are those of the schedule.
 OpGraph with_device_edges(const OpGraph& graph, const Order& order) {
   std::vector<pipeline::Precedence> edges;
   for (const auto& device : order.devices)
@@ -49,7 +49,7 @@ OpGraph with_device_edges(const OpGraph& graph, const Order& order) {
   return pipeline::with_predecessors(graph, edges);
 }
 
-/// [op] what is held on its device right behind it in the order.
+/// [op] memory held on its device right after it in the order.
 std::vector<std::int64_t> levels_of(const OpGraph& graph, const Order& order) {
   std::vector<std::int64_t> levels(graph.size());
   for (const auto& device : order.devices) {
@@ -62,14 +62,14 @@ std::vector<std::int64_t> levels_of(const OpGraph& graph, const Order& order) {
   return levels;
 }
 
-/// Where the op of this number stands.
+/// Returns the place of the op with this number.
 Place place_of(const SwapWalk& walk, std::int32_t op) {
   Place place = 0;
   while (walk.op(place) != op) ++place;
   return place;
 }
 
-/// The first thing that `walk` says and that is not so, or nothing.
+/// Returns the first property of `walk` that is wrong, or an empty string.
 std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   const Order order = walk.order();
   const auto evaluation = pipeline::evaluate(graph, order);
@@ -105,14 +105,14 @@ Order swapped(Order order, const OpGraph& graph, std::int32_t first) {
   return order;
 }
 
-/// The place of a random pair of unlike neighbours; nothing where the one that was drawn has none.
+/// Draws the place of a random pair of unlike neighbors. Returns nullopt if the place drawn has none.
 std::optional<Place> draw_neighbours(const SwapWalk& walk, base::Random& random) {
   const auto first = static_cast<Place>(random.below(walk.places()));
   if (!walk.can_swap(first)) return std::nullopt;
   return first;
 }
 
-/// Makes a random swap, if the one drawn makes no cycle.
+/// Makes a random swap unless it makes a cycle.
 bool swap_randomly(SwapWalk& walk, base::Random& random) {
   const auto first = draw_neighbours(walk, random);
   if (!first || walk.makes_cycle(*first)) return false;
@@ -120,8 +120,7 @@ bool swap_randomly(SwapWalk& walk, base::Random& random) {
   return true;
 }
 
-/// The first thing that is said of the swap of the ops at `place` and behind it before it is made and that is not so,
-/// or nothing.
+/// Returns the first wrong prediction for the swap of the op at `place` and the next one, or an empty string.
 std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place place) {
   const auto first = static_cast<std::size_t>(walk.op(place));
   const auto second = static_cast<std::size_t>(walk.op(place + 1));
@@ -174,7 +173,7 @@ RC_GTEST_PROP(SwapWalk, KnowsEverySwapBeforeAndAfterIt, ()) {
 }
 
 RC_GTEST_PROP(SwapWalk, LosesNoPrecedence, ()) {
-  // Many swaps without a look at the makespan: whatever order that reaches is a valid schedule.
+  // Many swaps regardless of the makespan: every order they reach is a valid schedule.
   const Problem problem = without_capacity(*test::problems());
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
@@ -220,7 +219,7 @@ RC_GTEST_PROP(SwapWalk, ResetIsAFreshWalk, ()) {
   walk.reset(order);
   RC_ASSERT(walk.order().devices == order.devices);
   RC_ASSERT(first_lie(walk, lowering.graph) == "");
-  // It also goes on as a fresh one does.
+  // It also continues as a new one does.
   base::Random again(seed, 0);
   for (int step = 0; step < 100; ++step) swap_randomly(walk, again);
   RC_ASSERT(walk.order().devices == away.devices);
@@ -243,7 +242,7 @@ RC_GTEST_PROP(SwapWalk, ASwapIsUndoneByAnother, ()) {
   }
 }
 
-/// Large problems of each kind: thousands of swaps, of which some lengthen the schedule and others shorten it.
+/// Large problems of each kind: thousands of swaps, some of which lengthen the schedule and others shorten it.
 class SwapWalkOnInstances : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(SwapWalkOnInstances, StaysTrue) {
@@ -281,7 +280,7 @@ TEST(SwapWalk, HasOneOpOnly) {
 }
 
 TEST(SwapWalk, SeesACycleThroughOtherDevices) {
-  // Device 0: F of stage 0, then B of stage 0; they are no neighbours in the graph but the second waits for the first
+  // Device 0: F of stage 0, then B of stage 0. They are not neighbors in the graph, but the second waits for the first
   // by way of device 1.
   const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1, 0}, 1, 1, 1)});
   const Lowering lowering = lower_split(problem);
@@ -295,7 +294,7 @@ TEST(SwapWalk, SeesACycleThroughOtherDevices) {
 }
 
 TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
-  // All that takes no time shares its instant with what it waits for and with what waits for it.
+  // All ops of zero duration share their instant with their predecessors and successors.
   Problem problem =
       test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {1, 0}, 2, 1, 1)});
   for (pipeline::Model& model : problem.models) {

@@ -1,5 +1,5 @@
-// The precedences that a walk keeps: few, and at most two on each side. That times are the same is tested with the
-// walk.
+// The precedences that a walk keeps: few, and at most two on each side. The walk's own tests check that the times are
+// the same.
 #include "fuse/search/walk_graph.h"
 
 #include <gmock/gmock.h>
@@ -23,7 +23,7 @@ OpGraph graph_of(const pipeline::Problem& problem) {
   return pipeline::lower(problem, pipeline::BackwardForm::split).graph;
 }
 
-/// "F0>F1": the ops' kinds and stages.
+/// Returns names such as "F0>F1", from the ops' kinds and stages.
 std::vector<std::string> names_of(const WalkGraph& walk, const OpGraph& graph) {
   const auto name = [&](std::int32_t op) {
     const pipeline::OpLabel& label = graph.labels[static_cast<std::size_t>(op)];

@@ -1,4 +1,4 @@
-// What the phases of a chain keep to, and what they find, against the evaluator.
+// Checks what the phases of a chain preserve and find, with the evaluator.
 #include "fuse/search/walk_phases.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "fuse/bounds/bounds.h"
 #include "fuse/constructions/constructions.h"
-#include "fuse/search/search_order.h"
+#include "fuse/search/search.h"
 #include "pipeline/schedule/evaluate.h"
 #include "support/problem_maker.h"
 #include "support/random_problem.h"
@@ -23,7 +23,7 @@ using pipeline::OpGraph;
 using pipeline::Order;
 using pipeline::Problem;
 
-constexpr std::int64_t none = -1;  // a target that nothing reaches
+constexpr std::int64_t none = -1;  // a target that is never reached
 
 Lowering lower_split(const Problem& problem) { return pipeline::lower(problem, pipeline::BackwardForm::split); }
 
@@ -31,7 +31,7 @@ Order order_by(Answer (*solve)(const Problem&, const SolveOptions&), const Probl
   return search_order(lowering, std::get<Solution>(solve(problem, {})));
 }
 
-/// The order that the walk of `chain` is at, and its best, are what they are said to be.
+/// Whether the current state of the walk of `chain`, and its best, are as recorded.
 bool tells_the_truth(const Chain& chain, const OpGraph& graph) {
   const auto now = pipeline::evaluate(graph, chain.walk.order());
   const auto best = pipeline::evaluate(graph, chain.best);
@@ -52,7 +52,7 @@ std::vector<std::int64_t> peaks_of(const OpGraph& graph, const Order& order) {
   return peaks;
 }
 
-/// No device holds more than it has room for, unless it did so at the start; and then no more than at the start.
+/// Whether no device holds more than its room, or more than at the start if it already exceeded its room.
 bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& start,
                 const std::vector<std::int64_t>& room) {
   for (std::size_t device = 0; device < peaks.size(); ++device)
@@ -60,7 +60,7 @@ bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::i
   return true;
 }
 
-/// Some room on each device: on some less than the start holds.
+/// Returns a random room for each device, on some less than the start holds.
 std::vector<std::int64_t> random_room(const std::vector<std::int64_t>& peaks) {
   std::vector<std::int64_t> room;
   for (const std::int64_t peak : peaks)
@@ -283,7 +283,7 @@ TEST(Record, TakesWhatTheWalkIsAt) {
   EXPECT_TRUE(tells_the_truth(chain, lowering.graph));
 }
 
-/// Activations as large as a problem may ask for: sums over the ops of a device must not leave 64 bits.
+/// Activations as large as a problem may have: sums over the ops of a device must not exceed 64 bits.
 TEST(LowerPeak, SumsOfTheLargestActivationsAreExact) {
   std::vector<int> devices(24);
   for (std::size_t device = 0; device < devices.size(); ++device) devices[device] = static_cast<int>(device);

@@ -25,7 +25,7 @@ using pipeline::Problem;
 using test::chain_model;
 using test::problem_of;
 
-/// Some order of the ops that does not deadlock.
+/// Returns an order of the ops that does not deadlock.
 Order some_order(const OpGraph& graph) {
   Order order;
   order.devices.resize(static_cast<std::size_t>(graph.devices));
@@ -46,7 +46,7 @@ bool equal(const Variation& a, const Variation& b) {
   return a.median_thousandths == b.median_thousandths && a.percentile_95_thousandths == b.percentile_95_thousandths;
 }
 
-/// A graph of one op that varies; its variation shows single draws of its duration.
+/// A graph of one op that varies. Its variation shows single draws of its duration.
 OpGraph one_forward(std::int64_t duration, int microbatch = 0) {
   OpGraph graph =
       pipeline::lower(problem_of(1, {chain_model("a", {0}, microbatch + 1, 1, 1)}), BackwardForm::whole).graph;
@@ -84,7 +84,8 @@ RC_GTEST_PROP(VariationProperty, StaysWithinTheMakespansOfTheExtremes, ()) {
   RC_ASSERT(variation.percentile_95_thousandths <= 1100 * makespan);
 }
 
-/// The durations that a draw gives to each op alone, found by hiding all others, as a graph in thousandths of a tick.
+/// Returns a graph with the durations that a draw gives to each op, in thousandths of a tick. They are found by hiding
+/// all other ops.
 OpGraph with_drawn_durations(const OpGraph& graph, int thousandths, std::uint64_t seed) {
   OpGraph drawn = graph;
   for (std::size_t op = 0; op < graph.size(); ++op) {
@@ -132,7 +133,7 @@ TEST(Variation, KeepsBarriers) {
 }
 
 TEST(Variation, PercentilesAreNearestRank) {
-  // Of one draw both are the draw; of two the median is the first in size and the 95th percentile the second.
+  // With one draw both are that draw. With two, the median is the smaller and the 95th percentile the larger.
   const OpGraph graph = one_forward(1'000'000);
   const Order order = some_order(graph);
   const Variation one = vary_durations(graph, order, varied_by(100, 1));
@@ -175,7 +176,7 @@ TEST(Variation, DrawOfAnOpDependsOnItsLabelAlone) {
 TEST(Variation, LongDurationsDoNotOverflow) {
   const std::int64_t longest = base::max_time;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    // In the same draw the factor of a short op shows the one of the longest, to its rounding.
+    // In the same draw the factor of a short op shows the factor of the longest, up to its rounding.
     const std::int64_t drawn = one_draw(one_forward(longest), 1000, seed);
     EXPECT_EQ(drawn, one_draw(one_forward(1'000'000), 1000, seed) * 1'000'000'000)
         << "1,000,000 ticks show every millionth";

@@ -1,4 +1,4 @@
-#include "fuse/exact/exact_table.h"
+#include "fuse/exact/exact_search.h"
 
 #include <gtest/gtest.h>
 
@@ -49,7 +49,7 @@ TEST(FailedStates, StoresNoMoreThanItMay) {
 }
 
 TEST(FailedStates, AgreesWithAList) {
-  // Keys of which some have one value and others three, as different sets of started ops have.
+  // Some keys have one value and others three, as different sets of started ops do.
   base::Random random(1, 0);
   FailedStates states(2, plenty);
   std::map<Key, std::vector<Values>> list;

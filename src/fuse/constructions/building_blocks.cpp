@@ -1,4 +1,4 @@
-#include "fuse/constructions/dispatch.h"
+#include "fuse/constructions/building_blocks.h"
 
 #include <algorithm>
 #include <functional>
@@ -10,8 +10,13 @@ namespace {
 
 using pipeline::Arc;
 using pipeline::DeviceId;
+using pipeline::ModelId;
 using pipeline::OpGraph;
 using pipeline::OpId;
+using pipeline::Order;
+using pipeline::PipelineId;
+using pipeline::Precedence;
+using pipeline::StageId;
 using pipeline::Ticks;
 
 template <class T>
@@ -19,7 +24,7 @@ using MinFirst = std::priority_queue<T, std::vector<T>, std::greater<>>;
 
 enum class EventKind : std::uint8_t { end, ready };
 
-/// Ends come before arrivals of the same moment, so that gates are open and devices free when the choice is made.
+/// Ends precede arrivals at the same time, so that gates are open and devices free when an op is chosen.
 struct Event {
   Ticks time;
   EventKind kind;
@@ -76,7 +81,7 @@ class Dispatcher {
     touched_.push_back(device);
   }
 
-  /// A gate that opened by one lets one op try again: the rest could not pass it anyway.
+  /// A gate that opened by one slot lets one op try again. The others could not pass it.
   void unpark_one(std::size_t gate) {
     if (parked_[gate].empty()) return;
     make_ready(parked_[gate].top().second);
@@ -121,7 +126,7 @@ class Dispatcher {
   const DispatchRules& rules_;
   std::vector<std::int32_t> waits_;
   std::vector<Ticks> earliest_;
-  std::vector<std::int32_t> open_;            // [gate] how many more may take it
+  std::vector<std::int32_t> open_;            // [gate] free slots
   std::vector<MinFirst<Choice>> parked_;      // [gate] ready ops that found it closed
   std::vector<MinFirst<Choice>> ready_;       // [device]
   std::vector<bool> busy_;                    // [device]
@@ -170,6 +175,89 @@ void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowerin
       rules.returns[(returned_by_weight_gradient ? ops.weight_gradient : ops.backward).index()] = gate;
     }
   }
+}
+
+namespace {
+
+/// Maximum number of pairs in a barrier, which joins every last op to every first one. More would not fit in memory.
+constexpr std::size_t max_barriers = 1 << 24;
+
+/// Returns the ops at one end of `sequences` that have no arcs on that side. Every other op comes after (or before) one
+/// of them.
+std::vector<OpId> loose_ends(const OpGraph& graph, const std::vector<std::vector<OpId>>& sequences, bool last) {
+  std::vector<OpId> ends;
+  for (const auto& sequence : sequences) {
+    if (sequence.empty()) continue;
+    const OpId op = last ? sequence.back() : sequence.front();
+    if ((last ? graph.successors(op) : graph.predecessors(op)).empty()) ends.push_back(op);
+  }
+  return ends;
+}
+
+/// Appends the sequences of the next model after a barrier. Returns false if the barrier would be too large.
+bool append_model(Order& order, const OpGraph& graph, const std::vector<std::vector<OpId>>& before,
+                  const std::vector<std::vector<OpId>>& next) {
+  const std::vector<OpId> last = loose_ends(graph, before, true);
+  const std::vector<OpId> first = loose_ends(graph, next, false);
+  if (last.size() * first.size() > max_barriers) return false;
+  for (const OpId from : last)
+    for (const OpId to : first) order.barriers.push_back({from, to, Ticks(0)});
+  for (std::size_t device = 0; device < next.size(); ++device)
+    order.devices[device].insert(order.devices[device].end(), next[device].begin(), next[device].end());
+  return true;
+}
+
+}  // namespace
+
+std::optional<Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                        const ChainsOf& chains_of) {
+  std::vector<Precedence> links;
+  for (std::size_t pipeline = 0; pipeline < lowering.pipelines.size(); ++pipeline)
+    for (const OpChain& chain : chains_of(lowering, PipelineId(pipeline)))
+      for (std::size_t next = 1; next < chain.size(); ++next) links.push_back({chain[next - 1], chain[next], Ticks(0)});
+  const OpGraph chained = pipeline::with_predecessors(lowering.graph, links);
+  const DispatchRules rules = backward_first_rules(lowering);
+  Order order;
+  order.devices.resize(static_cast<std::size_t>(problem.devices));
+  std::vector<std::vector<OpId>> before;
+  for (std::size_t model = 0; model < problem.models.size(); ++model) {
+    auto sequences = dispatch(chained, rules, ModelId(model));
+    if (!sequences || !append_model(order, lowering.graph, before, *sequences)) return std::nullopt;
+    before = std::move(*sequences);
+  }
+  return order;
+}
+
+std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                     PipelineId pipeline, const AppendMinibatch& append_minibatch) {
+  const pipeline::Model& model = problem.models[lowering.pipelines[pipeline.index()].model.index()];
+  std::vector<OpChain> chains;
+  for (int stage = 0; stage < model.stages(); ++stage) {
+    OpChain& chain = chains.emplace_back();
+    for (int minibatch = 0; minibatch < model.minibatches; ++minibatch) {
+      append_minibatch(chain, lowering, pipeline, StageId(stage), minibatch * model.microbatches, model.microbatches);
+      append_step(chain, lowering, pipeline, StageId(stage), minibatch);
+    }
+  }
+  return chains;
+}
+
+void append_step(OpChain& chain, const pipeline::Lowering& lowering, PipelineId pipeline, StageId stage,
+                 int minibatch) {
+  const auto& steps = lowering.steps[static_cast<std::size_t>(lowering.pipeline_stage(pipeline, stage))];
+  if (!steps.empty()) chain.push_back(steps[static_cast<std::size_t>(minibatch)]);
+}
+
+Answer construction_answer(std::string_view name, const pipeline::Problem& problem, pipeline::Lowering lowering,
+                           std::optional<Order> order) {
+  constexpr std::string_view no_order =
+      "its stage orders wait for each other, or too many replicas wait for the model before theirs";
+  if (!order) return NotApplicable{std::string(no_order)};
+  auto evaluation = pipeline::evaluate(lowering.graph, *order);
+  if (!evaluation.ok()) return NotApplicable{std::string(no_order)};
+  Solution solution{problem, {}, std::move(lowering.graph), std::move(*order), std::move(evaluation).value(), {}, {}};
+  solution.solver.name = name;
+  return solution;
 }
 
 }  // namespace dovetail::fuse

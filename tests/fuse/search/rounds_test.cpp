@@ -1,4 +1,4 @@
-#include "fuse/search/standings.h"
+#include "fuse/search/rounds.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -59,7 +59,7 @@ TEST(RoundReportDeathTest, AMessageOfAnotherLengthIsABug) {
   EXPECT_DEATH((void)report_of(""), "message.size\\(\\) >= sizeof value");
 }
 
-/// What rank `rank` tells: a standing of the chain of that number.
+/// The report of rank `rank`: a standing of the chain with that number.
 RoundReport report_by(int rank) {
   RoundReport report;
   report.planned = 1'000 + rank;

@@ -1,4 +1,5 @@
-#include "fuse/search/minibatches.h"
+
+#include "fuse/portfolio.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,6 @@
 #include <vector>
 
 #include "fuse/constructions/constructions.h"
-#include "fuse/portfolio.h"
 #include "fuse/solve.h"
 #include "pipeline/problem/instances.h"
 #include "pipeline/schedule/evaluate.h"
@@ -35,7 +35,7 @@ TEST(Minibatches, OneAloneHasTheModelsThatHaveIt) {
   EXPECT_EQ(count_minibatches(last), 1);
 }
 
-/// The bundled problems of several mini-batches, and each with steps and forwards that wait for all they may.
+/// Returns the bundled problems of several mini-batches, each also with all optional waits of steps and forwards.
 std::vector<std::pair<std::string, Problem>> problems_of_minibatches() {
   std::vector<std::pair<std::string, Problem>> problems;
   for (const char* name : {"minibatches-1", "minibatches-2", "minibatches-3", "minibatches-4", "minibatches-5"}) {
@@ -70,7 +70,7 @@ TEST(Minibatches, OneBehindTheOtherTakeNoLongerThanTheirSum) {
 
 TEST(Minibatches, ModelsWithFewerStayInTheirPlaces) {
   Problem problem = bundled("minibatches-1");
-  problem.models[0].minibatches = 1;  // so that the last mini-batches have other model indices than the problem
+  problem.models[0].minibatches = 1;  // the last mini-batches then have other model indices than the problem
   std::vector<Solution> parts;
   for (int index = 0; index < count_minibatches(problem); ++index)
     parts.push_back(list_schedule(only_minibatch(problem, index)));
@@ -108,9 +108,9 @@ TEST(Minibatches, BriefAnswersAreSchedulesAllTheSame) {
   ASSERT_TRUE(brief.ok());
   EXPECT_FALSE(pipeline::validate(brief->schedule).has_value());
   EXPECT_LE(brief->solution.evaluation.makespan, std::get<Solution>(solve_list(problem, {})).evaluation.makespan);
-  // Longer walks of each mini-batch alone lead to another schedule, and not to a longer one.
+  // Longer walks of each single mini-batch lead to a different schedule that is not longer.
   EXPECT_LT(usual->solution.evaluation.makespan, brief->solution.evaluation.makespan);
-  // Nothing is proven beyond what sums say.
+  // Without proof work, nothing beyond the sums is proven.
   const base::Ticks makespan = brief->solution.evaluation.makespan;
   EXPECT_EQ(brief->schedule.claims.bound_peak_activation, peak_activation_bound(problem, makespan, {.work = 0}));
   EXPECT_EQ(brief->schedule.claims.bound_makespan, brief->bounds.makespan);

@@ -1,4 +1,4 @@
-#include "fuse/exact/exact_levels.h"
+#include "fuse/exact/exact_model.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using base::Ticks;
 
 constexpr std::int64_t no_cap = std::numeric_limits<std::int64_t>::max();
 
-/// One device, `microbatches` of a model that holds `activation`, of which `kept` from I to W.
+/// One device with `microbatches` of a model that holds `activation`, of which `kept` remains from I to W.
 pipeline::Problem split_problem(int microbatches, std::int64_t activation, std::int64_t kept) {
   pipeline::Model model = test::chain_model("a", {0}, microbatches, 1, 1);
   model.weight_gradient = {Ticks(1)};

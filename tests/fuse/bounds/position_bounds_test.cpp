@@ -1,4 +1,4 @@
-#include "fuse/bounds/one_machine.h"
+#include "fuse/bounds/position_bounds.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -24,7 +24,7 @@ TEST(PreemptiveOneMachine, AJobWithoutDurationStillHasItsHeadAndTail) {
 }
 
 TEST(PreemptiveOneMachine, TheLongerTailPreempts) {
-  // Without preemption the long job delays the urgent one (0-10, then 10-12 + 20 = 32); with it: 1-3 + 20 = 23.
+  // Without preemption the long job delays the urgent one (0-10, then 10-12 + 20 = 32). With it: 1-3 + 20 = 23.
   EXPECT_EQ(preemptive_one_machine({job(0, 10, 0), job(1, 2, 20)}), Ticks(23));
 }
 
@@ -33,7 +33,7 @@ TEST(PreemptiveOneMachine, WaitsForTheNextRelease) {
 }
 
 TEST(PreemptiveOneMachine, CarliersExample) {
-  // Carlier 1982, seven jobs: the preemptive optimum is 49; without preemption it is 50.
+  // Carlier 1982, seven jobs: the preemptive optimum is 49, the non-preemptive one 50.
   const std::vector<Job> jobs{job(10, 5, 7), job(13, 6, 26), job(11, 7, 24), job(20, 4, 21),
                               job(30, 3, 8), job(0, 6, 17),  job(30, 2, 0)};
   EXPECT_EQ(preemptive_one_machine(jobs), Ticks(49));

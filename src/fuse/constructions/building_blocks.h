@@ -1,0 +1,72 @@
+// Building blocks of constructions: event-driven list scheduling, and chains of ops that are merged on their devices
+// model by model.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "fuse/solution/solution.h"
+#include "pipeline/schedule/op_graph.h"
+#include "pipeline/schedule/schedule.h"
+
+namespace dovetail::fuse {
+
+/// Rules for which ready op a free device starts. A gate limits how many ops may be in progress: an op takes a slot of
+/// its gate at its start, and an op gives the slot back at its end.
+struct DispatchRules {
+  std::vector<std::int64_t> priority;  ///< [op] lowest first; ties by OpId
+  std::vector<std::int32_t> takes;     ///< [op] gate that it takes at its start, or -1
+  std::vector<std::int32_t> returns;   ///< [op] gate that it gives back at its end, or -1
+  std::vector<std::int32_t> limit;     ///< [gate] number of slots
+};
+
+/// Schedules `graph`, or only the ops of `model` if given, so that no device is idle while an op may start. Returns the
+/// order of ops on each device, or nullopt if the gates block all remaining ops. Source: non-delay dispatching, as in
+/// any text on scheduling (e.g. Pinedo, Scheduling, chapter 5).
+std::optional<std::vector<std::vector<pipeline::OpId>>> dispatch(const pipeline::OpGraph& graph,
+                                                                 const DispatchRules& rules,
+                                                                 std::optional<pipeline::ModelId> model = std::nullopt);
+
+/// Returns rules without gates that prefer S, then I and B, then F, then W. Ties go to the pipeline that is first in
+/// the file, then to the lower micro-batch. Ops of the same kind class and pipeline become first come, first served.
+DispatchRules backward_first_rules(const pipeline::Lowering& lowering);
+
+/// Adds one gate for each pipeline stage. A forward takes it. W gives it back if `returned_by_weight_gradient`,
+/// otherwise I and B do. `limit` is indexed as Lowering::microbatch_begin. REQUIRES: `rules` has no gates on these ops
+/// yet.
+void add_in_flight_gates(DispatchRules& rules, const pipeline::Lowering& lowering,
+                         const std::vector<std::int32_t>& limit, bool returned_by_weight_gradient);
+
+/// Ops that run in this order.
+using OpChain = std::vector<pipeline::OpId>;
+
+/// Function that returns the chains of one pipeline.
+using ChainsOf = std::function<std::vector<OpChain>(const pipeline::Lowering&, pipeline::PipelineId)>;
+
+/// Runs the models one after another, with a barrier between them: from each op without a successor to each op without
+/// a predecessor. Replicas of one model run together. Within a model, each chain keeps its order, and chains that share
+/// a device are merged by dispatch with backward_first_rules. Returns nullopt if the chains deadlock, or if a barrier
+/// would join more than about 16 million pairs of ops.
+std::optional<pipeline::Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                                  const ChainsOf& chains_of);
+
+/// Returns one chain per stage. Each mini-batch contributes the order that `append_minibatch` produces, then its
+/// optimizer step.
+using AppendMinibatch =
+    std::function<void(OpChain& chain, const pipeline::Lowering& lowering, pipeline::PipelineId pipeline,
+                       pipeline::StageId stage, int first_microbatch, int microbatches)>;
+std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
+                                     pipeline::PipelineId pipeline, const AppendMinibatch& append_minibatch);
+
+/// Appends the optimizer step of `minibatch` on a stage, if the model has steps.
+void append_step(OpChain& chain, const pipeline::Lowering& lowering, pipeline::PipelineId pipeline,
+                 pipeline::StageId stage, int minibatch);
+
+/// Returns the answer of a construction: the evaluated order, or NotApplicable if there is no order.
+Answer construction_answer(std::string_view name, const pipeline::Problem& problem, pipeline::Lowering lowering,
+                           std::optional<pipeline::Order> order);
+
+}  // namespace dovetail::fuse
