@@ -28,33 +28,32 @@ Error infeasible(std::string message) { return {Failure::infeasible, {}, 0, 0, s
 Error no_solver(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Solver& solver : solvers()) names.push_back(solver.name);
-  return base::bad_input(fmt::format("there is no solver '{}'{}; the solvers are {}", name,
-                                     base::did_you_mean(name, names), fmt::join(names, ", ")));
+  return base::bad_input(fmt::format("unknown solver '{}'{} (available: {})", name, base::did_you_mean(name, names),
+                                     fmt::join(names, ", ")));
 }
 
 }  // namespace
 
 std::optional<std::string> find_fault(const SolveOptions& options, const Problem& problem) {
-  if (options.chains < 1) return fmt::format("chains is {}; at least 1 is accepted", options.chains);
-  if (options.threads < 1) return fmt::format("threads is {}; at least 1 is accepted", options.threads);
+  if (options.chains < 1) return fmt::format("chains must be at least 1, got {}", options.chains);
+  if (options.threads < 1) return fmt::format("threads must be at least 1, got {}", options.threads);
   if (options.iterations && *options.iterations < 1)
-    return fmt::format("iterations is {}; at least 1 is accepted", *options.iterations);
+    return fmt::format("iterations must be at least 1, got {}", *options.iterations);
   if (options.iterations_alone && *options.iterations_alone < 1)
-    return fmt::format("iterations_alone is {}; at least 1 is accepted", *options.iterations_alone);
+    return fmt::format("iterations_alone must be at least 1, got {}", *options.iterations_alone);
   if (options.time_limit_seconds && !(*options.time_limit_seconds > 0 && std::isfinite(*options.time_limit_seconds)))
-    return "time_limit_seconds is not above 0; leave it out for no limit";
+    return "time_limit_seconds must be above 0; omit it for no limit";
   if (options.robustness_percent < 0 || options.robustness_percent > 100)
-    return fmt::format("robustness_percent is {}; 0 to 100 is accepted", options.robustness_percent);
+    return fmt::format("robustness_percent must be from 0 to 100, got {}", options.robustness_percent);
   if (options.deadline && options.deadline->count() < 1)
-    return fmt::format("deadline is {}; at least 1 is accepted", options.deadline->count());
-  if (options.memory_cap && options.memory_cap->count() < 0) return "memory_cap is negative; 0 or more is accepted";
-  if (options.start && options.start->problem != problem)
-    return "start is a schedule of another problem; one of the same is accepted";
+    return fmt::format("deadline must be at least 1, got {}", options.deadline->count());
+  if (options.memory_cap && options.memory_cap->count() < 0) return "memory_cap must not be negative";
+  if (options.start && options.start->problem != problem) return "start must be a schedule of the same problem";
   if (options.exchange &&
       (options.exchange->ranks < 1 || options.exchange->rank < 0 || options.exchange->rank >= options.exchange->ranks))
-    return fmt::format("exchange is rank {} of {}; one from 0 to ranks - 1 is accepted", options.exchange->rank,
+    return fmt::format("exchange.rank must be from 0 to exchange.ranks - 1, got rank {} of {}", options.exchange->rank,
                        options.exchange->ranks);
-  if (options.exchange && !options.exchange->all_gather) return "exchange has no all_gather";
+  if (options.exchange && !options.exchange->all_gather) return "exchange.all_gather must be set";
   return std::nullopt;
 }
 
@@ -67,7 +66,7 @@ std::string describe_excess(const std::vector<CapacityExcess>& excess) {
   if (worst.size() > most) worst.resize(most);
   std::string text;
   for (const CapacityExcess& device : worst)
-    text += fmt::format("{}device {} holds {} and may hold {} ({} too much)", text.empty() ? "" : "; ",
+    text += fmt::format("{}device {} holds {} but may hold only {} ({} too much)", text.empty() ? "" : "; ",
                         device.device.value, base::format_memory(device.peak), base::format_memory(device.capacity),
                         base::format_memory(device.peak - device.capacity));
   if (excess.size() > most) text += fmt::format("; {} more", excess.size() - most);
@@ -142,17 +141,17 @@ Result<Solution> to_solution(const pipeline::Schedule& schedule) {
 }
 
 Result<Solved> solve(const Problem& problem, std::string_view solver_name, const SolveOptions& options) {
-  if (const auto fault = pipeline::find_fault(problem)) return base::bad_input("this is no problem: " + *fault);
-  if (const auto fault = find_fault(options, problem)) return base::bad_input("these are no options: " + *fault);
+  if (const auto fault = pipeline::find_fault(problem)) return base::bad_input("invalid problem: " + *fault);
+  if (const auto fault = find_fault(options, problem)) return base::bad_input("invalid solver options: " + *fault);
   const Solver* const solver = find_solver(solver_name);
   if (!solver) return no_solver(solver_name);
   if (const auto impossible = find_impossible(problem, options.memory_cap); !impossible.empty())
-    return infeasible("no schedule fits the memory, one micro-batch alone holds more than there is: " +
+    return infeasible("no schedule fits in memory, because a single micro-batch already exceeds it: " +
                       describe_excess(impossible));
   DOVETAIL_TRY(Solved solved, run_solver(*solver, problem, bounds_of(problem), options));
   if (solved.excess.empty()) return solved;
   if (solved.solution.lost_process) return *solved.solution.lost_process;
-  return infeasible(fmt::format("no schedule that {} found fits the memory; in the one with the least excess {}",
+  return infeasible(fmt::format("no schedule found by {} fits in memory; in the one with the least excess, {}",
                                 solver->name, describe_excess(solved.excess)));
 }
 

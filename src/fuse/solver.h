@@ -29,7 +29,7 @@ bool are_quick(const pipeline::Problem& problem);
 
 /// Returns all solvers, in the order of tables. "auto" is last because it uses the others.
 std::span<const Solver> solvers();
-/// Returns the solver of that name, or nullptr if there is none.
+/// Returns the solver of that name, or nullptr if it does not exist.
 const Solver* find_solver(std::string_view name);
 
 }  // namespace dovetail::fuse

@@ -99,8 +99,9 @@ TEST(Check, SaysWhichBoundsAreFalse) {
   EXPECT_THAT(
       result.out,
       AllOf(StartsWith("<stdin>: valid; a claim of the file is false\n"),
-            HasSubstr("\nfalse claim: bounds.makespan: 10 is above the 9 of this schedule\n"),
-            HasSubstr("\nfalse claim: optimal.makespan: true, and the schedule's 9 is not the file's bound 10\n")));
+            HasSubstr("\nfalse claim: bounds.makespan: 10 is above this schedule's 9\n"),
+            HasSubstr(
+                "\nfalse claim: optimal.makespan: true, but the schedule's 9 does not equal the file's bound 10\n")));
   const ProgramResult as_json = run_program({"check", "-", "--json"}, {.input = claimed});
   EXPECT_EQ(as_json.exit_code, 1);
   const json object = json::parse(as_json.out);

@@ -68,7 +68,7 @@ TEST(BruteForce, OrderOfMicrobatchesLosesNothing) {
   EXPECT_GT(compared, 1300);
 }
 
-TEST(RandomProblem, IsTheSameForASeed) {
+TEST(RandomProblem, IsDeterministic) {
   EXPECT_EQ(random_problem(7), random_problem(7));
   EXPECT_NE(random_problem(7), random_problem(8));
 }
@@ -114,7 +114,7 @@ TEST(RandomProblem, HasEveryFeature) {
                                    "uneven", "weight_activation"}));
 }
 
-TEST(RandomProblem, LeavesOutWhatIsSwitchedOff) {
+TEST(RandomProblem, OmitsDisabledFeatures) {
   RandomProblemOptions options;
   options.max_models = 1;
   options.max_replicas = 1;

@@ -36,7 +36,7 @@ TEST(GeneralInstances, HaveATenthMoreMemoryThan1f1bNeeds) {
   }
 }
 
-TEST(GeneralInstances, CanBeDoneWithinTheirCapacity) {
+TEST(GeneralInstances, AreFeasibleWithinTheirCapacity) {
   for (const Instance* instance : general_instances()) {
     const Answer answer = solve_one_at_a_time(instance->problem, {});
     const auto& solution = std::get<Solution>(answer);

@@ -97,7 +97,7 @@ RC_GTEST_PROP(Pareto, MakespanBoundsHold, ()) {
   }
 }
 
-RC_GTEST_PROP(Pareto, TheCurveOfThePeakBoundIsNeverAboveIt, ()) {
+RC_GTEST_PROP(Pareto, PeakBoundCurveNeverExceedsTheBound, ()) {
   const Problem problem = *test::problems(small_problems());
   const int resolution = *rc::gen::element(1, 7, 100'000);
   const Ticks from = bounds_of(problem).makespan;
@@ -117,7 +117,7 @@ RC_GTEST_PROP(Pareto, TheCurveOfThePeakBoundIsNeverAboveIt, ()) {
   }
 }
 
-TEST(Pareto, ACurveIsRaisedUpToADeadline) {
+TEST(Pareto, RaisesCurveUpToADeadline) {
   const auto raised = [](std::int64_t deadline, std::int64_t peak) {
     std::vector<PeakBoundStep> curve{{Ticks(10), Memory(9)}, {Ticks(20), Memory(5)}, {Ticks(30), Memory(2)}};
     raise_curve(curve, Ticks(deadline), Memory(peak));
@@ -137,7 +137,7 @@ TEST(Pareto, ACurveIsRaisedUpToADeadline) {
   EXPECT_EQ(raised(40, 20), (Steps{{10, 20}, {41, 2}}));
 }
 
-RC_GTEST_PROP(Pareto, IsTheSameWhateverTheThreadsAndNamesWhatRepeatsIt, ()) {
+RC_GTEST_PROP(Pareto, IsIndependentOfThreadsAndRecordsHowToRepeatIt, ()) {
   const Problem problem = *test::problems(small_problems());
   SolveOptions options = brief();
   const std::vector<Solution> first = solve_pareto(problem, options);
@@ -171,7 +171,7 @@ RC_GTEST_PROP(Pareto, KeepsTheCapacity, ()) {
   if (!possible) RC_ASSERT(front.size() == 1U);
 }
 
-TEST(Pareto, TellsEachScheduleThatJoinsTheFrontAndHowFarItIs) {
+TEST(Pareto, ReportsEachNewScheduleAndProgress) {
   const Problem problem =
       test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 2, 3), test::chain_model("b", {2, 1, 0}, 5, 1, 2)});
   SolveOptions options = brief();
@@ -188,7 +188,7 @@ TEST(Pareto, TellsEachScheduleThatJoinsTheFrontAndHowFarItIs) {
   for (const Solution& solution : front) EXPECT_TRUE(is_covered(joined, solution.evaluation));
 }
 
-TEST(Pareto, OnePointWhereBothBoundsAreMetAtOnce) {
+TEST(Pareto, HasOnePointIfBothBoundsAreMet) {
   // One device and one micro-batch: only one schedule exists.
   const Problem problem = test::problem_of(1, {test::chain_model("only", {0}, 1, 2, 3)});
   const std::vector<Solution> front = solve_pareto(problem, brief());
@@ -197,7 +197,7 @@ TEST(Pareto, OnePointWhereBothBoundsAreMetAtOnce) {
   EXPECT_EQ(front[0].evaluation.peak_activation, Memory(1'000'000));
 }
 
-TEST(Pareto, OfALargeProblemHasOneScheduleAtLeastHoweverLittleTimeThereIs) {
+TEST(Pareto, LargeProblemHasAScheduleDespiteShortTimeLimit) {
   SolveOptions options;
   options.time_limit_seconds = 1e-6;
   const Problem& problem = pipeline::find_instance("scale64")->problem;
@@ -206,7 +206,7 @@ TEST(Pareto, OfALargeProblemHasOneScheduleAtLeastHoweverLittleTimeThereIs) {
   EXPECT_EQ(pipeline::find_excess(problem, front.front().evaluation, std::nullopt).size(), 0U);
 }
 
-TEST(Pareto, StopsWhenItIsToldTo) {
+TEST(Pareto, StopsOnRequest) {
   parallel::Cancellation cancellation;
   cancellation.request();
   SolveOptions options;

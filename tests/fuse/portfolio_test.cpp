@@ -23,7 +23,7 @@ const Problem& bundled(const char* name) { return pipeline::find_instance(name)-
 
 Solution list_schedule(const Problem& problem) { return std::get<Solution>(solve_list(problem, {})); }
 
-TEST(Minibatches, OneAloneHasTheModelsThatHaveIt) {
+TEST(Minibatches, SingleMinibatchHasOnlyItsModels) {
   Problem problem = bundled("minibatches-1");
   problem.models[0].minibatches = 3;
   for (std::size_t model = 1; model < problem.models.size(); ++model) problem.models[model].minibatches = 2;
@@ -50,7 +50,7 @@ std::vector<std::pair<std::string, Problem>> problems_of_minibatches() {
   return problems;
 }
 
-TEST(Minibatches, OneBehindTheOtherTakeNoLongerThanTheirSum) {
+TEST(Minibatches, ConcatenationTakesNoLongerThanTheSum) {
   for (const auto& [name, problem] : problems_of_minibatches()) {
     std::vector<Solution> parts;
     base::Ticks sum;
@@ -82,7 +82,7 @@ TEST(Minibatches, ModelsWithFewerStayInTheirPlaces) {
   EXPECT_TRUE(pipeline::evaluate(lowering.graph, order).ok());
 }
 
-TEST(Minibatches, StepsOfNoTimeAreNotForgotten) {
+TEST(Minibatches, ZeroDurationStepsAreKept) {
   Problem problem = bundled("minibatches-1");
   for (pipeline::Model& model : problem.models) std::fill(model.step.begin(), model.step.end(), base::Ticks(0));
   std::vector<Solution> parts;
@@ -94,7 +94,7 @@ TEST(Minibatches, StepsOfNoTimeAreNotForgotten) {
   EXPECT_EQ(ops, lowering.graph.size());
 }
 
-TEST(Minibatches, BriefAnswersAreSchedulesAllTheSame) {
+TEST(Minibatches, BriefSearchesReturnValidSchedules) {
   const Problem& problem = bundled("minibatches-5");
   SolveOptions options;
   options.chains = 1;

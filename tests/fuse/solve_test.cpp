@@ -40,7 +40,7 @@ void expect_error(const base::Result<Solved>& solved, Failure failure, const std
   EXPECT_THAT(solved.error().message, HasSubstr(message));
 }
 
-TEST(Solve, AnswersWithAValidScheduleAndWhatIsProvenOfIt) {
+TEST(Solve, ReturnsAValidScheduleWithItsBounds) {
   const auto solved = solve(two_models(), "auto", brief());
   ASSERT_TRUE(solved.ok()) << to_text(solved.error());
   EXPECT_FALSE(pipeline::validate(solved->schedule));
@@ -61,63 +61,65 @@ TEST(Solve, ADerivedProblemHasItsOwnBounds) {
   EXPECT_EQ(solved->bounds.makespan, bounds_of(solved->schedule.problem).makespan);
 }
 
-TEST(Solve, AFalseProblemIsAnErrorAndNoAssertion) {
+TEST(Solve, InvalidProblemIsAnError) {
   Problem problem = two_models();
   problem.models[0].forward[2] = Ticks(0);
   expect_error(solve(problem, "auto", brief()), Failure::bad_input,
-               "this is no problem: model actor has an op that lasts less than one tick");
+               "invalid problem: model actor has an op that lasts less than one tick");
   expect_error(solve(Problem(), "auto", brief()), Failure::bad_input, "the number of devices is 0");
 }
 
-TEST(Solve, AnUnknownSolverAndOneThatIsNotApplicableAreErrors) {
+TEST(Solve, RejectsUnknownAndInapplicableSolvers) {
   expect_error(solve(two_models(), "gredy"), Failure::bad_input,
-               "there is no solver 'gredy'; did you mean 'greedy'?; the solvers are gpipe, 1f1b, ");
+               "unknown solver 'gredy'; did you mean 'greedy'? (available: gpipe, 1f1b, ");
   expect_error(solve(two_models(), "zb-h1"), Failure::bad_input,
                "solver 'zb-h1' is not applicable to this problem: model actor does not split its backward");
 }
 
-TEST(Solve, EveryOptionOutOfRangeIsNamed) {
+TEST(Solve, ReportsEveryOptionOutOfRange) {
   const Problem problem = two_models();
   const auto expect_fault = [&problem](auto change, const std::string& message) {
     SolveOptions options = brief();
     change(options);
-    expect_error(solve(problem, "greedy", options), Failure::bad_input, "these are no options: " + message);
+    expect_error(solve(problem, "greedy", options), Failure::bad_input, "invalid solver options: " + message);
   };
-  expect_fault([](SolveOptions& options) { options.chains = 0; }, "chains is 0");
-  expect_fault([](SolveOptions& options) { options.threads = -1; }, "threads is -1");
-  expect_fault([](SolveOptions& options) { options.iterations = 0; }, "iterations is 0");
-  expect_fault([](SolveOptions& options) { options.iterations_alone = 0; }, "iterations_alone is 0");
-  expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; }, "time_limit_seconds is not above 0");
+  expect_fault([](SolveOptions& options) { options.chains = 0; }, "chains must be at least 1, got 0");
+  expect_fault([](SolveOptions& options) { options.threads = -1; }, "threads must be at least 1, got -1");
+  expect_fault([](SolveOptions& options) { options.iterations = 0; }, "iterations must be at least 1, got 0");
+  expect_fault([](SolveOptions& options) { options.iterations_alone = 0; },
+               "iterations_alone must be at least 1, got 0");
+  expect_fault([](SolveOptions& options) { options.time_limit_seconds = 0; }, "time_limit_seconds must be above 0");
   expect_fault([](SolveOptions& options) { options.time_limit_seconds = std::numeric_limits<double>::quiet_NaN(); },
                "time_limit_seconds");
-  expect_fault([](SolveOptions& options) { options.robustness_percent = 101; }, "robustness_percent is 101");
-  expect_fault([](SolveOptions& options) { options.deadline = Ticks(0); }, "deadline is 0");
-  expect_fault([](SolveOptions& options) { options.memory_cap = Memory(-1); }, "memory_cap is negative");
-  const parallel::Exchange nobody{2, 2, {}};
-  expect_fault([&nobody](SolveOptions& options) { options.exchange = &nobody; }, "exchange is rank 2 of 2");
+  expect_fault([](SolveOptions& options) { options.robustness_percent = 101; },
+               "robustness_percent must be from 0 to 100, got 101");
+  expect_fault([](SolveOptions& options) { options.deadline = Ticks(0); }, "deadline must be at least 1, got 0");
+  expect_fault([](SolveOptions& options) { options.memory_cap = Memory(-1); }, "memory_cap must not be negative");
+  const parallel::Exchange out_of_range{2, 2, {}};
+  expect_fault([&out_of_range](SolveOptions& options) { options.exchange = &out_of_range; },
+               "exchange.rank must be from 0 to exchange.ranks - 1, got rank 2 of 2");
   const parallel::Exchange silent{0, 2, {}};
-  expect_fault([&silent](SolveOptions& options) { options.exchange = &silent; }, "exchange has no all_gather");
+  expect_fault([&silent](SolveOptions& options) { options.exchange = &silent; }, "exchange.all_gather must be set");
   const auto other = solve(test::problem_of(1, {test::chain_model("actor", {0}, 1, 1, 1)}), "gpipe");
   ASSERT_TRUE(other.ok());
   expect_fault([&other](SolveOptions& options) { options.start = &other->solution; },
-               "start is a schedule of another problem");
+               "start must be a schedule of the same problem");
   EXPECT_EQ(find_fault(SolveOptions(), problem), std::nullopt);
 }
 
-TEST(Solve, WhatDoesNotFitIsInfeasibleWithTheExcessOfEachDevice) {
+TEST(Solve, InfeasibleErrorNamesTheExcessOfEachDevice) {
   SolveOptions options = brief();
   options.memory_cap = Memory(1'500'000);
   expect_error(solve(two_models(), "gpipe", options), Failure::infeasible,
-               "no schedule that gpipe found fits the memory; in the one with the least excess device 0 holds 4 and "
-               "may hold 1.5 (2.5 too "
-               "much); device 1 holds");
+               "no schedule found by gpipe fits in memory; in the one with the least excess, device 0 holds 4 but may "
+               "hold only 1.5 (2.5 too much); device 1 holds");
   options.memory_cap = Memory(500'000);
   expect_error(solve(two_models(), "auto", options), Failure::infeasible,
-               "no schedule fits the memory, one micro-batch alone holds more than there is: device 0 holds 1 and may "
-               "hold 0.5 (0.5 too much)");
+               "no schedule fits in memory, because a single micro-batch already exceeds it: device 0 holds 1 but may "
+               "hold only 0.5 (0.5 too much)");
 }
 
-TEST(Solve, ACancelledSearchAnswersWithTheBestSoFar) {
+TEST(Solve, CancelledSearchReturnsTheBestSoFar) {
   parallel::Cancellation cancellation;
   SolveOptions options = brief();
   options.iterations = 1'000'000'000;
@@ -138,12 +140,12 @@ TEST(DescribeExcess, ShowsTheWorstFirstAndCountsTheRest) {
   for (int device = 0; device < 10; ++device)
     excess.push_back({base::DeviceId(device), Memory((11 + device % 2) * 1'000'000), Memory(10'000'000)});
   const std::string text = describe_excess(excess);
-  EXPECT_THAT(text, StartsWith("device 1 holds 12 and may hold 10 (2 too much); device 3 holds 12"));
+  EXPECT_THAT(text, StartsWith("device 1 holds 12 but may hold only 10 (2 too much); device 3 holds 12"));
   EXPECT_THAT(text, testing::EndsWith("; 2 more"));
   EXPECT_EQ(describe_excess({}), "");
 }
 
-TEST(ToSolution, GivesTheScheduleBackAtItsEarliestTimes) {
+TEST(ToSolution, UsesTheEarliestTimes) {
   const auto solved = solve(two_models(), "greedy");
   ASSERT_TRUE(solved.ok());
   pipeline::Schedule late = solved->schedule;
@@ -172,7 +174,7 @@ TEST(ToSolution, GivesTheScheduleBackAtItsEarliestTimes) {
 
 /// 1F1B has the minimum peak that the quick bound allows at its own makespan, 4 at 33. By the deadline a peak of 3 is
 /// possible.
-TEST(Solve, ADeadlineThatIsNotUsedUpIsSearchedForALowerPeak) {
+TEST(Solve, LooseDeadlineAllowsALowerPeak) {
   const Problem problem = test::problem_of(4, {test::chain_model("model", {0, 1, 2, 3}, 8, 1, 2)});
   SolveOptions options = brief();
   options.iterations = 20'000;
@@ -183,7 +185,7 @@ TEST(Solve, ADeadlineThatIsNotUsedUpIsSearchedForALowerPeak) {
   EXPECT_LE(solved->schedule.claims.peak_activation, Memory(3'000'000));
 }
 
-TEST(Solve, WhatIsProvenWithinACapIsSaidOfAProblemThatHasIt) {
+TEST(Solve, ClaimsWithinACapBelongToAProblemWithThatCap) {
   SolveOptions options = brief();
   options.memory_cap = Memory(4'000'000);
   const auto solved = solve(two_models(), "auto", options);
@@ -196,7 +198,7 @@ TEST(Solve, WhatIsProvenWithinACapIsSaidOfAProblemThatHasIt) {
   EXPECT_GT(bound, bounds_of(two_models()).makespan) << "a bound that only the cap explains";
 }
 
-TEST(RunSolver, ASearchThatDoesNotLookAtItsStartKeepsItsRecord) {
+TEST(RunSolver, ASearchThatIgnoresItsStartKeepsItsRecord) {
   const auto best = solve(two_models(), "list");
   ASSERT_TRUE(best.ok());
   SolveOptions options = brief();
@@ -210,7 +212,7 @@ TEST(RunSolver, ASearchThatDoesNotLookAtItsStartKeepsItsRecord) {
   EXPECT_TRUE(solved->solution.stopped_by.has_value());
 }
 
-TEST(RunSolver, WhereSteadinessIsWeighedALongerScheduleMayStand) {
+TEST(RunSolver, ALongerScheduleMayWinIfSteadinessHasAWeight) {
   const auto best = solve(two_models(), "auto", brief());
   ASSERT_TRUE(best.ok());
   SolveOptions options = brief();
@@ -220,10 +222,10 @@ TEST(RunSolver, WhereSteadinessIsWeighedALongerScheduleMayStand) {
   const auto from_best = solve(two_models(), "search", options);
   ASSERT_TRUE(alone.ok() && from_best.ok());
   EXPECT_EQ(from_best->solution.solver.name, "search");
-  EXPECT_NE(from_best->schedule.devices, best->schedule.devices) << "the steadier one, not the start put back";
+  EXPECT_NE(from_best->schedule.devices, best->schedule.devices) << "the more robust schedule, not the start";
 }
 
-TEST(ToSolution, ABrokenScheduleIsAnErrorThatSaysWhy) {
+TEST(ToSolution, RejectsAnInvalidScheduleWithTheReason) {
   auto solved = solve(two_models(), "greedy");
   ASSERT_TRUE(solved.ok());
   solved->schedule.devices[2].pop_back();
@@ -233,14 +235,14 @@ TEST(ToSolution, ABrokenScheduleIsAnErrorThatSaysWhy) {
   EXPECT_THAT(solution.error().message, StartsWith("missing op: "));
 }
 
-TEST(ToSolution, TooLittleCapacityIsNoReasonNotToStartFromIt) {
+TEST(ToSolution, AcceptsAScheduleThatExceedsTheCapacity) {
   auto solved = solve(two_models(), "gpipe");
   ASSERT_TRUE(solved.ok());
   solved->schedule.problem.capacity.emplace(4, Memory(1'000'000));
   EXPECT_TRUE(to_solution(solved->schedule).ok());
 }
 
-RC_GTEST_PROP(Solve, AnswersAreValidAndFitOrSayThatNothingDoes, ()) {
+RC_GTEST_PROP(Solve, SchedulesAreValidAndFitOrAreInfeasible, ()) {
   test::RandomProblemOptions random;
   random.capacity = true;
   const Problem problem = *test::problems(random);

@@ -153,14 +153,14 @@ TEST(Solvers, WideProblemsStaySmall) {
   EXPECT_EQ(std::get<Solution>(solve_annealing(problem, options)).evaluation.makespan, Ticks(6));
 }
 
-TEST(Solvers, ManyMicrobatchesAtAClosedGateDoNotTakeForEver) {
+TEST(Solvers, ManyMicrobatchesAtAClosedGateAreFast) {
   Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 50'000, 1, 1)});
   problem.models[0].forward[1] = Ticks(3);
   problem.models[0].backward[1] = Ticks(5);
   EXPECT_EQ(std::get<Solution>(solve_fused_1f1b(problem, {})).evaluation.makespan, Ticks(50'000 * 8 + 2));
 }
 
-TEST(Solvers, OfLargeProblemsHaveOneConstructionAtLeastHoweverLittleTimeThereIs) {
+TEST(Solvers, LargeProblemsHaveAConstructionDespiteShortTimeLimit) {
   const Problem& problem = pipeline::find_instance("scale64")->problem;
   SolveOptions options;
   const Solution first = std::get<Solution>(solve_one_at_a_time(problem, options));
@@ -180,7 +180,7 @@ TEST(Annealing, ALongRunStopsAtItsTimeLimit) {
   EXPECT_EQ(std::get<Solution>(answer).stopped_by, pipeline::StoppedBy::time);
 }
 
-TEST(Annealing, TheSameAnswerForAnyNumberOfThreads) {
+TEST(Annealing, IsIndependentOfThreads) {
   const Problem& problem = pipeline::find_instance("exp2")->problem;
   SolveOptions options;
   options.chains = 3;
@@ -216,7 +216,7 @@ TEST(Annealing, PublishedIterationCounts) {
   EXPECT_FALSE(published_parameters(pipeline::find_instance("scale64")->problem).has_value());
 }
 
-TEST(Annealing, FittedCoolingsTakeTheIterationsAskedFor) {
+TEST(Annealing, FittedCoolingsTakeTheRequestedIterations) {
   const Problem& problem = pipeline::find_instance("exp0")->problem;
   for (const std::int64_t iterations : {10, 1000, 123'456}) {
     const AnnealingParameters parameters = fitted_parameters(problem, iterations);
@@ -227,14 +227,14 @@ TEST(Annealing, FittedCoolingsTakeTheIterationsAskedFor) {
   }
 }
 
-TEST(Annealing, SaysWhyNot) {
+TEST(Annealing, ExplainsInapplicability) {
   Problem problem = pipeline::find_instance("exp2")->problem;
   problem.models[0].transfer_forward[0] = Ticks(1);
   const Answer answer = solve_annealing(problem, {});
   EXPECT_THAT(std::get<NotApplicable>(answer).why, testing::HasSubstr("has transfer delays"));
 }
 
-TEST(Annealing, StopsWhenAskedTo) {
+TEST(Annealing, StopsOnRequest) {
   parallel::Cancellation cancellation;
   cancellation.request();
   SolveOptions options;

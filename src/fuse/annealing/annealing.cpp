@@ -275,7 +275,7 @@ Answer solve_annealing(const Problem& problem, const SolveOptions& options) {
 Answer solve_annealing_published(const Problem& problem, const SolveOptions& options) {
   if (auto why = why_not_annealed(problem)) return NotApplicable{std::move(*why)};
   const auto parameters = published_parameters(problem);
-  if (!parameters) return NotApplicable{"no published experiment has this problem"};
+  if (!parameters) return NotApplicable{"no published experiment uses this problem"};
   Solution solution = anneal(problem, *parameters, options);
   solution.solver.name = "annealing-published";
   return solution;

@@ -57,7 +57,7 @@ std::optional<std::string> why_not_annealed(const Problem& problem) {
         if (++stages[replica[stage].index()] > max_stages_on_a_device) return "a device has more than 32768 stages";
       }
   }
-  if (activation > max_activation) return "activations are too large to be added up: a larger unit would do";
+  if (activation > max_activation) return "the sum of the activations overflows; use a larger unit";
   return std::nullopt;
 }
 

@@ -50,7 +50,7 @@ class AnnealingState {
  private:
   using Code = std::uint16_t;  // index of a task on its device: two for each pipeline with a stage there
 
-  /// What a code means on a device.
+  /// Meaning of a code on a device.
   struct Task {
     std::int64_t duration = 0;
     std::int32_t ends = 0;           // start of its micro-batches' end times in ends_

@@ -1,4 +1,4 @@
-// Amounts of activation that a device can hold: sums of what its stages hold per micro-batch.
+// Amounts of activation that a device can hold: sums of its stages' activations per micro-batch.
 #pragma once
 
 #include <cstdint>

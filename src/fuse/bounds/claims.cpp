@@ -23,8 +23,8 @@ void add_doubts_of_bound(std::vector<DoubtfulClaim>& doubts, const Claimed<Amoun
   const bool refuted = *claimed.bound > claimed.value;
   const std::string text = format(*claimed.bound);
   doubts.push_back({"bounds." + claimed.key, refuted,
-                    refuted ? fmt::format("{} is above the {} of this schedule", text, format(claimed.value))
-                            : fmt::format("{}, and {} is proven here", text, format(claimed.proven))});
+                    refuted ? fmt::format("{} is above this schedule's {}", text, format(claimed.value))
+                            : fmt::format("{}, but only {} is proven here", text, format(claimed.proven))});
 }
 
 template <class Amount, class Format>
@@ -36,14 +36,14 @@ void add_doubts_of_optimal(std::vector<DoubtfulClaim>& doubts, const Claimed<Amo
   const bool is_met = claimed.bound == claimed.value;
   if (claimed.bound && *claimed.optimal != is_met) {
     doubts.push_back({key, true,
-                      fmt::format("{}, and the schedule's {} {} the file's bound {}", text, value,
-                                  is_met ? "is" : "is not", format(*claimed.bound))});
+                      fmt::format("{}, but the schedule's {} {} the file's bound {}", text, value,
+                                  is_met ? "equals" : "does not equal", format(*claimed.bound))});
   } else if (*claimed.optimal && claimed.value > claimed.proven) {
     doubts.push_back(
         {key, false,
-         fmt::format("{}, and {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
+         fmt::format("{}, but only {} is proven here, below the schedule's {}", text, format(claimed.proven), value)});
   } else if (!*claimed.optimal && !claimed.bound && claimed.value <= claimed.proven) {
-    doubts.push_back({key, true, fmt::format("{}, and none below the schedule's {} is proven here", text, value)});
+    doubts.push_back({key, true, fmt::format("{}, but the schedule's {} meets the bound proven here", text, value)});
   }
 }
 

@@ -69,9 +69,9 @@ struct PositionNetwork {
 /// Builds the network of `problem`. REQUIRES: no find_fault(problem).
 PositionNetwork position_network(const pipeline::Problem& problem);
 
-/// Returns the position in arc.to that corresponds to `position` in arc.from, or nullopt if there is none.
+/// Returns the position in arc.to that corresponds to `position` in arc.from, or nullopt if it has no counterpart.
 std::optional<std::int32_t> forward_along(const PositionNetwork& network, const RowArc& arc, std::int32_t position);
-/// Returns the position in arc.from that corresponds to `position` in arc.to, or nullopt if there is none.
+/// Returns the position in arc.from that corresponds to `position` in arc.to, or nullopt if it has no counterpart.
 std::optional<std::int32_t> backward_along(const PositionNetwork& network, const RowArc& arc, std::int32_t position);
 
 }  // namespace dovetail::fuse

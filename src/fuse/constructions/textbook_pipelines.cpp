@@ -106,9 +106,10 @@ Model halve_pipeline(const Model& model) {
 
 /// Returns why a model's pipeline cannot be halved, or nullopt if it can.
 std::optional<std::string> why_not_halved(const Model& model) {
-  if (model.stages() % 2 != 0) return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
+  if (model.stages() % 2 != 0)
+    return fmt::format("model {} needs an even number of stages, got {}", model.name, model.stages());
   if (model.microbatches % 2 != 0)
-    return fmt::format("model {} has {} micro-batches, an odd number", model.name, model.microbatches);
+    return fmt::format("model {} needs an even number of micro-batches, got {}", model.name, model.microbatches);
   for (const auto& replica : model.replicas)
     if (!pipeline::on_distinct_devices(replica))
       return fmt::format("model {} has several stages on a device", model.name);
@@ -161,7 +162,7 @@ Answer solve_1f1b_plus(const Problem& problem, const SolveOptions& options) {
   Answer answer = solve_1f1b(halved, options);
   if (auto* solution = std::get_if<Solution>(&answer)) {
     solution->solver.name = "1f1b+";
-    solution->other_layout = "pipeline degrees halved, data parallelism doubled, half the micro-batches a pipeline";
+    solution->other_layout = "pipeline degrees halved, data parallelism doubled, half the micro-batches per pipeline";
   }
   return answer;
 }
@@ -188,9 +189,10 @@ std::optional<std::string> why_not_interleaved(const Problem& problem) {
   for (const Model& model : problem.models)
     for (const auto& replica : model.replicas) {
       const auto ring = ring_of(replica);
-      if (!ring) return fmt::format("the stages of model {} do not go round its devices in one order", model.name);
+      if (!ring)
+        return fmt::format("the stages of model {} do not cycle through its devices in a fixed order", model.name);
       if (*ring < model.stages() && model.microbatches % *ring != 0)
-        return fmt::format("model {} has {} micro-batches, no multiple of its {} devices", model.name,
+        return fmt::format("model {} has {} micro-batches, which is not a multiple of its {} devices", model.name,
                            model.microbatches, *ring);
       several_rounds |= *ring < model.stages();
     }

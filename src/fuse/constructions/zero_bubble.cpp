@@ -28,8 +28,8 @@ std::optional<std::string> why_not_split(const Problem& problem) {
   return std::nullopt;
 }
 
-/// Appends one mini-batch of a stage: `ahead` forwards, then in turn I, a weight gradient `lag` micro-batches behind,
-/// and F.
+/// Appends one mini-batch of a stage: `ahead` forwards, then in turn I, the weight gradient of `lag` micro-batches
+/// earlier, and F.
 void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipeline, StageId stage, int first,
                        int microbatches, int ahead, int lag) {
   const auto ops = [&](int m) { return lowering.ops(pipeline, stage, MicrobatchId(first + m)); };
@@ -44,7 +44,7 @@ void append_split_1f1b(OpChain& chain, const Lowering& lowering, PipelineId pipe
 }
 
 /// Builds ZB-H1 (factor 1) or ZB-H2 (factor 2). Stage s of S runs factor * (S-s) - (factor-1) forwards ahead. Its
-/// weight gradients lag factor * s micro-batches behind.
+/// weight gradients are delayed by factor * s micro-batches.
 Answer solve_handcrafted(std::string_view name, const Problem& problem, int factor) {
   if (const auto why = why_not_split(problem)) return NotApplicable{*why};
   for (const Model& model : problem.models)
@@ -67,7 +67,7 @@ Answer solve_handcrafted(std::string_view name, const Problem& problem, int fact
 std::optional<std::string> why_not_v(const Problem& problem) {
   for (const Model& model : problem.models) {
     if (model.stages() % 2 != 0)
-      return fmt::format("model {} has {} stages, an odd number", model.name, model.stages());
+      return fmt::format("model {} needs an even number of stages, got {}", model.name, model.stages());
     for (const auto& replica : model.replicas) {
       const std::size_t half = replica.size() / 2;
       bool folded =
@@ -75,7 +75,7 @@ std::optional<std::string> why_not_v(const Problem& problem) {
       for (std::size_t stage = 0; stage < half; ++stage)
         folded &= replica[stage] == replica[replica.size() - 1 - stage];
       if (!folded)
-        return fmt::format("the stages of model {} do not go down its devices and back up (a V)", model.name);
+        return fmt::format("the stages of model {} do not form a V: down its devices and back up", model.name);
     }
   }
   return std::nullopt;

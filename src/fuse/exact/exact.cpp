@@ -207,7 +207,7 @@ class Prover {
 std::optional<std::string> why_not_exact(const Problem& problem) {
   if (auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return other;
   if (count_split_ops(problem) <= max_ops) return std::nullopt;
-  return fmt::format("it has {} ops, and the exact search takes at most {}", count_split_ops(problem), max_ops);
+  return fmt::format("it has {} ops, but the exact search accepts at most {}", count_split_ops(problem), max_ops);
 }
 
 }  // namespace
@@ -237,7 +237,7 @@ Answer solve_exact(const Problem& problem, const SolveOptions& options) {
   if (const auto why = why_not_exact(problem)) return NotApplicable{*why};
   ExactResult result = solve_exactly(problem, options, limits);
   if (result.interrupted || (result.makespan_proven && result.peak_proven)) return std::move(*result.solution);
-  return NotApplicable{fmt::format("no optimum is proven within {} nodes", result.nodes)};
+  return NotApplicable{fmt::format("no optimum was proven within {} nodes", result.nodes)};
 }
 
 }  // namespace dovetail::fuse

@@ -32,7 +32,7 @@ struct Wait {
   std::int64_t lag = 0;
 };
 
-/// What each op waits for, one row per op. The previous op of the same class is implied and not stored.
+/// Predecessors of each op, one row per op. The previous op of the same class is implied and not stored.
 struct WaitRows {
   std::vector<std::size_t> begin;  ///< [op], plus one entry at the end
   std::vector<Wait> waits;

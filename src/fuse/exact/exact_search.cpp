@@ -291,8 +291,8 @@ bool ExactSearch::waits_for_a_start(std::size_t op) const {
 }
 
 /// Fills values_: when each device becomes available, and the earliest starts of ops to which another device has sent
-/// something. Every other started op has ended by now or is on the op's own device. Without a lag, all but the last of
-/// what one device sends to one class has arrived.
+/// something. Every other started op has ended by now or is on the op's own device. Without a lag, only the last
+/// transfer from one device to one class can still be under way.
 bool ExactSearch::is_known_to_fail() {
   values_.clear();
   values_.push_back(allowance_);

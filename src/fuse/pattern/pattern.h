@@ -13,7 +13,7 @@
 
 namespace dovetail::fuse {
 
-/// Parameters of a pattern schedule. Percentages are relative to the rounds that the tightest timetable has in flight,
+/// Parameters of a pattern schedule. Percentages are relative to the rounds in flight of the timetable without buffers,
 /// so that parameters found on a small problem apply to a large one.
 struct PatternParameters {
   std::vector<int> buffer;  ///< [model] additional rounds in flight on its first stage, in percent

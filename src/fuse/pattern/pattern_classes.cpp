@@ -127,12 +127,12 @@ bool times_fit(const ClassGraph& graph) {
 std::variant<ClassGraph, std::string> make_class_graph(const Problem& problem) {
   if (const auto other = pipeline::find_other_ops(problem, pipeline::problem_solver_kinds)) return *other;
   for (const Model& model : problem.models)
-    if (model.minibatches != problem.models[0].minibatches) return "its models have different numbers of mini-batches";
+    if (model.minibatches != problem.models[0].minibatches) return "the models have different numbers of mini-batches";
   ClassGraph graph = Builder(problem).run();
   set_rounds(graph);
   set_period(graph);
   if (graph.rounds < 4) return "it has fewer than four rounds of micro-batches, so nothing repeats";
-  if (!times_fit(graph)) return "its times are too long for the sums that a pattern needs";
+  if (!times_fit(graph)) return "its times are too long: sums in a pattern would overflow";
   return graph;
 }
 

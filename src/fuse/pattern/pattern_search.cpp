@@ -52,8 +52,8 @@ std::int64_t max_period(const ClassGraph& graph) {
   return std::max(graph.period, (std::int64_t{1} << 60) / static_cast<std::int64_t>(16 * (graph.classes.size() + 16)));
 }
 
-/// Returns the fastest timetable whose activations fit. If there is none, returns one so slow that barely more than one
-/// round is in flight.
+/// Returns the fastest timetable whose activations fit. Otherwise returns one so slow that barely more than one round
+/// is in flight.
 Scenario survey(const ClassGraph& graph, std::vector<std::int64_t> capacity, const SolveOptions& options) {
   Scenario scenario{graph, {}, 0, 0, std::move(capacity), options};
   // Percent of the period. The last one leaves a micro-batch enough time to pass alone.
@@ -336,7 +336,7 @@ std::variant<PatternFound, std::string> search_pattern(const Problem& problem, c
     plays /= 2;
   }
   auto best = tune(survey(found.graph, capacity_of(problem, options), of_one), first, plays);
-  if (!best) return "it was interrupted before the first pattern, or no ramp into its pattern ends";
+  if (!best) return "it was interrupted before the first pattern, or its ramps deadlock";
   found.schedule = std::move(*best);
   return found;
 }

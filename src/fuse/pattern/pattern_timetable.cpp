@@ -139,7 +139,7 @@ class BeamSearch {
   }
 
   /// Returns the place where the op would not wait for a placed predecessor, or a placed successor would not wait for
-  /// it. Returns not_placed if there is none.
+  /// it. Otherwise returns not_placed.
   std::int64_t wanted_place(const std::vector<std::int64_t>& place, std::int32_t id) const {
     const Block& block = blocks_.blocks[static_cast<std::size_t>(id)];
     if (block.parent.op_class >= 0 && place[static_cast<std::size_t>(block.parent.op_class)] != not_placed) {

@@ -156,8 +156,8 @@ std::int64_t min_makespan(const Rounds& rounds) {
   return std::min_element(rounds.standings().begin(), rounds.standings().end(), shorter)->makespan;
 }
 
-/// Creates the chains that start without capacities. Each device's levels count from a floor, so that all rooms equal
-/// the largest.
+/// Creates the chains that start without capacities. Each device's levels count from a floor, so that all memory
+/// limits equal the largest.
 std::vector<Chain> free_chains(Rounds& rounds, const pipeline::OpGraph& graph, const std::vector<Order>& free,
                                const TighteningGoal& goal, std::int64_t max_room) {
   std::vector<std::int64_t> floor;

@@ -71,7 +71,7 @@ struct PeakGoal {
   std::int64_t deadline;
   std::int64_t target;             ///< a proven lower bound on the peak, at which the search ends
   std::vector<std::int64_t> room;  ///< [device] capacity, or empty for none
-  /// [own chain] start of its cycles, within deadline and room; empty to start from its best
+  /// [own chain] start of its cycles, within deadline and capacity; empty to start from its best
   std::vector<pipeline::Order> starts;
 };
 
@@ -103,9 +103,9 @@ struct FreeSchedule {
 /// each chain ([own]).
 ///
 /// Each chain also shortens a schedule of `free` without a capacity, then lowers its levels at a deadline until they
-/// fit the room. It first uses the target makespan as the deadline, then bisects later deadlines that still improve on
-/// the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A schedule
-/// that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
+/// fit the capacity. It first uses the target makespan as the deadline, then bisects later deadlines that still improve
+/// on the chains. This takes a third of the iterations, or up to nine tenths if the first attempt nearly fits. A
+/// schedule that fits and is shorter, or equally long with a lower peak, becomes its chain's best.
 std::vector<FreeSchedule> tighten(Rounds& rounds, const pipeline::OpGraph& graph,
                                   const std::vector<pipeline::Order>& free, const TighteningGoal& goal);
 

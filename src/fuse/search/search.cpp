@@ -246,8 +246,8 @@ class Search {
     if (room_.empty() && rounds_.done() > done) speed_ = speed();
   }
 
-  /// Returns the capacities for walks that only lower peaks. There are none if all chains are within the smallest room:
-  /// such a peak fits on every device, and a walk moves better if it may hold more on the way.
+  /// Returns the capacities for walks that only lower peaks. Empty if all chains are within the smallest limit: such
+  /// a peak fits on every device, and a walk moves better if it may hold more on the way.
   std::vector<std::int64_t> limits_of_descents() const {
     const auto fits_anywhere = [this](const Standing& standing) {
       return standing.peak <= *std::min_element(room_.begin(), room_.end());

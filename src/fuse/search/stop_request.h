@@ -29,8 +29,8 @@ class StopRequest {
   /// it.
   bool is_late(std::chrono::steady_clock::time_point begin) const;
 
-  /// Calls `make`, which may end early if this process is asked to stop. Returns whether its result may be used. It may
-  /// not be used if other processes may have got further with theirs.
+  /// Calls `make`, which may end early if this process receives a stop request. Returns whether its result may be used.
+  /// It may not be used if other processes may have got further with theirs.
   template <class Make>
   bool completes(const Make& make) {
     make();

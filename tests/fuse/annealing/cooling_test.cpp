@@ -18,7 +18,7 @@ TEST(RootOf, IsTheRoot) {
     }
 }
 
-TEST(RootOf, OfManyStepsStillFalls) {
+TEST(RootOf, DecreasesEvenForManySteps) {
   // As many steps as a billion times a billion proposals have. That is too many for a double to decrease in each step,
   // but the error must not be larger than that.
   const double root = root_of(0.05, std::int64_t{1} << 50);
@@ -40,7 +40,7 @@ TEST(Cooling, FallsInEqualRatios) {
   EXPECT_NEAR(cooling.factor, 0.5, 1e-14);
 }
 
-TEST(Cooling, OfLessThanAStepIsOneStep) {
+TEST(Cooling, ShorterThanAStepIsOneStep) {
   EXPECT_NEAR(Cooling(4, 1, 0).factor, 0.25, 1e-14);
   EXPECT_NEAR(Cooling(4, 1, 1).factor, 0.25, 1e-14);
   EXPECT_NEAR(Cooling(4, 1, Cooling::iterations_a_step - 1).factor, 0.25, 1e-14);
@@ -60,7 +60,7 @@ TEST(MetropolisTable, HasTheLogarithms) {
   EXPECT_NEAR(sum / static_cast<double>(MetropolisTable::size), 1, 1e-3);
 }
 
-TEST(MetropolisTable, TakesTheLowBits) {
+TEST(MetropolisTable, UsesTheLowBits) {
   const MetropolisTable& table = metropolis_table();
   EXPECT_EQ(&table, &metropolis_table());
   EXPECT_EQ(table[5], table[5 + 3 * MetropolisTable::size]);

@@ -60,7 +60,7 @@ INSTANTIATE_TEST_SUITE_P(
                     InstanceBounds{"scale256", 1536, 9216, 9726, 9726, 9726}),
     [](const auto& tested) { return std::string(tested.param.name); });
 
-TEST(Bounds, AreThePublishedOnesOnTheTwelve) {
+TEST(Bounds, MatchThePublishedOnesOfTheTwelveInstances) {
   int compared = 0;
   for (const pipeline::Instance& bundled : pipeline::instances()) {
     if (!bundled.published) continue;
@@ -70,7 +70,7 @@ TEST(Bounds, AreThePublishedOnesOnTheTwelve) {
   EXPECT_EQ(compared, 12);
 }
 
-TEST(Bounds, OfOnePipelineAreItsFillWorkAndDrain) {
+TEST(Bounds, SinglePipelineIsFillWorkAndDrain) {
   // (p - 1 + m) (f + b), the makespan of GPipe and 1F1B, for 3 stages and 4 micro-batches.
   const Bounds bounds = bounds_of(problem_of(3, {chain_model("a", {0, 1, 2}, 4, 2, 3)}));
   EXPECT_EQ(bounds.makespan, Ticks(30));
@@ -98,7 +98,7 @@ TEST(Bounds, TakeTheBestSubsetOfModels) {
   EXPECT_EQ(bounds.makespan, Ticks(60));
 }
 
-TEST(Bounds, DevicesWithoutOpsHaveNone) {
+TEST(Bounds, AreZeroOnDevicesWithoutOps) {
   const Bounds bounds = bounds_of(problem_of(2, {chain_model("a", {0}, 1, 1, 1)}));
   EXPECT_EQ(bounds.head_work_tail_by_device[1], Ticks(0));
   EXPECT_EQ(bounds.one_machine_by_device[1], Ticks(0));
@@ -135,7 +135,7 @@ TEST(Bounds, AStepMayWaitForAllStages) {
   model.step_after = pipeline::StepAfter::model;
   EXPECT_EQ(bound(), Ticks(25 + 6));
   model.minibatches = 2;
-  // Stage 1 starts again after its step: 20 ticks of its own, the last backward of stage 0, and a step.
+  // Stage 1 starts again after its step: 20 ticks of passes, the last backward of stage 0, and a step.
   EXPECT_EQ(bound(), Ticks(31 + 20 + 3 + 6));
 }
 
@@ -165,7 +165,7 @@ TEST(Bounds, SplitBackwardLeavesTheWeightGradientOffThePath) {
   EXPECT_EQ(bounds.makespan, Ticks(14));
 }
 
-TEST(Bounds, OfThePeakIsOneMicrobatchOnAllStagesOfADevice) {
+TEST(Bounds, PeakIsOneMicrobatchOnAllStagesOfADevice) {
   pipeline::Model folded = chain_model("folded", {0, 1, 0}, 2, 1, 1);
   folded.activation = {Memory(5), Memory(7), Memory(4)};
   pipeline::Model other = chain_model("other", {1}, 1, 1, 1);
@@ -182,7 +182,7 @@ Problem reversed(Problem problem) {
   return problem;
 }
 
-RC_GTEST_PROP(BoundsProperty, TimeReversalKeepsThem, ()) {
+RC_GTEST_PROP(BoundsProperty, AreInvariantUnderTimeReversal, ()) {
   test::RandomProblemOptions options;
   options.split = false;
   options.steps = false;

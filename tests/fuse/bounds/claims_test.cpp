@@ -35,13 +35,13 @@ class DoubtfulClaims : public testing::Test {
                                      .schedule;
 };
 
-TEST_F(DoubtfulClaims, OfNoneThereAreNone) { EXPECT_THAT(doubts(), IsEmpty()); }
+TEST_F(DoubtfulClaims, AreEmptyWithoutClaims) { EXPECT_THAT(doubts(), IsEmpty()); }
 
 TEST_F(DoubtfulClaims, ABoundAboveTheScheduleIsFalse) {
   schedule_.claims.bound_makespan = base::Ticks(5);
   schedule_.claims.bound_peak_activation = base::Memory(1'000'001);
   EXPECT_THAT(verdicts(), testing::ElementsAre("refuted bounds.makespan", "refuted bounds.peak_activation"));
-  EXPECT_EQ(doubts()[0].reason, "5 is above the 4 of this schedule");
+  EXPECT_EQ(doubts()[0].reason, "5 is above this schedule's 4");
 }
 
 TEST_F(DoubtfulClaims, ABoundAboveTheProvenOneMayBeTrue) {
@@ -56,13 +56,13 @@ TEST_F(DoubtfulClaims, ABoundUpToTheProvenOneIsTrue) {
   }
 }
 
-TEST_F(DoubtfulClaims, OptimalIsWhetherTheFilesBoundIsMet) {
+TEST_F(DoubtfulClaims, OptimalMustMatchTheFilesBound) {
   schedule_.claims.bound_makespan = base::Ticks(3);
   schedule_.claims.optimal_makespan = false;
   EXPECT_THAT(doubts(), IsEmpty());
   schedule_.claims.optimal_makespan = true;
   EXPECT_THAT(verdicts(), testing::ElementsAre("refuted optimal.makespan"));
-  EXPECT_EQ(doubts()[0].reason, "true, and the schedule's 4 is not the file's bound 3");
+  EXPECT_EQ(doubts()[0].reason, "true, but the schedule's 4 does not equal the file's bound 3");
   schedule_.claims.bound_peak_activation = base::Memory(1'000'000);
   schedule_.claims.optimal_peak_activation = false;
   EXPECT_THAT(verdicts(), testing::ElementsAre("refuted optimal.makespan", "refuted optimal.peak_activation"));

@@ -20,7 +20,7 @@ using pipeline::Problem;
 using test::chain_model;
 using test::problem_of;
 
-TEST(MakespanBound, OfOnePipelineWithRoomForOneIsOneAfterTheOther) {
+TEST(MakespanBound, MemoryForOneMicrobatchSerializesThePipeline) {
   const Problem problem = problem_of(3, {chain_model("a", {0, 1, 2}, 4, 2, 3)});
   EXPECT_EQ(makespan_bound(problem, std::nullopt), Ticks(30));
   EXPECT_EQ(makespan_bound(problem, Memory(3'000'000)), Ticks(30)) << "1F1B fits";
@@ -34,17 +34,17 @@ TEST(MakespanBound, CountsResidentAndCapacity) {
   problem.resident = {Memory(8'000'000), Memory(0)};
   EXPECT_EQ(makespan_bound(problem, std::nullopt), Ticks(12)) << "one micro-batch at a time on device 0";
   problem.resident = {Memory(0), Memory(0)};
-  EXPECT_EQ(makespan_bound(problem, Memory(1'500'000)), Ticks(12)) << "the smaller holds";
+  EXPECT_EQ(makespan_bound(problem, Memory(1'500'000)), Ticks(12)) << "the smaller limit applies";
 }
 
-TEST(MakespanBound, WhereNothingFitsIsTheOneWithoutMemory) {
+TEST(MakespanBound, EqualsTheSimpleBoundIfNothingFits) {
   const Problem problem = problem_of(2, {chain_model("a", {0, 1}, 3, 1, 1)});
   EXPECT_EQ(makespan_bound(problem, Memory(500'000)), Ticks(8));
 }
 
 TEST(MakespanBound, KnowsThatOpsAreNotInterrupted) {
   // Device 0 has 6 ticks of work. Jackson's machine interrupts the long forward at time 1 for the short model, whose
-  // backward still has 3 ticks to go on device 1. A schedule either idles until 1 for the short model or runs its
+  // backward still needs 3 ticks on device 1. A schedule either idles until 1 for the short model or runs its
   // backward late.
   pipeline::Model small = chain_model("short", {1, 0}, 1, 1, 1);
   small.backward = {Ticks(3), Ticks(1)};
@@ -69,7 +69,7 @@ TEST(MakespanBound, StopsAtAKnownMakespan) {
   EXPECT_EQ(makespan_bound(problem, Memory(1'000'000), {.known_makespan = Ticks(45)}), Ticks(45));
 }
 
-TEST(MakespanBoundOracle, IsTheLeastMakespanOfSmallProblems) {
+TEST(MakespanBoundOracle, IsTheMinimumMakespanOfSmallProblems) {
   test::RandomProblemOptions options;
   options.max_ops = 16;
   int solved = 0;

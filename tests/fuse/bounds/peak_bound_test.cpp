@@ -91,7 +91,7 @@ TEST(PeakActivationBound, IsNotAboveThePeaksOfThePublishedSchedules) {
   EXPECT_EQ(compared, 17);
 }
 
-TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
+TEST(PeakActivationBound, IsNotAbovePeaksOfSolvers) {
   // Problems that are too large for the oracle, with all features.
   test::RandomProblemOptions options;
   options.max_stages = 6;
@@ -110,7 +110,7 @@ TEST(PeakActivationBound, IsNotAboveWhatSolversFind) {
   }
 }
 
-TEST(PeakActivationBound, OfOnePipelineAtItsOptimumIsOneMicrobatchAStage) {
+TEST(PeakActivationBound, OnePipelineAtItsOptimumHoldsOneMicrobatchPerStage) {
   // 1F1B holds p micro-batches on stage 0, and no schedule of the same makespan holds fewer.
   const Problem problem = problem_of(4, {chain_model("a", {0, 1, 2, 3}, 8, 1, 2)});
   EXPECT_EQ(bounds_of(problem).makespan, Ticks(33));
@@ -137,7 +137,7 @@ TEST(PeakActivationBound, CountsOnlyWhatWStillHoldsAfterI) {
   EXPECT_EQ(peak_activation_bound(problem_of(1, {model}), Ticks(6)), Memory(1'000'000));
 }
 
-TEST(PeakActivationBound, CountsWhatModelsDoToEachOther) {
+TEST(PeakActivationBound, CountsInteractionsOfModels) {
   // Two models of one micro-batch each on the same two devices, in opposite directions. One after the other they take 6
   // + 6 ticks and hold one micro-batch at a time. Each alone can easily end by 9, but both end by then only if a device
   // holds both at once.
@@ -161,7 +161,7 @@ TEST(PeakActivationBound, HoldsForTheLargestActivations) {
   }
 }
 
-TEST(PeakActivationBound, IsWithoutLimitWhereNoScheduleEndsByThen) {
+TEST(PeakActivationBound, IsUnlimitedIfNoScheduleMeetsTheDeadline) {
   const Problem problem = problem_of(1, {chain_model("a", {0}, 2, 1, 1)});
   EXPECT_EQ(peak_activation_bound(problem, Ticks(3)), Memory::max());
   EXPECT_EQ(peak_activation_bound(problem, Ticks(4)), Memory(1'000'000));
@@ -174,7 +174,7 @@ TEST(PeakActivationBound, IsCutShortByACancellation) {
   EXPECT_EQ(peak_activation_bound(problem, Ticks(708), {.cancellation = &cancellation}), Memory(2'000'000));
 }
 
-TEST(PeakActivationBound, AtALateDeadlineIsTheOneForAnySchedule) {
+TEST(PeakActivationBound, EqualsTheGeneralBoundAtALateDeadline) {
   for (const pipeline::Instance& bundled : pipeline::instances()) {
     if (!bundled.published) continue;
     EXPECT_EQ(peak_activation_bound(bundled.problem, Ticks(1'000'000), {.work = 100'000}),
@@ -184,7 +184,7 @@ TEST(PeakActivationBound, AtALateDeadlineIsTheOneForAnySchedule) {
   }
 }
 
-RC_GTEST_PROP(PeakActivationBoundProperty, FallsWithTheDeadlineToTheOneForAnySchedule, ()) {
+RC_GTEST_PROP(PeakActivationBoundProperty, DecreasesWithTheDeadlineToTheGeneralBound, ()) {
   // Without the last resort, which may succeed at one deadline and run out of work at an earlier one: only sums, or
   // small problems in full.
   test::RandomProblemOptions options;

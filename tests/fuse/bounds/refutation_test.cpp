@@ -65,7 +65,7 @@ std::int64_t count_arcs(const PositionNetwork& network, Correspondence correspon
                        [&](const RowArc& arc) { return arc.correspondence == correspondence; });
 }
 
-TEST(PositionNetwork, StepsWaitForWhatTheModelSays) {
+TEST(PositionNetwork, StepsWaitAsTheModelSpecifies) {
   pipeline::Model model = chain_model("a", {0, 1, 2}, 2, 1, 2);
   model.replicas.push_back({DeviceId(3), DeviceId(4), DeviceId(5)});
   model.minibatches = 2;
@@ -83,7 +83,7 @@ TEST(PositionNetwork, StepsWaitForWhatTheModelSays) {
   EXPECT_EQ(arcs(Correspondence::into_step), 6 * 6) << "weight gradients of all stages in both";
 }
 
-TEST(FirstWindows, LimitWhatIsInFlight) {
+TEST(FirstWindows, LimitMicrobatchesInFlight) {
   // Two stages with memory for one micro-batch: each waits for the previous one to come back.
   const PositionNetwork network = position_network(problem_of(2, {chain_model("a", {0, 1}, 3, 1, 2)}));
   std::int64_t work = 0;
@@ -168,7 +168,7 @@ TEST(DeviceSequencing, GivesUpOnTooManyStates) {
   EXPECT_TRUE(sequencing.tighten(network, {&*a, &*b}, unit * 9, 100, propagation).done);
 }
 
-TEST(ActivationLevels, AreSumsOfWhatStagesHold) {
+TEST(ActivationLevels, AreSumsOfStageActivations) {
   pipeline::Model large = chain_model("large", {0}, 3, 1, 1);
   large.activation = {Memory(1'950'000)};
   pipeline::Model small = chain_model("small", {0}, 2, 1, 1);
@@ -182,7 +182,7 @@ TEST(ActivationLevels, AreSumsOfWhatStagesHold) {
   EXPECT_EQ(levels.at_or_above(Memory(9'850'001)), std::nullopt);
 }
 
-TEST(ActivationLevels, TakeTheDeviceThatHasTheNextOne) {
+TEST(ActivationLevels, UseTheDeviceWithTheNextLevel) {
   pipeline::Model model = chain_model("a", {0, 1}, 4, 1, 1);
   model.activation = {Memory(5), Memory(3)};
   const ActivationLevels levels(problem_of(2, {model}));
@@ -197,7 +197,7 @@ bool refutes(const Problem& problem, Ticks deadline, Memory cap, ProofDepth dept
                                      depth, budget);
 }
 
-TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
+TEST(RefutationOracle, CasesDecideSmallProblemsWithoutFalseRefutations) {
   test::RandomProblemOptions options;
   options.max_ops = 16;
   int decided = 0;
@@ -220,7 +220,7 @@ TEST(RefutationOracle, CasesDecideSmallProblemsAndNothingTrueIsRefuted) {
   EXPECT_GT(by_sequences, decided * 9 / 10);
 }
 
-RC_GTEST_PROP(RefutationProperty, WhatSequencesRefuteTheyRefuteWithLess, ()) {
+RC_GTEST_PROP(RefutationProperty, RefutationsHoldForTighterLimits, ()) {
   test::RandomProblemOptions options;
   options.max_ops = 40;
   const Problem problem = *test::problems(options);

@@ -104,7 +104,7 @@ TEST(OneForwardOneBackward, ClosedForm) {
     }
 }
 
-TEST(OneForwardOneBackward, ModelsWaitForEachOtherEvenWhereTheyNeedNot) {
+TEST(OneForwardOneBackward, ModelsAlwaysWaitForEachOther) {
   // Without the barrier the second model would start during the drain of the first: 801 on exp0 (docs/solvers.md).
   EXPECT_EQ(solve(solve_1f1b, pipeline::find_instance("exp0")->problem).makespan, Ticks(813));
 }
@@ -123,12 +123,12 @@ TEST(Interleaved, ClosedForm) {
       }
 }
 
-TEST(Interleaved, SaysWhyNot) {
+TEST(Interleaved, ExplainsInapplicability) {
   EXPECT_EQ(why_not(solve_interleaved_1f1b, single(4, 8, 1, 2)), "no device has several stages of a model");
   EXPECT_EQ(why_not(solve_interleaved_1f1b, test::problem_of(2, {test::chain_model("actor", {0, 1, 0, 1}, 3, 1, 2)})),
-            "model actor has 3 micro-batches, no multiple of its 2 devices");
+            "model actor has 3 micro-batches, which is not a multiple of its 2 devices");
   EXPECT_EQ(why_not(solve_interleaved_1f1b, test::problem_of(2, {test::chain_model("actor", {0, 1, 1, 0}, 4, 1, 2)})),
-            "the stages of model actor do not go round its devices in one order");
+            "the stages of model actor do not cycle through its devices in a fixed order");
 }
 
 TEST(Chimera, ClosedForm) {
@@ -150,8 +150,8 @@ TEST(Chimera, ActivationsAreBalancedAsPublished) {
   EXPECT_THAT(peaks, testing::ElementsAre(5, 6, 7, 8, 8, 7, 6, 5));
 }
 
-TEST(Chimera, SaysWhyNot) {
-  EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "it merges two pipelines; there are 1");
+TEST(Chimera, ExplainsInapplicability) {
+  EXPECT_EQ(why_not(solve_chimera, single(4, 4, 1, 1)), "it needs exactly two pipelines, got 1");
   EXPECT_EQ(why_not(solve_chimera, test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1),
                                                         test::chain_model("b", {1, 0}, 2, 1, 2)})),
             "the two pipelines are not equal");
@@ -197,23 +197,23 @@ TEST(ZeroBubble, VHasNoBubbleWithinTheMemoryOf1f1b) {
     }
 }
 
-TEST(ZeroBubble, VEndsForAnyNumberOfMicrobatches) {
+TEST(ZeroBubble, VTerminatesForAnyNumberOfMicrobatches) {
   for (int p = 1; p <= 9; ++p)
     for (int m = 1; m <= 20; ++m)
       EXPECT_GT(solve(solve_zb_v, single_split(p, m, 2, 3, 1, v_shape(p))).makespan, Ticks(0));
 }
 
-TEST(ZeroBubble, SaysWhyNot) {
+TEST(ZeroBubble, ExplainsInapplicability) {
   EXPECT_EQ(why_not(solve_zb_h1, single(4, 8, 1, 2)), "model actor does not split its backward");
   EXPECT_EQ(why_not(solve_zb_h1, single_split(2, 8, 1, 1, 1, v_shape(2))),
             "model actor has several stages on a device");
   EXPECT_EQ(why_not(solve_zb_v, single_split(4, 8, 1, 1, 1, iota(4))),
-            "the stages of model actor do not go down its devices and back up (a V)");
+            "the stages of model actor do not form a V: down its devices and back up");
 }
 
-TEST(OneForwardOneBackwardPlus, SaysWhyNot) {
-  EXPECT_EQ(why_not(solve_1f1b_plus, single(3, 8, 1, 2)), "model actor has 3 stages, an odd number");
-  EXPECT_EQ(why_not(solve_1f1b_plus, single(4, 7, 1, 2)), "model actor has 7 micro-batches, an odd number");
+TEST(OneForwardOneBackwardPlus, ExplainsInapplicability) {
+  EXPECT_EQ(why_not(solve_1f1b_plus, single(3, 8, 1, 2)), "model actor needs an even number of stages, got 3");
+  EXPECT_EQ(why_not(solve_1f1b_plus, single(4, 7, 1, 2)), "model actor needs an even number of micro-batches, got 7");
 }
 
 /// Three mini-batches with all optional waits of steps and forwards.
@@ -255,7 +255,7 @@ TEST(StepWaits, AreKeptByEveryConstruction) {
   expect_valid(solve_zb_v, with_step_waits(single_split(3, 7, 1, 2, 1, v_shape(3))));
 }
 
-TEST(OneAtATime, NeedsTheLeastMemoryOfAll) {
+TEST(OneAtATime, NeedsMinimumMemory) {
   const Problem& problem = pipeline::find_instance("exp0")->problem;
   EXPECT_EQ(solve(solve_one_at_a_time, problem).peak_activation, bounds_of(problem).peak_activation);
 }

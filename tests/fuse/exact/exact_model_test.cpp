@@ -33,7 +33,7 @@ std::vector<std::int64_t> all_of(Levels levels) {
   return all;
 }
 
-TEST(Levels, AreSumsOfWhatStagesHold) {
+TEST(Levels, AreSumsOfStageActivations) {
   const ExactModel model = make_exact_model(split_problem(2, 10, 3));
   EXPECT_EQ(all_of(Levels(model, {no_cap}, 1, 21)), (std::vector<std::int64_t>{3, 6, 10, 13, 20}));
   EXPECT_EQ(all_of(Levels(model, {no_cap}, 6, 20)), (std::vector<std::int64_t>{6, 10, 13}))
@@ -42,7 +42,7 @@ TEST(Levels, AreSumsOfWhatStagesHold) {
   EXPECT_TRUE(all_of(Levels(model, {no_cap}, 0, 0)).empty());
 }
 
-TEST(Levels, OfAllDevicesTogether) {
+TEST(Levels, CombineAllDevices) {
   pipeline::Model first = test::chain_model("a", {0, 1}, 2, 1, 1);
   first.activation = {Memory(5), Memory(8)};
   pipeline::Model second = test::chain_model("b", {1}, 1, 1, 1);
@@ -63,7 +63,7 @@ TEST(Levels, AreHalvedFromBothSides) {
   EXPECT_EQ(levels.middle(), std::nullopt);
 }
 
-TEST(Levels, AreAllNumbersWhereThereAreTooMany) {
+TEST(Levels, AreAllIntegersIfTooMany) {
   std::vector<pipeline::Model> models;
   for (int index = 0; index < 6; ++index) {
     models.push_back(test::chain_model("m" + std::to_string(index), {0}, 20, 1, 1));

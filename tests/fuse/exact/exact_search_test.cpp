@@ -15,7 +15,7 @@ using Values = std::vector<std::int64_t>;
 
 constexpr std::size_t plenty = std::size_t{1} << 24;
 
-TEST(FailedStates, CoversWhatIsNowhereLarger) {
+TEST(FailedStates, CoversStatesThatAreNowhereLarger) {
   FailedStates states(2, plenty);
   EXPECT_FALSE(states.covers(Key{1, 2}, Values{5, 5}));
   states.insert(Key{1, 2}, Values{5, 5});
@@ -32,12 +32,12 @@ TEST(FailedStates, ForgetsWhatANewStateCovers) {
   states.insert(Key{1}, Values{2, 2});
   EXPECT_EQ(states.size(), 3U);
   states.insert(Key{1}, Values{3, 9});
-  EXPECT_EQ(states.size(), 2U) << "only 9, 1 is left beside it";
+  EXPECT_EQ(states.size(), 2U) << "only 9, 1 is left with it";
   EXPECT_TRUE(states.covers(Key{1}, Values{9, 1}));
   EXPECT_TRUE(states.covers(Key{1}, Values{1, 9}));
 }
 
-TEST(FailedStates, StoresNoMoreThanItMay) {
+TEST(FailedStates, RespectsTheMemoryLimit) {
   FailedStates states(1, 0);
   states.insert(Key{1}, Values{1});
   EXPECT_EQ(states.size(), 0U);

@@ -167,7 +167,7 @@ TEST(ExactOracle, AgreesOnMinibatchesWithManyReplicas) {
   EXPECT_GT(compare_with_brute_force(100, options), 70);
 }
 
-TEST(ExactOracle, AgreesOnWhateverStepsWaitFor) {
+TEST(ExactOracle, AgreesOnAllWaitsOfSteps) {
   // Includes optimizer steps of zero duration: a forward that waits for one on another device starts at the same
   // moment.
   test::RandomProblemOptions options;
@@ -284,7 +284,7 @@ TEST(ExactOracle, AgreesWithOneCapForAllDevices) {
   EXPECT_GT(longer, 30);
 }
 
-TEST(Exact, ExceedsAnImpossibleCapacityByTheLeast) {
+TEST(Exact, ExceedsAnImpossibleCapacityMinimally) {
   Problem problem = problem_of(2, {model_of("a", {0, 1}, 3, 1, 1)});
   problem.capacity = {Memory(400'000), Memory(5'000'000)};
   const ExactResult result = solve_exactly(problem, {});
@@ -293,7 +293,7 @@ TEST(Exact, ExceedsAnImpossibleCapacityByTheLeast) {
   EXPECT_EQ(result.solution->evaluation.makespan, Ticks(12));
 }
 
-TEST(Exact, SaysWhatItCouldNotProve) {
+TEST(Exact, ReportsUnprovenResults) {
   const Problem problem =
       problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   for (const std::int64_t nodes : {0, 1, 100, 400, 2000}) {
@@ -309,13 +309,13 @@ TEST(Exact, SaysWhatItCouldNotProve) {
   }
 }
 
-TEST(Exact, NeedsNoMemoryToBeRight) {
+TEST(Exact, IsCorrectWithoutMemory) {
   const Problem problem = problem_of(2, {model_of("a", {0, 1}, 3, 1, 2), model_of("b", {1, 0}, 2, 1, 1)});
   const Costs with = proven(problem);
   EXPECT_EQ(proven(problem, {}, {.memory_bytes = 0}), with);
 }
 
-TEST(Exact, AnswersTheSameEachTime) {
+TEST(Exact, IsDeterministic) {
   const Problem problem =
       problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   const ExactResult first = solve_exactly(problem, {});
@@ -324,7 +324,7 @@ TEST(Exact, AnswersTheSameEachTime) {
   EXPECT_EQ(first.nodes, second.nodes);
 }
 
-TEST(Exact, GoesOnFromAStart) {
+TEST(Exact, ContinuesFromAStart) {
   const Problem problem =
       problem_of(4, {model_of("a", {0, 1, 2, 3}, 4, 2, 4, 1'950'000), model_of("b", {3, 2, 1, 0}, 4, 1, 2)});
   const ExactResult best = solve_exactly(problem, {});
@@ -364,16 +364,16 @@ TEST(Exact, StopsWhenCancelled) {
   EXPECT_TRUE(std::holds_alternative<Solution>(solve_exact(long_search(), options))) << "the best so far";
 }
 
-TEST(SolveExact, AnswersOnlyWithOptima) {
+TEST(SolveExact, ReturnsOnlyOptima) {
   const Problem problem = problem_of(3, {model_of("a", {0, 1, 2}, 3, 1, 2)});
   const auto solution = std::get<Solution>(solve_exact(problem, {}));
   EXPECT_EQ(solution.evaluation.makespan, Ticks(15));
   EXPECT_EQ(solution.solver.name, "exact");
   SolveOptions brief;
   brief.iterations = 1000;
-  EXPECT_EQ(test::why_not(solve_exact, long_search(), brief), "no optimum is proven within 1000 nodes");
+  EXPECT_EQ(test::why_not(solve_exact, long_search(), brief), "no optimum was proven within 1000 nodes");
   EXPECT_EQ(test::why_not(solve_exact, problem_of(4, {model_of("a", {0, 1, 2, 3}, 256, 1, 2)})),
-            "it has 2048 ops, and the exact search takes at most 2000");
+            "it has 2048 ops, but the exact search accepts at most 2000");
 }
 
 }  // namespace

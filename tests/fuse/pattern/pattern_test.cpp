@@ -72,14 +72,14 @@ TEST(Pattern, IsWithinOnePercentOfTheBoundOnEightStages) {
   EXPECT_LE(100 * makespan_of(solved(problem)), 101 * bounds_of(problem).makespan.count());
 }
 
-TEST(Pattern, NeedsNoMoreMemoryAndOnePeriodForEachRoundMore) {
+TEST(Pattern, EachFurtherRoundAddsOnePeriodAndNoMemory) {
   const Solution few = solved(two_way(8, 128, 128));
   const Solution many = solved(two_way(8, 328, 328));
   EXPECT_EQ(makespan_of(many) - makespan_of(few), 200 * 9);
   EXPECT_EQ(many.evaluation.peak_activation, few.evaluation.peak_activation);
 }
 
-TEST(Pattern, IsSearchedInAFormThatDoesNotGrow) {
+TEST(Pattern, SearchedFormDoesNotGrowWithMicrobatches) {
   const PatternFound few = found_in(two_way(8, 256, 256));
   const PatternFound many = found_in(two_way(8, 100'000, 100'000));
   EXPECT_EQ(many.schedule.warm_up, few.schedule.warm_up);
@@ -117,7 +117,7 @@ TEST(Pattern, KeepsToAMemoryCapBelowTheFastestPatterns) {
   }
 }
 
-TEST(Pattern, ACapThatIsMetWithoutItDoesNotMakeItWorse) {
+TEST(Pattern, ACapThatIsMetAnywayDoesNotMakeItWorse) {
   const Problem problem = two_way(8, 64, 64);
   const Solution free = solved(problem);
   SolveOptions options;
@@ -130,7 +130,7 @@ TEST(Pattern, ACapThatIsMetWithoutItDoesNotMakeItWorse) {
   EXPECT_LE(makespan_of(within), makespan_of(free));
 }
 
-TEST(Pattern, SmallerRoomsAreTriedWithinACapacity) {
+TEST(Pattern, TriesSmallerCapacities) {
   const Problem problem = pipeline::find_instance("capacity-5")->problem;
   const Solution alone = solved(problem);
   const std::vector<Solution> within = solve_patterns_within(problem, {});
@@ -145,7 +145,7 @@ TEST(Pattern, SmallerRoomsAreTriedWithinACapacity) {
                           [&](const Solution& solution) { return is_better(solution, alone, {}); }));
 }
 
-TEST(Pattern, RoomsThatNothingLimitsOrThatAreNoneStayAsTheyAre) {
+TEST(Pattern, UnlimitedAndExhaustedDevicesKeepTheirCapacity) {
   Problem problem = two_way(4, 16, 16);
   problem.resident.assign(4, Memory(0));
   problem.capacity.emplace(4, Memory::max());
@@ -156,7 +156,7 @@ TEST(Pattern, RoomsThatNothingLimitsOrThatAreNoneStayAsTheyAre) {
   for (const Solution& solution : within) EXPECT_EQ(solution.problem, problem);
 }
 
-TEST(Pattern, ADeadlineOfSeveralMinibatchesIsThatOfAllTogether) {
+TEST(Pattern, DeadlineCoversAllMinibatches) {
   Problem problem = two_way(4, 16, 16);
   for (pipeline::Model& model : problem.models) model.minibatches = 3;
   SolveOptions options;
@@ -164,7 +164,7 @@ TEST(Pattern, ADeadlineOfSeveralMinibatchesIsThatOfAllTogether) {
   EXPECT_LE(solved(problem, options).evaluation.makespan, *options.deadline);
 }
 
-TEST(Pattern, IsTheSameForAnyNumberOfThreads) {
+TEST(Pattern, IsIndependentOfThreads) {
   const Problem problem = two_way(8, 48, 48);
   SolveOptions options;
   const Solution one = solved(problem, options);
@@ -184,7 +184,7 @@ TEST(Pattern, RunsOneMinibatchAfterTheOther) {
   EXPECT_LT(makespan_of(solution), 3 * bounds_of(two_way(4, 24, 24)).makespan.count() + 60);
 }
 
-TEST(Pattern, StepsThatWaitForAllStagesComeBehindTheirMinibatch) {
+TEST(Pattern, StepsThatWaitForAllStagesFollowTheirMinibatch) {
   Problem problem = two_way(4, 24, 24);
   for (pipeline::Model& model : problem.models) {
     model.minibatches = 3;
@@ -197,7 +197,7 @@ TEST(Pattern, StepsThatWaitForAllStagesComeBehindTheirMinibatch) {
   EXPECT_LT(makespan_of(solution), 3 * bounds_of(two_way(4, 24, 24)).makespan.count() + 60);
 }
 
-TEST(Pattern, SaysWhereNothingRepeats) {
+TEST(Pattern, RejectsProblemsThatDoNotRepeat) {
   const Answer few = solve_pattern(two_way(4, 3, 3), {});
   ASSERT_TRUE(std::holds_alternative<NotApplicable>(few));
   EXPECT_THAT(std::get<NotApplicable>(few).why, testing::HasSubstr("fewer than four rounds"));
@@ -228,7 +228,7 @@ RC_GTEST_PROP(PatternProperty, IsValidWhereverItFits, ()) {
   RC_ASSERT(is_valid(*solution) == pipeline::find_excess(problem, solution->evaluation, {}).empty());
 }
 
-RC_GTEST_PROP(PatternProperty, EvaluatesToNoMoreThanTheSearchSays, ()) {
+RC_GTEST_PROP(PatternProperty, EvaluatesToAtMostTheSearchResult, ()) {
   test::RandomProblemOptions options = repetitive();
   options.steps = false;
   const Problem problem = *test::problems(options);

@@ -70,7 +70,7 @@ RC_GTEST_PROP(PatternTimetableProperty, CountsMicrobatchesBeforeATime, ()) {
   RC_ASSERT(timetable.at(0, first - 1) < time);
 }
 
-TEST(PatternTimetable, HoldsAsManyMicrobatchesAsOneForwardOneBackwardInOneModel) {
+TEST(PatternTimetable, HoldsAsManyMicrobatchesAs1f1bForOneModel) {
   const Problem problem = test::problem_of(4, {test::chain_model("only", {0, 1, 2, 3}, 16, 1, 2)});
   const ClassGraph graph = std::get<ClassGraph>(make_class_graph(problem));
   const Timetable timetable = make_timetable(graph, graph.period);

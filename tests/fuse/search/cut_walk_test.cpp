@@ -65,7 +65,7 @@ std::string_view first_difference_in(SwapWalk& walk, SwapWalk& whole, std::uint6
   return first_difference(walk, whole);
 }
 
-RC_GTEST_PROP(CutWalk, MakesTheSwapsOfTheWholeWalk, ()) {
+RC_GTEST_PROP(CutWalk, MakesTheSameSwapsAsTheOrdinaryWalk, ()) {
   test::RandomProblemOptions plain;
   plain.transfers = false;
   plain.split = false;
@@ -80,7 +80,7 @@ RC_GTEST_PROP(CutWalk, MakesTheSwapsOfTheWholeWalk, ()) {
   RC_ASSERT(first_difference_in(walk, whole, seed, 300, loss) == "");
 }
 
-TEST(CutWalk, TakesTheLongestTimesThatAreAccepted) {
+TEST(CutWalk, HandlesTheLongestValidTimes) {
   constexpr std::int64_t forward = base::max_time / 4;
   const Problem problem = test::problem_of(2, {test::chain_model("a", {0, 1}, 1024, forward, 2 * forward),
                                                test::chain_model("b", {1, 0}, 1024, forward, 2 * forward)});
@@ -94,7 +94,7 @@ TEST(CutWalk, TakesTheLongestTimesThatAreAccepted) {
 
 class CutWalkOnInstances : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(CutWalkOnInstances, MakesTheSwapsOfTheWholeWalk) {
+TEST_P(CutWalkOnInstances, MakesTheSameSwapsAsTheOrdinaryWalk) {
   const Problem& problem = pipeline::find_instance(GetParam())->problem;
   const Lowering lowering = pipeline::lower(problem, pipeline::BackwardForm::split);
   SwapWalk walk(lowering.graph, start_of(problem, lowering));

@@ -9,7 +9,7 @@
 namespace dovetail::fuse {
 namespace {
 
-TEST(MakespanCoolings, DoubleUpToWhatIsLeft) {
+TEST(MakespanCoolings, DoubleUntilTheIterationsAreUsed) {
   EXPECT_EQ(makespan_coolings(10, 100'000), (std::vector<std::int64_t>{10'000, 20'000, 70'000}));
   EXPECT_EQ(makespan_coolings(10, 19'999), (std::vector<std::int64_t>{19'999}));
   EXPECT_EQ(makespan_coolings(10, 5), (std::vector<std::int64_t>{5}));
@@ -34,7 +34,7 @@ TEST(LimitedMakespanDescent, EveryFourthTurnHasAPriceThatRises) {
     EXPECT_GT(descent.price, 0);
     const double last = descent.price * std::pow(descent.price_factor, static_cast<double>(steps));
     EXPECT_GT(last, 9 * descent.price);
-    EXPECT_LT(last * scale.memory, 11 * scale.time) << "an activation too much costs some ops' time at last";
+    EXPECT_LT(last * scale.memory, 11 * scale.time) << "in the end one excess activation costs the time of several ops";
   }
 }
 

@@ -43,7 +43,7 @@ std::optional<int> first_difference(MakespanWalk& steps, SwapWalk& walk, SwapWal
   return std::nullopt;
 }
 
-TEST(MakespanWalk, DecidesAlikeInBothWays) {
+TEST(MakespanWalk, BothMethodsDecideAlike) {
   SwapWalk walk = walk_of("exp8");
   SwapWalk whole = walk;
   base::Random random(1, 0);
@@ -60,7 +60,7 @@ TEST(MakespanWalk, DecidesAlikeInBothWays) {
   EXPECT_EQ(walk.head(3), whole.head(3)) << "mended";
 }
 
-TEST(MakespanWalk, MakesPromptSwapsOnlyWhereAskedTo) {
+TEST(MakespanWalk, MakesOnlyPromptSwapsIfRequested) {
   SwapWalk walk = walk_of("exp8");
   SwapWalk whole = walk;
   base::Random random(1, 0);
@@ -69,7 +69,7 @@ TEST(MakespanWalk, MakesPromptSwapsOnlyWhereAskedTo) {
   EXPECT_FALSE(steps.is_cut());
 }
 
-TEST(MakespanWalk, LeavesWholeWhatCannotBeCut) {
+TEST(MakespanWalk, DoesNotCutUncuttableWalks) {
   SwapWalk walk = walk_of("transfer-1");
   ASSERT_FALSE(walk.can_be_cut());
   SwapWalk whole = walk;

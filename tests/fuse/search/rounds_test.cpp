@@ -47,12 +47,12 @@ bool are_equal(const RoundReport& a, const RoundReport& b) {
   return true;
 }
 
-RC_GTEST_PROP(RoundReport, IsTheSameBehindAMessage, ()) {
+RC_GTEST_PROP(RoundReport, SurvivesEncodingAndDecoding, ()) {
   const RoundReport report = random_report();
   RC_ASSERT(are_equal(report_of(message_of(report)), report));
 }
 
-TEST(RoundReportDeathTest, AMessageOfAnotherLengthIsABug) {
+TEST(RoundReportDeathTest, AbortsOnAMessageOfWrongLength) {
   const std::string message = message_of({});
   EXPECT_DEATH((void)report_of(message.substr(1)), "message.size\\(\\) >= sizeof value");
   EXPECT_DEATH((void)report_of(message + "more"), "message.empty\\(\\)");
@@ -71,7 +71,7 @@ RoundReport report_by(int rank) {
   return report;
 }
 
-TEST(ExchangeReports, AloneItIsOnesOwn) {
+TEST(ExchangeReports, ReturnsOnlyOwnReportWithoutExchange) {
   const auto alone = exchange_reports(nullptr, report_by(3));
   ASSERT_TRUE(alone.ok());
   ASSERT_EQ(alone->size(), 1U);
@@ -79,14 +79,14 @@ TEST(ExchangeReports, AloneItIsOnesOwn) {
 
   parallel::Exchange of_one;
   of_one.all_gather = [](std::string_view) -> base::Result<std::vector<std::string>> {
-    throw std::logic_error("nobody to tell");
+    throw std::logic_error("unexpected exchange");
   };
   const auto one = exchange_reports(&of_one, report_by(2));
   ASSERT_TRUE(one.ok());
   EXPECT_TRUE(are_equal((*one)[0], report_by(2)));
 }
 
-TEST(ExchangeReports, EveryRankHasAllInOrderOfRank) {
+TEST(ExchangeReports, EveryRankGetsAllInRankOrder) {
   constexpr int ranks = 4;
   std::mutex mutex;
   int told = 0;

@@ -46,7 +46,7 @@ std::string_view fault_of(const Problem& problem, const Lowering& lowering, cons
   const Order order = search_order(lowering, solution);
   if (!is_in_order(lowering.graph, order)) return "not in order";
   const auto evaluation = pipeline::evaluate(lowering.graph, order);
-  if (!evaluation.ok()) return "waits for itself";
+  if (!evaluation.ok()) return "deadlock";
   if (evaluation->makespan > solution.evaluation.makespan) return "longer";
   for (std::size_t device = 0; device < evaluation->devices.size(); ++device)
     if (evaluation->devices[device].peak > solution.evaluation.devices[device].peak) return "holds more";
@@ -54,7 +54,7 @@ std::string_view fault_of(const Problem& problem, const Lowering& lowering, cons
   return "";
 }
 
-RC_GTEST_PROP(SearchOrder, OfEveryConstructionIsAsGood, ()) {
+RC_GTEST_PROP(SearchOrder, IsAsGoodAsEveryConstruction, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   for (const Solver& solver : solvers()) {
@@ -67,7 +67,7 @@ RC_GTEST_PROP(SearchOrder, OfEveryConstructionIsAsGood, ()) {
   }
 }
 
-RC_GTEST_PROP(SearchOrder, OfItselfIsItself, ()) {
+RC_GTEST_PROP(SearchOrder, IsIdempotent, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   Solution solution = std::get<Solution>(solve_greedy(problem, {}));
@@ -98,7 +98,7 @@ Solution renamed(const Problem& problem, const Solution& solution, std::uint64_t
   return std::move(*result);
 }
 
-RC_GTEST_PROP(SearchOrder, OfMicrobatchesOutOfOrderIsAsGood, ()) {
+RC_GTEST_PROP(SearchOrder, SortsMicrobatchesWithoutLoss, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   const auto seed = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
@@ -106,7 +106,7 @@ RC_GTEST_PROP(SearchOrder, OfMicrobatchesOutOfOrderIsAsGood, ()) {
   RC_ASSERT(fault_of(problem, lowering, solution) == "");
 }
 
-RC_GTEST_PROP(SearchOrder, OfSomeBackwardsWholeIsAsGood, ()) {
+RC_GTEST_PROP(SearchOrder, SplitsMixedBackwardsWithoutLoss, ()) {
   const Problem problem = *test::problems();
   const Lowering split = pipeline::lower(problem, BackwardForm::split);
   const Lowering whole = pipeline::lower(problem, BackwardForm::whole);
@@ -137,7 +137,7 @@ RC_GTEST_PROP(SearchOrder, OfSomeBackwardsWholeIsAsGood, ()) {
   RC_ASSERT(fault_of(problem, split, solution) == "");
 }
 
-TEST(SearchOrder, TakesAWholeBackwardApart) {
+TEST(SearchOrder, SplitsAWholeBackward) {
   pipeline::Model model = test::chain_model("a", {0, 1}, 1, 2, 3);
   model.weight_gradient = {Ticks(4), Ticks(4)};
   model.weight_activation = model.activation;

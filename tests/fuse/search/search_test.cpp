@@ -92,7 +92,7 @@ INSTANTIATE_TEST_SUITE_P(Solvers, BothSearches,
                          testing::Values(Solver{"search", solve_search}, Solver{"auto", solve_auto}),
                          testing::PrintToStringParamName());
 
-TEST_P(BothSearches, AnswerWithValidSchedulesNoWorseThanTheirStart) {
+TEST_P(BothSearches, ReturnValidSchedulesNoWorseThanTheirStart) {
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed, {.capacity = true, .max_ops = {}});
@@ -137,7 +137,7 @@ TEST_P(BothSearches, KeepTheMemoryCap) {
   }
 }
 
-TEST_P(BothSearches, FindTheLeastPeakOfAll) {
+TEST_P(BothSearches, FindTheMinimumPeak) {
   for (std::uint64_t seed = 200; seed < 240; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed);
@@ -172,7 +172,7 @@ TEST_P(BothSearches, KeepTheDeadline) {
   }
 }
 
-TEST_P(BothSearches, GiveTheSameBytesWhateverTheThreads) {
+TEST_P(BothSearches, GiveTheSameBytesForAnyNumberOfThreads) {
   for (std::uint64_t seed = 400; seed < 412; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed, {.capacity = true, .max_ops = {}});
@@ -196,7 +196,7 @@ std::vector<std::string> files_of_ranks(int ranks, const Solver& solver, const P
   return files;
 }
 
-TEST_P(BothSearches, GiveTheSameBytesOnEveryRankWhateverTheRanks) {
+TEST_P(BothSearches, GiveTheSameBytesForAnyNumberOfRanks) {
   for (std::uint64_t seed = 500; seed < 506; ++seed) {
     SCOPED_TRACE(seed);
     const Problem problem = test::random_problem(seed);
@@ -210,7 +210,7 @@ TEST_P(BothSearches, GiveTheSameBytesOnEveryRankWhateverTheRanks) {
   }
 }
 
-TEST_P(BothSearches, RoundsOnAPublishedInstanceAreTheSameForThreadsAndRanks) {
+TEST_P(BothSearches, RoundsOnAPublishedInstanceDoNotDependOnThreadsOrRanks) {
   // Several rounds of both phases, with reports exchanged between them.
   const Problem& problem = pipeline::find_instance("exp4")->problem;
   SolveOptions options = brief(1'100'000, 2);
@@ -229,7 +229,7 @@ TEST_P(BothSearches, DifferForSeedsAndForChains) {
   EXPECT_FALSE(file_of(solve(problem, options)) == first);
 }
 
-TEST_P(BothSearches, ARequestToStopAnswersAtOnce) {
+TEST_P(BothSearches, AStopRequestReturnsAtOnce) {
   parallel::Cancellation cancellation;
   cancellation.request();
   SolveOptions options;
@@ -243,7 +243,7 @@ TEST_P(BothSearches, ARequestToStopAnswersAtOnce) {
   }
 }
 
-TEST_P(BothSearches, ARequestToStopEndsARun) {
+TEST_P(BothSearches, AStopRequestEndsARun) {
   const Problem& problem = pipeline::find_instance("exp9")->problem;
   parallel::Cancellation cancellation;
   SolveOptions options = brief(std::int64_t{1} << 40, 2);
@@ -273,7 +273,7 @@ TEST_P(BothSearches, TheTimeLimitEndsARun) {
   expect_valid(problem, solution);
 }
 
-TEST_P(BothSearches, TheIterationsThatATimeLimitChoseRepeatTheRun) {
+TEST_P(BothSearches, IterationsChosenByATimeLimitReproduceTheRun) {
   // The bound is not met, so the whole time is used.
   const Problem& problem = pipeline::find_instance("exp4")->problem;
   SolveOptions options;
@@ -288,7 +288,7 @@ TEST_P(BothSearches, TheIterationsThatATimeLimitChoseRepeatTheRun) {
   EXPECT_TRUE(file_of(solve(problem, options)) == file_of(timed));
 }
 
-TEST_P(BothSearches, TellWhatGetsBetter) {
+TEST_P(BothSearches, ReportImprovements) {
   const Problem& problem = pipeline::find_instance("exp0")->problem;
   SolveOptions options = brief(600'000, 2);
   std::vector<Solution> told;
@@ -320,7 +320,7 @@ std::int64_t percentile_95(const Solution& solution) {
   return vary_durations(solution.graph, solution.order, options).percentile_95_thousandths;
 }
 
-TEST_P(BothSearches, RobustnessIsBought) {
+TEST_P(BothSearches, TradeMakespanForRobustness) {
   for (const char* name : {"exp0", "transfer-1", "uneven-stages-1"}) {
     SCOPED_TRACE(name);
     const Problem& problem = pipeline::find_instance(name)->problem;
@@ -366,7 +366,7 @@ INSTANTIATE_TEST_SUITE_P(Published, KnownAnswers,
                                          Known{"exp11", 186, 27'500'000, 1'000'000, 2}),
                          [](const auto& parameter) { return std::string(parameter.param.name); });
 
-TEST_P(KnownAnswers, AreMet) {
+TEST_P(KnownAnswers, AreReached) {
   const Known& known = GetParam();
   const Problem& problem = pipeline::find_instance(known.name)->problem;
   SolveOptions options = brief(known.iterations, known.chains);

@@ -53,7 +53,7 @@ TEST(Steadiness, WeighsMakespanAndPercentile) {
   EXPECT_NE(late, percentile_95(lowering, order, {.draws = 50, .seed = 4})) << "the draws are those of the seed";
 }
 
-TEST(Steadiness, OfTheLongestTimesStaysWithin64Bits) {
+TEST(Steadiness, LongestTimesStayWithin64Bits) {
   Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 1, 1'000'000'000'000'000, 1'000'000'000'000'000)});
   problem.models[0].microbatches = 1'000;
   ASSERT_FALSE(pipeline::find_fault(problem));
@@ -72,7 +72,7 @@ struct Limits {
   std::vector<std::int64_t> capacity;
 };
 
-RC_GTEST_PROP(WalkSteadily, TheBestScoresNoWorseWithinTheLimits, ()) {
+RC_GTEST_PROP(WalkSteadily, NeverGetsWorseAndStaysWithinTheLimits, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   Chain chain = chain_from(lowering.graph, list_order(problem, lowering),
@@ -97,7 +97,7 @@ RC_GTEST_PROP(WalkSteadily, TheBestScoresNoWorseWithinTheLimits, ()) {
   if (measure.percent == 0) RC_ASSERT(chain.best_makespan <= start.best_makespan);
 }
 
-RC_GTEST_PROP(WalkSteadily, IsTheSameForTheSameSeed, ()) {
+RC_GTEST_PROP(WalkSteadily, IsDeterministic, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const std::uint64_t seed = *rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>());
@@ -112,7 +112,7 @@ RC_GTEST_PROP(WalkSteadily, IsTheSameForTheSameSeed, ()) {
   RC_ASSERT(once.best_score == twice.best_score);
 }
 
-TEST(WalkSteadily, FindsASteadierOneOfEquals) {
+TEST(WalkSteadily, FindsASteadierScheduleOfEqualMakespan) {
   const Problem problem = test::problem_of(
       4, {test::chain_model("a", {0, 1, 2, 3}, 8, 20, 40), test::chain_model("b", {3, 2, 1, 0}, 8, 10, 20)});
   const Lowering lowering = lower_split(problem);

@@ -17,7 +17,7 @@
 namespace dovetail::fuse {
 namespace {
 
-TEST(StopRequest, OfOneProcessIsItsCancellation) {
+TEST(StopRequest, SingleProcessUsesItsCancellation) {
   parallel::Cancellation cancellation;
   SolveOptions options;
   EXPECT_FALSE(StopRequest(options).ask());
@@ -33,7 +33,7 @@ TEST(StopRequest, OfOneProcessIsItsCancellation) {
   EXPECT_TRUE(stop.completes([] {}));
 }
 
-TEST(StopRequest, OfOneIsThatOfAll) {
+TEST(StopRequest, OneRequestStopsAll) {
   std::vector<int> stops(3);
   std::vector<int> completed(3);
   test::run_on_ranks(3, [&](const parallel::Exchange& exchange) {
@@ -56,7 +56,7 @@ TEST(StopRequest, OfOneIsThatOfAll) {
   EXPECT_THAT(completed, testing::Each(1));
 }
 
-TEST(StopRequest, ALostProcessIsOne) {
+TEST(StopRequest, ALostProcessStopsAll) {
   const auto group = test::connect_threads(2, 0.05);
   SolveOptions options;
   options.exchange = &group[0];
@@ -70,7 +70,7 @@ std::string file_of(const Solution& solution) {
   return pipeline::schedule_to_json(to_schedule(solution, bounds_of(solution.problem)));
 }
 
-/// Returns the results of three processes if only one of them is asked to stop, from the start of `solve`.
+/// Returns the results of three processes if only one of them receives a stop request, from the start of `solve`.
 template <class Solve>
 std::vector<std::string> files_where_one_is_stopped(const Solve& solve) {
   std::vector<std::string> files(3);
@@ -90,7 +90,7 @@ std::vector<std::string> files_where_one_is_stopped(const Solve& solve) {
   return files;
 }
 
-TEST(StopRequest, OfOneProcessLeavesAllWithTheSameAnswer) {
+TEST(StopRequest, OneStoppedProcessLeavesAllWithTheSameResult) {
   const pipeline::Problem& problem = pipeline::find_instance("exp4")->problem;
   const auto portfolio = files_where_one_is_stopped(
       [&](const SolveOptions& options) { return std::get<Solution>(solve_auto(problem, options)); });

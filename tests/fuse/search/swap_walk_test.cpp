@@ -93,7 +93,7 @@ std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
   for (const auto& device : order.devices)
     for (std::size_t i = 0; i < device.size(); ++i) {
       const std::int32_t after = walk.op(place_of(walk, device[i].value) + 1);
-      if (after != (i + 1 < device.size() ? device[i + 1].value : -1)) return "op behind";
+      if (after != (i + 1 < device.size() ? device[i + 1].value : -1)) return "next op";
     }
   return "";
 }
@@ -144,7 +144,7 @@ std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place
   return levels == levels_of(graph, order) ? "" : "level_between";
 }
 
-RC_GTEST_PROP(SwapWalk, StartsAtTheOrderItIsGiven, ()) {
+RC_GTEST_PROP(SwapWalk, StartsAtTheGivenOrder, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   for (const auto solve : {solve_one_at_a_time, solve_greedy}) {
@@ -157,7 +157,7 @@ RC_GTEST_PROP(SwapWalk, StartsAtTheOrderItIsGiven, ()) {
   }
 }
 
-RC_GTEST_PROP(SwapWalk, KnowsEverySwapBeforeAndAfterIt, ()) {
+RC_GTEST_PROP(SwapWalk, PredictsEverySwap, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
@@ -186,7 +186,7 @@ RC_GTEST_PROP(SwapWalk, LosesNoPrecedence, ()) {
   }
 }
 
-RC_GTEST_PROP(SwapWalk, LikeOpsKeepTheirOrder, ()) {
+RC_GTEST_PROP(SwapWalk, AlikeOpsKeepTheirOrder, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_greedy, problem, lowering));
@@ -207,7 +207,7 @@ RC_GTEST_PROP(SwapWalk, LikeOpsKeepTheirOrder, ()) {
       }
 }
 
-RC_GTEST_PROP(SwapWalk, ResetIsAFreshWalk, ()) {
+RC_GTEST_PROP(SwapWalk, ResetEqualsANewWalk, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order order = order_by(solve_one_at_a_time, problem, lowering);
@@ -225,7 +225,7 @@ RC_GTEST_PROP(SwapWalk, ResetIsAFreshWalk, ()) {
   RC_ASSERT(walk.order().devices == away.devices);
 }
 
-RC_GTEST_PROP(SwapWalk, ASwapIsUndoneByAnother, ()) {
+RC_GTEST_PROP(SwapWalk, RepeatingASwapUndoesIt, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
@@ -245,7 +245,7 @@ RC_GTEST_PROP(SwapWalk, ASwapIsUndoneByAnother, ()) {
 /// Large problems of each kind: thousands of swaps, some of which lengthen the schedule and others shorten it.
 class SwapWalkOnInstances : public testing::TestWithParam<std::string_view> {};
 
-TEST_P(SwapWalkOnInstances, StaysTrue) {
+TEST_P(SwapWalkOnInstances, StaysConsistent) {
   const Problem& problem = pipeline::find_instance(GetParam())->problem;
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_greedy, problem, lowering));
@@ -270,7 +270,7 @@ INSTANTIATE_TEST_SUITE_P(Bundled, SwapWalkOnInstances,
                                          "split-backward-1", "split-backward-5", "minibatches-1", "minibatches-5",
                                          "capacity-1"));
 
-TEST(SwapWalk, HasOneOpOnly) {
+TEST(SwapWalk, HandlesASingleOp) {
   Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 1, 2, 3)});
   const Lowering lowering = lower_split(problem);
   SwapWalk walk(lowering.graph, order_by(solve_one_at_a_time, problem, lowering));
@@ -293,7 +293,7 @@ TEST(SwapWalk, SeesACycleThroughOtherDevices) {
   EXPECT_TRUE(walk.makes_cycle(first));
 }
 
-TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
+TEST(SwapWalk, ZeroDurationStepsHideNoCycle) {
   // All ops of zero duration share their instant with their predecessors and successors.
   Problem problem =
       test::problem_of(2, {test::chain_model("a", {0, 1}, 2, 1, 1), test::chain_model("b", {1, 0}, 2, 1, 1)});
@@ -318,7 +318,7 @@ TEST(SwapWalk, StepsOfNoDurationHideNoCycle) {
   EXPECT_GE(cycles, 50);
 }
 
-TEST(SwapWalkDeathTest, AnOrderThatWaitsForItselfIsABug) {
+TEST(SwapWalkDeathTest, AbortsOnADeadlockedOrder) {
   const Problem problem = test::problem_of(1, {test::chain_model("a", {0}, 1, 2, 3)});
   const Lowering lowering = lower_split(problem);
   Order order = order_by(solve_one_at_a_time, problem, lowering);

@@ -34,14 +34,14 @@ std::vector<std::string> names_of(const WalkGraph& walk, const OpGraph& graph) {
   return names;
 }
 
-TEST(WalkGraph, LeavesOutTheForwardOfABackwardThatWaitsForTheNextStage) {
+TEST(WalkGraph, OmitsTheForwardOfABackwardThatWaitsForTheNextStage) {
   const OpGraph graph = graph_of(test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 1, 1, 2)}));
   const WalkGraph walk = walk_graph(graph);
   EXPECT_EQ(walk.nodes, 6);
   EXPECT_THAT(names_of(walk, graph), testing::UnorderedElementsAre("F0>F1", "F1>F2", "F2>B2", "B2>B1", "B1>B0"));
 }
 
-TEST(WalkGraph, KeepsAnEdgeThatLastsLongerThanItsDetour) {
+TEST(WalkGraph, KeepsAnEdgeLongerThanItsDetour) {
   const auto with_lag = [](std::int64_t lag) {
     const OpGraph made = graph_of(test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 1, 1, 2)}));
     const auto op = [&](pipeline::OpKind kind, std::int32_t stage) {

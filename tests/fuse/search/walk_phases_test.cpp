@@ -52,7 +52,7 @@ std::vector<std::int64_t> peaks_of(const OpGraph& graph, const Order& order) {
   return peaks;
 }
 
-/// Whether no device holds more than its room, or more than at the start if it already exceeded its room.
+/// Whether no device holds more than its limit, or more than at the start if it already exceeded it.
 bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::int64_t>& start,
                 const std::vector<std::int64_t>& room) {
   for (std::size_t device = 0; device < peaks.size(); ++device)
@@ -60,7 +60,7 @@ bool are_within(const std::vector<std::int64_t>& peaks, const std::vector<std::i
   return true;
 }
 
-/// Returns a random room for each device, on some less than the start holds.
+/// Returns a random limit for each device, on some less than the start holds.
 std::vector<std::int64_t> random_room(const std::vector<std::int64_t>& peaks) {
   std::vector<std::int64_t> room;
   for (const std::int64_t peak : peaks)
@@ -86,7 +86,7 @@ RC_GTEST_PROP(Chain, StartsWithItsOrderAsItsBest, ()) {
   RC_ASSERT(chain.walk.order().devices == order.devices);
 }
 
-RC_GTEST_PROP(Shorten, FindsNothingWorseAndKeepsToTheRoom, ()) {
+RC_GTEST_PROP(Shorten, NeverGetsWorseAndStaysWithinCapacity, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
@@ -106,7 +106,7 @@ RC_GTEST_PROP(Shorten, FindsNothingWorseAndKeepsToTheRoom, ()) {
   RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, room));
 }
 
-RC_GTEST_PROP(Shorten, AtAPriceOnlyWhatFitsBecomesTheBest, ()) {
+RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
@@ -131,7 +131,7 @@ RC_GTEST_PROP(Shorten, AtAPriceOnlyWhatFitsBecomesTheBest, ()) {
   RC_ASSERT(are_within(peaks_of(lowering.graph, chain.best), nothing, room));
 }
 
-TEST(Shorten, AtNoPriceToSpeakOfACapacityDoesNotLimitTheWalk) {
+TEST(Shorten, TinyPriceDoesNotLimitTheWalk) {
   const Problem problem = test::problem_of(
       4, {test::chain_model("actor", {0, 1, 2, 3}, 4, 3, 6), test::chain_model("critic", {3, 2, 1, 0}, 4, 2, 4)});
   const Lowering lowering = lower_split(problem);
@@ -145,10 +145,10 @@ TEST(Shorten, AtNoPriceToSpeakOfACapacityDoesNotLimitTheWalk) {
   shorten(free, descent, 50'000, none, {});
   shorten(limited, cheap, 50'000, none, room);
   EXPECT_EQ(limited.walk.order().devices, free.walk.order().devices);
-  EXPECT_LT(limited.walk.makespan(), limited.best_makespan) << "what does not fit is no best";
+  EXPECT_LT(limited.walk.makespan(), limited.best_makespan) << "a schedule that does not fit must not become the best";
 }
 
-RC_GTEST_PROP(Shorten, IsTheSameForTheSameSeedAndInParts, ()) {
+RC_GTEST_PROP(Shorten, IsDeterministicAlsoInParts, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order start = order_by(solve_one_at_a_time, problem, lowering);
@@ -183,7 +183,7 @@ RC_GTEST_PROP(Shorten, StopsAtItsTarget, ()) {
   RC_ASSERT(are_same(stopped, run(1'000'000'000, reached)));
 }
 
-RC_GTEST_PROP(LowerPeak, KeepsTheDeadlineAndTheRoom, ()) {
+RC_GTEST_PROP(LowerPeak, StaysWithinDeadlineAndCapacity, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order start = any_start(problem, lowering);
@@ -212,7 +212,7 @@ RC_GTEST_PROP(LowerPeak, KeepsTheDeadlineAndTheRoom, ()) {
   }
 }
 
-RC_GTEST_PROP(LowerPeak, IsTheSameForTheSameSeedAndStopsAtItsTarget, ()) {
+RC_GTEST_PROP(LowerPeak, IsDeterministicAndStopsAtItsTarget, ()) {
   const Problem problem = *test::problems();
   const Lowering lowering = lower_split(problem);
   const Order start = order_by(solve_list, problem, lowering);
@@ -230,7 +230,7 @@ RC_GTEST_PROP(LowerPeak, IsTheSameForTheSameSeedAndStopsAtItsTarget, ()) {
   RC_ASSERT(run(whole.best_peak).best_peak == whole.best_peak);
 }
 
-TEST(LowerPeak, ComesDownToOneMicrobatchWhereThereIsTime) {
+TEST(LowerPeak, ReachesOneMicrobatchIfTimeAllows) {
   const Problem problem =
       test::problem_of(3, {test::chain_model("a", {0, 1, 2}, 6, 1, 2), test::chain_model("b", {2, 1, 0}, 4, 2, 2)});
   const Lowering lowering = lower_split(problem);
@@ -263,7 +263,7 @@ RC_GTEST_PROP(Wander, KeepsTheDeadlineAndTheLimit, ()) {
   RC_ASSERT(are_same(chain, again));
 }
 
-TEST(Wander, GetsSomewhere) {
+TEST(Wander, MovesAwayFromTheStart) {
   const Problem problem =
       test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
   const Lowering lowering = lower_split(problem);
@@ -272,7 +272,7 @@ TEST(Wander, GetsSomewhere) {
   EXPECT_NE(chain.walk.order().devices, chain.best.devices);
 }
 
-TEST(Record, TakesWhatTheWalkIsAt) {
+TEST(Record, StoresTheStateOfTheWalk) {
   const Problem problem =
       test::problem_of(2, {test::chain_model("a", {0, 1}, 4, 1, 2), test::chain_model("b", {1, 0}, 4, 1, 2)});
   const Lowering lowering = lower_split(problem);

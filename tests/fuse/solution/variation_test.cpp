@@ -101,7 +101,7 @@ OpGraph with_drawn_durations(const OpGraph& graph, int thousandths, std::uint64_
   return drawn;
 }
 
-TEST(Variation, IsWhatTheEvaluatorSaysOfTheDrawnDurations) {
+TEST(Variation, MatchesTheEvaluatorOnDrawnDurations) {
   test::RandomProblemOptions options;
   options.max_ops = 40;
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
@@ -160,7 +160,7 @@ TEST(Variation, DrawsDifferByOpAndBySeed) {
   EXPECT_EQ(draws.size(), 25U);
 }
 
-TEST(Variation, DrawOfAnOpDependsOnItsLabelAlone) {
+TEST(Variation, DrawOfAnOpDependsOnlyOnItsLabel) {
   // The same forward in a graph of other ops, at another place and with another id.
   const Problem alone = problem_of(1, {chain_model("a", {0}, 1, 1000, 1)});
   const Problem in_company = problem_of(2, {chain_model("a", {1}, 4, 1000, 1), chain_model("b", {0, 1}, 3, 1, 1)});
@@ -184,7 +184,7 @@ TEST(Variation, LongDurationsDoNotOverflow) {
   EXPECT_EQ(one_draw(one_forward(longest - 1), 0, 1), (longest - 1) * 1000);
 }
 
-TEST(Variation, SumsBeyondWhatCanBeHeldStayThere) {
+TEST(Variation, LargeSumsSaturate) {
   OpGraph graph =
       pipeline::lower(problem_of(1, {chain_model("a", {0}, 50, base::max_time, base::max_time)}), BackwardForm::whole)
           .graph;
