@@ -21,8 +21,8 @@ using pipeline::Problem;
 using pipeline::StoppedBy;
 
 /// Divisors of the iterations: each end of the front gets a quarter, each deadline between them a 32nd.
-constexpr std::int64_t parts_of_an_end = 4;
-constexpr std::int64_t parts_of_a_deadline = 32;
+constexpr std::int64_t divisor_of_end = 4;
+constexpr std::int64_t divisor_of_deadline = 32;
 constexpr int deadlines = 16;
 /// Above this many ops the bound is too slow to evaluate at every step of a search for deadlines.
 constexpr std::int64_t max_ops_for_proofs = 200'000;
@@ -53,8 +53,8 @@ class ParetoSearch {
 
   std::vector<Solution> run() && {
     add_constructions();
-    search(Objective::makespan, std::nullopt, options_.start, parts_of_an_end);
-    search(Objective::memory, std::nullopt, options_.start, parts_of_an_end);
+    search(Objective::makespan, std::nullopt, options_.start, divisor_of_end);
+    search(Objective::memory, std::nullopt, options_.start, divisor_of_end);
     for (int i = 0; i < deadlines && !stopped_ && !lost_process_; ++i) {
       const std::optional<Gap> gap = widest_gap();
       if (!gap) {
@@ -63,7 +63,7 @@ class ParetoSearch {
       }
       const Ticks deadline = gap->first + Ticks((gap->last - gap->first).count() / 3);
       const Solution start = front_[gap->left];
-      search(Objective::memory, deadline, &start, parts_of_a_deadline);
+      search(Objective::memory, deadline, &start, divisor_of_deadline);
     }
     return std::move(*this).answer();
   }
@@ -101,12 +101,12 @@ class ParetoSearch {
     if (total_) options.iterations = std::max<std::int64_t>(1, *total_ / parts);
     if (options_.time_limit_seconds)
       options.time_limit_seconds = *options_.time_limit_seconds / static_cast<double>(parts);
-    if (options_.on_progress) options.on_progress = [this](const Progress& progress) { tell(progress); };
+    if (options_.on_progress) options.on_progress = [this](const Progress& progress) { report_progress(progress); };
     return options;
   }
 
   /// Reports the progress of one search, with the iterations of the whole front.
-  void tell(Progress progress) const {
+  void report_progress(Progress progress) const {
     progress.iterations += done_;
     if (total_) {
       progress.iterations_planned = *total_;
@@ -236,8 +236,8 @@ void refine(const Problem& problem, PeakBoundStep left, PeakBoundStep right, std
   if (left.peak <= right.peak) return;
   const std::int64_t width = (right.makespan - left.makespan).count();
   if (width <= finest) {
-    // The bound drops to the right one's somewhere in between. Claim only the lower bound from the makespan after the
-    // left one on.
+    // Somewhere in between, the bound drops to that of the right makespan. Only that lower value is claimed after the
+    // left makespan.
     curve.push_back({left.makespan + Ticks(1), right.peak});
     return;
   }

@@ -11,7 +11,7 @@
 namespace dovetail::fuse {
 
 /// Returns the Pareto front of makespan and peak activation: schedules of `problem` by increasing makespan and
-/// decreasing peak. No schedule that was found is at least as good as one of them in both.
+/// decreasing peak. No other schedule that was found matches or beats one of them in both.
 ///
 /// Both ends are searched first, each with a quarter of the iterations: minimum makespan, then minimum peak. The rest
 /// goes to deadlines, a 32nd each. Each deadline is in the widest gap (makespan times peak) in which a lower peak is

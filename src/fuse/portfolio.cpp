@@ -39,7 +39,7 @@ pipeline::Order join_minibatches(const pipeline::Problem& problem, const pipelin
                                  const std::vector<Solution>& parts) {
   std::vector<SearchOrderPart> after;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    std::vector<std::int32_t> models;  // [model of the part] index in the problem
+    std::vector<std::int32_t> models;  // [model of the single mini-batch's problem] index in the problem
     for (std::size_t model = 0; model < problem.models.size(); ++model)
       if (std::cmp_less(part, problem.models[model].minibatches)) models.push_back(static_cast<std::int32_t>(model));
     after.push_back({&parts[part], std::move(models)});
@@ -53,10 +53,10 @@ namespace {
 constexpr std::int64_t max_ops_to_search = 200'000;
 /// Iterations per op for a single mini-batch, and their maximum. They take about a second and are chosen without a
 /// clock, so that a rerun with the recorded iterations reproduces the result.
-constexpr std::int64_t iterations_an_op = 3'000;
+constexpr std::int64_t iterations_per_op = 3'000;
 constexpr std::int64_t max_iterations_alone = 1'000'000;
 /// Time limit of each pattern. A pattern converts it to an amount of work and never reads a clock.
-constexpr double seconds_a_pattern = 1;
+constexpr double seconds_per_pattern = 1;
 /// Up to this many ops, an optimum is often proven in a second. Larger problems are rarely proven.
 constexpr std::int64_t max_ops_to_prove = 48;
 
@@ -119,7 +119,7 @@ class Portfolio {
   void try_patterns_within() {
     if ((!problem_.capacity && !options_.memory_cap) || !are_quick(problem_)) return;
     SolveOptions options = options_;
-    options.time_limit_seconds = seconds_a_pattern;
+    options.time_limit_seconds = seconds_per_pattern;
     std::vector<Solution> patterns;
     if (!stop_.completes([&] { patterns = solve_patterns_within(problem_, options); })) return;
     for (Solution& pattern : patterns) {
@@ -143,7 +143,7 @@ class Portfolio {
     std::vector<Solution> parts;
     for (int index = 0; index < count; ++index) {
       Problem part = only_minibatch(problem_, index);
-      const std::int64_t usual = std::min(max_iterations_alone, iterations_an_op * pipeline::count_ops(part));
+      const std::int64_t usual = std::min(max_iterations_alone, iterations_per_op * pipeline::count_ops(part));
       options.iterations = options_.iterations_alone.value_or(usual);
       if (!parts.empty() && parts.back().problem == part)
         parts.push_back(parts.back());
@@ -206,7 +206,7 @@ class Portfolio {
     const double spent = base::seconds_since(begin_);
     if (options.time_limit_seconds) options.time_limit_seconds = std::max(0.0, *options.time_limit_seconds - spent);
     Solution found = search_from(problem_, std::move(starts_), options);
-    // The result depends on the search even if another solver found the best schedule. Its record makes the run
+    // The search affects the result even if another solver found the best schedule, so its record makes the run
     // reproducible.
     pipeline::SolverRecord record = found.solver;
     record.name = "auto";

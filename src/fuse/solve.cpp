@@ -117,7 +117,7 @@ Result<Solved> run_solver(const Solver& solver, const Problem& problem, const Bo
     return base::bad_input(fmt::format("solver '{}' is not applicable to this problem: {}", solver.name, refusal->why));
   }
   Solution solution = std::move(std::get<Solution>(answer));
-  // Solvers do not distinguish who requested the cancellation.
+  // Solvers report only an interrupt, whether a time limit or the user requested it.
   const bool is_cut_short = ended_by && (!solution.stopped_by || solution.stopped_by == pipeline::StoppedBy::interrupt);
   if (is_cut_short && !solution.lost_process)
     solution.stopped_by =

@@ -17,7 +17,7 @@ namespace dovetail::fuse {
 struct Solved {
   Solution solution;
   Bounds bounds;                ///< bounds of the problem it solves: the requested one or a derived one
-  pipeline::Schedule schedule;  ///< with start times and claims; the capacity is lowered to the cap; valid unless:
+  pipeline::Schedule schedule;  ///< capacity lowered to the cap; valid if `excess` is empty
   std::vector<pipeline::CapacityExcess> excess;  ///< devices on which it does not fit
   double seconds = 0;                            ///< wall time of the solver
 };

@@ -247,11 +247,11 @@ std::int64_t iterations_in(const Problem& problem, const SolveOptions& options, 
   const auto begin = std::chrono::steady_clock::now();
   anneal(problem, parameters, trial);
   const double spent = base::seconds_since(begin);
-  const int chains_a_thread = (options.chains + options.threads - 1) / options.threads;
+  const int chains_per_thread = (options.chains + options.threads - 1) / options.threads;
   const double speed = static_cast<double>(*trial.iterations) / spent;
   constexpr double margin = 0.8;
   return std::max<std::int64_t>(
-      16, static_cast<std::int64_t>(margin * std::max(0.0, seconds - spent) * speed / chains_a_thread));
+      16, static_cast<std::int64_t>(margin * std::max(0.0, seconds - spent) * speed / chains_per_thread));
 }
 
 }  // namespace

@@ -20,11 +20,11 @@ struct Bounds {
   base::Ticks work;            ///< work of the busiest device
   base::Ticks head_work_tail;  ///< over devices and subsets of models: minimum head + work + minimum tail (RLHFuse 7.3,
                                ///< for every subset)
-  base::Ticks
-      one_machine;  ///< over devices: Jackson's preemptive schedule of the device's ops with their heads and tails
+  /// over devices: Jackson's preemptive schedule of the device's ops with their heads and tails
+  base::Ticks one_machine;
   base::Ticks makespan;
-  base::Memory
-      peak_activation;  ///< for any schedule: at some moment one micro-batch is held on all stages of its pipeline
+  /// For any schedule: at some moment one micro-batch is held on all stages of its pipeline.
+  base::Memory peak_activation;
   std::vector<base::Ticks> head_work_tail_by_device;
   std::vector<base::Ticks> one_machine_by_device;
 };
@@ -43,14 +43,14 @@ std::vector<pipeline::CapacityExcess> find_impossible(const pipeline::Problem& p
 
 /// Limits on the cost of a proof. They limit work, not time, so that the same bound is proven on every machine.
 struct BoundOptions {
-  /// device states to examine, about 30 million per second; 0: sums only; absent: 2000 per op, at most 20 million
+  /// Device states to examine, about 30 million per second. 0: sums only. Absent: 2000 per op, at most 20 million.
   std::optional<std::int64_t> work = {};
-  const parallel::Cancellation* cancellation =
-      nullptr;  ///< ends the proof early; the bounds proven so far remain valid
-  std::optional<base::Memory> known_peak =
-      {};  ///< peak of a known schedule that meets the deadline; larger bounds are not tried
-  std::optional<base::Ticks> known_makespan =
-      {};  ///< makespan of a known schedule that fits; larger bounds are not tried
+  /// Ends the proof early; the bounds proven so far remain valid.
+  const parallel::Cancellation* cancellation = nullptr;
+  /// Peak of a known schedule that meets the deadline; larger bounds are not tried.
+  std::optional<base::Memory> known_peak = {};
+  /// Makespan of a known schedule that fits; larger bounds are not tried.
+  std::optional<base::Ticks> known_makespan = {};
 };
 
 /// Returns a lower bound on the peak activation of any schedule of `problem` with a makespan of at most `deadline`,
@@ -62,7 +62,7 @@ base::Memory peak_activation_bound(const pipeline::Problem& problem, base::Ticks
 
 /// Returns a lower bound on the makespan of any schedule of `problem` that fits. Fitting means that resident memory
 /// plus activation is within the problem's capacity and `cap` on each device. The bound is at least
-/// bounds_of(problem).makespan, and exactly that if no schedule fits (find_impossible).
+/// bounds_of(problem).makespan, and exactly that if find_impossible names a device.
 base::Ticks makespan_bound(const pipeline::Problem& problem, std::optional<base::Memory> cap,
                            const BoundOptions& options = {});
 

@@ -16,8 +16,8 @@ using base::Memory;
 using base::Ticks;
 using pipeline::Model;
 
-/// Certain facts about one pipeline stage at a moment: the minimum number of forwards started and the maximum number of
-/// backwards ended.
+/// Limits that every schedule keeps on one pipeline stage at a moment: the minimum number of forwards started and the
+/// maximum number of backwards ended.
 struct InFlight {
   Memory activation;
   Memory kept_for_weight_gradient;  ///< held between I and W
@@ -58,7 +58,7 @@ class DeviceSweep {
       events_.push_back({head + model.weight_gradient[s], index, &InFlight::weight_gradients});
   }
 
-  /// Returns the largest activation that is certainly held at some moment.
+  /// Returns the largest activation that every schedule holds at some moment.
   Memory run() && {
     std::sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) { return a.time < b.time; });
     Memory held;

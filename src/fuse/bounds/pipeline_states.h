@@ -55,8 +55,8 @@ struct LiveStates {
   std::vector<base::Ticks> leave_by;    ///< latest time to leave that keeps the windows of the pipeline alone
   std::vector<std::size_t> step_begin;  ///< [state], plus one entry at the end
   std::vector<Step> steps;              ///< `to` is the index of a live state
-  std::vector<std::ptrdiff_t>
-      furthest;  ///< [state] last state that a step leads to, or the state itself if there is no step
+  /// [state] last state that a step leads to, or the state itself if there is no step
+  std::vector<std::ptrdiff_t> furthest;
   std::vector<std::int32_t> counts;  ///< [state][row on the device]; `unknown` for rows of other pipelines
 
   static constexpr std::int32_t unknown = 1 << 30;

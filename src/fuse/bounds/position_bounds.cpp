@@ -258,8 +258,8 @@ class ModelBounds {
   std::vector<Replica> tails_;                 // [replica]; position 0 is the last in time
   // [replica][lowest stage of a device][position in the mini-batch] minimum tail of the W on the device so far
   std::vector<std::vector<std::vector<Ticks>>> weight_tails_;
-  std::vector<Ticks>
-      after_passes_;  // [stage] time from the last op of the mini-batch to the end; 0 without optimizer steps
+  // [stage] time from the last op of the mini-batch to the end; 0 without optimizer steps
+  std::vector<Ticks> after_passes_;
 };
 
 }  // namespace

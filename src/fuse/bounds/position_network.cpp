@@ -119,7 +119,7 @@ class Builder {
                 pipeline::transfer_between(model, replica, StageId(s + 1), StageId(s)));
       }
       if (model.split()) add_arc(own[s].backward, own[s].weight_gradient, Ticks(0));
-      // The stages in between imply these arcs. They make the order of the ops known from one device's rules alone.
+      // Implied by the stages in between, but kept so that a device's own arcs determine the order of its ops.
       const auto [lower, is_first] = last_on.try_emplace(model.replicas[replica.index()][s], s);
       if (!is_first) {
         add_arc(own[lower->second].forward, own[s].forward, Ticks(0));
@@ -146,8 +146,8 @@ class Builder {
     }
   }
 
-  /// Whether a step that waits for stage 0 also comes after stage s, because whole backwards of s precede those of
-  /// stage 0. False on the step's own device, whose rules alone must show the order of its ops.
+  /// Whether a step that waits for stage 0 also comes after stage s, because the whole backwards of stage s precede
+  /// those of stage 0. False on the step's own device, whose own arcs must determine the order of its ops.
   bool is_implied(const Model& model, std::size_t replica, std::size_t stage, std::int32_t step) const {
     const DeviceId device = network_.rows[static_cast<std::size_t>(step)].device;
     return !model.split() && stage > 0 && model.replicas[replica][stage] != device;

@@ -53,11 +53,12 @@ using ChainsOf = std::function<std::vector<OpChain>(const pipeline::Lowering&, p
 std::optional<pipeline::Order> run_models_in_turn(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
                                                   const ChainsOf& chains_of);
 
-/// Returns one chain per stage. Each mini-batch contributes the order that `append_minibatch` produces, then its
-/// optimizer step.
+/// Function that appends the ops of one mini-batch of a stage to `chain`.
 using AppendMinibatch =
     std::function<void(OpChain& chain, const pipeline::Lowering& lowering, pipeline::PipelineId pipeline,
                        pipeline::StageId stage, int first_microbatch, int microbatches)>;
+/// Returns one chain per stage. Each mini-batch contributes the order that `append_minibatch` produces, then its
+/// optimizer step.
 std::vector<OpChain> chains_by_stage(const pipeline::Problem& problem, const pipeline::Lowering& lowering,
                                      pipeline::PipelineId pipeline, const AppendMinibatch& append_minibatch);
 

@@ -63,7 +63,7 @@ std::vector<std::int64_t> remaining_times(const Problem& problem, const Lowering
 void set_priorities(DispatchRules& rules, const Lowering& lowering, const std::vector<std::int64_t>& remaining,
                     Preference preference) {
   if (preference == Preference::backward) return;
-  constexpr std::int64_t last_rank = 2;  // weight gradients, which no other pass waits for
+  constexpr std::int64_t last_rank = 2;  // rank of weight gradients, which no other pass waits for
   // Ranks differ by more than any two remaining times. Times that are too long for that are compared with less
   // precision.
   const std::int64_t longest = *std::max_element(remaining.begin(), remaining.end());
@@ -116,8 +116,8 @@ std::vector<Caps> grid_of_caps(std::size_t models) {
 Answer solve_list(const Problem& problem, const SolveOptions& options) {
   const Lowering lowering = pipeline::lower(problem, BackwardForm::split);
   const std::vector<std::int64_t> remaining = remaining_times(problem, lowering);
-  // This many ops take a few seconds. The grid is ordered by promise, and every problem gets at least its first three
-  // rules.
+  // Limit on the ops dispatched by all trials, a few seconds of work. The grid starts with the most promising rules,
+  // and every problem gets at least the first three.
   constexpr std::size_t dispatched_ops_at_most = 6'000'000;
   const std::size_t trials_at_most = std::max<std::size_t>(3, dispatched_ops_at_most / lowering.graph.size());
   std::optional<Solution> best;

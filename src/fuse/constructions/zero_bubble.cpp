@@ -154,8 +154,8 @@ class SlottedV {
       return Step{OpKind::W, down, first.weight_gradients};
     if (room > 0 && forward_ready(up, slot)) return Step{OpKind::F, up, second.forwards};
     if (backward_ready(down, slot)) return Step{OpKind::I, down, first.backwards};
-    // The last space is reserved for the second stage while none of its micro-batches waits for its backward. Otherwise
-    // the V would deadlock.
+    // The last activation slot is reserved for the second stage while none of its micro-batches waits for its backward.
+    // Otherwise the V would deadlock.
     const bool keep = room == 1 && second.forwards < microbatches_ && second.forwards == second.backwards;
     if (room > 0 && !keep && forward_ready(down, slot)) return Step{OpKind::F, down, first.forwards};
     if (backward_ready(up, slot)) return Step{OpKind::I, up, second.backwards};

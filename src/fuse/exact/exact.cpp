@@ -126,7 +126,7 @@ class Prover {
     for (std::int64_t step = 1; bound < best_.evaluation.makespan.count();) {
       const std::int64_t open = best_.evaluation.makespan.count() - bound;
       const std::int64_t deadline = bound + std::min((step - 1) * grain, (open - 1) / grain * grain);
-      const Outcome outcome = ask(deadline, capped, peak);
+      const Outcome outcome = decide(deadline, capped, peak);
       if (outcome == Outcome::stopped) break;
       if (outcome == Outcome::none) bound = next_time(deadline);
       const std::int64_t halves = (best_.evaluation.makespan.count() - bound) / grain / 2;
@@ -143,7 +143,7 @@ class Prover {
     phase_ = "exact memory";
     Levels levels(model_, caps_, result_.peak_bound.count(), best_.evaluation.peak_activation.count());
     while (const std::optional<std::int64_t> peak = levels.middle()) {
-      const Outcome outcome = ask(deadline.count(), capped_model(*peak), *peak);
+      const Outcome outcome = decide(deadline.count(), capped_model(*peak), *peak);
       if (outcome == Outcome::stopped) break;
       if (outcome == Outcome::none)
         levels.drop_up_to(*peak);
@@ -161,7 +161,7 @@ class Prover {
   }
 
   /// A schedule that is found becomes the best.
-  Outcome ask(std::int64_t deadline, const CappedModel& capped, std::int64_t peak) {
+  Outcome decide(std::int64_t deadline, const CappedModel& capped, std::int64_t peak) {
     const Outcome outcome = search_.find(deadline, capped, peak);
     stopped_ = outcome == Outcome::stopped;
     if (outcome != Outcome::found) return outcome;

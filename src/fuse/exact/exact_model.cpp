@@ -139,7 +139,7 @@ class ModelBuilder {
         own.awaits_several |= wait.lag > 0;
         if (sender.device == own.device) continue;
         ++senders;
-        // An optimizer step of another replica that a whole mini-batch waits for.
+        // The sender is an optimizer step of another replica that a whole mini-batch waits for.
         own.awaits_several |= sender.count < own.count;
       }
       own.awaits_several |= senders > 1;

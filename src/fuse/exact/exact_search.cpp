@@ -117,8 +117,8 @@ namespace {
 constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 /// Number of nodes between two checks of the cancellation, and between two progress reports.
-constexpr std::int64_t nodes_a_look = 256;
-constexpr std::int64_t nodes_a_report = 65536;
+constexpr std::int64_t nodes_per_check = 256;
+constexpr std::int64_t nodes_per_report = 65536;
 
 }  // namespace
 
@@ -151,8 +151,8 @@ ExactSearch::Outcome ExactSearch::find(std::int64_t deadline, const CappedModel&
 ExactSearch::Outcome ExactSearch::explore(std::int64_t now, std::size_t now_place) {
   if (nodes_ >= max_nodes_) return Outcome::stopped;
   ++nodes_;
-  if (nodes_ % nodes_a_look == 0 && cancellation_ && cancellation_->requested()) return Outcome::stopped;
-  if (nodes_ % nodes_a_report == 0 && on_nodes) on_nodes();
+  if (nodes_ % nodes_per_check == 0 && cancellation_ && cancellation_->requested()) return Outcome::stopped;
+  if (nodes_ % nodes_per_report == 0 && on_nodes) on_nodes();
   if (path_.size() == model_.size()) return Outcome::found;
   if (!raise_heads(now) || is_known_to_fail()) return Outcome::none;
   for (std::size_t device = 0; device < free_.size(); ++device)

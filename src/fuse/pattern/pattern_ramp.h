@@ -54,7 +54,7 @@ RampTask make_ramp_task(const Side& side, std::int64_t cut, const std::vector<st
 
 /// Returns the best ramp of `passes` forward and backward passes: the one with the smallest maximum over devices of
 /// lateness + slack. `slack` is the lateness of the other end of the schedule. `start` gives the initial times; empty
-/// means the timetable's. Returns nullopt if cancelled before the first pass, or if ops deadlock.
+/// means the timetable's. Returns nullopt if canceled before the first pass, or if ops deadlock.
 std::optional<Ramp> improve_ramp(const RampTask& task, const std::vector<std::int64_t>& slack, int passes,
                                  std::vector<std::int64_t> start, const parallel::Cancellation* cancellation);
 

@@ -110,7 +110,7 @@ std::int64_t cut_of(const Scenario& scenario, const Side& side, const PatternPar
   return std::min(half, begun + scenario.unit * side.timetable->period * parameters.settle / 100);
 }
 
-/// Result of one set of parameters, and the ops that its passes scheduled. The schedule is absent if cancelled, or if
+/// Result of one set of parameters, and the ops that its passes scheduled. The schedule is absent if canceled, or if
 /// the ramps deadlock.
 struct Trial {
   std::optional<CompactSchedule> schedule;
@@ -232,7 +232,7 @@ std::vector<PatternParameters> neighbours(const PatternParameters& parameters, i
   return made;
 }
 
-/// Tries all of `list` in order and keeps the ones better than `best`. Returns true if there was one.
+/// Tries all of `list` in order and stores improvements in `best`. Returns true if there was one.
 bool try_all(const Scenario& scenario, const std::vector<PatternParameters>& list, std::optional<CompactSchedule>& best,
              std::int64_t& plays_left) {
   std::vector<Trial> trials(list.size());

@@ -368,7 +368,7 @@ Timetable with_buffers(const ClassGraph& graph, Timetable timetable, const std::
 std::vector<std::int64_t> in_flight_of(const ClassGraph& graph, const Timetable& timetable) {
   std::vector<std::size_t> forward(graph.stages.size());
   std::vector<std::int64_t> most(graph.stages.size());
-  // The last to end counts, of B, or of I and W. W comes after its I.
+  // The last to end counts: B, or W, which comes after its I.
   for (std::size_t index = 0; index < graph.classes.size(); ++index) {
     const auto slot = static_cast<std::size_t>(graph.classes[index].slot);
     if (is_forward(graph.classes[index])) {

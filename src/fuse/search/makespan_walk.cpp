@@ -85,7 +85,8 @@ void CutWalk::swap_within(Place near) {
   WalkFront<step, false>(times, walk_.duration_, waits, holds, walk_.queue_).update(near, near_time, far_time);
 }
 
-/// Moves the first op of its device after the cut, which waits for no op after the cut, before the cut.
+/// Moves an op to the other side of the cut: the first op of its device after the cut, if it waits for no op after the
+/// cut.
 void CutWalk::take_ahead(Place place) {
   const Place before = walk_.before_.first[index(place)];
   walk_.end_[index(place)] = std::max(walk_.end(before), walk_.end(place - 1)) + walk_.duration(place);
@@ -95,7 +96,8 @@ void CutWalk::take_ahead(Place place) {
   ++cut_[index(walk_.device(place))];
 }
 
-/// Moves the last op of its device before the cut, which leads to no op before the cut, after the cut.
+/// Moves an op to the other side of the cut: the last op of its device before the cut, if it leads to no op before the
+/// cut.
 void CutWalk::take_beyond(Place place) {
   const Place after = walk_.after_.first[index(place)];
   walk_.tail_[index(place)] = std::max(walk_.tail(after), walk_.tail(place + 1)) + walk_.duration(place);
@@ -154,9 +156,9 @@ MakespanWalk::~MakespanWalk() {
 /// A rejected swap costs a cut walk two long updates. The threshold is measured on the published coolings. A walk that
 /// stays cut is cut again, because the cut drifts from the middle.
 void MakespanWalk::choose_way() {
-  constexpr int steps_a_choice = 4096;
-  constexpr int max_too_long = steps_a_choice / 8;
-  if (++steps_ < steps_a_choice) return;
+  constexpr int steps_per_choice = 4096;
+  constexpr int max_too_long = steps_per_choice / 8;
+  if (++steps_ < steps_per_choice) return;
   const bool pays = too_long_ <= max_too_long && walk_.can_be_cut() && !prompt_;
   steps_ = 0;
   too_long_ = 0;

@@ -55,7 +55,7 @@ class CutWalk {
   std::vector<Place> cut_;              // [device] its first place after the cut
   std::vector<Place> ahead_;            // [crossing] its origin, or source_
   std::vector<Place> beyond_;           // [crossing] its target, or sink_
-  std::vector<std::int32_t> crossing_;  // [place] the crossing that ends at the op there, or -1
+  std::vector<std::int32_t> crossing_;  // [place] the crossing with an end at the op there, or -1
 };
 
 /// Accepts or rejects swaps by what they add to the makespan. While few are too long, swaps are made to find out how

@@ -291,8 +291,8 @@ class Tightening {
   std::int64_t deadline_ = 0;
   PeakCycles cycles_;
   std::vector<FreeSchedule> shortest_;
-  std::vector<Order>
-      lowest_;  // [own chain] schedule with the lowest peak without capacities, during attempts at the goal
+  // [own chain] schedule with the lowest peak without capacities, during attempts at the goal
+  std::vector<Order> lowest_;
 };
 
 }  // namespace

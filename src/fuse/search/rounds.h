@@ -30,9 +30,9 @@ struct Standing {
 /// A process's message to the others at the end of a round.
 struct RoundReport {
   bool interrupted = false;
-  std::int64_t planned =
-      0;                    ///< iterations per chain that fit in its time limit; the minimum over all processes is used
-  std::vector<int> chains;  ///< numbers of the chains whose best improved
+  /// Iterations per chain that fit in its time limit; the minimum over all processes is used.
+  std::int64_t planned = 0;
+  std::vector<int> chains;      ///< numbers of the chains whose best improved
   std::vector<Standing> bests;  ///< one per entry of `chains`
 };
 

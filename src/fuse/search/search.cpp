@@ -58,8 +58,8 @@ void append(std::vector<OpId>& sequence, const Lowering& lowering, OpLabel label
     if (traits.backward == pipeline::BackwardPart::half) append_next(traits.kind);
 }
 
-/// Appends optimizer steps after mini-batches of a part that has none: in a problem of one mini-batch, steps of zero
-/// duration are omitted.
+/// Appends optimizer steps after those mini-batches of a schedule that have none. A problem of one mini-batch omits
+/// steps of zero duration.
 void append_missing_steps(pipeline::Order& order, const Lowering& lowering, const std::vector<Done>& before,
                           std::vector<Done>& done) {
   for (std::size_t stage = 0; stage < lowering.steps.size(); ++stage) {
@@ -389,12 +389,12 @@ Plan plan_for(const Problem& problem, const SolveOptions& options, const Lowerin
   search.steady();
   const double spent = base::seconds_since(begin);
   const int lanes = options.threads * (options.exchange ? options.exchange->ranks : 1);
-  const int chains_a_lane = (options.chains + lanes - 1) / lanes;
+  const int chains_per_lane = (options.chains + lanes - 1) / lanes;
   // Chains differ in speed. Without capacities, remaining time is planned again.
   const double margin = room_of(problem, options).empty() ? 0.7 : 0.85;
-  Plan plan{fewest, (spent - walked) * chains_a_lane};
+  Plan plan{fewest, (spent - walked) * chains_per_lane};
   const double left = margin * std::max(0.0, seconds - spent) - plan.steadiness_seconds;
-  const double iterations = std::max(0.0, left) * search.speed() / chains_a_lane;
+  const double iterations = std::max(0.0, left) * search.speed() / chains_per_lane;
   plan.iterations = static_cast<std::int64_t>(std::clamp(iterations, static_cast<double>(fewest), max_iterations));
   return plan;
 }

@@ -54,7 +54,7 @@ struct SolveOptions {
   /// Iterations per chain that `auto` uses for each single mini-batch, if there are several. Absent: chosen from the
   /// problem's size.
   std::optional<std::int64_t> iterations_alone;
-  /// Absent: no limit. Determines the iterations from the speed measured at the start.
+  /// Absent: no limit. If `iterations` is absent, it is chosen from the speed measured at the start.
   std::optional<double> time_limit_seconds;
   int threads = 1;  ///< does not affect the result
   /// Work limit for proofs beyond Bounds, in a search and for the schedule's claims (BoundOptions::work). Absent: the
@@ -64,13 +64,13 @@ struct SolveOptions {
   /// equal schedules (unless robustness_percent is above 0), and its walks do not wander longer than they cool. `auto`
   /// skips patterns of all mini-batches at once (it has patterns of each alone) and patterns for reduced memory.
   bool brief = false;
-  std::optional<base::Memory>
-      memory_cap;  ///< limit per device in addition to the problem's capacity; the smaller one applies
+  /// Limit per device in addition to the problem's capacity; the smaller one applies.
+  std::optional<base::Memory> memory_cap;
   const parallel::Cancellation* cancellation = nullptr;
   const parallel::Exchange* exchange = nullptr;      ///< processes that share the chains; absent: only this one
   std::function<void(const Progress&)> on_progress;  ///< called from the calling thread, between rounds
-  std::function<void(const Solution&)>
-      on_better;  ///< called with the best so far whenever it improves, from the calling thread
+  /// Called with the best so far whenever it improves, from the calling thread.
+  std::function<void(const Solution&)> on_better;
 };
 
 /// A valid schedule of `problem`: an order of the ops of `graph` and the earliest times it allows.
@@ -83,10 +83,10 @@ struct Solution {
   pipeline::SolverRecord solver;
   std::optional<pipeline::StoppedBy> stopped_by = std::nullopt;  ///< absent for constructions
   std::optional<base::Ticks> proven_makespan = std::nullopt;     ///< lower bound that the solver itself proved
-  std::optional<base::Memory> proven_peak =
-      std::nullopt;  ///< lower bound on the peak activation at this makespan that the solver itself proved
-  std::optional<base::Error> lost_process =
-      std::nullopt;  ///< error of a process that was lost, which ended the search early
+  /// Lower bound on the peak activation at this makespan that the solver itself proved.
+  std::optional<base::Memory> proven_peak = std::nullopt;
+  /// Error of a process that was lost, which ended the search early.
+  std::optional<base::Error> lost_process = std::nullopt;
 };
 
 /// The reason why a solver has no schedule for a problem.

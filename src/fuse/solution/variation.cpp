@@ -38,8 +38,8 @@ struct Step {
   std::int64_t whole_thousands = 0;  ///< duration in ticks / 1000
   std::int64_t rest = 0;             ///< duration in ticks % 1000
   bool varies = true;
-  std::uint32_t waits_end =
-      0;  ///< end of its entries in Sequence::waits, which begin where those of the previous step end
+  /// End of its entries in Sequence::waits, which begin where those of the previous step end.
+  std::uint32_t waits_end = 0;
 };
 
 /// A step starts no earlier than `lag` after the end of step `before`.

@@ -28,8 +28,8 @@ struct Variation {
 };
 
 /// Evaluates `order` with varied durations of `graph`. The factor is uniform among integer millionths, and a varied
-/// duration is rounded half up to a thousandth of a tick. A canceled run counts the draws done so far, and returns 0
-/// without any. REQUIRES: the order does not deadlock; 1 <= draws; 0 <= thousandths <= 1000.
+/// duration is rounded half up to a thousandth of a tick. A canceled run counts the draws done so far. All values
+/// are 0 without any draw. REQUIRES: the order does not deadlock; 1 <= draws; 0 <= thousandths <= 1000.
 Variation vary_durations(const pipeline::OpGraph& graph, const pipeline::Order& order, const VariationOptions& options);
 
 }  // namespace dovetail::fuse

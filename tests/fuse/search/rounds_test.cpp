@@ -89,7 +89,7 @@ TEST(ExchangeReports, ReturnsOnlyOwnReportWithoutExchange) {
 TEST(ExchangeReports, EveryRankGetsAllInRankOrder) {
   constexpr int ranks = 4;
   std::mutex mutex;
-  int told = 0;
+  int calls = 0;
   test::run_on_ranks(ranks, [&](const parallel::Exchange& exchange) {
     const auto reports = exchange_reports(&exchange, report_by(exchange.rank));
     const std::lock_guard lock(mutex);
@@ -97,9 +97,9 @@ TEST(ExchangeReports, EveryRankGetsAllInRankOrder) {
     ASSERT_EQ(reports->size(), static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank)
       EXPECT_TRUE(are_equal((*reports)[static_cast<std::size_t>(rank)], report_by(rank)));
-    ++told;
+    ++calls;
   });
-  EXPECT_EQ(told, ranks);
+  EXPECT_EQ(calls, ranks);
 }
 
 TEST(ExchangeReports, ALostRankIsAnError) {

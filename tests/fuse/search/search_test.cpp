@@ -248,16 +248,16 @@ TEST_P(BothSearches, AStopRequestEndsARun) {
   parallel::Cancellation cancellation;
   SolveOptions options = brief(std::int64_t{1} << 40, 2);
   options.cancellation = &cancellation;
-  int told = 0;
-  auto asked = std::chrono::steady_clock::now();
+  int calls = 0;
+  auto requested_at = std::chrono::steady_clock::now();
   options.on_progress = [&](const Progress& progress) {
     EXPECT_GT(progress.iterations_planned, progress.iterations);
-    if (++told != 2) return;
-    asked = std::chrono::steady_clock::now();
+    if (++calls != 2) return;
+    requested_at = std::chrono::steady_clock::now();
     cancellation.request();
   };
   const Solution solution = solve(problem, options);
-  EXPECT_LT(seconds_since(asked), soon_seconds);
+  EXPECT_LT(seconds_since(requested_at), soon_seconds);
   EXPECT_EQ(solution.stopped_by, StoppedBy::interrupt);
   expect_valid(problem, solution);
 }
@@ -291,14 +291,14 @@ TEST_P(BothSearches, IterationsChosenByATimeLimitReproduceTheRun) {
 TEST_P(BothSearches, ReportImprovements) {
   const Problem& problem = pipeline::find_instance("exp0")->problem;
   SolveOptions options = brief(600'000, 2);
-  std::vector<Solution> told;
-  options.on_better = [&](const Solution& solution) { told.push_back(solution); };
+  std::vector<Solution> improvements;
+  options.on_better = [&](const Solution& solution) { improvements.push_back(solution); };
   const Solution solution = solve(problem, options);
-  ASSERT_FALSE(told.empty());
-  for (std::size_t i = 0; i < told.size(); ++i) {
-    expect_valid(problem, told[i]);
-    EXPECT_FALSE(is_better(told[i], solution, options)) << i;
-    EXPECT_TRUE(i == 0 || !is_better(told[i - 1], told[i], options)) << i;
+  ASSERT_FALSE(improvements.empty());
+  for (std::size_t i = 0; i < improvements.size(); ++i) {
+    expect_valid(problem, improvements[i]);
+    EXPECT_FALSE(is_better(improvements[i], solution, options)) << i;
+    EXPECT_TRUE(i == 0 || !is_better(improvements[i - 1], improvements[i], options)) << i;
   }
 }
 

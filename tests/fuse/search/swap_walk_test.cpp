@@ -70,7 +70,7 @@ Place place_of(const SwapWalk& walk, std::int32_t op) {
 }
 
 /// Returns the first property of `walk` that is wrong, or an empty string.
-std::string_view first_lie(const SwapWalk& walk, const OpGraph& graph) {
+std::string_view first_inconsistency(const SwapWalk& walk, const OpGraph& graph) {
   const Order order = walk.order();
   const auto evaluation = pipeline::evaluate(graph, order);
   if (!evaluation.ok()) return "order";
@@ -121,7 +121,7 @@ bool swap_randomly(SwapWalk& walk, base::Random& random) {
 }
 
 /// Returns the first wrong prediction for the swap of the op at `place` and the next one, or an empty string.
-std::string_view first_false_promise(SwapWalk& walk, const OpGraph& graph, Place place) {
+std::string_view first_wrong_prediction(SwapWalk& walk, const OpGraph& graph, Place place) {
   const auto first = static_cast<std::size_t>(walk.op(place));
   const auto second = static_cast<std::size_t>(walk.op(place + 1));
   const Order order = swapped(walk.order(), graph, walk.op(place));
@@ -153,7 +153,7 @@ RC_GTEST_PROP(SwapWalk, StartsAtTheGivenOrder, ()) {
     RC_ASSERT(walk.places() >= lowering.graph.size());
     RC_ASSERT(walk.devices() == problem.devices);
     RC_ASSERT(walk.order().devices == order.devices);
-    RC_ASSERT(first_lie(walk, lowering.graph) == "");
+    RC_ASSERT(first_inconsistency(walk, lowering.graph) == "");
   }
 }
 
@@ -165,10 +165,10 @@ RC_GTEST_PROP(SwapWalk, PredictsEverySwap, ()) {
   for (int step = 0; step < 60; ++step) {
     const auto first = draw_neighbours(walk, random);
     if (!first) continue;
-    RC_ASSERT(first_false_promise(walk, lowering.graph, *first) == "");
+    RC_ASSERT(first_wrong_prediction(walk, lowering.graph, *first) == "");
     if (walk.makes_cycle(*first)) continue;
     walk.swap(*first, walk.try_swap(*first));
-    RC_ASSERT(first_lie(walk, lowering.graph) == "");
+    RC_ASSERT(first_inconsistency(walk, lowering.graph) == "");
   }
 }
 
@@ -180,7 +180,7 @@ RC_GTEST_PROP(SwapWalk, LosesNoPrecedence, ()) {
   base::Random random(*rc::gen::noShrink(rc::gen::arbitrary<std::uint64_t>()), 0);
   for (int round = 0; round < 3; ++round) {
     for (int step = 0; step < 500; ++step) swap_randomly(walk, random);
-    RC_ASSERT(first_lie(walk, lowering.graph) == "");
+    RC_ASSERT(first_inconsistency(walk, lowering.graph) == "");
     const auto evaluation = pipeline::evaluate(lowering.graph, walk.order());
     RC_ASSERT(!pipeline::validate(pipeline::to_schedule(problem, lowering.graph, *evaluation)).has_value());
   }
@@ -218,7 +218,7 @@ RC_GTEST_PROP(SwapWalk, ResetEqualsANewWalk, ()) {
   const Order away = walk.order();
   walk.reset(order);
   RC_ASSERT(walk.order().devices == order.devices);
-  RC_ASSERT(first_lie(walk, lowering.graph) == "");
+  RC_ASSERT(first_inconsistency(walk, lowering.graph) == "");
   // It also continues as a new one does.
   base::Random again(seed, 0);
   for (int step = 0; step < 100; ++step) swap_randomly(walk, again);
@@ -238,7 +238,7 @@ RC_GTEST_PROP(SwapWalk, RepeatingASwapUndoesIt, ()) {
     RC_ASSERT(!walk.makes_cycle(*first));
     walk.swap(*first, walk.try_swap(*first));
     RC_ASSERT(walk.order().devices == before.devices);
-    RC_ASSERT(first_lie(walk, lowering.graph) == "");
+    RC_ASSERT(first_inconsistency(walk, lowering.graph) == "");
   }
 }
 
@@ -260,7 +260,7 @@ TEST_P(SwapWalkOnInstances, StaysConsistent) {
     walk.swap(*first, trial);
     ASSERT_LE(walk.makespan(), deadline);
     if (++made % 500 != 0) continue;
-    ASSERT_EQ(first_lie(walk, lowering.graph), "") << made << " swaps";
+    ASSERT_EQ(first_inconsistency(walk, lowering.graph), "") << made << " swaps";
   }
   EXPECT_GE(made, 2'000);
 }
@@ -309,7 +309,7 @@ TEST(SwapWalk, ZeroDurationStepsHideNoCycle) {
   for (int proposal = 0; proposal < 3'000; ++proposal) {
     const auto first = draw_neighbours(walk, random);
     if (!first) continue;
-    ASSERT_EQ(first_false_promise(walk, lowering.graph, *first), "");
+    ASSERT_EQ(first_wrong_prediction(walk, lowering.graph, *first), "");
     if (walk.makes_cycle(*first))
       ++cycles;
     else

@@ -52,13 +52,13 @@ TEST(WalkGraph, KeepsAnEdgeLongerThanItsDetour) {
     const pipeline::Precedence longer{op(pipeline::OpKind::F, 0), op(pipeline::OpKind::F, 2), base::Ticks(lag)};
     return pipeline::with_predecessors(made, {&longer, 1});
   };
-  const auto has_it = [](const OpGraph& made) {
+  const auto keeps_edge = [](const OpGraph& made) {
     const auto names = names_of(walk_graph(made), made);
     return std::find(names.begin(), names.end(), "F0>F2") != names.end();
   };
-  EXPECT_FALSE(has_it(with_lag(0)));
-  EXPECT_FALSE(has_it(with_lag(1))) << "F1 takes as long";
-  EXPECT_TRUE(has_it(with_lag(2)));
+  EXPECT_FALSE(keeps_edge(with_lag(0)));
+  EXPECT_FALSE(keeps_edge(with_lag(1))) << "F1 takes as long";
+  EXPECT_TRUE(keeps_edge(with_lag(2)));
 }
 
 RC_GTEST_PROP(WalkGraph, HasAtMostTwoEdgesOnASideAndOneLagFirst, ()) {

@@ -32,7 +32,7 @@ Order order_by(Answer (*solve)(const Problem&, const SolveOptions&), const Probl
 }
 
 /// Whether the current state of the walk of `chain`, and its best, are as recorded.
-bool tells_the_truth(const Chain& chain, const OpGraph& graph) {
+bool is_consistent(const Chain& chain, const OpGraph& graph) {
   const auto now = pipeline::evaluate(graph, chain.walk.order());
   const auto best = pipeline::evaluate(graph, chain.best);
   return now.ok() && best.ok() && now->makespan.count() == chain.walk.makespan() &&
@@ -81,7 +81,7 @@ RC_GTEST_PROP(Chain, StartsWithItsOrderAsItsBest, ()) {
   const Lowering lowering = lower_split(problem);
   const Order order = order_by(solve_greedy, problem, lowering);
   const Chain chain = chain_from(lowering.graph, order, 1, 2);
-  RC_ASSERT(tells_the_truth(chain, lowering.graph));
+  RC_ASSERT(is_consistent(chain, lowering.graph));
   RC_ASSERT(chain.best.devices == order.devices);
   RC_ASSERT(chain.walk.order().devices == order.devices);
 }
@@ -97,7 +97,7 @@ RC_GTEST_PROP(Shorten, NeverGetsWorseAndStaysWithinCapacity, ()) {
   const std::int64_t before = chain.best_makespan;
   MakespanDescent descent{Cooling(4, 0.5, 3'000), *rc::gen::arbitrary<bool>()};
   shorten(chain, descent, 3'000, none, limited ? room : std::vector<std::int64_t>());
-  RC_ASSERT(tells_the_truth(chain, lowering.graph));
+  RC_ASSERT(is_consistent(chain, lowering.graph));
   RC_ASSERT(chain.best_makespan <= before);
   RC_ASSERT(chain.best_makespan <= chain.walk.makespan());
   RC_ASSERT(chain.best_makespan >= bounds_of(problem).makespan.count());
@@ -123,7 +123,7 @@ RC_GTEST_PROP(Shorten, WithAPriceOnlyFittingSchedulesBecomeBest, ()) {
     return chain;
   };
   const Chain chain = run({4});
-  RC_ASSERT(tells_the_truth(chain, lowering.graph));
+  RC_ASSERT(is_consistent(chain, lowering.graph));
   RC_ASSERT(are_same(chain, run({1, 3})));
   if (chain.best.devices == start.devices) return;
   RC_ASSERT(chain.best_makespan < chain_from(lowering.graph, start, 0, 0).best_makespan);
@@ -199,7 +199,7 @@ RC_GTEST_PROP(LowerPeak, StaysWithinDeadlineAndCapacity, ()) {
   RC_ASSERT(descent.cap == before - step);
   for (int part = 0; part < 3; ++part) {
     lower_peak(chain, descent, 2'000, none);
-    RC_ASSERT(tells_the_truth(chain, lowering.graph));
+    RC_ASSERT(is_consistent(chain, lowering.graph));
     RC_ASSERT(chain.walk.makespan() <= deadline);
     RC_ASSERT(chain.best_makespan <= deadline);
     RC_ASSERT(chain.best_peak <= before);
@@ -253,7 +253,7 @@ RC_GTEST_PROP(Wander, KeepsTheDeadlineAndTheLimit, ()) {
   const std::int64_t deadline = chain.walk.makespan() + *rc::gen::noShrink(rc::gen::inRange<std::int64_t>(0, 5));
   for (int part = 0; part < 5; ++part) {
     wander(chain, 200, deadline, limit);
-    RC_ASSERT(tells_the_truth(chain, lowering.graph));
+    RC_ASSERT(is_consistent(chain, lowering.graph));
     RC_ASSERT(chain.walk.makespan() <= deadline);
     RC_ASSERT(are_within(peaks_of(lowering.graph, chain.walk.order()), peaks, limit));
     RC_ASSERT(chain.best.devices == start.devices);
@@ -280,7 +280,7 @@ TEST(Record, StoresTheStateOfTheWalk) {
   wander(chain, 1'000, 2 * chain.walk.makespan(), {100'000'000, 100'000'000});
   record(chain);
   EXPECT_EQ(chain.best.devices, chain.walk.order().devices);
-  EXPECT_TRUE(tells_the_truth(chain, lowering.graph));
+  EXPECT_TRUE(is_consistent(chain, lowering.graph));
 }
 
 /// Activations as large as a problem may have: sums over the ops of a device must not exceed 64 bits.
@@ -300,7 +300,7 @@ TEST(LowerPeak, SumsOfTheLargestActivationsAreExact) {
   PeakDescent descent = descent_from(chain, Cooling(0.3 * held, 0.015 * held, 500'000), 2 * chain.walk.makespan(),
                                      static_cast<std::int64_t>(0.035 * held), {});
   lower_peak(chain, descent, 500'000, none);
-  EXPECT_TRUE(tells_the_truth(chain, lowering.graph));
+  EXPECT_TRUE(is_consistent(chain, lowering.graph));
   EXPECT_LT(chain.best_peak, before);
   EXPECT_GE(descent.energy, 0);
 }
