@@ -9,7 +9,7 @@
 
 #include "base/descriptor_file.h"
 #include "base/fields.h"
-#include "plan/job_folder.h"
+#include "plan/job_text.h"
 
 namespace dovetail::control {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "base/nearest.h"
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -27,7 +26,7 @@ const std::vector<Framework>& frameworks() {
   return all;
 }
 
-/// The one framework whose memory conventions these are; null where there is none, or several.
+/// The only framework with these memory conventions. Null unless exactly one has them.
 const Framework* only_framework_with(std::string_view training) {
   const Framework* only = nullptr;
   for (const Framework& framework : frameworks()) {
@@ -45,9 +44,9 @@ const TaskRule* broken_rule(const Job& job, std::size_t task, const TaskPlan& pl
   if (framework == nullptr) return nullptr;
   const TaskKind kind = job.workflow.tasks[task].kind;
   for (const TaskRule& rule : framework->rules) {
-    const bool is_asked = scope == RuleScope::search || rule.scope == RuleScope::all;
+    const bool is_in_scope = scope == RuleScope::search || rule.scope == RuleScope::all;
     const bool is_of_task = rule.of.value_or(kind) == kind && (rule.concerns == nullptr || rule.concerns(job, task));
-    if (is_asked && is_of_task && !rule.holds(job, planned)) return &rule;
+    if (is_in_scope && is_of_task && !rule.holds(job, planned)) return &rule;
   }
   return nullptr;
 }
@@ -58,7 +57,7 @@ std::optional<std::string> refusal(const Job& job, bool Framework::* can, std::s
   return fmt::format("{} does not fuse {}; accepted: another framework, or no such fusion", framework->name, what);
 }
 
-/// The node at `key` of `map`, or else the map.
+/// The node at `key` of `map`, or the map if there is no such key.
 Node at(const Node& map, std::string_view key) { return key.empty() ? map : map.find(key).value_or(map); }
 
 Status check_software(const Node& root, const Job& job, const Framework& framework) {
@@ -68,13 +67,12 @@ Status check_software(const Node& root, const Job& job, const Framework& framewo
     for (const Framework& row : frameworks())
       if (row.name == framework.name) own.push_back(row.training);
     return at(software, "training")
-        .error(fmt::format("`training` is {}, and {} keeps to memory conventions of its own; accepted: {}, or no "
-                           "`training`",
+        .error(fmt::format("`training` is {}, and {} needs its own memory conventions; accepted: {}, or no `training`",
                            quote(job.software.training), framework.name, fmt::join(own, ", ")));
   }
   if (job.software.prefetch && !framework.prefetches)
     return at(software, "prefetch")
-        .error(fmt::format("{} does not prefetch; accepted: `prefetch: false`", framework.name));
+        .error(fmt::format("{} does not support prefetching; accepted: `prefetch: false`", framework.name));
   return {};
 }
 
@@ -83,7 +81,7 @@ Status check_models(const Node& root, const Job& job, const Framework& framework
     for (const ModelRule& rule : framework.not_computed)
       if (rule.has(job.models[role]))
         return at(at(root, "models"), job.workflow.roles[role].name)
-            .error(fmt::format("the model of {} has {}, which {} does not compute; accepted: {}",
+            .error(fmt::format("the model of {} has {}, which {} does not support; accepted: {}",
                                quote(job.workflow.roles[role].name), rule.what, framework.name, framework.computed));
   return {};
 }
@@ -93,17 +91,18 @@ Status check_rows(const Node& workload, const Job& job, const Framework& framewo
   if (packs ? framework.packs_rows : framework.pads_rows) return {};
   const Node packing = at(workload, "packing");
   if (packs)
-    return packing.error(fmt::format("{} pads rows with {}, and packs no sequences; accepted: `packing: false`",
+    return packing.error(fmt::format("{} with {} pads rows and cannot pack sequences; accepted: `packing: false`",
                                      framework.name, framework.training));
-  return packing.error(fmt::format("{} packs sequences, and pads no rows; accepted: `packing: true`", framework.name));
+  return packing.error(
+      fmt::format("{} packs sequences and cannot pad rows; accepted: `packing: true`", framework.name));
 }
 
 Status check_reward(const Node& root, const Job& job, const Framework& framework) {
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
     if (!framework.judges && is_reward(job, task))
       return at(at(root, "algorithm"), "reward")
-          .error(fmt::format("the reward is a model, which {} runs on none of the job's devices; accepted: "
-                             "`reward: rule`, whose time is that of a model elsewhere",
+          .error(fmt::format("the reward is a model, which {} does not run on the job's devices; accepted: `reward: "
+                             "rule`, with the time that the model takes elsewhere",
                              framework.name));
   return {};
 }
@@ -173,7 +172,7 @@ std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<
           if (!apart && agreement.agree(tasks[task], tasks[other])) continue;
           return Disagreement{
               task, apart ? "devices" : agreement.part,
-              fmt::format("{}: {}; accepted: {} as {} has them", job.workflow.tasks[task].name, agreement.because,
+              fmt::format("{}: {}; accepted: the same {} as {}", job.workflow.tasks[task].name, agreement.because,
                           apart ? "devices" : agreement.what, job.workflow.tasks[other].name)};
         }
   return std::nullopt;
@@ -184,7 +183,7 @@ std::optional<std::string> find_training_refusal(const Job& job) {
   const Framework* const framework = framework_of(job);
   if (framework == nullptr || cluster::device_count(job.cluster) > 1) return std::nullopt;
   return fmt::format(
-      "{} fuses two trainings on several devices, and the job has one; accepted: more devices, or no such fusion",
+      "{} fuses two trainings only on several devices, and the job has one; accepted: more devices, or no such fusion",
       framework->name);
 }
 
@@ -198,9 +197,9 @@ Status check_task(const Job& job, std::size_t task, const Node& node, const Task
   const Node part = at(node, rule->part);
   const Node value = at(part, rule->key);
   const std::string_view key = rule->key.empty() ? rule->part : rule->key;
-  const bool said = rule->key.empty() ? node.find(rule->part).has_value() : part.find(rule->key).has_value();
-  return value.error(fmt::format("{}: {} is {}, which {} does not run; accepted: {}", job.workflow.tasks[task].name,
-                                 quote(key), said ? value.describe() : std::string("not given, and its default"),
+  const bool is_given = rule->key.empty() ? node.find(rule->part).has_value() : part.find(rule->key).has_value();
+  return value.error(fmt::format("{}: {} is {}, which {} does not support; accepted: {}", job.workflow.tasks[task].name,
+                                 quote(key), is_given ? value.describe() : std::string("at its default"),
                                  framework_of(job)->name, rule->accepted));
 }
 
@@ -210,16 +209,15 @@ Status check_framework(const Node& root, const Job& job) {
     if (job.software.framework.empty() || job.software.framework == any_framework) return {};
     const std::vector<std::string_view> names = framework_names();
     return at(at(root, "software"), "framework")
-        .error(fmt::format("there is no framework {}{}; accepted: {}, {}, or no `framework`",
-                           quote(job.software.framework), base::did_you_mean(job.software.framework, names),
-                           fmt::join(names, ", "), any_framework));
+        .error(fmt::format("unknown framework {}{}; accepted: {}, {}, or no `framework`", quote(job.software.framework),
+                           base::did_you_mean(job.software.framework, names), fmt::join(names, ", "), any_framework));
   }
   DOVETAIL_CHECK(check_software(root, job, *framework));
   DOVETAIL_CHECK(check_models(root, job, *framework));
   const Node workload = at(root, "workload");
   if (job.workload.steps_off_policy > framework->max_steps_off_policy)
     return at(workload, "steps_off_policy")
-        .error(fmt::format("`steps_off_policy` is {}, which {} does not run; accepted: at most {}",
+        .error(fmt::format("`steps_off_policy` is {}, which {} does not support; accepted: at most {}",
                            job.workload.steps_off_policy, framework->name, framework->max_steps_off_policy));
   DOVETAIL_CHECK(check_rows(workload, job, *framework));
   return check_reward(root, job, *framework);

@@ -1,5 +1,6 @@
-// What a program that trains can run: which jobs, and which of their plans. A search keeps to it, readers of jobs and
-// plans refuse what is outside, at its key.
+// The jobs and plans that each training framework can run.
+//
+// A search stays within these rules. Readers of jobs and plans report a violation at its key.
 #pragma once
 
 #include <cstddef>
@@ -10,106 +11,105 @@
 
 #include "base/document.h"
 #include "base/result.h"
-#include "plan/iteration_order.h"
+#include "plan/iteration_graph.h"
 #include "plan/job.h"
 #include "plan/plan.h"
 #include "plan/task_plan.h"
 
 namespace dovetail::plan {
 
-/// Who keeps to a rule.
+/// The plans that a rule applies to.
 enum class RuleScope : std::uint8_t {
-  all,    ///< a plan that breaks it cannot be run
-  search  ///< plans that are read may break it: the framework can run them in another mode than the one that is
-          ///< searched
+  all,    ///< every plan: the framework cannot run a plan that breaks the rule
+  search  ///< searched plans only: the framework can run a plan that breaks the rule, in another mode
 };
 
-/// A member of a task's part of plans of which a framework runs some values only.
+/// A restriction on one setting of a task.
 struct TaskRule {
-  std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nothing: all
-  std::string_view part;                 ///< the key of a part of the task, as in a plan's file: "layout"
-  std::string_view key;                  ///< in that part; empty: all of it
-  std::string accepted;                  ///< the values that it runs
+  std::optional<workflow::TaskKind> of;  ///< tasks of this kind; nullopt: all
+  std::string_view part;                 ///< key of the setting's group in a plan file: "layout"
+  std::string_view key;                  ///< key within that group; empty: the whole group
+  std::string accepted;                  ///< accepted values
   bool (*holds)(const Job&, const TaskPlan&) = nullptr;
-  void (*conform)(const Job&, TaskPlan&) = nullptr;  ///< gives the member a value that it runs, where it has another
-  bool (*concerns)(const Job&, std::size_t task) = nullptr;  ///< which of these tasks; null: all
+  void (*conform)(const Job&, TaskPlan&) = nullptr;          ///< replaces an unsupported value with a supported one
+  bool (*concerns)(const Job&, std::size_t task) = nullptr;  ///< selects among these tasks; null: all
   RuleScope scope = RuleScope::all;
 };
 
-/// What of their parts some tasks have alike.
+/// A setting that several tasks must share.
 struct Agreement {
-  std::string_view what;                                      ///< "the parallel degrees"
-  std::string_view part;                                      ///< the key that holds it, as in a plan's file
-  std::string_view because;                                   ///< "all roles are in one process group"
-  bool (*concerns)(const Job&, std::size_t task) = nullptr;   ///< which tasks, each with each
-  bool same_role = false;                                     ///< only those of one role
-  bool same_mesh = true;                                      ///< they have their devices alike, too
-  bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< an equivalence, which looks at no mesh
+  std::string_view what;                                      ///< the setting: "parallel degrees"
+  std::string_view part;                                      ///< its key in a plan file
+  std::string_view because;                                   ///< the reason: "all roles are in one process group"
+  bool (*concerns)(const Job&, std::size_t task) = nullptr;   ///< tasks that must agree with each other
+  bool same_role = false;                                     ///< only tasks of the same role must agree
+  bool same_mesh = true;                                      ///< the tasks must have the same devices, too
+  bool (*agree)(const TaskPlan&, const TaskPlan&) = nullptr;  ///< equivalence relation; ignores the meshes
 };
 
-/// A property of models that a framework does not compute.
+/// A model feature that a framework does not support.
 struct ModelRule {
-  std::string_view what;  ///< what such a model has: "experts"
+  std::string_view what;  ///< the feature: "experts"
   bool (*has)(const llm::Transformer&) = nullptr;
 };
 
-/// What a framework runs, with the backend that `training` is of.
+/// A framework with one of its training backends.
 struct Framework {
   std::string_view name;
-  std::string_view training;  ///< the memory conventions that are its own (cost/conventions.h)
+  std::string_view training;  ///< memory conventions of the backend (cost/conventions.h)
   int max_steps_off_policy = 0;
-  bool packs_rows = true;      ///< it runs jobs with packing
-  bool pads_rows = false;      ///< it runs jobs without
-  bool judges = true;          ///< it runs a reward model on devices of the job
-  bool loss_in_parts = false;  ///< log-probabilities are of some tokens at a time, from whole logits
-  bool prefetches = false;     ///< host transfers can go on beside other tasks
-  bool inter_stage = false;    ///< it can fuse generation with inference
-  bool intra_stage = false;    ///< it can fuse two trainings
+  bool packs_rows = true;      ///< supports jobs with packing
+  bool pads_rows = false;      ///< supports jobs without packing
+  bool judges = true;          ///< runs a reward model on devices of the job
+  bool loss_in_parts = false;  ///< computes log-probabilities for some tokens at a time, from whole logits
+  bool prefetches = false;     ///< host transfers can overlap other tasks
+  bool inter_stage = false;    ///< can fuse generation with inference
+  bool intra_stage = false;    ///< can fuse two trainings
   std::vector<ModelRule> not_computed;
-  std::string_view computed = {};  ///< the models that have nothing of that
+  std::string_view computed = {};  ///< the models that it supports
   std::vector<TaskRule> rules;
   std::vector<Agreement> agreements;
-  IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal one
-  std::int64_t sync_bucket = 0;                   ///< bytes that trained weights are packed into for an engine; 0: none
-  bool (*engine_copies)(const Job&) = nullptr;    ///< engines that sleep keep their weights in host memory; null: never
+  IterationOrder (*order)(const Job&) = nullptr;  ///< null: the ideal order
+  std::int64_t sync_bucket = 0;  ///< bytes of trained weights sent to an engine at a time; 0: no packing
+  /// Whether sleeping engines keep their weights in host memory; null: never.
+  bool (*engine_copies)(const Job&) = nullptr;
 };
 
-/// The names of all frameworks. "dovetail" is dovetail-train.
+/// Names of all frameworks. "dovetail" is this project's runtime, dovetail-train.
 std::vector<std::string_view> framework_names();
 
-/// Names no framework, whatever the memory conventions are.
+/// Selects no framework, whatever the memory conventions are.
 inline constexpr std::string_view any_framework = "any";
 
-/// That of a job's software, with the backend of its memory conventions, else its first one; without a name the one
-/// whose memory conventions these are, where they are of one alone. Null for "any", and where there is none of that
-/// name.
+/// Returns the framework named by `software`, with the backend that has its memory conventions or else the first
+/// backend. Without a name, returns the only framework with these memory conventions. Null for "any", an unknown name,
+/// or conventions that no framework or more than one has.
 const Framework* find_framework(const Software& software);
 
-/// Whether the framework that the job names runs the task as planned; true where it names none. `scope`: with search
-/// those that it searches.
+/// Whether the job's framework runs the task as planned. True if the job has no framework. With RuleScope::search,
+/// rules for searched plans apply, too.
 bool runs(const Job& job, std::size_t task, const TaskPlan& planned, RuleScope scope = RuleScope::all);
-/// Gives what a search of the job's framework does not look at values that it does; then runs(job, task, planned,
-/// search), but the plan may have another number of devices than its mesh. Changes nothing where the job names no
-/// framework.
+/// Replaces settings that a search for the job's framework excludes. runs(job, task, planned, RuleScope::search) holds
+/// afterwards, but the layout's device count may differ from the mesh's. Does nothing if the job has no framework.
 void conform(const Job& job, std::size_t task, TaskPlan& planned);
 
-/// Whether the framework of the job has the agreement for these two tasks. REQUIRES: it is one of its own.
+/// Whether the agreement applies to this pair of tasks. REQUIRES: the agreement belongs to the job's framework.
 bool concerns(const Agreement& agreement, const Job& job, std::size_t a, std::size_t b);
-/// The agreements of the job's framework; none where it names none.
+/// Agreements of the job's framework. Empty if the job has no framework.
 const std::vector<Agreement>& agreements_of(const Job& job);
 
-/// The order of the job's framework; the ideal one where it names none.
+/// Order in which the job's framework runs the activities. The ideal order if the job has no framework.
 IterationOrder order_of(const Job& job);
 
-/// Whether engines that give their devices up copy their weights to host memory and back: as the job says, else as its
-/// framework does.
+/// Whether engines copy their weights to host memory while they give up their devices. The job's setting overrides the
+/// framework's.
 bool engine_copies(const Job& job);
 
-/// The bytes that trained weights are packed into on their way to an engine: as the job says, else as its framework has
-/// them; 0: they go tensor by tensor.
+/// Bytes of trained weights that are packed into one message to an engine. The job's setting overrides the framework's.
+/// 0: weights are sent tensor by tensor.
 std::int64_t sync_bucket(const Job& job);
 
-/// Two tasks of a plan that do not agree as the job's framework has them agree, and what is accepted.
+/// A task that violates an agreement of the job's framework. The message includes the accepted value.
 struct Disagreement {
   std::size_t task = 0;
   std::string_view part;
@@ -117,16 +117,17 @@ struct Disagreement {
 };
 std::optional<Disagreement> find_disagreement(const Job& job, const std::vector<TaskPlan>& tasks);
 
-/// Why the framework of the job fuses no trainings, or no generation with inference, and what is accepted; nothing
-/// where it does.
+/// Why the job's framework cannot fuse two trainings, or generation with inference, and what is accepted. nullopt if it
+/// can.
 std::optional<std::string> find_training_refusal(const Job& job);
 std::optional<std::string> find_generation_refusal(const Job& job);
 
-// Errors at the key of what the job's framework does not run, which say what it runs.
+// Errors for settings that the job's framework does not support. Each is at the key of the setting.
 
-/// `node` says `planned`: a task of a plan, or what a job fixes of one laid over what conform makes of a TaskPlan.
+/// Checks `planned`, which was read from `node`: a task of a plan, or a default TaskPlan after conform with the
+/// settings that the job fixes.
 base::Status check_task(const Job& job, std::size_t task, const base::Node& node, const TaskPlan& planned);
-/// The job that `root` says, without what it fixes: its software, models, cluster and workload.
+/// Checks the job read from `root`: its software, models, cluster and workload, but not the settings it fixes.
 base::Status check_framework(const base::Node& root, const Job& job);
 
 }  // namespace dovetail::plan

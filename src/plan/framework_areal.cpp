@@ -1,7 +1,6 @@
-// Files are those of inclusionAI/AReaL at 4aef98d8d. Engines may have backends of their own: what is said of all plans
-// holds where the actor's decides, the rest is what is searched.
+// Files are those of inclusionAI/AReaL at 4aef98d8d. Each engine may have its own backend. Rules for every plan apply
+// where the actor's backend decides; the other rules restrict searches.
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -9,7 +8,7 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// Engines on GPUs of their own are another mode.
+/// Engines on separate GPUs are another mode.
 bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 bool leaves_the_pool(const Job& job, std::size_t task) {
@@ -17,10 +16,11 @@ bool leaves_the_pool(const Job& job, std::size_t task) {
 }
 
 /// areal/engine/fsdp_engine.py, areal/engine/megatron_engine.py, areal/experimental/engine/archon_engine.py, offload:
-/// torch_memory_saver takes all of an engine's memory away. What is stepped on the host is there for good.
-TaskRule leaves_whole() {
+/// torch_memory_saver releases all memory of an engine. State that is stepped on the host stays there.
+TaskRule offloads_together() {
   return offloads(
-      TaskKind::train, "weights, gradients and optimizer together, or the optimizer on the host beside the others",
+      TaskKind::train,
+      "weights, gradients and optimizer together, or an optimizer on the host with the others together",
       [](const Job&, const TaskPlan& planned) {
         const Offload& offload = planned.offload;
         return offload.weights == offload.gradients &&
@@ -33,7 +33,7 @@ TaskRule leaves_whole() {
       });
 }
 
-/// areal/api/cli_args.py, MicroBatchSpec: tokens, or a number of micro-batches.
+/// areal/api/cli_args.py, MicroBatchSpec: a number of tokens, or a number of micro-batches.
 TaskRule by_tokens_or_number() {
   return {.of = std::nullopt,
           .part = "micro_batch",
@@ -46,10 +46,10 @@ TaskRule by_tokens_or_number() {
           .conform = [](const Job&, TaskPlan& planned) { planned.micro_batching = {.count = 1}; }};
 }
 
-/// areal/trainer/ppo/{actor,critic}.py: compute_logp, compute_values and ppo_update are of one engine, which cuts by
-/// one `mb_spec`.
+/// areal/trainer/ppo/{actor,critic}.py: one engine runs compute_logp, compute_values and ppo_update, with one
+/// `mb_spec`.
 Agreement one_engine() {
-  return {.what = "layout, micro-batches and whether weights are offloaded",
+  return {.what = "layout, micro-batches and offloading of weights",
           .part = "layout",
           .because = "AReaL trains and infers with one engine",
           .concerns = is_trained,
@@ -59,7 +59,7 @@ Agreement one_engine() {
           }};
 }
 
-/// areal/trainer/rl_trainer.py, train: each call is waited for.
+/// areal/trainer/rl_trainer.py, train: each call completes before the next.
 IterationOrder one_by_one(const Job& job) {
   return in_turns(
       job, {[](const Job& of, std::size_t task) { return is_value(of, task) && is_inference(of, task); }, is_reference,
@@ -74,14 +74,14 @@ Framework areal() {
   Framework framework;
   framework.name = "areal";
   framework.max_steps_off_policy = workflow::max_steps_off_policy;
-  // areal/reward: functions of the user's program.
+  // areal/reward: rewards are functions of the user's program.
   framework.judges = false;
   // areal/utils/functional/vocab_parallel.py: 1024.
   framework.loss_in_parts = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
-  // areal/infra/scheduler/local.py: colocated engines have as many workers as the actor, which has one a GPU; an engine
-  // that generates has one an instance (areal/infra/controller/rollout_controller.py, train_controller.py).
+  // areal/infra/scheduler/local.py: colocated engines have as many workers as the actor, which has one for each GPU. A
+  // generation engine has one for each instance (areal/infra/controller/rollout_controller.py, train_controller.py).
   for (const TaskRule& rule :
        {layout<&Layout::tensor, 1>(TaskKind::generate), layout<&Layout::pipeline, 1>(TaskKind::generate)})
     framework.rules.push_back(searched(where(rule, is_on_the_pool)));
@@ -89,7 +89,7 @@ Framework areal() {
     return is_generation(job, task) && is_colocated(job, task);
   })));
   framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
-  framework.rules.push_back(leaves_whole());
+  framework.rules.push_back(offloads_together());
   framework.rules.push_back(searched(where(all_offloaded(), leaves_the_pool)));
   framework.rules.push_back(searched(whole_shares()));
   framework.rules.push_back(where(by_tokens_or_number(), is_of_trainer));
@@ -103,7 +103,7 @@ bool has_adapters(const Job& job, std::size_t task) {
   return is_of_actor(job, task) && model_of(job, workflow::TaskId(task)).adapter_rank > 0;
 }
 
-/// FSDP, and Archon, which has pipelines and experts, too: the first is searched (areal/api/alloc_mode.py).
+/// FSDP. Archon, which also has pipelines and experts, is not searched (areal/api/alloc_mode.py).
 Framework fsdp() {
   Framework framework = areal();
   framework.training = "fsdp2";
@@ -126,7 +126,7 @@ Framework megatron() {
   add_of_actor(layout<&Layout::zero, 0, 1>(TaskKind::infer), framework);
   // areal/engine/megatron_engine.py: no distributed optimizer with adapters.
   framework.rules.push_back(where(layout<&Layout::zero, 0>(), has_adapters));
-  // areal/api/cli_args.py, MegatronEngineConfig: no key of it.
+  // areal/api/cli_args.py, MegatronEngineConfig: has no key for it.
   add_of_actor(stepped_on_devices(), framework);
   return framework;
 }

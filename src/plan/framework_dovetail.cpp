@@ -1,5 +1,4 @@
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 
@@ -20,8 +19,8 @@ Framework dovetail_framework() {
       {"a feed-forward network without a gate",
        [](const Transformer& model) { return model.feed_forward != llm::FeedForward::gated; }},
       {"learned positions", [](const Transformer& model) { return model.positions > 0; }}};
-  framework.computed = "dense models of the kinds llama, mistral, qwen2 and qwen3, without adapters";
-  // Generation and inference have the whole model on each device.
+  framework.computed = "dense models of the families llama, mistral, qwen2 and qwen3, without adapters";
+  // Generation and inference hold the whole model on each device.
   framework.rules = {on_all_devices(),
                      layout<&Layout::tensor, 1>(),
                      layout<&Layout::pipeline, 1>(TaskKind::generate),

@@ -1,5 +1,4 @@
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -7,32 +6,32 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A reward model is an environment with GPUs of its own; what of those is left of a cluster is another mode.
+/// A reward model is an environment with its own GPUs. The rest of the cluster is then another mode.
 bool has_one_pool(const Job& job, std::size_t task) {
   for (std::size_t other = 0; other < job.workflow.tasks.size(); ++other)
     if (is_reward(job, other)) return false;
   return is_on_policy(job, task) && !has_pools(job);
 }
 
-/// lm_policy.py: log-probabilities and reference run in the workers of training.
+/// lm_policy.py: log-probabilities and the reference run in the training workers.
 Agreement one_layout(bool (*concerns)(const Job&, std::size_t)) {
-  return {.what = "the parallel degrees",
+  return {.what = "parallel degrees",
           .part = "layout",
-          .because = "NeMo-RL's passes run in the workers of training",
+          .because = "NeMo-RL runs inference in the training workers",
           .concerns = concerns,
           .same_role = false,
           .agree = same_engine_layout};
 }
 
-/// The critic is the value model, with workers of its own.
+/// Tasks of the policy. The critic is the value model, which has its own workers.
 bool is_of_policy(const Job& job, std::size_t task) { return is_of_trainer(job, task) && !is_value(job, task); }
 
-/// Packed by tokens, or cut by sequences, training and passes alike: `sequence_packing` and `dynamic_batching` are of
-/// both.
-Agreement one_way_of_cutting() {
-  return {.what = "micro-batches by tokens, or by sequences",
+/// `sequence_packing` and `dynamic_batching` apply to both training and inference: micro-batches are packed by tokens,
+/// or cut by sequences.
+Agreement one_micro_batch_unit() {
+  return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
-          .because = "NeMo-RL packs training and passes alike",
+          .because = "NeMo-RL packs training and inference in the same way",
           .concerns = is_trained,
           .same_role = true,
           .agree = same_way_of_cutting};
@@ -42,7 +41,7 @@ Agreement one_pass() {
   return {
       .what = "micro-batches",
       .part = "micro_batch",
-      .because = "NeMo-RL cuts the passes of policy and reference alike",
+      .because = "NeMo-RL has one micro-batch setting for inference of policy and reference",
       .concerns = [](const Job& job, std::size_t task) { return is_inference(job, task) && is_of_policy(job, task); },
       .same_role = false,
       .agree = same_micro_batches};
@@ -56,7 +55,7 @@ bool has_value(const Job& job) {
 
 TaskRule stays_on_devices() {
   return offloads(
-      std::nullopt, "nothing but an optimizer that is stepped on the host",
+      std::nullopt, "nothing, except an optimizer that is stepped on the host",
       [](const Job&, const TaskPlan& planned) {
         return planned.offload == Offload{.optimizer_on_host = planned.offload.optimizer_on_host};
       },
@@ -72,25 +71,25 @@ Framework nemo_rl() {
   framework.pads_rows = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), has_one_pool)));
-  // vllm_cfg.pipeline_parallel_size needs async_engine, which is of asynchronous generation.
+  // vllm_cfg.pipeline_parallel_size needs async_engine, which belongs to asynchronous generation.
   framework.rules.push_back(searched(layout<&Layout::pipeline, 1>(TaskKind::generate)));
   framework.rules.push_back(whole_shares());
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
-  // grpo.py, prepare_for_generation: before engines wake, weights leave, and gradients and optimizer.
+  // grpo.py, prepare_for_generation: weights, gradients and optimizer are offloaded before engines wake.
   framework.rules.push_back(searched(where(all_offloaded(), [](const Job& job, std::size_t task) {
     return is_colocated(job, task) && is_training(job, task);
   })));
-  // grpo.py: beside engines of their own they stay; PPO's policy and value model leave for each other.
+  // grpo.py: they stay if engines have their own GPUs. PPO's policy and value model are offloaded for each other.
   framework.rules.push_back(searched(where(stays_on_devices(), [](const Job& job, std::size_t task) {
     return is_apart(job, task) && is_of_policy(job, task) && is_trained(job, task) && !has_value(job);
   })));
-  // lm_policy.py, use_reference_model: the reference's weights wait on the host.
+  // lm_policy.py, use_reference_model: the reference's weights are on the host between uses.
   framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return is_reference(job, task) || (is_colocated(job, task) && !is_training(job, task) && !is_reward(job, task));
   })));
-  // env.reward_model.batch_size, and value.train_micro_batch_size where DTensor packs nothing.
+  // env.reward_model.batch_size, and value.train_micro_batch_size, because DTensor does not pack.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
-  framework.agreements = {one_layout(is_of_policy), one_layout(is_value), one_way_of_cutting(), one_pass()};
+  framework.agreements = {one_layout(is_of_policy), one_layout(is_value), one_micro_batch_unit(), one_pass()};
   framework.order = in_stages;
   // nemo_rl/models/generation/vllm/vllm_worker.py, sleep(level=1).
   framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };

@@ -1,5 +1,4 @@
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -7,22 +6,22 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// Pools of their own are another mode.
+/// Separate pools are another mode.
 bool is_hybrid(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
-/// openrlhf/utils/deepspeed/deepspeed.py: `--ds.enable_sleep` moves gradients and all states of the optimizer; weights
-/// in bf16 stay. `--ds.adam_offload`: the optimizer is on the host for good.
+/// openrlhf/utils/deepspeed/deepspeed.py: `--ds.enable_sleep` moves gradients and all optimizer states; bf16 weights
+/// stay. With `--ds.adam_offload` the optimizer is always on the host.
 bool sleeps_whole(const Job&, const TaskPlan& planned) {
   const Offload& offload = planned.offload;
   return !offload.weights && (offload.optimizer_on_host ? !offload.optimizer : offload.gradients == offload.optimizer);
 }
 
-/// One `--ds.*` for all roles; what only infers is cut where training has ZeRO 3 (get_ds_eval_config).
+/// All roles share one set of `--ds.*`. Frozen roles are sharded if training uses ZeRO 3 (get_ds_eval_config).
 Agreement one_configuration() {
   return {
-      .what = "tensor parallel, ring and ZeRO 3",
+      .what = "tensor parallelism, ring attention and use of ZeRO 3",
       .part = "layout",
-      .because = "OpenRLHF has one --ds.* for all roles",
+      .because = "OpenRLHF has one set of --ds.* options for all roles",
       .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
       .same_role = false,
       .same_mesh = false,
@@ -34,7 +33,7 @@ Agreement one_configuration() {
 }
 
 Agreement one_training() {
-  return {.what = "ZeRO's stage, recomputation, micro-batches and offload",
+  return {.what = "ZeRO stage, recomputation, micro-batches and offload",
           .part = "layout",
           .because = "OpenRLHF trains actor and critic with the same flags",
           .concerns = is_training,
@@ -49,18 +48,18 @@ Agreement one_training() {
 Agreement one_pass() {
   return {.what = "micro-batches",
           .part = "micro_batch",
-          .because = "OpenRLHF has one budget for all passes",
+          .because = "OpenRLHF has one token budget for all inference",
           .concerns = is_inference,
           .same_role = false,
           .same_mesh = false,
           .agree = same_micro_batches};
 }
 
-Agreement one_way_of_cutting() {
+Agreement one_micro_batch_unit() {
   return {
-      .what = "micro-batches by tokens, or by sequences",
+      .what = "micro-batch unit (tokens or sequences)",
       .part = "micro_batch",
-      .because = "--train.dynamic_batch_enable is of training and passes",
+      .because = "--train.dynamic_batch_enable applies to training and inference",
       .concerns = [](const Job& job, std::size_t task) { return is_training(job, task) || is_inference(job, task); },
       .same_role = false,
       .same_mesh = false,
@@ -82,7 +81,7 @@ Framework openrlhf_framework() {
         layout<&Layout::virtual_stages, 1>(), layout<&Layout::sequence_parallel, false>(),
         layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train),
         searched(layout<&Layout::zero, 3>(TaskKind::train)), searched(layout<&Layout::zero, 3>(TaskKind::infer)),
-        // Both are vLLM's own: no flag hands them on (openrlhf/trainer/ray/vllm_engine.py).
+        // Both are vLLM's defaults: no flag passes them on (openrlhf/trainer/ray/vllm_engine.py).
         engine<&Engine::max_num_seqs, 256>(), engine<&Engine::max_num_batched_tokens, 8192>(),
         engine<&Engine::chunked_prefill, true>(), whole_shares()})
     framework.rules.push_back(rule);
@@ -95,7 +94,7 @@ Framework openrlhf_framework() {
                                          planned.offload.gradients = planned.offload.optimizer;
                                      }));
   framework.rules.push_back(where(no_offload(TaskKind::infer), is_trained));
-  framework.agreements = {one_configuration(), one_training(), one_pass(), one_way_of_cutting()};
+  framework.agreements = {one_configuration(), one_training(), one_pass(), one_micro_batch_unit()};
   framework.order = in_stages;
   // openrlhf/trainer/ray/vllm_engine.py, sleep(level=1).
   framework.engine_copies = [](const Job&) { return true; };

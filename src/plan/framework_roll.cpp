@@ -1,7 +1,6 @@
-// Files are those of alibaba/ROLL at 8eb27cc2. Roles may have backends of their own: what is said of all plans holds
-// where the actor's backend decides, the rest is what is searched.
+// Files are those of alibaba/ROLL at 8eb27cc2. Each role may have its own backend. Rules for every plan apply where the
+// actor's backend decides; the other rules restrict searches.
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -9,14 +8,14 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// `device_mapping`s that differ are kept where a job has them.
+/// Different `device_mapping`s of a job are kept.
 bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 bool is_pass(const Job& job, std::size_t task) { return is_inference(job, task) && is_of_trainer(job, task); }
 
-/// roll/pipeline/base_worker.py: compute_log_probs, compute_values and train_step are of one worker.
+/// roll/pipeline/base_worker.py: one worker runs compute_log_probs, compute_values and train_step.
 Agreement one_worker() {
-  return {.what = "layout and whether weights are offloaded",
+  return {.what = "layout and offloading of weights",
           .part = "layout",
           .because = "ROLL trains and infers with one worker",
           .concerns = is_trained,
@@ -26,8 +25,8 @@ Agreement one_worker() {
           }};
 }
 
-/// roll/pipeline/rlvr/rlvr_pipeline.py, run: the reference is waited for, then passes of critic and actor together,
-/// then both trainings.
+/// roll/pipeline/rlvr/rlvr_pipeline.py, run: the reference completes first, then inference of critic and actor
+/// together, then both trainings.
 IterationOrder in_order(const Job& job) {
   return in_turns(job, {is_reference,
                         [](const Job& of, std::size_t task) { return is_inference(of, task) && is_trained(of, task); },
@@ -41,28 +40,27 @@ Framework roll() {
   framework.pads_rows = true;
   framework.rules = engine_rules();
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
-  // roll/configs/base_config.py, is_actor_infer_colocated: engines sleep where they share GPUs, judges with them
-  // excepted.
+  // roll/configs/base_config.py, is_actor_infer_colocated: engines that share GPUs sleep, and so do reward models.
   framework.rules.push_back(searched(where(weights_offloaded(), [](const Job& job, std::size_t task) {
     return (is_generation(job, task) || is_reward(job, task)) && is_colocated(job, task);
   })));
   framework.rules.push_back(searched(where(no_offload(TaskKind::generate), is_apart)));
-  // roll/utils/context_managers.py, state_offload_manger: states come for a pass, and leave behind it.
+  // roll/utils/context_managers.py, state_offload_manger: states are loaded for inference and offloaded after it.
   framework.rules.push_back(where(weights_offloaded(), is_pass));
   framework.rules.push_back(searched(whole_shares()));
-  // `infer_batch_size` of a judge.
+  // `infer_batch_size` of a reward model.
   framework.rules.push_back(searched(where(by_sequences(), is_reward)));
   framework.agreements = {one_worker()};
   framework.order = in_order;
   // roll/configs/base_config.py, model_update_buffer_size_mb.
   framework.sync_bucket = std::int64_t{1024} << 20;
-  // roll/distributed/strategy/vllm_strategy.py: sleep_level, 1 where nobody says another.
+  // roll/distributed/strategy/vllm_strategy.py: sleep_level defaults to 1.
   framework.engine_copies = [](const Job& job) { return job.software.engine == EngineKind::vllm; };
   return framework;
 }
 
-/// roll/distributed/strategy/megatron_strategy.py, offload_states: weights, gradients and optimizer, at the beginning
-/// of each step (rlvr_pipeline.py).
+/// roll/distributed/strategy/megatron_strategy.py, offload_states: weights, gradients and optimizer are offloaded at
+/// the beginning of each step (rlvr_pipeline.py).
 Framework megatron() {
   Framework framework = roll();
   framework.training = "roll-megatron";
@@ -73,8 +71,8 @@ Framework megatron() {
   return framework;
 }
 
-/// Hugging Face's models under a backend that shards them. They are not packed: roll/configs/worker_config.py has
-/// `use_sequence_packing` and `use_dynamic_batching_in_train` for Megatron alone.
+/// Hugging Face models under a sharding backend. They are not packed: roll/configs/worker_config.py has
+/// `use_sequence_packing` and `use_dynamic_batching_in_train` for Megatron only.
 Framework sharded() {
   Framework framework = roll();
   framework.packs_rows = false;
@@ -86,13 +84,13 @@ Framework sharded() {
   return framework;
 }
 
-/// roll/distributed/strategy/fsdp2_strategy.py, offload_states: weights alone; with `offload_policy` the optimizer is
-/// stepped on the host.
+/// roll/distributed/strategy/fsdp2_strategy.py, offload_states: only weights are offloaded. With `offload_policy` the
+/// optimizer is stepped on the host.
 Framework fsdp2() {
   Framework framework = sharded();
   framework.training = "fsdp2";
   const TaskRule leaves = offloads(
-      TaskKind::train, "weights, and at most an optimizer that is stepped on the host",
+      TaskKind::train, "weights, optionally with an optimizer that is stepped on the host",
       [](const Job&, const TaskPlan& planned) {
         return planned.offload.weights && !planned.offload.gradients && !planned.offload.optimizer;
       },
@@ -105,7 +103,7 @@ Framework fsdp2() {
   return framework;
 }
 
-/// `deepspeed_train`, which versions before had.
+/// `deepspeed_train` of earlier versions.
 Framework deepspeed() {
   Framework framework = sharded();
   framework.training = "deepspeed-zero";

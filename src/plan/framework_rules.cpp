@@ -76,7 +76,7 @@ TaskRule whole_shares() {
               [](const Job& job, const TaskPlan& planned) {
                 return job.workload.samples() / job.workload.mini_batches % planned.layout.data == 0;
               },
-          // Another number of devices: a search leaves the layout out.
+          // The device count changes: a search drops this layout.
           .conform = [](const Job&, TaskPlan& planned) { planned.layout.data = 1; }};
 }
 
@@ -111,7 +111,7 @@ void add_of_actor(const TaskRule& rule, Framework& framework) {
 
 TaskRule all_offloaded() {
   return offloads(
-      TaskKind::train, "all that it has",
+      TaskKind::train, "all training state",
       [](const Job& job, const TaskPlan& planned) {
         const Offload& offload = planned.offload;
         return offload.weights && offload.gradients && offload.optimizer != is_all_on_host(job, offload);
@@ -212,10 +212,10 @@ IterationOrder in_stages(const Job& job) {
 }
 
 IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns) {
-  const auto tasks_where = [&](TaskPredicate is_meant) {
+  const auto tasks_where = [&](TaskPredicate predicate) {
     std::vector<std::size_t> tasks;
     for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
-      if (is_meant(job, task)) tasks.push_back(task);
+      if (predicate(job, task)) tasks.push_back(task);
     return tasks;
   };
   IterationOrder order;
@@ -226,7 +226,7 @@ IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns)
   for (const TaskPredicate turn : turns)
     if (auto tasks = tasks_where(turn); !tasks.empty()) groups.push_back(std::move(tasks));
   if (job.workload.steps_off_policy > 0 && !groups.empty()) {
-    // Behind the last turn nothing is left of the iteration: a barrier there would hold back the next generation.
+    // No task of the iteration is left after the last turn: a barrier there would delay the next generation.
     for (const std::size_t from : groups.back())
       for (const std::size_t to : groups.front()) order.edges.push_back({from, to, 1});
     groups.pop_back();

@@ -1,4 +1,4 @@
-// Rules that several frameworks have.
+// Rules shared by several frameworks, and the table of frameworks.
 #pragma once
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "base/fields.h"
 #include "plan/framework.h"
@@ -21,7 +22,7 @@ std::string value_text(Value value) {
     return fmt::format("{}", value);
 }
 
-/// Of a member of a part of plans these values are run; a search takes the first of them in place of others.
+/// Restricts a setting to these values. The search replaces any other value with the first.
 template <auto part_member, auto member, auto first, auto... others>
 TaskRule only(std::string_view part, std::optional<workflow::TaskKind> of = std::nullopt) {
   TaskRule rule{.of = of, .part = part, .key = base::key_of(member), .accepted = value_text(first)};
@@ -47,33 +48,33 @@ TaskRule engine() {
   return only<&TaskPlan::engine, member, values...>("engine", workflow::TaskKind::generate);
 }
 
-/// The rule for tasks of which this is true.
+/// Restricts the rule to tasks for which `concerns` is true.
 TaskRule where(TaskRule rule, bool (*concerns)(const Job&, std::size_t task));
-/// The rule for searches alone.
+/// Restricts the rule to searched plans.
 TaskRule searched(TaskRule rule);
 
 TaskRule on_all_devices();
 
-/// What is offloaded of these tasks has to be so: `holds` of it, and `conform` makes it so.
+/// Restricts which state these tasks offload. `holds` checks it, `conform` establishes it.
 TaskRule offloads(std::optional<workflow::TaskKind> of, std::string accepted,
                   bool (*holds)(const Job&, const TaskPlan&), void (*conform)(const Job&, TaskPlan&));
 TaskRule no_offload(std::optional<workflow::TaskKind> of = std::nullopt);
 
-/// Engines as vLLM and its kin run them, with weights of their own.
+/// Rules for engines such as vLLM, which have their own copy of the weights.
 std::vector<TaskRule> engine_rules();
 
-/// Degrees of optimizer steps: each data parallel rank has as many samples of one.
+/// Every data-parallel rank gets the same number of samples of an optimizer step.
 TaskRule whole_shares();
 
-/// Activations between tensor parallel regions are cut wherever there are some; a search has no other layouts.
+/// A search uses sequence parallelism whenever there is tensor parallelism.
 TaskRule sequence_parallel_with_tensor();
 
-/// Micro-batches of a number of sequences.
+/// Micro-batches are sized by a number of sequences.
 TaskRule by_sequences();
 
-/// All that training has leaves its devices for the host, but for an optimizer that is stepped there.
+/// Training offloads all its state to the host, except an optimizer that is stepped there.
 TaskRule all_offloaded();
-/// Whether the devices have no part of an optimizer, as all of it is stepped on the host.
+/// Whether all of the optimizer is stepped on the host, so that the devices hold none of it.
 inline bool is_all_on_host(const Job& job, const Offload& offload) {
   return offload.optimizer_on_host && job.software.optimizer_host_share == 1;
 }
@@ -81,46 +82,74 @@ inline bool is_all_on_host(const Job& job, const Offload& offload) {
 /// No optimizer is stepped on the host.
 TaskRule stepped_on_devices();
 
-/// Of a framework whose roles have backends of their own: a rule of the actor's tasks, and of searches for those of
-/// all.
+/// Adds a rule for frameworks whose roles have separate backends. It applies to every plan for the actor's tasks, and
+/// to searched plans for all roles.
 void add_of_actor(const TaskRule& rule, Framework& framework);
 
 /// Weights are on the host while the task does not run.
 TaskRule weights_offloaded();
 
-// Which tasks.
-bool is_trained(const Job& job, std::size_t task);     ///< of a role that is trained, but generation
-bool is_reference(const Job& job, std::size_t task);   ///< inference of a role that is not, but of a reward model
-bool is_of_trainer(const Job& job, std::size_t task);  ///< inference and training, but of a reward model
+// Predicates of tasks.
+bool is_trained(const Job& job, std::size_t task);     ///< training or inference of a trained role
+bool is_reference(const Job& job, std::size_t task);   ///< inference of a frozen role other than a reward model
+bool is_of_trainer(const Job& job, std::size_t task);  ///< training, or inference of any role except a reward model
 bool is_reward(const Job& job, std::size_t task);      ///< inference of a reward model
-bool is_on_policy(const Job& job, std::size_t task);   ///< all, of a job that generates with the newest weights
-bool has_pools(const Job& job);                        ///< it fixes the devices of some task
-bool is_scalar(const Job& job, std::size_t task);      ///< of a model that gives one number for each token
+bool is_on_policy(const Job& job, std::size_t task);   ///< every task of a job that generates with the newest weights
+bool has_pools(const Job& job);                        ///< the job fixes the devices of some task
+bool is_scalar(const Job& job, std::size_t task);      ///< the model outputs one number for each token
 bool is_training(const Job& job, std::size_t task);
 bool is_inference(const Job& job, std::size_t task);
 bool is_generation(const Job& job, std::size_t task);
 bool is_value(const Job& job, std::size_t task);     ///< inference and training of a critic
 bool is_of_actor(const Job& job, std::size_t task);  ///< inference and training of the role that generates
-/// Whether the engine has the GPUs of training, as far as the job says, and leaves them to it.
+/// Whether the engine shares the GPUs of training, as far as the job fixes devices, and gives them up to it.
 bool is_colocated(const Job& job, std::size_t task);
-bool is_apart(const Job& job, std::size_t task);  ///< the contrary
+bool is_apart(const Job& job, std::size_t task);  ///< not colocated
 
-// What tasks have alike.
-/// Degrees, layers of stages, cut activations, and whether weights are cut.
+// Equivalences of task settings.
+/// Same degrees, layers of stages, sequence parallelism, and use of ZeRO 3.
 bool same_engine_layout(const TaskPlan& a, const TaskPlan& b);
 bool same_degrees(const TaskPlan& a, const TaskPlan& b);
 bool same_micro_batches(const TaskPlan& a, const TaskPlan& b);
-/// By tokens, or by sequences.
+/// Both size micro-batches by tokens, or neither does.
 bool same_way_of_cutting(const TaskPlan& a, const TaskPlan& b);
 
-/// First generation, then inference, then training, all of each; then the next iteration.
+/// All generation, then all inference, then all training, then the next iteration.
 IterationOrder in_stages(const Job& job);
 
-/// Whether a task is one of those that are meant.
+/// Selects tasks.
 using TaskPredicate = bool (*)(const Job& job, std::size_t task);
-/// First generation, with what rewards it, then one turn of inference or training after the other, each of tasks that
-/// are begun together, and behind the last one new weights for the engine. On policy the next iteration begins then;
-/// else generation is always under way, and the turns of the next iteration begin behind those of this one.
+/// Generation and its rewards first, then the turns of inference and training one after the other, then new weights for
+/// the engine. The tasks of a turn start together. On policy, the next iteration starts after the last turn. Off
+/// policy, generation never pauses, and the turns of the next iteration start after those of this one.
 IterationOrder in_turns(const Job& job, const std::vector<TaskPredicate>& turns);
+
+// The frameworks. A framework with several backends has an entry for each, the default first.
+
+/// The runtime of this repository (src/runtime).
+Framework dovetail_framework();
+
+/// verl (verl-project/verl at 1dda039b9). Searches its synchronous mode: actor, reference, critic and engine share one
+/// pool of all GPUs and run one after the other (verl/trainer/ppo/v1/trainer_sync.py).
+std::vector<Framework> verl_frameworks();
+
+/// OpenRLHF (OpenRLHF/OpenRLHF at 3c3be623). Searches its hybrid engine, --train.colocate_all
+/// (openrlhf/trainer/ppo_trainer.py).
+Framework openrlhf_framework();
+
+/// NeMo-RL (NVIDIA-NeMo/RL at 7ea279abf). Searches colocated generation (nemo_rl/algorithms/grpo.py, ppo.py).
+std::vector<Framework> nemo_rl_frameworks();
+
+/// AReaL (inclusionAI/AReaL at 4aef98d8d). For jobs on policy, searches plans with all roles colocated with the actor
+/// (areal/trainer/rl_trainer.py, areal/infra/scheduler/local.py).
+std::vector<Framework> areal_frameworks();
+
+/// ROLL's RLVR pipeline (alibaba/ROLL at 8eb27cc2). For jobs on policy, searches plans with all roles on all GPUs
+/// (roll/pipeline/rlvr/rlvr_pipeline.py).
+std::vector<Framework> roll_frameworks();
+
+/// slime (THUDM/slime at 624b824a8). For jobs on policy, searches `--colocate` (train.py,
+/// slime/ray/placement_group.py).
+Framework slime_framework();
 
 }  // namespace dovetail::plan

@@ -1,6 +1,5 @@
 // Files are those of THUDM/slime at 624b824a8.
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -8,13 +7,13 @@ namespace {
 using llm::Layout;
 using workflow::TaskKind;
 
-bool has_task(const Job& job, TaskPredicate is_asked) {
+bool has_task(const Job& job, TaskPredicate predicate) {
   for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
-    if (is_asked(job, task)) return true;
+    if (predicate(job, task)) return true;
   return false;
 }
 
-/// Without `--colocate`, and with a frozen model that judges in `--sglang-config`, engines have GPUs of their own.
+/// Engines have separate GPUs without `--colocate`, or with a frozen reward model in `--sglang-config`.
 bool is_on_the_pool(const Job& job, std::size_t task) {
   return is_on_policy(job, task) && !has_pools(job) && !has_task(job, is_reward);
 }
@@ -23,28 +22,28 @@ bool is_on_the_pool(const Job& job, std::size_t task) {
 bool leaves_for_critic(const Job& job, std::size_t task) { return is_training(job, task) && has_task(job, is_value); }
 bool leaves_the_pool(const Job& job, std::size_t task) { return is_training(job, task) && is_colocated(job, task); }
 
-/// slime/backends/megatron_utils/actor.py, sleep: all of it is away, or nothing. Where there is a reference its weights
-/// come from the host in place of the actor's, which come back from there (_switch_model).
-bool leaves_whole(const Job& job, const TaskPlan& planned) {
+/// slime/backends/megatron_utils/actor.py, sleep: all state is offloaded, or none. If there is a reference, its weights
+/// replace the actor's on the device, and the actor's return from the host afterwards (_switch_model).
+bool is_offloaded_together(const Job& job, const TaskPlan& planned) {
   const Offload& offload = planned.offload;
   return offload.weights == (offload.gradients || has_task(job, is_reference)) &&
          offload.optimizer == (offload.gradients && !is_all_on_host(job, offload));
 }
 
-void leave_whole(const Job& job, TaskPlan& planned) {
+void offload_together(const Job& job, TaskPlan& planned) {
   Offload& offload = planned.offload;
   offload.gradients = offload.gradients || offload.optimizer;
   offload.weights = offload.gradients || has_task(job, is_reference);
   offload.optimizer = offload.gradients && !is_all_on_host(job, offload);
 }
 
-/// slime/ray/placement_group.py: critic and reference have the actor's GPUs. slime/ray/rollout.py,
-/// _split_train_data_by_dp: what they compute is cut once, by the actor's ranks, for passes and trainings. All have
-/// Megatron-LM's degrees from one set of flags.
+/// slime/ray/placement_group.py: critic and reference share the actor's GPUs. slime/ray/rollout.py,
+/// _split_train_data_by_dp: the batch is split once, by the actor's ranks, for inference and training. One set of flags
+/// gives all roles the same Megatron-LM degrees.
 Agreement one_trainer() {
-  return {.what = "layout, micro-batches and whether weights are offloaded",
+  return {.what = "layout, micro-batches and offloading of weights",
           .part = "layout",
-          .because = "slime has one set of flags, and one cut of the batch, for all roles and passes",
+          .because = "slime has one set of flags and one split of the batch for all roles",
           .concerns = is_of_trainer,
           .same_role = false,
           .agree = [](const TaskPlan& a, const TaskPlan& b) {
@@ -63,7 +62,7 @@ Framework slime_framework() {
   framework.not_computed = {{"adapters", [](const llm::Transformer& model) { return model.adapter_rank > 0; }}};
   framework.computed = "models without adapters";
   framework.rules = engine_rules();
-  // `--sglang-ep-size` may be less than an engine's GPUs.
+  // `--sglang-ep-size` may be smaller than an engine's number of GPUs.
   for (TaskRule& rule : framework.rules)
     if (rule.key == base::key_of(&Layout::expert_tensor)) rule = searched(rule);
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
@@ -72,8 +71,8 @@ Framework slime_framework() {
   })));
   framework.rules.push_back(where(no_offload(TaskKind::generate), is_apart));
   framework.rules.push_back(offloads(TaskKind::train,
-                                     "all that it has, or nothing but weights that a reference takes the place of",
-                                     leaves_whole, leave_whole));
+                                     "all training state, or nothing except weights that a reference replaces",
+                                     is_offloaded_together, offload_together));
   framework.rules.push_back(where(all_offloaded(), leaves_for_critic));
   framework.rules.push_back(searched(where(all_offloaded(), leaves_the_pool)));
   framework.rules.push_back(where(weights_offloaded(), [](const Job& job, std::size_t task) {
@@ -85,7 +84,7 @@ Framework slime_framework() {
   framework.rules.push_back(layout<&Layout::zero, 1>(TaskKind::train));
   framework.rules.push_back(where(layout<&Layout::zero, 1, 0>(TaskKind::infer), is_of_trainer));
   framework.agreements = {one_trainer()};
-  // train.py; train_async.py generates beside.
+  // train.py runs the stages in order. train_async.py overlaps generation with them.
   framework.order = in_stages;
   // slime/utils/arguments.py, --update-weight-buffer-size.
   framework.sync_bucket = std::int64_t{512} << 20;

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "plan/framework_rules.h"
-#include "plan/framework_table.h"
 
 namespace dovetail::plan {
 namespace {
@@ -9,20 +8,20 @@ namespace {
 using llm::Layout, llm::Recomputation;
 using workflow::TaskKind;
 
-/// A pool of its own for a reward model is another mode, as is an engine beside training.
+/// A separate pool for a reward model is another mode, and so is an engine on other GPUs than training.
 bool is_on_the_pool(const Job& job, std::size_t task) { return is_on_policy(job, task) && !has_pools(job); }
 
 /// verl/workers/engine/base.py: `param_offload` moves weights and gradients together.
 TaskRule weights_go_with_gradients() {
   return offloads(
-      TaskKind::train, "weights and gradients together, the optimizer by itself",
+      TaskKind::train, "weights and gradients together, the optimizer separately",
       [](const Job&, const TaskPlan& planned) { return planned.offload.weights == planned.offload.gradients; },
       [](const Job&, TaskPlan& planned) { planned.offload.weights = planned.offload.gradients; });
 }
 
-/// verl/workers/engine_workers.py: passes of a trained role are its training's engine in evaluation.
+/// verl/workers/engine_workers.py: a trained role infers with its training engine in evaluation mode.
 Agreement one_engine() {
-  return {.what = "devices, layout and whether weights are offloaded",
+  return {.what = "devices, layout and offloading of weights",
           .part = "layout",
           .because = "verl trains and infers with one engine",
           .concerns = is_trained,
@@ -32,11 +31,11 @@ Agreement one_engine() {
           }};
 }
 
-/// verl/workers/engine_workers.py, init_model: both are dynamic, or neither.
-Agreement one_way_of_cutting() {
-  return {.what = "micro-batches by tokens, or by sequences",
+/// verl/workers/engine_workers.py, init_model: both are dynamic, or neither is.
+Agreement one_micro_batch_unit() {
+  return {.what = "micro-batch unit (tokens or sequences)",
           .part = "micro_batch",
-          .because = "verl stops where the actor's training and pass are cut in two ways",
+          .because = "verl fails if the actor's training and inference use different units",
           .concerns = is_trained,
           .same_role = true,
           .agree = same_way_of_cutting};
@@ -51,11 +50,11 @@ Framework verl() {
   framework.rules.push_back(searched(where(on_all_devices(), is_on_the_pool)));
   framework.rules.push_back(whole_shares());
   framework.rules.push_back(weights_go_with_gradients());
-  framework.agreements = {one_engine(), one_way_of_cutting()};
+  framework.agreements = {one_engine(), one_micro_batch_unit()};
   framework.order = in_stages;
   // verl/trainer/config/rollout/rollout.yaml, checkpoint_engine.update_weights_bucket_megabytes.
   framework.sync_bucket = std::int64_t{2048} << 20;
-  // verl/workers/rollout/vllm_rollout/vllm_async_server.py: level 1 with adapters, else 2.
+  // verl/workers/rollout/vllm_rollout/vllm_async_server.py: level 1 with adapters, otherwise 2.
   framework.engine_copies = [](const Job& job) {
     return job.software.engine == EngineKind::vllm &&
            std::ranges::any_of(job.models, [](const llm::Transformer& model) { return model.adapter_rank > 0; });
@@ -73,34 +72,36 @@ Framework fsdp() {
         layout<&Layout::sequence_parallel, false>()})
     framework.rules.push_back(where(rule, is_of_trainer));
   framework.rules.push_back(layout<&Layout::recomputation, Recomputation::none, Recomputation::full>(TaskKind::train));
-  // `forward_only`: weights come from the host layer by layer, whatever `param_offload` says.
+  // `forward_only`: weights are read from the host layer by layer, whatever `param_offload` is.
   framework.rules.push_back(where(weights_offloaded(), is_reference));
   framework.rules.push_back(stepped_on_devices());
   return framework;
 }
 
-/// verl/workers/engine/megatron/transformer_impl.py: the groups of the engine that is built first are those of all.
+/// verl/workers/engine/megatron/transformer_impl.py: all engines use the process groups of the engine that is built
+/// first.
 Framework megatron() {
   Framework framework = verl();
   framework.training = "megatron-policy";
   framework.rules.push_back(where(sequence_parallel_with_tensor(), is_of_trainer));
   framework.rules.push_back(layout<&Layout::zero, 1, 0>(TaskKind::train));
   framework.rules.push_back(where(layout<&Layout::zero, 0, 1>(TaskKind::infer), is_of_trainer));
-  // critic.forward_micro_batch_size_per_gpu is FSDP's alone.
+  // Only FSDP has critic.forward_micro_batch_size_per_gpu.
   framework.agreements.push_back(
-      {.what = "micro-batches by the same number of sequences",
+      {.what = "number of sequences in a micro-batch",
        .part = "micro_batch",
-       .because = "the critic's passes have no number of their own in verl's Megatron",
+       .because = "verl's Megatron backend has no separate micro-batch size for the critic's inference",
        .concerns = [](const Job& job, std::size_t task) { return is_trained(job, task) && is_scalar(job, task); },
        .same_role = true,
        .agree = [](const TaskPlan& a,
                    const TaskPlan& b) { return a.micro_batching.sequences == b.micro_batching.sequences; }});
-  framework.agreements.push_back({.what = "the parallel degrees",
-                                  .part = "layout",
-                                  .because = "in verl's Megatron all roles are in the process groups of the first",
-                                  .concerns = is_of_trainer,
-                                  .same_role = false,
-                                  .agree = same_degrees});
+  framework.agreements.push_back(
+      {.what = "parallel degrees",
+       .part = "layout",
+       .because = "verl's Megatron backend puts all roles in the process groups of the first",
+       .concerns = is_of_trainer,
+       .same_role = false,
+       .agree = same_degrees});
   return framework;
 }
 

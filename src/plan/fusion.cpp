@@ -15,10 +15,10 @@ namespace {
 
 using workflow::TaskKind;
 
-/// Infer tasks that wait for `generate` and each other alone, on its devices.
+/// Infer tasks on the devices of `generate` that depend only on it and on each other.
 std::vector<std::size_t> infer_tasks_of(const Job& job, const std::vector<TaskPlan>& tasks, std::size_t generate) {
   std::vector<std::size_t> found;
-  // In topological order, so that what a task waits for is decided before it.
+  // In topological order, so that the predecessors of a task are decided before it.
   for (const workflow::TaskId id : job.workflow.order) {
     const std::size_t task = id.index();
     if (job.workflow.tasks[task].kind != TaskKind::infer || tasks[task].mesh != tasks[generate].mesh) continue;
@@ -32,7 +32,7 @@ std::vector<std::size_t> infer_tasks_of(const Job& job, const std::vector<TaskPl
   return found;
 }
 
-/// Whether `to` waits, over any number of tasks, for data of `from` in the same iteration.
+/// Whether `to` depends on data of `from` in the same iteration, directly or through other tasks.
 bool waits_for(const workflow::Workflow& workflow, std::size_t to, std::size_t from) {
   std::vector<bool> reached(workflow.tasks.size(), false);
   reached[from] = true;
@@ -42,14 +42,15 @@ bool waits_for(const workflow::Workflow& workflow, std::size_t to, std::size_t f
   return reached[to];
 }
 
-/// Nothing of a pair's parts of a plan is looked at.
+/// Faults of a pair that do not depend on its layouts and devices.
 std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
   if (auto refusal = find_training_refusal(job)) return refusal;
   const workflow::Workflow& workflow = job.workflow;
   for (const std::size_t task : pair)
     if (workflow.tasks[task].kind != TaskKind::train)
       return fmt::format("{} does not train; accepted: two train tasks", workflow.tasks[task].name);
-  if (workflow.role_of[pair[0]] == workflow.role_of[pair[1]]) return "both train one role; accepted: two roles";
+  if (workflow.role_of[pair[0]] == workflow.role_of[pair[1]])
+    return "both tasks train the same role; accepted: two roles";
   for (const auto& [first, second] : {std::pair(pair[0], pair[1]), std::pair(pair[1], pair[0])})
     if (waits_for(workflow, second, first))
       return fmt::format("{} waits for data of {}; accepted: tasks that do not wait for each other",
@@ -57,7 +58,7 @@ std::optional<std::string> find_pair_fault(const Job& job, TrainPair pair) {
   return std::nullopt;
 }
 
-/// The layout as a pipeline whose ops all take alike: for the conditions on its degrees alone.
+/// The layout as a pipeline whose ops all take the same time, for checks of its degrees only.
 pipeline::ModelLayout degrees_of(const workflow::Task& task, const llm::Layout& layout) {
   const auto stages = static_cast<std::size_t>(layout.pipeline);
   const std::vector<base::Ticks> times(stages, base::Ticks(1));
@@ -106,36 +107,36 @@ bool agrees(const FusionPin& pin, const Fusion& fusion) {
 }
 
 std::optional<std::string> find_fault(const FusionPin& pin, const Job& job) {
-  // On equal devices more can be fused than on others.
+  // Fusion needs equal meshes, so this finds all fusions that any plan can have.
   const std::vector<TaskPlan> anywhere(job.workflow.tasks.size());
   if (pin.inter_stage.value_or(false))
     if (auto refusal = find_generation_refusal(job)) return refusal;
   if (pin.intra_stage.value_or(false))
     if (auto refusal = find_training_refusal(job)) return refusal;
   if (pin.inter_stage.value_or(false) && !generation_stage(job, anywhere))
-    return fmt::format("{} has no generation with inference behind it; accepted: `inter_stage: false`",
+    return fmt::format("{} has no inference that follows generation; accepted: `inter_stage: false`",
                        job.workflow.name);
   if (pin.threshold && !(*pin.threshold > 0 && *pin.threshold < 1))
-    return fmt::format("the threshold is {}; accepted: above 0, below 1", *pin.threshold);
+    return fmt::format("the threshold is {}; accepted: above 0 and below 1", *pin.threshold);
   if (pin.intra_stage.value_or(false) && !train_pair(job))
-    return fmt::format("{} has no two train tasks that could be fused; accepted: `intra_stage: false`",
+    return fmt::format("{} has no two train tasks that can be fused; accepted: `intra_stage: false`",
                        job.workflow.name);
   return std::nullopt;
 }
 
 std::optional<std::string> find_threshold_fault(double threshold, const Job& job, const std::vector<TaskPlan>& tasks) {
   if (!(threshold > 0 && threshold < 1))
-    return fmt::format("the threshold is {}; accepted: above 0, below 1", threshold);
+    return fmt::format("the threshold is {}; accepted: above 0 and below 1", threshold);
   if (auto refusal = find_generation_refusal(job)) return refusal;
   if (generation_stage(job, tasks)) return std::nullopt;
   const auto& all = job.workflow.tasks;
   const auto generate =
       std::find_if(all.begin(), all.end(), [](const workflow::Task& task) { return task.kind == TaskKind::generate; });
   if (generate == all.end())
-    return fmt::format("no task of {} generates; accepted: workflows with generation", job.workflow.name);
-  return fmt::format(
-      "no task infers on the devices of {} what it generates; accepted: infer tasks on {} that wait for it alone",
-      generate->name, cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
+    return fmt::format("{} has no generate task; accepted: workflows with generation", job.workflow.name);
+  return fmt::format("no infer task that depends only on {} runs on its devices; accepted: such a task on {}",
+                     generate->name,
+                     cluster::name_of(job.cluster, tasks[static_cast<std::size_t>(generate - all.begin())].mesh));
 }
 
 std::optional<std::string> find_training_fault(const Job& job, TrainPair pair, const TaskPlan& first,

@@ -10,7 +10,7 @@
 namespace dovetail::plan {
 namespace {
 
-/// How the activities of a graph must follow one another.
+/// The dependencies between the activities of a graph.
 class Precedence {
  public:
   explicit Precedence(const IterationGraph& graph)
@@ -25,16 +25,16 @@ class Precedence {
     set_positions();
   }
 
-  /// The least number of iterations by which `to` waits for `from`; `never` or more where it does not.
+  /// Minimum number of iterations by which `to` waits for `from`; at least `never` if it does not wait.
   int lag(std::size_t from, std::size_t to) const { return lags_[from][to]; }
 
-  /// Whether an iteration has `a` before `b`.
+  /// Whether `a` comes before `b` in an iteration.
   bool is_before(std::size_t a, std::size_t b) const { return positions_[a] < positions_[b]; }
 
   static constexpr int never = std::numeric_limits<int>::max() / 4;
 
  private:
-  /// Each activity behind all that it waits for, else in their order.
+  /// Orders each activity after its dependencies, and otherwise by index.
   void set_positions() {
     positions_.assign(lags_.size(), lags_.size());
     for (std::size_t position = 0; position < lags_.size(); ++position) {
@@ -88,7 +88,7 @@ class TransferBuilder {
   }
 
  private:
-  /// The activities that transfer what a task has in host memory.
+  /// The host transfers of a task, as indices of activities.
   struct Transfers {
     std::optional<std::size_t> load;
     std::optional<std::size_t> unload;
@@ -114,7 +114,7 @@ class TransferBuilder {
           edge.iterations > 0 || graph_.activities[edge.from].kind == Activity::Kind::reallocation;
       if (edge.to == task && makes_weights) makers.push_back({edge.from, load, edge.iterations});
     }
-    // A training's own weights are of its last run.
+    // A train task starts from the weights of its last run.
     const auto is_last_run = [task](const ActivityEdge& maker) { return maker.from == task && maker.iterations == 1; };
     if (std::none_of(makers.begin(), makers.end(), is_last_run)) makers.push_back({task, load, 1});
     graph_.edges.insert(graph_.edges.end(), makers.begin(), makers.end());

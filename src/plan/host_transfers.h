@@ -1,9 +1,9 @@
-// Transfers to and from host memory as activities of an iteration of their own, beside what the devices do meanwhile.
+// Transfers to and from host memory as separate activities of an iteration, in parallel with the devices.
 //
-// A task whose weights or optimizer are in host memory while it does not run brings them before it, and a train task
-// gives them back behind it. Software that prefetches need not stop the devices for that. What it needs is room: until
-// the task begins, and from its end on, they are on its devices beside what other activities need there. Where there is
-// none for both, the two activities follow one another.
+// If a task's weights or optimizer are in host memory while it does not run, it loads them before it starts. A train
+// task copies them back after it ends. Software that prefetches overlaps these transfers with other tasks. That takes
+// device memory: until the task starts, and again from its end on, its state is on its devices together with the state
+// of other activities. If both do not fit, the two activities run one after the other.
 #pragma once
 
 #include <cstddef>
@@ -21,22 +21,19 @@ struct HostTransfer {
   friend bool operator==(const HostTransfer&, const HostTransfer&) = default;
 };
 
-/// [task][other] whether there is no room for what `task` brings or gives back while `other` runs, on a device that
-/// both have.
+/// [task][other] whether the transferred state of `task` does not fit while `other` runs, on a device that both use.
 using Conflicts = std::vector<std::vector<bool>>;
 
-/// `graph` with these transfers as activities of their own, behind all others.
-/// - A task waits for its load. That waits for what makes the weights which it brings (reallocations and trainings that
-/// the task waits
-///   for), and for the end of the task's last run, with its unload.
-/// - An unload waits for its task. Whoever uses the weights that it gives back in a later iteration waits for it.
-/// - Of each activity in conflict with the task, a load waits for the last one before its task, and the next one behind
-/// the task waits for the
-///   unload. The activity and the task then alternate: where they need not by themselves, edges are added, in the order
-///   in which an iteration has them (of two that neither waits for the other, in the order of the activities). A
-///   reallocation is in conflict where one of its tasks is, what is fused where one of its members is.
-/// REQUIRES: a graph without such activities; no task of `transfers` is within an activity, or has one within it; each
-/// stands there once.
+/// Appends these transfers to `graph` as separate activities.
+/// - A task waits for its load. The load waits for the activities that produce its weights: reallocations and
+///   trainings that the task waits for. It also waits for the task's last run and its unload.
+/// - An unload waits for its task. Uses of its weights in later iterations wait for the unload.
+/// - If an activity conflicts with the task, the load waits for its last run before the task, and its next run waits
+///   for the unload. Activity and task then alternate. Edges are added if dependencies do not ensure that, in the
+///   order of an iteration (independent activities: by index).
+/// - A reallocation conflicts if one of its tasks does, a fused activity if one of its members does.
+/// REQUIRES: the graph has no such activities. No task of `transfers` is within an activity or has one within it.
+/// Each transfer occurs once.
 IterationGraph with_host_transfers(IterationGraph graph, const Job& job, const Plan& plan,
                                    const std::vector<HostTransfer>& transfers, const Conflicts& conflicts);
 

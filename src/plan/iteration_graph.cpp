@@ -2,12 +2,14 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace dovetail::plan {
 namespace {
 
 using workflow::TaskKind;
 
-/// Adds reallocations, each once.
+/// Builds the graph, with each reallocation once.
 class GraphBuilder {
  public:
   GraphBuilder(const Job& job, const Plan& plan) : job_(job), plan_(plan) {
@@ -38,11 +40,11 @@ class GraphBuilder {
 
   bool has_own_weights(std::size_t task) const { return plan::has_own_weights(job_, plan_, task); }
 
-  /// The activity that brings the weights to where `use` has them; it belongs to the iteration of the use.
+  /// The activity that reallocates weights to the mesh and layout of `use`. It belongs to the iteration of the use.
   std::size_t reallocation(std::size_t train, std::size_t use, int iterations) {
     for (std::size_t activity = job_.workflow.tasks.size(); activity < graph_.activities.size(); ++activity) {
       const Activity& known = graph_.activities[activity];
-      // Weights of different age are different weights.
+      // Weights of different ages are different weights.
       if (known.train == train && ages_[activity - job_.workflow.tasks.size()] == iterations &&
           has_own_weights(known.task) == has_own_weights(use) &&
           share_weights(plan_.tasks[known.task], plan_.tasks[use]))
@@ -57,8 +59,41 @@ class GraphBuilder {
   const Job& job_;
   const Plan& plan_;
   IterationGraph graph_;
-  std::vector<int> ages_;  // [reallocation] iterations since the training that it comes from
+  std::vector<int> ages_;  // [reallocation] iterations since the training whose weights it moves
 };
+
+/// [activity] whether it is one of `tasks`, or one of them waits for it in the same iteration.
+std::vector<bool> needed_for(const IterationGraph& graph, const std::vector<std::size_t>& tasks) {
+  std::vector<bool> needed(graph.activities.size(), false);
+  std::vector<std::size_t> open = tasks;
+  while (!open.empty()) {
+    const std::size_t activity = open.back();
+    open.pop_back();
+    if (needed[activity]) continue;
+    needed[activity] = true;
+    for (const ActivityEdge& edge : graph.edges)
+      if (edge.to == activity && edge.iterations == 0) open.push_back(edge.from);
+  }
+  return needed;
+}
+
+/// [activity] whether it waits for no other activity of its iteration.
+std::vector<bool> first_activities(const IterationGraph& graph) {
+  std::vector<bool> first(graph.activities.size(), true);
+  for (const ActivityEdge& edge : graph.edges)
+    if (edge.iterations == 0) first[edge.to] = false;
+  return first;
+}
+
+void add_barrier(IterationGraph& graph, const std::vector<std::size_t>& tasks) {
+  std::vector<bool> waits = needed_for(graph, tasks);
+  waits.flip();
+  const bool between_iterations = std::find(waits.begin(), waits.end(), true) == waits.end();
+  if (between_iterations) waits = first_activities(graph);
+  for (const std::size_t task : tasks)
+    for (std::size_t activity = 0; activity < waits.size(); ++activity)
+      if (waits[activity]) graph.edges.push_back({task, activity, between_iterations ? 1 : 0});
+}
 
 }  // namespace
 
@@ -94,7 +129,7 @@ bool share_weights(const TaskPlan& a, const TaskPlan& b) {
   const auto of_weights = [](llm::Layout layout) {
     layout.recomputation = llm::Recomputation::none;
     layout.sequence_parallel = false;
-    // Only the third stage cuts weights.
+    // Only ZeRO 3 shards weights.
     layout.zero = layout.zero == 3 ? 3 : 0;
     return layout;
   };
@@ -115,6 +150,26 @@ std::vector<cluster::Mesh> meshes_of(const Activity& activity, const Job& job, c
 
 cluster::Mesh host_links_of(const Activity& activity, const Plan& plan) {
   return is_host_transfer(activity) ? plan.tasks[activity.task].mesh : cluster::Mesh{};
+}
+
+void add_order(IterationGraph& graph, const IterationOrder& order) {
+  if (order.empty()) return;
+  for (const IterationOrder::Edge& edge : order.edges) graph.edges.push_back({edge.from, edge.to, edge.iterations});
+  for (const std::vector<std::size_t>& tasks : order.barriers) add_barrier(graph, tasks);
+  DOVETAIL_ASSERT(!has_circle(graph));
+}
+
+bool has_circle(const IterationGraph& graph) {
+  std::vector<std::size_t> waits_for(graph.activities.size(), 0);
+  for (const ActivityEdge& edge : graph.edges)
+    if (edge.iterations == 0) ++waits_for[edge.to];
+  std::vector<std::size_t> ready;
+  for (std::size_t activity = 0; activity < waits_for.size(); ++activity)
+    if (waits_for[activity] == 0) ready.push_back(activity);
+  for (std::size_t done = 0; done < ready.size(); ++done)
+    for (const ActivityEdge& edge : graph.edges)
+      if (edge.iterations == 0 && edge.from == ready[done] && --waits_for[edge.to] == 0) ready.push_back(edge.to);
+  return ready.size() < waits_for.size();
 }
 
 }  // namespace dovetail::plan

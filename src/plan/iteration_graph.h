@@ -1,4 +1,4 @@
-// What an iteration of a plan does, activity by activity: its tasks, and the reallocations of weights between them.
+// The activities of one iteration and their dependencies: tasks, reallocations of weights, and host transfers.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,15 @@ namespace dovetail::plan {
 struct Activity {
   enum class Kind {
     task,          ///< a task of the workflow
-    reallocation,  ///< a role's new weights, from where they are trained to where another task of it uses them
-    load,          ///< what a task brings from host memory, before it
-    unload         ///< what a task gives back to host memory, behind it
+    reallocation,  ///< moves a role's new weights from their training to another task that uses them
+    load,          ///< copies a task's state from host memory, before the task
+    unload         ///< copies a task's state back to host memory, after the task
   };
   Kind kind = Kind::task;
-  std::size_t task =
-      0;  ///< of a reallocation the task that uses the weights, the first of those with the same mesh and layout
-  std::size_t train = 0;  ///< of a reallocation the train task that they come from
-  std::optional<std::size_t> within =
-      std::nullopt;  ///< the activity that does its work with its own: it takes no time and no devices then
+  std::size_t task = 0;   ///< for a reallocation, the first task that uses the weights with this mesh and layout
+  std::size_t train = 0;  ///< for a reallocation, the train task that produces the weights
+  /// The activity that includes this one's work; this one then takes no time and no devices.
+  std::optional<std::size_t> within = std::nullopt;
 };
 
 /// `to` of iteration k + iterations waits for `from` of iteration k.
@@ -32,52 +31,82 @@ struct ActivityEdge {
   std::size_t from = 0;
   std::size_t to = 0;
   int iterations = 0;
-  base::Ticks early = base::Ticks(0);  ///< so long before its end `from` has made what `to` waits for
+  base::Ticks early = base::Ticks(0);  ///< time before the end of `from` at which `to` may start
 };
 
-/// The activities of one iteration and what they wait for, built once for each plan. The first activities are the
-/// workflow's tasks, in their order.
+/// The activities of one iteration and their dependencies, built once for each plan. The workflow's tasks come first,
+/// in their order.
 struct IterationGraph {
   std::vector<Activity> activities;
   std::vector<ActivityEdge> edges;
 };
 
-/// Data edges of the workflow within an iteration, and its version edges from each train task to the uses of its role
-/// in later iterations: through a reallocation where the use has another mesh or layout than the training, or generates
-/// (an engine has weights in a form of its own). Uses of one role with the same mesh and layout share it. It overwrites
-/// what it brought before, and so waits for the uses of the iteration before. An average of a role is made where it is
-/// used, from the reallocated weights. REQUIRES: the plan has no fault.
+/// Builds the graph of a plan.
+///
+/// Data edges of the workflow connect tasks of the same iteration. Version edges lead from each train task to the uses
+/// of its role in later iterations. They pass through a reallocation if the use has another mesh or layout, or if its
+/// engine keeps weights in its own format.
+///
+/// Uses of one role with the same mesh and layout share a reallocation. A reallocation overwrites the weights that it
+/// moved before, so it waits for their uses in the iteration before. An average of a role is computed where it is used,
+/// from the reallocated weights. REQUIRES: the plan has no fault.
 IterationGraph iteration_graph(const Job& job, const Plan& plan);
 
-/// Lets activity `leader` do the work of `members` with its own: it waits for all that they wait for, and they end when
-/// it does. What is within it waits for nothing of each other any more. REQUIRES: nothing that waits in the same
-/// iteration for one of them is waited for by another, but for activities of their own.
+/// Makes activity `leader` do the work of `members`. The leader waits for everything that they wait for, and they end
+/// when it ends. Edges among them within an iteration are removed. REQUIRES: no other activity of an iteration waits
+/// for one of them while another of them waits for it.
 void put_within(IterationGraph& graph, std::size_t leader, const std::vector<std::size_t>& members);
 
-/// Lets what waits for the leader's own task begin `early` before the leader ends: it has no part in what its members
-/// do. Loads and unloads wait for the memory of the whole activity.
+/// Lets activities that wait for the leader's own task start `early` before the leader ends, because they do not need
+/// its members. Loads and unloads still wait for the memory of the whole activity.
 void release(IterationGraph& graph, std::size_t leader, base::Ticks early);
 
-/// Whether it is an edge that release() makes early.
+/// Whether release() makes this edge early.
 bool is_released(const IterationGraph& graph, std::size_t leader, const ActivityEdge& edge);
 
-/// Whether the weights of two tasks of one role lie alike: the same mesh, and layouts that differ in nothing that
-/// weights know of.
+/// Whether two tasks of one role can use the same copy of the weights: they have the same mesh, and layouts that place
+/// weights equally.
 bool share_weights(const TaskPlan& a, const TaskPlan& b);
 
-/// Whether a task generates with weights in a form of its engine's own.
+/// Whether a task generates with weights in the engine's own format.
 bool has_own_weights(const Job& job, const Plan& plan, std::size_t task);
 
-/// The devices that an activity keeps busy, as meshes; none for rules, transfers to and from host memory, nor for what
-/// is within another activity. A reallocation keeps those busy that it comes from and goes to.
+/// Meshes that an activity keeps busy. A reallocation keeps both its meshes busy. Empty for rules, host transfers, and
+/// activities within another.
 std::vector<cluster::Mesh> meshes_of(const Activity& activity, const Job& job, const Plan& plan);
 
-/// Whether the activity moves what a task has in host memory, beside what the devices do.
+/// Whether the activity moves state to or from host memory, in parallel with the devices.
 inline bool is_host_transfer(const Activity& activity) {
   return activity.kind == Activity::Kind::load || activity.kind == Activity::Kind::unload;
 }
 
-/// The devices whose links to host memory an activity keeps busy, not themselves; none of all but loads and unloads.
+/// Devices whose links to host memory an activity keeps busy. Empty unless it is a load or an unload.
 cluster::Mesh host_links_of(const Activity& activity, const Plan& plan);
+
+/// The order in which a trainer runs activities, in addition to the dependencies of data and weights. Empty: the ideal
+/// order, in which each activity starts as soon as its inputs are ready and its devices are free. Tasks are indices in
+/// the workflow.
+struct IterationOrder {
+  /// Task `to` of iteration k + iterations waits for task `from` of iteration k.
+  struct Edge {
+    std::size_t from = 0;
+    std::size_t to = 0;
+    int iterations = 0;
+  };
+  std::vector<Edge> edges;
+
+  /// [barrier] tasks. No other activity of the iteration starts before all of them have ended, except those that they
+  /// depend on. If these are all activities, the next iteration starts after them. "Generation, then inference, then
+  /// training" is three barriers: generation, inference and, between iterations, training.
+  std::vector<std::vector<std::size_t>> barriers;
+
+  bool empty() const { return edges.empty() && barriers.empty(); }
+};
+
+/// Adds the edges and barriers of the order to the graph. REQUIRES: no activity is within another, and no cycle arises.
+void add_order(IterationGraph& graph, const IterationOrder& order);
+
+/// Whether some activity of an iteration depends on itself.
+bool has_circle(const IterationGraph& graph);
 
 }  // namespace dovetail::plan

@@ -1,9 +1,10 @@
-// A job: what is to be trained, on what, and how much of it an iteration has.
+// A job: the workflow, models, cluster, software and workload of a training run.
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,17 +14,15 @@
 #include "base/file_place.h"
 #include "cluster/cluster.h"
 #include "llm/transformer.h"
-#include "plan/limits.h"
-#include "plan/not_modelled.h"
 #include "plan/pin.h"
 #include "workflow/workflow.h"
 #include "workflow/workload.h"
 
 namespace dovetail::plan {
 
-/// The type that training keeps something in.
+/// The type in which training keeps a kind of state.
 enum class StateType {
-  usual,  ///< as the memory conventions have it
+  usual,  ///< set by the memory conventions
   fp32,
   bf16,
   fp16
@@ -35,11 +34,11 @@ constexpr auto names_of(StateType) {
 
 /// The type of the optimizer's own copy of the weights.
 enum class MasterType {
-  usual,  ///< as the memory conventions have it
+  usual,  ///< set by the memory conventions
   fp32,
   fp16,
-  remainder,  ///< the 16 bits that 16-bit weights leave of those in fp32
-  none        ///< it steps the weights themselves
+  remainder,  ///< the lower 16 bits of fp32 weights, which complement 16-bit weights
+  none        ///< no copy: the optimizer updates the weights themselves
 };
 constexpr auto names_of(MasterType) {
   return std::array{base::EnumName{"usual", MasterType::usual}, base::EnumName{"fp32", MasterType::fp32},
@@ -47,77 +46,78 @@ constexpr auto names_of(MasterType) {
                     base::EnumName{"none", MasterType::none}};
 }
 
-/// The program that generates, as far as it decides what its share of the memory (Engine::memory_utilization) means.
+/// The generation engine, which decides the meaning of Engine::memory_utilization.
 enum class EngineKind {
-  vllm,    ///< of the device, for weights, keys and values, and all else
-  sglang,  ///< of the device, for weights, keys and values alone
-  trtllm   ///< of what weights and all else leave, for keys and values
+  vllm,    ///< fraction of the device for weights, KV cache and everything else
+  sglang,  ///< fraction of the device for weights and KV cache only
+  trtllm   ///< fraction of the memory left by weights and everything else, for the KV cache
 };
 constexpr auto names_of(EngineKind) {
   return std::array{base::EnumName{"vllm", EngineKind::vllm}, base::EnumName{"sglang", EngineKind::sglang},
                     base::EnumName{"trtllm", EngineKind::trtllm}};
 }
 
-/// What becomes of an engine's weights while it gives its devices up.
+/// How an engine treats its weights while it gives up its devices.
 enum class EngineSleep {
-  usual,     ///< as the framework has it; without one they are discarded
-  discards,  ///< newly trained ones come with the weight sync
-  copies     ///< they are in host memory, and come back before that
+  usual,     ///< set by the framework; discards if there is no framework
+  discards,  ///< frees them; the weight sync brings the new ones
+  copies     ///< copies them to host memory, and back before the weight sync
 };
 constexpr auto names_of(EngineSleep) {
   return std::array{base::EnumName{"usual", EngineSleep::usual}, base::EnumName{"discards", EngineSleep::discards},
                     base::EnumName{"copies", EngineSleep::copies}};
 }
 
-/// The largest bucket of a weight sync, in bytes.
+/// Upper limit of Software::sync_bucket, in bytes.
 inline constexpr std::int64_t max_sync_bucket = std::int64_t{1} << 40;
 
-/// The least share of an optimizer that a job can have on the host.
+/// Lower limit of Software::optimizer_host_share.
 inline constexpr double min_optimizer_host_share = 0.001;
 
-/// Of how many tokens, and of how many entries of the vocabulary, logits may be held at once at most.
+/// Upper limits of Software::logit_tokens and Software::logit_entries.
 inline constexpr std::int64_t max_logit_tokens = 1 << 24;
 inline constexpr std::int64_t max_logit_entries = 1 << 24;
 
-/// Bits of a number that an engine keeps in fewer than 16.
+/// Bits of a quantized number in an engine.
 inline constexpr base::Whole engine_bits{4, 8};
 
-/// Whether the loss of a policy computes the entropy of each token, of which gradients may be asked.
+/// Whether the policy loss computes the entropy of each token, which may have gradients.
 enum class LossEntropy { usual, computed, none };
 constexpr auto names_of(LossEntropy) {
   return std::array{base::EnumName{"usual", LossEntropy::usual}, base::EnumName{"computed", LossEntropy::computed},
                     base::EnumName{"none", LossEntropy::none}};
 }
 
-/// Which software runs it; empty names are chosen by whoever predicts.
+/// The software that runs the job. If a name is empty, the predictor chooses.
 struct Software {
-  std::string training;    ///< whose conventions decide the memory of training: "megatron", "fsdp2", ...
-  std::string efficiency;  ///< the calibrated set of efficiencies that times are predicted with: its name, or the path
-                           ///< of its file
-  std::string profile;     ///< the path of a file of measured layers, which stand in for the roofline; empty: none
-  bool prefetch =
-      false;  ///< host transfers go on beside other tasks (host_transfers.h); else they are a part of their task's step
-  /// The program that trains: plans are those that it runs (framework.h); empty: the one that `training` belongs to.
+  std::string training;    ///< memory conventions of training: "megatron", "fsdp2", ...
+  std::string efficiency;  ///< calibrated efficiencies: the name of a bundled set, or the path of a file
+  std::string profile;     ///< path of a file of measured layers, which replace the roofline model; empty: none
+  /// Host transfers overlap other tasks (host_transfers.h); otherwise they are a part of their task's time.
+  bool prefetch = false;
+  /// The training framework, which limits the plans (framework.h). Empty: the only framework with the memory
+  /// conventions `training`.
   std::string framework = {};
-  StateType weight_type = StateType::usual;    ///< of the weights that are trained
-  StateType gradient_type = StateType::usual;  ///< of gradients between micro-batches
-  StateType moment_type = StateType::usual;    ///< of both of Adam's moments
+  StateType weight_type = StateType::usual;    ///< trained weights
+  StateType gradient_type = StateType::usual;  ///< gradients between micro-batches
+  StateType moment_type = StateType::usual;    ///< both of Adam's moments
   MasterType master_type = MasterType::usual;
-  /// Head and loss are computed together, with the logits of so many tokens at once; 0: logits are held whole.
+  /// Tokens whose logits are held at once by a fused head and loss. 0: all logits are held.
   std::int64_t logit_tokens = 0;
-  /// Head and loss are one kernel that keeps no logits: its backward holds their gradients, of so many entries of the
-  /// vocabulary at once; 0: logits are held whole.
+  /// Vocabulary entries whose gradients are held at once in the backward of a fused head and loss that keeps no logits.
+  /// 0: all logits are held.
   std::int64_t logit_entries = 0;
   LossEntropy loss_entropy = LossEntropy::usual;
   EngineKind engine = EngineKind::vllm;
-  int engine_weight_bits = 0;  ///< of a weight of the engine's layers, from fp8 to int4; 0: as outside of training
-  int key_value_bits = 0;      ///< of an element of its keys and values; 0: likewise
-  int shard_group =
-      0;  ///< ranks that ZeRO cuts over, in groups that are copies of each other; 0: all of data x context
+  int engine_weight_bits = 0;  ///< bits of a weight of the engine's layers (fp8 to int4); 0: not quantized
+  int key_value_bits = 0;      ///< bits of an element of the engine's KV cache; 0: not quantized
+  /// Ranks that ZeRO shards over, in groups that replicate each other; 0: all of data x context.
+  int shard_group = 0;
   EngineSleep engine_sleep = EngineSleep::usual;
-  std::int64_t sync_bucket = 0;  ///< bytes that trained weights are packed into for an engine; 0: as the framework does
-  double optimizer_host_share =
-      1;  ///< of an optimizer that is stepped on the host: what is there; the rest stays with the device
+  /// Bytes of trained weights that are sent to an engine at a time; 0: set by the framework.
+  std::int64_t sync_bucket = 0;
+  /// Fraction of a host-stepped optimizer that is on the host; the rest stays on the device.
+  double optimizer_host_share = 1;
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -140,7 +140,7 @@ constexpr auto fields_of(const T*) {
       field("optimizer_host_share", &T::optimizer_host_share, base::Number{min_optimizer_host_share, 1}));
 }
 
-/// Where a job's file says what is fixed of a task; of a layout's member that it does not name, nowhere.
+/// Positions in the job file of a task's fixed settings. A layout member that is not fixed has no position.
 struct PinPlaces {
   base::FilePlace whole;
   base::FilePlace tensor;
@@ -148,28 +148,69 @@ struct PinPlaces {
   base::FilePlace zero;
 };
 
+/// Minimum memory margin of each device in a plan: a share of its usable memory plus bytes, one of which is 0.
+struct MinMargin {
+  double share = 0;
+  std::int64_t bytes = 0;
+
+  std::int64_t of(std::int64_t usable) const;
+  friend bool operator==(const MinMargin&, const MinMargin&) = default;
+};
+
+/// Limits that a job sets on its plans.
+struct Limits {
+  std::optional<MinMargin> margin;  ///< nullopt: the predictor chooses it (predict/closed_form/margin.h)
+
+  friend bool operator==(const Limits&, const Limits&) = default;
+};
+
+/// A setting that predictions ignore.
+struct NotModelled {
+  std::string key;   ///< the trainer's key; empty: not a single setting
+  std::string what;  ///< its value, how predictions treat it and, if known, how the real run differs
+
+  friend bool operator==(const NotModelled&, const NotModelled&) = default;
+};
+
+/// "rollout.quantization: fp8: counted as bf16, the real run is faster".
+std::string to_text(const NotModelled& setting);
+
+/// Returns `first`, followed by the elements of `second` that it lacks.
+std::vector<NotModelled> joined(std::vector<NotModelled> first, const std::vector<NotModelled>& second);
+
 struct Job {
   std::string name;
   workflow::Workflow workflow;
   workflow::Workload workload;
-  std::vector<llm::Transformer> models;  ///< [role of the workflow], with the head that the role has
+  std::vector<llm::Transformer> models;  ///< [role of the workflow], with the role's head
   cluster::Cluster cluster;
   Software software;
   Limits limits = {};
-  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] what its plans must have; empty: nothing
-  std::vector<PinPlaces> fixed_places = {};    ///< of `fixed`, where it was read from a file
-  FusionPin fixed_fusion = {};                 ///< likewise of what its plans fuse
-  std::vector<std::string> placements = {};    ///< the names of those that may be looked at; empty: all
-  std::string origin = {};                     ///< what it was read from, in a sentence, where that was no job file
-  std::vector<NotModelled> not_modelled = {};  ///< of what it was read from, likewise
-  base::FilePlace training_place = {};         ///< of Software::training
-  base::FilePlace efficiency_place = {};       ///< of Software::efficiency
+  std::vector<TaskPin> fixed = {};             ///< [task of the workflow] settings that plans must have; empty: none
+  std::vector<PinPlaces> fixed_places = {};    ///< positions of `fixed` in the job file
+  FusionPin fixed_fusion = {};                 ///< fusion that plans must have
+  std::vector<std::string> placements = {};    ///< names of the placements to search; empty: all
+  std::string origin = {};                     ///< sentence that describes the source, unless that was a job file
+  std::vector<NotModelled> not_modelled = {};  ///< settings of the source that the job does not include
+  base::FilePlace training_place = {};         ///< position of Software::training
+  base::FilePlace efficiency_place = {};       ///< position of Software::efficiency
 };
 
-/// Whether what Software::efficiency says is a file's path, not the name of a bundled set.
+/// Whether Software::efficiency is a file's path, not the name of a bundled set.
 bool is_efficiency_file(std::string_view efficiency);
 
 /// The model of a task's role. REQUIRES: the task has a role.
 const llm::Transformer& model_of(const Job& job, workflow::TaskId task);
+
+/// All of a job that affects plans and predictions, as canonical JSON (canonical_json.h).
+///
+/// The result does not depend on the form of the job file. Amounts are in bytes, bytes/s, FLOP/s, seconds and ns.
+/// Lengths are points, and models are shapes. Adjacent equal nodes form one group, and defaults are filled in. Names
+/// that nothing refers to are left out: those of the job, algorithm, models and networks. docs/formats.md lists all
+/// members.
+std::string canonical_job(const Job& job);
+
+/// SHA-256 of canonical_job.
+std::string job_hash(const Job& job);
 
 }  // namespace dovetail::plan

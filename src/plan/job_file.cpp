@@ -3,19 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
+#include "base/amount.h"
 #include "base/descriptor_file.h"
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
 #include "cluster/cluster_file.h"
 #include "plan/framework.h"
-#include "plan/job_file_fixed.h"
-#include "plan/job_folder.h"
+#include "plan/job_text.h"
 #include "plan/model_file.h"
+#include "plan/plan_members.h"
 #include "workflow/algorithms.h"
 #include "workflow/workflow_file.h"
 
@@ -24,11 +30,97 @@ namespace {
 
 using base::FilePlace;
 using base::Node;
+using base::quote;
 using base::Result;
 using base::Status;
 
-/// How a job does without a model that scores, where its algorithm can.
-std::string way_without(const workflow::Workflow& workflow, const workflow::Role& role) {
+constexpr double max_percent = 90;
+constexpr std::int64_t min_amount = 1'000'000;  // smaller numbers are probably shares without a percent sign
+constexpr std::string_view accepted_margin =
+    "accepted: a share of a device's usable memory, from `0%` to `90%`, or an amount such as `4GiB`";
+
+base::Result<MinMargin> read_share(const base::Node& node) {
+  std::string_view number = node.text();
+  number.remove_suffix(1);
+  const auto percent = base::parse_amount(number, base::Measure::number);
+  if (!percent.ok() || *percent > max_percent)
+    return node.error(fmt::format("`margin` is {}; {}", node.describe(), accepted_margin));
+  return MinMargin{*percent / 100, 0};
+}
+
+base::Result<MinMargin> read_margin(const base::Node& node) {
+  if (node.is_string() && node.text().ends_with('%')) return read_share(node);
+  if (!node.is_number() && !node.is_string())
+    return node.error(fmt::format("`margin` is {}; {}", node.describe(), accepted_margin));
+  const auto bytes = base::parse_bytes(node.text());
+  const auto number = base::parse_amount(node.text(), base::Measure::number);
+  const bool zero = number.ok() && *number == 0;
+  if (!bytes.ok() || (*bytes < min_amount && !zero))
+    return node.error(fmt::format("`margin` is {}; {}", node.describe(), accepted_margin));
+  return MinMargin{0, *bytes};
+}
+
+constexpr std::string_view placement_key = "placement";
+constexpr std::string_view fusion_key = "fusion";
+
+/// Reads a list of distinct names.
+Result<std::vector<std::string>> read_placements(const Node& node) {
+  constexpr std::string_view accepted = "accepted: a list of placement names";
+  if (!node.is_list() || node.size() == 0)
+    return node.error(
+        fmt::format("`placement` is {}; {}", node.is_list() ? "an empty list" : node.describe(), accepted));
+  std::vector<std::string> names;
+  for (std::size_t item = 0; item < node.size(); ++item) {
+    const Node name = node.item(item);
+    if (!name.is_string() || name.text().empty())
+      return name.error(fmt::format("an item of `placement` is {}; {}", name.describe(), accepted));
+    if (std::find(names.begin(), names.end(), name.text()) != names.end())
+      return name.error(fmt::format("{} appears twice in `placement`; accepted: each name once", quote(name.text())));
+    names.emplace_back(name.text());
+  }
+  return names;
+}
+
+/// The task that `key` names.
+Result<std::size_t> find_task_at(const Node& key, const workflow::Workflow& workflow) {
+  std::vector<std::string_view> names;
+  for (const workflow::Task& task : workflow.tasks)
+    if (task.kind != workflow::TaskKind::rule) names.push_back(task.name);
+  const std::string accepted = fmt::format("accepted: {}, {}, {}", fmt::join(names, ", "), placement_key, fusion_key);
+  const auto task = workflow::find_task(workflow, key.text());
+  if (!task)
+    return key.error(
+        fmt::format("unknown task {}{}; {}", quote(key.text()), base::did_you_mean(key.text(), names), accepted));
+  if (workflow.tasks[task->index()].kind == workflow::TaskKind::rule)
+    return key.error(fmt::format("{} is a rule, which has no plan; {}", quote(key.text()), accepted));
+  return task->index();
+}
+
+Result<TaskPin> read_pin(const Node& node, const Job& job, std::size_t index) {
+  const workflow::Task& task = job.workflow.tasks[index];
+  DOVETAIL_CHECK(base::check_keys(node, fmt::format("`fixed` of {}", task.name), task_keys(task.kind)));
+  DOVETAIL_TRY(TaskPin pin, read_task_pin(node));
+  if (const auto fault = find_fault(pin, model_of(job, workflow::TaskId(index)), job.cluster))
+    return node.error(fmt::format("{}: {}", task.name, *fault));
+  TaskPlan planned;
+  conform(job, index, planned);
+  apply(pin, planned);
+  DOVETAIL_CHECK(check_task(job, index, node, planned));
+  return pin;
+}
+
+base::FilePlace place_of(const std::optional<Node>& node) {
+  return node ? base::FilePlace{node->line(), node->column()} : base::FilePlace{};
+}
+
+PinPlaces places_of(const Node& node) {
+  const auto layout = node.find("layout");
+  const auto member = [&](std::string_view key) { return place_of(layout ? layout->find(key) : std::nullopt); };
+  return {place_of(node), member("tp"), member("pp"), member("zero")};
+}
+
+/// Suggests a way to run without a reward model, if the algorithm allows it.
+std::string alternative_to(const workflow::Workflow& workflow, const workflow::Role& role) {
   const workflow::Algorithm* algorithm = workflow::find_algorithm(workflow.name);
   if (role.name != "reward" || algorithm == nullptr) return "";
   const bool may_be_rule = std::find(algorithm->options.begin(), algorithm->options.end(),
@@ -36,7 +128,7 @@ std::string way_without(const workflow::Workflow& workflow, const workflow::Role
   return may_be_rule ? fmt::format(", or `algorithm: {{name: {}, reward: rule}}`", workflow.name) : "";
 }
 
-/// Fills in the models of a job's roles.
+/// Reads the models of a job's roles.
 class ModelReader {
  public:
   ModelReader(const workflow::Workflow& workflow, const Node& models, std::filesystem::path folder)
@@ -44,7 +136,7 @@ class ModelReader {
         models_(models),
         folder_(std::move(folder)),
         read_(workflow.roles.size()),
-        asked_(workflow.roles.size()) {}
+        resolving_(workflow.roles.size()) {}
 
   Result<std::vector<llm::Transformer>> read() {
     std::vector<std::string_view> names;
@@ -61,8 +153,8 @@ class ModelReader {
   }
 
  private:
-  /// Of a role that nothing is said of, the one that it leads back to. A trained role that starts from its own average
-  /// leads in a circle.
+  /// The model of a role. A role without an entry has the model of the role that it is initialized or averaged from. A
+  /// trained role that starts from its own average leads to a cycle.
   Result<llm::Transformer> model_of(std::size_t index) {
     if (read_[index]) return *read_[index];
     const workflow::Role& role = workflow_.roles[index];
@@ -71,20 +163,19 @@ class ModelReader {
       return *read_[index];
     }
     const std::string& other = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
-    if (other.empty() || asked_[index])
+    if (other.empty() || resolving_[index])
       return models_.error(fmt::format(
-          "{} says nothing of {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a "
-          "config.json{}",
-          base::quote("models"), base::quote(role.name), workflow_.name, role.name, way_without(workflow_, role)));
-    asked_[index] = true;
+          "{} has no {}, which the algorithm {} needs; accepted: {}: a bundled model or the path of a config.json{}",
+          base::quote("models"), base::quote(role.name), workflow_.name, role.name, alternative_to(workflow_, role)));
+    resolving_[index] = true;
     DOVETAIL_TRY(llm::Transformer model, model_of(workflow::find_role(workflow_, other)->index()));
-    asked_[index] = false;
+    resolving_[index] = false;
     // Adapters belong to the role that trains them.
     model.adapter_rank = 0;
     return model;
   }
 
-  /// An average is made of its trained role's weights: shapes are equal, names and adapters need not be.
+  /// An average is computed from its trained role's weights: shapes must be equal, but names and adapters may differ.
   Status check_average(const workflow::Role& role, llm::Transformer model) {
     DOVETAIL_TRY(const llm::Transformer trained, model_of(workflow::find_role(workflow_, role.averaged_from)->index()));
     model.name = trained.name;
@@ -99,7 +190,7 @@ class ModelReader {
   const Node models_;
   const std::filesystem::path folder_;
   std::vector<std::optional<llm::Transformer>> read_;  // [role]
-  std::vector<bool> asked_;                            // [role] whether its model is just being looked for
+  std::vector<bool> resolving_;                        // [role] whether its model is being resolved
 };
 
 FilePlace place_of(const Node& job, std::string_view name) {
@@ -108,7 +199,7 @@ FilePlace place_of(const Node& job, std::string_view name) {
   return node ? FilePlace{node->line(), node->column()} : FilePlace{};
 }
 
-/// A map, or the file that has it.
+/// Reads a cluster from a map, or from the file that a string names.
 Result<cluster::Cluster> read_cluster_at(const Node& node, const std::filesystem::path& folder) {
   if (!node.is_string()) return cluster::read_cluster(node);
   const std::filesystem::path path = (folder / node.text()).lexically_normal();
@@ -116,21 +207,21 @@ Result<cluster::Cluster> read_cluster_at(const Node& node, const std::filesystem
   if (!node.text().empty() && std::filesystem::is_regular_file(path, none))
     return cluster::read_cluster_file(path.string());
   return node.error(
-      fmt::format("there is no file {}; accepted: a map such as {{nodes: 1, gpus_per_node: 8, gpu: H100}}, "
-                  "or the path of a file that has a `cluster`",
+      fmt::format("there is no file {}; accepted: a map such as {{nodes: 1, gpus_per_node: 8, gpu: H100}}, or the path "
+                  "of a file with a `cluster`",
                   base::quote(path.string())));
 }
 
 Result<Software> read_software(const Node& job, const std::filesystem::path& folder) {
   const auto node = job.find("software");
   if (!node) return Software{};
-  DOVETAIL_TRY(const base::Partial<Software> said, base::read_partial<Software>(*node, "`software`"));
-  Software software = said.or_defaults();
+  DOVETAIL_TRY(const base::Partial<Software> given, base::read_partial<Software>(*node, "`software`"));
+  Software software = given.or_defaults();
   if (software.logit_tokens > 0 && software.logit_entries > 0)
     return node->find("logit_entries")
         ->error(
-            "`logit_entries` stands beside `logit_tokens`: a kernel holds logits of some tokens, or gradients of some "
-            "entries; accepted: one of the two");
+            "`logit_entries` and `logit_tokens` cannot be combined: a kernel holds logits of some tokens, or gradients "
+            "of some entries; accepted: one of the two");
   const auto from_folder = [&folder](const std::string& path) { return (folder / path).lexically_normal().string(); };
   if (is_efficiency_file(software.efficiency)) software.efficiency = from_folder(software.efficiency);
   if (!software.profile.empty()) software.profile = from_folder(software.profile);
@@ -138,6 +229,40 @@ Result<Software> read_software(const Node& job, const std::filesystem::path& fol
 }
 
 }  // namespace
+
+base::Result<Limits> read_limits(const base::Node& node) {
+  DOVETAIL_CHECK(base::check_keys(node, "`limits`", {"margin"}));
+  Limits limits;
+  if (const auto margin = node.find("margin")) {
+    DOVETAIL_TRY(limits.margin, read_margin(*margin));
+  }
+  return limits;
+}
+
+Status read_fixed(const Node& node, Job& job) {
+  if (!node.is_map())
+    return node.error(
+        fmt::format("`fixed` is {}; accepted: a map from tasks to their fixed settings", node.describe()));
+  std::vector<TaskPin> fixed(job.workflow.tasks.size());
+  std::vector<PinPlaces> places(fixed.size());
+  for (std::size_t member = 0; member < node.size(); ++member) {
+    if (node.key(member) == placement_key) {
+      DOVETAIL_TRY(job.placements, read_placements(node.value(member)));
+      continue;
+    }
+    if (node.key(member) == fusion_key) {
+      DOVETAIL_TRY(job.fixed_fusion, read_fusion_pin(node.value(member), job));
+      continue;
+    }
+    DOVETAIL_TRY(const std::size_t task, find_task_at(node.key_node(member), job.workflow));
+    DOVETAIL_TRY(fixed[task], read_pin(node.value(member), job, task));
+    places[task] = places_of(node.value(member));
+  }
+  if (std::none_of(fixed.begin(), fixed.end(), [](const TaskPin& pin) { return pin != TaskPin{}; })) return {};
+  job.fixed = std::move(fixed);
+  job.fixed_places = std::move(places);
+  return {};
+}
 
 Result<Job> parse_job(std::string_view content, const std::string& path) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
@@ -152,8 +277,9 @@ Result<Job> read_job(const Node& root, const std::string& path, std::string_view
   DOVETAIL_TRY(const std::filesystem::path folder, read_job_folder(root, path));
   std::error_code none;
   if (const auto node = root.find("folder"); node && !std::filesystem::is_directory(folder, none))
-    return node->error(fmt::format("there is no folder {}; accepted: the one in which the paths of the job begin",
-                                   base::quote(folder.string())));
+    return node->error(
+        fmt::format("there is no folder {}; accepted: the folder that relative paths of the job start from",
+                    base::quote(folder.string())));
   DOVETAIL_TRY(const Node algorithm, base::require(root, "a job", "algorithm", "algorithm: ppo"));
   DOVETAIL_TRY(const Node models, base::require(root, "a job", "models", "models: {actor: llama-2-7b}"));
   DOVETAIL_TRY(const Node workload, base::require(root, "a job", "workload", "workload: {prompts: 128, ...}"));

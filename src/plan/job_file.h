@@ -1,29 +1,30 @@
-// dovetail/job@1: reading jobs.
+// Job files (dovetail/job@1).
 //
 //   format: dovetail/job@1
 //   name: ppo-7b                       # default: the file's name
-//   folder: ..                         # optional: where the paths in it begin (job_folder.h); default: its own folder
+//   folder: ..                         # start of relative paths (job_text.h); default: the folder of the file
 //   algorithm: ppo                     # workflow/workflow_file.h
-//   models:                            # of each role
+//   models:                            # one for each role:
 //     actor: llama-2-7b                # a bundled model,
-//     critic: models/critic            # a folder with a config.json, from the job's folder, or the path of one,
-//     reward: {model_type: llama, ...} # or what such a file has
+//     critic: models/critic            # the path of a config.json or of a folder with one,
+//     reward: {model_type: llama, ...} # or the contents of a config.json
 //   workload: {...}                    # workflow/workflow_file.h
-//   cluster: {...}                     # cluster/cluster_file.h, or the path of a file that has it
-//   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional; efficiencies by name, or the path of a
-//                                                                    # .json or .yaml file;
-//                                    # with `profile: FILE` measured layers stand in for the roofline
-//                                    # (cost/profile_file.h); with `prefetch: true` host transfers may go on beside
-//                                    # other tasks (host_transfers.h); with `framework: NAME` plans are those that it
-//                                    # runs (framework.h); types and logits as of Software (job.h)
-//   fixed:                             # optional: what each plan of the job must have; the rest is searched
-//     placement: [co-located]          # the names of the placements that may be looked at
-//     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any of what plans say
-//   train: {...}                       # optional: how it is run (control/run_file.h); planning does not read it
+//   cluster: {...}                     # cluster/cluster_file.h, or the path of a file with a cluster
+//   software: {training: megatron, efficiency: h100/megatron-vllm}   # optional, see below
+//   limits: {margin: 5%}               # optional: minimum memory margin of each device
+//   fixed:                             # optional: settings that every plan of the job must have
+//     placement: [co-located]          # names of the placements to search
+//     actor_train: {devices: 0-7, layout: {tp: 4, zero: 1}, micro_batch: {count: 8}}  # any keys of a task in a plan
+//   train: {...}                       # optional: settings of runs (control/run_file.h), ignored by planning
+//
+// `software` has the members of Software (job.h). `efficiency` is the name of a bundled set, or the path of a .json or
+// .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile_file.h). With
+// `prefetch: true`, host transfers may overlap other tasks (host_transfers.h). With `framework: NAME`, plans are
+// limited to those that it can run (framework.h).
 //
 // A model may also be a map {model: NAME or PATH, lora: RANK}, which trains adapters of that rank on all projections. A
-// role that the job says nothing of has the model of the role that it is initialised or averaged from, without
-// adapters; an average can have no other. Roles with a scalar head get it in place of the model's.
+// role without a model has the model of the role that it is initialized or averaged from, without adapters. The model
+// of an average cannot be another one. The head of the role replaces the model's head.
 #pragma once
 
 #include <string>
@@ -37,11 +38,19 @@ namespace dovetail::plan {
 
 inline constexpr std::string_view job_format = "dovetail/job@1";
 
-/// Reads a job from YAML or JSON text. `path` is for messages, for the job's default name, and for the folder that it
-/// lies in. Every mistake is an Error at its line and column.
+/// Reads a job from YAML or JSON text. `path` is for messages, the default name of the job, and its folder. Every
+/// mistake is an Error at its line and column.
 base::Result<Job> parse_job(std::string_view content, const std::string& path);
 
-/// The same of a value in another file, at `path`. `framework`: the one (framework.h) that a job has which names none.
+/// Reads a job that is a value in another file, at `path`. `framework` is the default for a job that does not name one
+/// (framework.h).
 base::Result<Job> read_job(const base::Node& root, const std::string& path, std::string_view framework = {});
+
+/// Reads the value of `fixed` into `job`, whose other members are already read. Every mistake is an Error at its line
+/// and column, including faults that find_fault finds in a task's fixed settings.
+base::Status read_fixed(const base::Node& node, Job& job);
+
+/// Reads `limits: {margin: 5%}` or `{margin: 4GiB}` of a job. A share is from 0% to 90%. Errors are at the key.
+base::Result<Limits> read_limits(const base::Node& node);
 
 }  // namespace dovetail::plan

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstddef>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
+#include "base/assert.h"
 #include "base/utf8.h"
 
 namespace dovetail::plan {
@@ -13,7 +16,7 @@ namespace {
 using base::Node;
 using base::Result;
 
-/// Where the scalar `text` ends that is written from `begin` on.
+/// End of the scalar `text` that starts at `begin`.
 std::size_t end_of_scalar(std::string_view content, std::size_t begin, std::string_view text) {
   const char quote = content[begin];
   if (quote != '"' && quote != '\'') return begin + text.size();
@@ -29,6 +32,21 @@ std::optional<Node> count_of(const Node& root, std::string_view key) {
   return count && count->is_number() ? count : std::nullopt;
 }
 
+namespace fs = std::filesystem;
+
+constexpr std::string_view folder_key = "folder";
+
+/// `folder` as a path relative to `target`. Absolute if `target` is reached through a link, because it then has two
+/// paths.
+std::string seen_from(const std::string& folder, const std::string& target) {
+  const fs::path from = fs::absolute(target.empty() ? "." : target).lexically_normal() / "";
+  const fs::path to = fs::absolute(folder.empty() ? "." : folder).lexically_normal();
+  std::error_code error;
+  const fs::path real = fs::weakly_canonical(from, error);
+  if (error || real / "" != from) return to.string();
+  return to.lexically_proximate(from).string();
+}
+
 }  // namespace
 
 std::size_t offset_of(std::string_view content, int line, int column) {
@@ -37,10 +55,10 @@ std::size_t offset_of(std::string_view content, int line, int column) {
   return begin + static_cast<std::size_t>(column - 1);
 }
 
-std::string with_scalar(std::string_view content, const Node& node, std::string_view said) {
+std::string with_scalar(std::string_view content, const Node& node, std::string_view value) {
   const std::size_t begin = offset_of(content, node.line(), node.column());
   std::string changed(content);
-  return changed.replace(begin, end_of_scalar(content, begin, node.text()) - begin, said);
+  return changed.replace(begin, end_of_scalar(content, begin, node.text()) - begin, value);
 }
 
 Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices) {
@@ -48,17 +66,56 @@ Result<std::string> job_on_devices(std::string_view content, const std::string& 
   const std::pair<std::string_view, int> counts[] = {{"nodes", 1}, {"gpus_per_node", devices}};
   for (const auto& [key, count] : counts) {
     DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(text, path));
-    const std::string said = std::to_string(count);
+    const std::string value = std::to_string(count);
     const auto node = count_of(document.root(), key);
-    if (node) text = with_scalar(text, *node, said);
+    if (node) text = with_scalar(text, *node, value);
     const auto changed = base::parse_yaml_or_json(text, path);
     const auto now = changed.ok() ? count_of(changed->root(), key) : std::nullopt;
-    if (now && now->text() == said) continue;
+    if (now && now->text() == value) continue;
     const Node place = node.value_or(document.root().find("cluster").value_or(document.root()));
     return place.error(fmt::format(
-        "the job's devices cannot be said anew; accepted: `cluster: {{nodes: 1, gpus_per_node: {}, ...}}`", devices));
+        "the job's devices cannot be replaced; accepted: `cluster: {{nodes: 1, gpus_per_node: {}, ...}}`", devices));
   }
   return text;
+}
+
+Result<std::string> read_job_folder(const Node& root, const std::string& path) {
+  const fs::path own = fs::path(path).parent_path();
+  const auto node = root.find(folder_key);
+  if (!node) return own.string();
+  if (!node->is_string() || node->text().empty())
+    return node->error(fmt::format("`{}` is {}; accepted: the folder that relative paths of the job start from",
+                                   folder_key, node->describe()));
+  return (own / node->text()).lexically_normal().string();
+}
+
+Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target) {
+  content = base::without_byte_order_mark(content);
+  DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
+  const Node root = document.root();
+  DOVETAIL_TRY(const std::string folder, read_job_folder(root, path));
+  const std::string value = base::json_string(seen_from(folder, target));
+  std::string seen(content);
+  if (const auto node = root.find(folder_key)) {
+    seen = with_scalar(content, *node, value);
+    const auto changed = base::parse_yaml_or_json(seen, path);
+    if (changed.ok() && changed->root().find(folder_key) &&
+        base::json_string(changed->root().find(folder_key)->text()) == value)
+      return seen;
+    return node->error(
+        fmt::format("`{}` cannot be replaced in a copy of the job; accepted: one plain or quoted string", folder_key));
+  }
+  DOVETAIL_ASSERT(root.size() > 0);
+  const auto offset_of_key = [&](std::size_t index) {
+    return offset_of(content, root.key_node(index).line(), root.key_node(index).column());
+  };
+  const std::size_t before = content.substr(0, offset_of_key(0)).find_last_not_of(" \t\r\n");
+  const bool is_flow = before != std::string_view::npos && content[before] == '{';
+  // Insert after the first key, which is `format`, if there is another one.
+  const std::size_t next = root.size() > 1 ? 1 : 0;
+  const std::string indent(static_cast<std::size_t>(root.key_node(next).column() - 1), ' ');
+  return seen.insert(offset_of_key(next), is_flow ? fmt::format("\"{}\": {}, ", folder_key, value)
+                                                  : fmt::format("{}: {}\n{}", folder_key, value, indent));
 }
 
 }  // namespace dovetail::plan

@@ -1,4 +1,4 @@
-// Changes of a job's text that leave all else of it as it was.
+// The text of a job file: the folder of its relative paths, and edits that leave the rest unchanged.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,24 @@
 
 namespace dovetail::plan {
 
-/// Of a line and a column, both from 1.
+/// Folder that relative paths of the job start from: `folder`, relative to the folder of the job file at `path`, or
+/// that folder itself if there is no `folder`. An Error if `folder` is not a path.
+base::Result<std::string> read_job_folder(const base::Node& root, const std::string& path);
+
+/// Returns the job `content` (YAML or JSON, at `path`) for a copy in the folder `target`: replaces `folder` so that
+/// relative paths still lead to the same files. An Error if `folder` is not one plain or quoted string. REQUIRES: the
+/// content is a map with at least one key, and its folder is valid.
+base::Result<std::string> job_seen_from(std::string_view content, const std::string& path, const std::string& target);
+
+/// Offset of a line and a column, both from 1.
 std::size_t offset_of(std::string_view content, int line, int column);
 
-/// `content` with `said` in place of the scalar `node`, which was parsed from it. Where the scalar is written in
-/// another way than as one plain or quoted text, what comes out does not parse to it.
-std::string with_scalar(std::string_view content, const base::Node& node, std::string_view said);
+/// Returns `content` with `value` in place of the scalar `node`, which was parsed from it. If the scalar is not one
+/// plain or quoted string, the result does not parse to `value`.
+std::string with_scalar(std::string_view content, const base::Node& node, std::string_view value);
 
-/// `content`, a job as YAML or JSON at `path`, on one node with so many devices. An Error where its cluster is no sound
-/// one, has groups, or says its devices in another way than as plain numbers.
+/// Returns the job `content` (YAML or JSON, at `path`) with one node of `devices` devices. An Error if its cluster is
+/// invalid, has groups, or does not give its devices as plain numbers.
 base::Result<std::string> job_on_devices(std::string_view content, const std::string& path, int devices);
 
 }  // namespace dovetail::plan

@@ -18,8 +18,8 @@ using base::Result;
 
 constexpr std::int64_t max_adapter_rank = 1 << 14;
 
-/// Where the config.json is that a model's name leads to: the file of that name, or the one in the folder of that name;
-/// nothing where it leads to neither.
+/// Path of the config.json for a model's name: the file with that name, or the one in the folder with that name.
+/// nullopt if there is no such folder.
 std::optional<std::string> config_path(std::string_view name, const std::filesystem::path& folder) {
   const std::filesystem::path path = (folder / name).lexically_normal();
   if (name.ends_with(".json")) return path.string();
@@ -27,7 +27,7 @@ std::optional<std::string> config_path(std::string_view name, const std::filesys
   return std::filesystem::is_directory(path, none) ? std::optional((path / "config.json").string()) : std::nullopt;
 }
 
-/// Reads a config.json; `node` is where the job names it.
+/// Reads a config.json. `node` is its name in the job.
 Result<base::Document> read_config(const Node& node, const std::string& path) {
   const auto content = base::read_file(path);
   if (!content.ok()) {
@@ -38,7 +38,7 @@ Result<base::Document> read_config(const Node& node, const std::string& path) {
   return base::parse_json(*content, path);
 }
 
-/// The name of the model that a config.json is of: its folder's, or in Hugging Face's cache the model's
+/// Name of the model of a config.json: the name of its folder, or the model's name in Hugging Face's cache
 /// (`models--OWNER--NAME/snapshots/REVISION/config.json`).
 std::string name_of_config(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.parent_path();
@@ -51,7 +51,7 @@ std::string name_of_config(const std::filesystem::path& file) {
   return name.empty() ? file.stem().string() : name;
 }
 
-/// A bundled model, or that of a config.json. `node` is where the job names it.
+/// Reads a bundled model or a config.json. `node` is its name in the job.
 Result<llm::Transformer> find_model(const Node& node, const std::filesystem::path& folder) {
   auto bundled = llm::find_bundled_model(node.text());
   if (bundled.ok()) return bundled;
@@ -63,7 +63,7 @@ Result<llm::Transformer> find_model(const Node& node, const std::filesystem::pat
 
 Node name_of(const Node& node) { return node.is_map() ? node.find("model").value_or(node) : node; }
 
-/// Where the config.json is that `node`, a name, leads to.
+/// Path of the config.json that the name at `node` refers to.
 std::optional<std::string> named_config(const Node& node, const std::filesystem::path& folder) {
   if (!node.is_string() || llm::find_bundled_model(node.text()).ok()) return std::nullopt;
   return config_path(node.text(), folder);
@@ -98,8 +98,8 @@ Result<llm::Computation> read_computation(const Node& node, const llm::Transform
   const auto path = named_config(named, folder);
   if (!path)
     return named.error(
-        fmt::format("of the bundled model {} only the shape is known; accepted for a run: a folder with a config.json, "
-                    "the path of one, or a map as in it",
+        fmt::format("only the shape of the bundled model {} is known; accepted for a run: a folder with a config.json, "
+                    "the path of one, or a map with its keys",
                     base::quote(named.text())));
   DOVETAIL_TRY(const base::Document document, read_config(named, *path));
   return llm::parse_computation(document.root(), shape);

@@ -1,44 +1,58 @@
-// What a job fixes of its plan: members of a task's part that a search must take as they are.
+// Settings that a job fixes, so that a search must keep them.
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "base/partial.h"
 #include "plan/task_plan.h"
+#include "workflow/workflow.h"
 
 namespace dovetail::plan {
 
-/// What is fixed of a TaskPlan; the rest is free.
+/// The fixed settings of a task. Unset members are free.
 struct TaskPin {
   std::optional<cluster::Mesh> mesh = std::nullopt;
   base::Partial<llm::Layout> layout = {};
   std::optional<MicroBatching> micro_batching = std::nullopt;
   base::Partial<Engine> engine = {};
-  std::optional<Offload> offload = std::nullopt;  ///< all of it: what it does not name stays on the device
+  std::optional<Offload> offload = std::nullopt;  ///< all flags; state that it does not name stays on the device
 
   friend bool operator==(const TaskPin&, const TaskPin&) = default;
 };
 static_assert(base::member_count<TaskPin> == base::member_count<TaskPlan>, "each part of a plan can be fixed");
 
-/// What a job fixes of the fusion of its plans (fusion.h).
+/// The fixed fusion of a job's plans (fusion.h).
 struct FusionPin {
   std::optional<bool> inter_stage = std::nullopt;  ///< whether generation is fused with inference
-  std::optional<double> threshold = std::nullopt;  ///< at which, where it has to be
-  std::optional<bool> intra_stage = std::nullopt;  ///< whether two train tasks are
+  std::optional<double> threshold = std::nullopt;  ///< required threshold of that fusion
+  std::optional<bool> intra_stage = std::nullopt;  ///< whether two train tasks are fused
 
   friend bool operator==(const FusionPin&, const FusionPin&) = default;
 };
 
 /// Whether the pin lets a task run on `mesh`.
 bool admits(const TaskPin& pin, const cluster::Mesh& mesh);
-/// Whether the parallel degrees of `layout` are those of the pin: what a search asks before it fills in settings.
+/// Whether `layout` has the fixed parallel degrees. A search checks this before it sets other members.
 bool admits(const TaskPin& pin, const llm::Layout& layout);
 
-/// Whether `plan` has all that is fixed.
+/// Whether `plan` has all fixed settings.
 bool agrees(const TaskPin& pin, const TaskPlan& plan);
 
-/// Gives `plan` all that is fixed, and leaves the rest of it alone; then agrees(pin, plan). Where the pin admits its
-/// mesh and its layout, only settings change.
+/// Gives `plan` all fixed settings and leaves the others unchanged. agrees(pin, plan) holds afterwards. If the pin
+/// admits its mesh and layout, only other settings change.
 void apply(const TaskPin& pin, TaskPlan& plan);
+
+/// Why no plan of a task with this model can have the fixed settings, and what is accepted. nullopt if one can.
+///
+/// Checks the mesh, and whether some layout with the fixed degrees fills it, or any mesh of the cluster if the mesh is
+/// free. Checks each other setting by itself, but not memory. A fixed mesh need not be one that cluster::meshes_of
+/// lists. Time is linear in the number of devices and, with unequal nodes, quadratic in the number of nodes.
+std::optional<std::string> find_fault(const TaskPin& pin, const llm::Transformer& model,
+                                      const cluster::Cluster& cluster);
+
+/// Returns the engine with limits that let each of its sequences decode a token in a step. If the pin leaves one of
+/// max_num_seqs and max_num_batched_tokens free, that one is adapted to the other.
+Engine with_room(const base::Partial<Engine>& pin, Engine engine);
 
 }  // namespace dovetail::plan

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/assert.h"
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 
 namespace dovetail::plan {
 namespace {
@@ -12,11 +12,11 @@ std::optional<std::string> find_task_fault(const TaskPlan& task, workflow::TaskK
                                            const cluster::Cluster& cluster) {
   if (auto fault = find_fault(task.mesh, cluster)) return fault;
   if (auto fault = llm::find_fault(task.layout, model)) return fault;
-  // Degrees of a file may be as large as no cluster is: more than devices(), an int, can say.
+  // Degrees in a file may be larger than those of any cluster, so their product may exceed the int of devices().
   const llm::Layout& layout = task.layout;
   const std::int64_t devices = std::int64_t{layout.data} * layout.context * layout.tensor * layout.pipeline;
   if (devices != task.mesh.count)
-    return fmt::format("its layout {} is for {} devices; accepted: the {} of its mesh", llm::to_text(layout), devices,
+    return fmt::format("its layout {} uses {} devices; accepted: the {} of its mesh", llm::to_text(layout), devices,
                        task.mesh.count);
   if (kind == workflow::TaskKind::generate) return find_fault(task.engine);
   return find_fault(task.micro_batching);

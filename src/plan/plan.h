@@ -1,4 +1,4 @@
-// A plan: on which devices, in which layout and with which settings each task of a job runs.
+// A plan: the devices, layout and settings of each task of a job.
 #pragma once
 
 #include <cstddef>
@@ -8,39 +8,40 @@
 
 #include "plan/fusion.h"
 #include "plan/job.h"
-#include "plan/not_modelled.h"
 #include "plan/task_plan.h"
 
 namespace dovetail::plan {
 
 struct Plan {
-  std::string placement;        ///< the family it belongs to, or "custom"
-  std::vector<TaskPlan> tasks;  ///< [task of the job's workflow]
-  Fusion fusion = {};           ///< which tasks run together
-  std::string job_hash = {};    ///< of the job that its file says it was made for; empty: it says nothing
-  std::vector<NotModelled> not_modelled = {};  ///< of the configuration that it was read from
+  std::string placement;                       ///< family of plans that it belongs to, or "custom"
+  std::vector<TaskPlan> tasks;                 ///< [task of the job's workflow]
+  Fusion fusion = {};                          ///< tasks that run together
+  std::string job_hash = {};                   ///< hash of the job that the plan file names; empty: not given
+  std::vector<NotModelled> not_modelled = {};  ///< unmodeled settings of the configuration that it was read from
 
-  /// Whether they do the same; what they were made for, and what is not modelled, is no part of that.
+  /// Whether the plans do the same. Ignores the job they were made for and the settings that are not modeled.
   friend bool operator==(const Plan& a, const Plan& b) {
     return a.placement == b.placement && a.tasks == b.tasks && a.fusion == b.fusion;
   }
 };
 
-/// Whether the plan says that it was made for a job with another job_hash (job_canonical.h).
+/// Whether the plan was made for a job with another job_hash (job.h).
 bool is_for_another_job(const Plan& plan, const Job& job);
 
-/// What the plan's inter-stage fusion puts together; nothing without a threshold.
+/// The tasks that the plan's inter-stage fusion runs together. nullopt without a threshold.
 std::optional<GenerationStage> fused_stage(const Job& job, const Plan& plan);
 
-/// What is wrong with a plan.
+/// An invalid part of a plan.
 struct PlanFault {
   std::size_t task = 0;
-  std::string message;  ///< what is wrong; what is accepted
+  std::string message;  ///< what is wrong, and what is accepted
 };
 
-/// The first task whose mesh is not one of the cluster's, whose layout has more or fewer devices than its mesh, or
-/// cannot lay out its model, whose micro-batches or engine settings are none; else, at the first task that takes part,
-/// why what is fused cannot be (find_threshold_fault, find_training_fault). REQUIRES: a TaskPlan a task.
+/// The first fault of a plan, or nullopt.
+///
+/// Checks for each task that its mesh belongs to the cluster, and that its layout fits the model and fills the mesh.
+/// Checks micro-batches or engine settings by themselves. Then checks the fusions (find_threshold_fault,
+/// find_training_fault), and reports a fault at the first task that takes part. REQUIRES: a TaskPlan for each task.
 std::optional<PlanFault> find_fault(const Plan& plan, const Job& job);
 
 }  // namespace dovetail::plan

@@ -1,6 +1,7 @@
 #include "plan/plan_file.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <optional>
@@ -11,19 +12,34 @@
 #include "base/canonical_json.h"
 #include "base/document.h"
 #include "base/fields.h"
+#include "base/json_object.h"
 #include "base/nearest.h"
 #include "base/sha256.h"
+#include "base/utf8.h"
 #include "plan/framework.h"
-#include "plan/plan_file_fusion.h"
-#include "plan/plan_file_task.h"
+#include "plan/plan_members.h"
 
 namespace dovetail::plan {
 namespace {
 
+using base::json_string;
+using base::JsonObject;
 using base::Node;
 using base::quote;
 using base::Result;
 using base::Status;
+
+base::Result<NotModelled> read_setting(const base::Node& node) {
+  constexpr std::string_view whole = "an item of `not_modelled`";
+  DOVETAIL_CHECK(base::check_keys(node, whole, {"key", "what"}));
+  NotModelled setting;
+  if (const auto key = node.find("key")) {
+    DOVETAIL_TRY(setting.key, base::read_name(*key, "key"));
+  }
+  DOVETAIL_TRY(const base::Node what, base::require(node, whole, "what", "what: \"fp8: counted as bf16\""));
+  DOVETAIL_TRY(setting.what, base::read_name(what, "what"));
+  return setting;
+}
 
 Result<TaskPlan> read_task(const Node& node, workflow::TaskKind kind) {
   const bool generates = kind == workflow::TaskKind::generate;
@@ -32,15 +48,15 @@ Result<TaskPlan> read_task(const Node& node, workflow::TaskKind kind) {
   DOVETAIL_CHECK(base::check_keys(node, generates ? "a generate task" : "an infer or train task", keys));
   DOVETAIL_CHECK(base::require(node, "a task", "devices", "devices: \"0-7\""));
   DOVETAIL_CHECK(base::require(node, "a task", "layout", "layout: {dp: 8}"));
-  DOVETAIL_TRY(const TaskPin said, read_task_pin(node));
+  DOVETAIL_TRY(const TaskPin given, read_task_pin(node));
   if (!generates)
     DOVETAIL_CHECK(base::require(node, "an infer or train task", "micro_batch", "micro_batch: {tokens: 8192}"));
   TaskPlan task;
-  apply(said, task);
+  apply(given, task);
   return task;
 }
 
-/// The hash at `key`; empty where it is not there.
+/// The hash at `key`, or an empty string if the key is missing.
 Result<std::string> read_hash(const Node& map, std::string_view key) {
   const auto node = map.find(key);
   if (!node) return std::string();
@@ -50,18 +66,18 @@ Result<std::string> read_hash(const Node& map, std::string_view key) {
   return std::string(node->text());
 }
 
-/// Whether `hash`, where it is there, is that of the rest of the file.
+/// Checks that `hash`, if given, is the hash of the rest of the file.
 Status check_hash(const Node& root) {
-  DOVETAIL_TRY(const std::string said, read_hash(root, "hash"));
-  if (said.empty()) return {};
+  DOVETAIL_TRY(const std::string given, read_hash(root, "hash"));
+  if (given.empty()) return {};
   const std::string hash = base::sha256_hex(base::canonical_json(root, "hash"));
-  if (said == hash) return {};
+  if (given == hash) return {};
   return root.find("hash")->error(fmt::format(
-      "`hash` is not that of what is in the file; accepted: {}, or, where the file was changed by hand, no `hash`",
+      "`hash` does not match the contents of the file; accepted: {}, or no `hash` if the file was changed by hand",
       hash));
 }
 
-/// Reads the tasks, each once, and finds what is wrong with them.
+/// Reads the tasks and checks them.
 class TaskListReader {
  public:
   TaskListReader(const Job& job, const Node& list) : job_(job), list_(list), nodes_(job.workflow.tasks.size()) {}
@@ -89,7 +105,7 @@ class TaskListReader {
   }
 
  private:
-  /// Which task `node` speaks of.
+  /// The index of the task that `node` describes.
   Result<std::size_t> find(const Node& node) {
     DOVETAIL_TRY(const Node name, base::require(node, "a task of a plan", "task", "task: actor_generate"));
     std::vector<std::string_view> names;
@@ -99,10 +115,10 @@ class TaskListReader {
       return name.error(fmt::format("the task is {}; accepted: {}", name.describe(), fmt::join(names, ", ")));
     const auto task = workflow::find_task(job_.workflow, name.text());
     if (!task || std::find(names.begin(), names.end(), name.text()) == names.end())
-      return name.error(fmt::format("there is no task {}{}; accepted: {}", quote(name.text()),
+      return name.error(fmt::format("unknown task {}{}; accepted: {}", quote(name.text()),
                                     base::did_you_mean(name.text(), names), fmt::join(names, ", ")));
     if (nodes_[task->index()])
-      return name.error(fmt::format("{} stands twice; accepted: each task once", quote(name.text())));
+      return name.error(fmt::format("{} appears twice; accepted: each task once", quote(name.text())));
     nodes_[task->index()] = node;
     return task->index();
   }
@@ -112,7 +128,49 @@ class TaskListReader {
   std::vector<std::optional<Node>> nodes_;  // [task]
 };
 
+/// The settings of a task that differ from the defaults of plan files, and those that have none.
+TaskPin settings_to_write(const TaskPlan& plan, workflow::TaskKind kind) {
+  TaskPin pin;
+  pin.mesh = plan.mesh;
+  pin.layout = base::unusual(plan.layout);
+  pin.layout.set(&llm::Layout::data, plan.layout.data);
+  if (kind == workflow::TaskKind::generate)
+    pin.engine = base::unusual(plan.engine);
+  else
+    pin.micro_batching = plan.micro_batching;
+  if (plan.offload != Offload{}) pin.offload = plan.offload;
+  return pin;
+}
+
+std::string task_text(const TaskPlan& plan, const workflow::Task& task) {
+  return fmt::format("  {{\"task\": {}, {}}}", json_string(task.name),
+                     task_pin_object(settings_to_write(plan, task.kind)).members());
+}
+
 }  // namespace
+
+base::Result<std::vector<NotModelled>> read_not_modelled(const base::Node& node) {
+  if (!node.is_list())
+    return node.error(
+        fmt::format("`not_modelled` is {}; accepted: a list of maps with the keys `key` and `what`", node.describe()));
+  std::vector<NotModelled> settings;
+  for (std::size_t index = 0; index < node.size(); ++index) {
+    DOVETAIL_TRY(NotModelled setting, read_setting(node.item(index)));
+    settings.push_back(std::move(setting));
+  }
+  return settings;
+}
+
+std::string not_modelled_json(const std::vector<NotModelled>& settings) {
+  std::vector<std::string> items;
+  for (const NotModelled& setting : settings) {
+    base::JsonObject item;
+    if (!setting.key.empty()) item.add("key", base::json_string(setting.key));
+    item.add("what", base::json_string(setting.what));
+    items.push_back("  " + item.text());
+  }
+  return fmt::format("[\n{}\n]", fmt::join(items, ",\n"));
+}
 
 Result<Plan> parse_plan(std::string_view content, const std::string& path, const Job& job) {
   DOVETAIL_TRY(const base::Document document, base::parse_yaml_or_json(content, path));
@@ -124,7 +182,7 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
   DOVETAIL_CHECK(base::check_keys(
       root, "a plan", {"format", "hash", "job", "job_hash", "placement", "tasks", "fusion", "not_modelled"}));
   Plan plan;
-  // Which job the plan was made for is for people: it may be held against others.
+  // `job` is for people only: a plan can be used for another job.
   DOVETAIL_CHECK(base::find_name(root, "job"));
   DOVETAIL_TRY(plan.job_hash, read_hash(root, "job_hash"));
   DOVETAIL_TRY(plan.placement, base::find_name(root, "placement"));
@@ -137,9 +195,30 @@ Result<Plan> read_plan(const Node& root, const Job& job) {
   if (const auto settings = root.find("not_modelled")) {
     DOVETAIL_TRY(plan.not_modelled, read_not_modelled(*settings));
   }
-  // Last: what is no plan at all has more to say for itself.
+  // Last, because a file that is not a plan has more useful errors.
   DOVETAIL_CHECK(check_hash(root));
   return plan;
+}
+
+std::string plan_to_json(const Plan& plan, const Job& job) {
+  std::vector<std::string> tasks;
+  for (std::size_t task = 0; task < plan.tasks.size(); ++task)
+    if (job.workflow.tasks[task].kind != workflow::TaskKind::rule)
+      tasks.push_back(task_text(plan.tasks[task], job.workflow.tasks[task]));
+  JsonObject format;
+  format.add("format", json_string(plan_format));
+  JsonObject rest;
+  rest.add("job", json_string(job.name));
+  rest.add("job_hash", json_string(job_hash(job)));
+  rest.add("placement", json_string(plan.placement));
+  rest.add("tasks", fmt::format("[\n{}\n]", fmt::join(tasks, ",\n")));
+  if (const JsonObject fusion = fusion_object(plan.fusion, job); !fusion.empty()) rest.add("fusion", fusion.text());
+  if (const std::vector<NotModelled> settings = joined(plan.not_modelled, job.not_modelled); !settings.empty())
+    rest.add("not_modelled", not_modelled_json(settings));
+  const std::string hash =
+      base::sha256_hex(base::canonical_json(fmt::format("{{{}, {}}}", format.members(), rest.members())));
+  format.add("hash", json_string(hash));
+  return fmt::format("{{{},\n {}}}\n", format.members(), rest.members());
 }
 
 }  // namespace dovetail::plan

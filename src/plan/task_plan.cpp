@@ -11,17 +11,16 @@ std::optional<std::string> find_fault(const MicroBatching& micro_batching) {
       (micro_batching.sequences > 0 ? 1 : 0) + (micro_batching.tokens > 0 ? 1 : 0) + (micro_batching.count > 0 ? 1 : 0);
   if (given == 1 && micro_batching.sequences >= 0 && micro_batching.tokens >= 0 && micro_batching.count >= 0)
     return std::nullopt;
-  return "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than "
-         "0";
+  return "its micro-batches have none or several sizes; accepted: one of sequences, tokens and count, greater than 0";
 }
 
 std::optional<std::string> find_fault(const Engine& engine) {
   if (const auto fault = base::find_out_of_range(engine)) return "its engine's " + *fault;
-  // As vLLM has it, with chunked prefill or without; the trainer as engine has no limit of tokens.
+  // vLLM requires this with and without chunked prefill. A trainer that generates has no token limit.
   if (engine.own_weights && engine.max_num_batched_tokens < engine.max_num_seqs)
     return fmt::format(
-        "its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (a token of each in a "
-        "step)",
+        "its engine's max_num_batched_tokens is {}; accepted: at least its max_num_seqs, {} (one token of each "
+        "sequence in a step)",
         engine.max_num_batched_tokens, engine.max_num_seqs);
   return std::nullopt;
 }

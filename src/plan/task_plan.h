@@ -1,4 +1,4 @@
-// One task's part of a plan: its devices, its layout and its settings.
+// The plan of one task: its devices, its layout and its settings.
 #pragma once
 
 #include <concepts>
@@ -12,11 +12,11 @@
 
 namespace dovetail::plan {
 
-/// What a file may ask for at most: sequences, tokens, micro-batches.
+/// Upper limit of sequences, tokens and micro-batches in a file.
 inline constexpr std::int64_t max_count = 1 << 24;
 
 /// How a device's share of a mini-batch is cut: by a number of sequences, or by tokens (sequences packed, or as many as
-/// fit together). One of them is 0; a number of micro-batches, where it is given, goes before both.
+/// fit together). One of the two is 0. If `count` is not 0, it sets the number of micro-batches instead.
 struct MicroBatching {
   double sequences = 0;
   double tokens = 0;
@@ -32,25 +32,26 @@ constexpr auto fields_of(const T*) {
                          field("count", &T::count, Whole{1, max_count}));
 }
 
-/// An engine with less of a device's memory would hold nothing.
+/// Minimum share of a device's memory that can hold anything.
 inline constexpr double min_memory_utilization = 0.01;
 
-/// Settings of a generation engine, by vLLM's names for them.
+/// Settings of a generation engine, with vLLM's names.
 struct Engine {
-  double memory_utilization =
-      0.9;  ///< fraction of a device's memory that weights, keys and values and the engine's own may take
+  /// Fraction of a device's memory for weights, KV cache and the engine's other memory.
+  double memory_utilization = 0.9;
   std::int64_t max_num_seqs = 256;  ///< sequences decoded together on an instance
   std::int64_t max_num_batched_tokens = 8192;
-  /// Prompts are computed in parts of at most max_num_batched_tokens, less what is decoded beside them (vLLM's
-  /// enable_chunked_prefill). Else decoding waits while as many whole prompts are computed as that allows, and at least
-  /// one.
+  /// Whether prompts are prefilled in chunks of at most max_num_batched_tokens, less the tokens decoded with them
+  /// (vLLM's enable_chunked_prefill). Otherwise decoding waits while as many whole prompts as this limit allows, and at
+  /// least one, are prefilled.
   bool chunked_prefill = true;
   bool cuda_graphs = true;
-  /// Of sequences that wait for a place the one with the longest response enters first, as far as its length is
-  /// predicted: software that does so. Played, not in closed form.
+  /// Whether waiting sequences are admitted by predicted response length, longest first. Only the simulation models
+  /// this.
   bool longest_first = false;
-  bool own_weights =
-      true;  ///< in a form of its own; else it generates with the trained ones where mesh and layout are theirs (ReaL)
+  /// Whether the engine has its own copy of the weights; otherwise it generates with the trained ones if mesh and
+  /// layout are equal (ReaL).
+  bool own_weights = true;
 
   friend bool operator==(const Engine&, const Engine&) = default;
 };
@@ -60,24 +61,23 @@ constexpr auto fields_of(const T*) {
   return base::fields<T>(
       field("memory_utilization", &T::memory_utilization, Number{min_memory_utilization, 1},
             {.words = "memory utilization {}"}),
-      field("max_num_seqs", &T::max_num_seqs, Whole{1, max_count}, {.words = "{} sequences at most"}),
+      field("max_num_seqs", &T::max_num_seqs, Whole{1, max_count}, {.words = "at most {} sequences"}),
       field("max_num_batched_tokens", &T::max_num_batched_tokens, Whole{1, max_count},
-            {.words = "{} tokens together at most"}),
+            {.words = "at most {} tokens together"}),
       field("chunked_prefill", &T::chunked_prefill, Flag{},
             {.words = "chunked prefill", .otherwise = "no chunked prefill"}),
-      field("longest_first", &T::longest_first, Flag{},
-            {.words = "longest first", .otherwise = "in the order of arrival"}),
+      field("longest_first", &T::longest_first, Flag{}, {.words = "longest first", .otherwise = "in order of arrival"}),
       field("cuda_graphs", &T::cuda_graphs, Flag{}, {.words = "CUDA graphs", .otherwise = "no CUDA graphs"}),
       field("own_weights", &T::own_weights, Flag{},
-            {.words = "with weights of its own", .otherwise = "with the trained weights"}));
+            {.words = "with its own weights", .otherwise = "with the trained weights"}));
 }
 
-/// What of a role's state leaves the device for host memory while its task does not run.
+/// The state that moves to host memory while its task does not run.
 struct Offload {
   bool weights = false;
   bool gradients = false;
   bool optimizer = false;
-  bool optimizer_on_host = false;  ///< kept and stepped there
+  bool optimizer_on_host = false;  ///< kept and stepped on the host
 
   friend bool operator==(const Offload&, const Offload&) = default;
 };
@@ -91,22 +91,22 @@ constexpr auto fields_of(const T*) {
       field("optimizer_on_host", &T::optimizer_on_host, Flag{}, {.words = "optimizer (stepped on the host)"}));
 }
 
-/// One task's part of a plan. A rule has no devices.
+/// The plan of one task. A rule has no devices.
 struct TaskPlan {
   cluster::Mesh mesh;
   llm::Layout layout;
-  MicroBatching micro_batching;  ///< of infer and train tasks
-  Engine engine;                 ///< of generate tasks
+  MicroBatching micro_batching;  ///< infer and train tasks only
+  Engine engine;                 ///< generate tasks only
   Offload offload;
 
   friend bool operator==(const TaskPlan&, const TaskPlan&) = default;
 };
 
-// What is wrong with a part, by itself, and what is accepted; nothing where it is sound.
+// Why a setting is invalid by itself, and what is accepted. nullopt if it is valid.
 
 std::optional<std::string> find_fault(const MicroBatching& micro_batching);
 std::optional<std::string> find_fault(const Engine& engine);
-/// A mesh is sound where it is cluster::is_usable.
+/// A mesh is valid if it is cluster::is_usable.
 std::optional<std::string> find_fault(const cluster::Mesh& mesh, const cluster::Cluster& cluster);
 
 }  // namespace dovetail::plan

@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <compare>
 
-#include "plan/turns.h"
-
 namespace dovetail::plan {
 namespace {
 
 using base::Ticks;
 
-/// How long to wait until iterations repeat, in multiples of those that are under way at a time. Most do at once; where
+/// Maximum warm-up, in multiples of the iterations that are under way at a time. Most plans repeat at once. If
 /// generation runs ahead of a training that takes nearly as long, it drifts for a while.
 constexpr int max_warm_up = 24;
 
 }  // namespace
 
-/// Plays iteration after iteration until they repeat.
+/// Runs iteration after iteration until they repeat.
 class IterationPlayer {
  public:
   explicit IterationPlayer(const IterationGraph& graph)
@@ -34,7 +32,7 @@ class IterationPlayer {
       if (edge.from == from) edge.early = early;
   }
 
-  /// Until iterations repeat, or have not for too long; how many were counted.
+  /// Runs iterations until they repeat, or until too many have not. Returns the number of iterations to average.
   std::size_t play(const Blocks& blocks, const std::vector<Ticks>& durations) {
     blocks_ = &blocks;
     durations_ = &durations;
@@ -81,12 +79,12 @@ class IterationPlayer {
     ActivityTime time;
     Ticks ready;
     std::size_t waits_for = 0;
-    std::size_t turn = 0;  ///< how many have run with it; 0 while it has not
+    std::size_t turn = 0;  ///< number of nodes that have run, including this one; 0 before it runs
   };
 
   std::size_t activities() const { return is_reallocation_.size(); }
 
-  /// What the busiest device has to do in an iteration.
+  /// Work of the busiest device in an iteration.
   Ticks busiest() const {
     std::vector<Ticks> work(free_.size());
     for (std::size_t activity = 0; activity < activities(); ++activity)
@@ -99,7 +97,7 @@ class IterationPlayer {
     return iteration * activities() + activity;
   }
 
-  /// Begins with the next iteration at `time` at the earliest.
+  /// Adds the next iteration, whose activities start at `time` at the earliest.
   void open(Ticks time) {
     const std::size_t iteration = left_.size();
     left_.push_back(activities());
@@ -118,7 +116,7 @@ class IterationPlayer {
     }
   }
 
-  /// When an activity can start, and its turn.
+  /// Start time of an activity, and its turn.
   struct Key {
     Ticks begin;
     Turn turn;
@@ -169,8 +167,8 @@ class IterationPlayer {
     }
   }
 
-  /// All of the next iteration has run. How many repeat, or count although none do for too long; 0: another one is let
-  /// in.
+  /// Ends the oldest iteration. Returns the number of iterations that repeat, or that count although they do not repeat
+  /// after too long. Returns 0 after adding another iteration.
   std::size_t end_iteration() {
     const std::size_t iteration = ended_.size();
     Ticks end = ended_.empty() ? Ticks(0) : ended_.back().time;
@@ -188,8 +186,8 @@ class IterationPlayer {
     return 0;
   }
 
-  /// Whether all that what comes depends on is as it was `length` iterations ago, only later: then all goes on like
-  /// that. Iterations that ended before any that was under way with the last one are past.
+  /// Whether the state is the same as `length` iterations ago, only later, so that everything repeats. Ignores
+  /// iterations that ended before any iteration under way began.
   bool repeats(std::size_t length) const {
     const std::size_t last = ended_.size() - 1;
     const Ended& now = ended_[last];
@@ -206,10 +204,10 @@ class IterationPlayer {
     return true;
   }
 
-  /// An iteration that has ended, with all before it.
+  /// The end of an iteration and of all before it.
   struct Ended {
     Ticks time;
-    std::size_t turns = 0;  ///< nodes that had run by then
+    std::size_t turns = 0;  ///< number of nodes that had run by then
   };
 
   const Blocks* blocks_ = nullptr;
@@ -275,13 +273,26 @@ Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& 
     const std::vector<cluster::Mesh> of_activity = meshes_of(activity, job, plan);
     meshes.emplace_back();
     std::copy(of_activity.begin(), of_activity.end(), meshes.back().begin());
-    // A device's link to host memory has the device's number behind all devices.
+    // A device's link to host memory has the device's index plus the number of devices.
     if (const cluster::Mesh links = host_links_of(activity, plan); links.count > 0)
       meshes.back()[0] = {cluster::device_count(job.cluster) + links.first, links.count};
   }
   Blocks blocks;
   find_blocks(meshes, blocks);
   return IterationTimer(graph).time(blocks, durations);
+}
+
+EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities) {
+  EdgesByActivity by_activity{std::vector<std::vector<ActivityEdge>>(activities),
+                              std::vector<std::vector<ActivityEdge>>(activities)};
+  int longest = 1;
+  for (const ActivityEdge& edge : edges) {
+    by_activity.into[edge.to].push_back(edge);
+    by_activity.out_of[edge.from].push_back(edge);
+    longest = std::max(longest, edge.iterations);
+  }
+  by_activity.under_way = static_cast<std::size_t>(longest) + 1;
+  return by_activity;
 }
 
 }  // namespace dovetail::plan

@@ -1,7 +1,12 @@
-// When the activities of an iteration run, and how long an iteration takes in the long run.
+// Start and end times of an iteration's activities, and the time of an iteration in steady state.
+//
+// The analytical model here and the event simulation (simulate/engine.h) share the rules by which activities of
+// successive iterations wait for each other and take turns. A node is an activity in one iteration:
+// iteration * activities + activity.
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -11,43 +16,67 @@
 
 namespace dovetail::plan {
 
-/// An activity of one iteration in time.
+/// Edges of a graph by activity.
+struct EdgesByActivity {
+  std::vector<std::vector<ActivityEdge>> into;    ///< [activity]
+  std::vector<std::vector<ActivityEdge>> out_of;  ///< [activity]
+  /// Iterations under way at a time: one more than the longest edge spans, and at least two. This limits how far ahead
+  /// independent tasks run.
+  std::size_t under_way = 2;
+};
+EdgesByActivity edges_by_activity(const std::vector<ActivityEdge>& edges, std::size_t activities);
+
+/// Time at which a node that ends at `end` releases the target of the edge.
+inline base::Ticks let_go(const ActivityEdge& edge, base::Ticks end) { return end - edge.early; }
+
+/// Whether an activity goes before others that can start at the same time: a reallocation between two meshes, because
+/// generation on other devices waits for it.
+inline bool is_urgent(bool reallocation, bool two_meshes) { return reallocation && two_meshes; }
+
+/// Tie-breaker among nodes that can start at the same time: urgent ones first, then the earlier iteration, then the
+/// lower activity.
+struct Turn {
+  bool patient = true;  ///< not urgent
+  std::size_t node = 0;
+
+  friend auto operator<=>(const Turn&, const Turn&) = default;
+};
+
+/// Start and end of an activity in one iteration.
 struct ActivityTime {
   base::Ticks begin;
   base::Ticks end;
 };
 
-/// Iterations one after another: those that overlap share devices in order of readiness.
+/// Times of repeated iterations. Iterations that overlap share devices in order of readiness.
 struct Timing {
-  base::Ticks period;  ///< of an iteration in steady state
-  /// [activity] of a steady iteration, from the beginning of its first activity but host transfers
+  base::Ticks period;  ///< time of an iteration in steady state
+  /// [activity] of a steady iteration, relative to the start of its first activity other than host transfers
   std::vector<ActivityTime> activities;
 };
 
-/// When something happens at `time` of iterations that repeat every `period`, where each period ends with an `overhead`
-/// that no activity has: later by as many overheads as there are between; earlier where `time` is below 0. REQUIRES:
-/// period > 0.
+/// Shifts `time` for iterations that each end with an `overhead` outside their activities. Adds one overhead for each
+/// whole `period` before `time`, or subtracts them if `time` is negative. REQUIRES: period > 0.
 base::Ticks with_overheads(base::Ticks time, base::Ticks period, base::Ticks overhead);
 
-/// Devices that all activities use alike, in place of the devices themselves: a plan has few such blocks, whatever the
-/// cluster.
+/// Consecutive devices that all activities use together. A plan has few such blocks, whatever the size of the cluster.
 struct BlockRange {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
 struct Blocks {
-  std::vector<std::array<BlockRange, 2>> of;  ///< [activity]; a range may be empty
-  std::vector<int> borders;                   ///< block b has the devices from borders[b] on, before borders[b + 1]
+  std::vector<std::array<BlockRange, 2>> of;  ///< [activity] block ranges, possibly empty
+  std::vector<int> borders;                   ///< block b has the devices from borders[b] to borders[b + 1] - 1
 };
 
-/// Of activities that keep these meshes busy: [activity], up to two each. A second mesh without devices is none.
-/// `blocks` is room that is used again.
+/// Computes the blocks of activities that keep these meshes busy: [activity], up to two each. A mesh without devices is
+/// ignored. Reuses the memory of `blocks`.
 void find_blocks(const std::vector<std::array<cluster::Mesh, 2>>& meshes, Blocks& blocks);
 
 class IterationPlayer;
 
-/// Plays iterations of one graph, again and again with other durations and devices: a search's inner loop. Keeps its
-/// room between calls.
+/// Times one graph repeatedly with different durations and devices, as a search does in its inner loop. Keeps its
+/// memory between calls.
 class IterationTimer {
  public:
   explicit IterationTimer(const IterationGraph& graph);
@@ -55,28 +84,27 @@ class IterationTimer {
   IterationTimer(IterationTimer&&) noexcept;
   IterationTimer& operator=(IterationTimer&&) noexcept;
 
-  /// As plan::release does it to the graph; `graph` is that of the timer.
+  /// Does what plan::release does to the graph. `graph` must be the one that this object was made with.
   void release(const IterationGraph& graph, std::size_t leader, base::Ticks early);
 
   /// As time_iterations. `durations`: [activity], in ns.
   Timing time(const Blocks& blocks, const std::vector<base::Ticks>& durations);
-  /// Its period alone.
+  /// Only the period of time().
   base::Ticks period(const Blocks& blocks, const std::vector<base::Ticks>& durations);
 
  private:
   std::unique_ptr<IterationPlayer> player_;
 };
 
-/// List scheduling: of all activities whose predecessors have ended, the one goes next that can start first, as all of
-/// its devices are free then; of several the one whose Turn it is. How far iterations run ahead, when an edge lets go,
-/// and turns: see plan/turns.h. A load or an unload has the links of its task's devices to host memory for itself, not
-/// the devices.
+/// Computes the timing by list scheduling. Of all activities whose predecessors have ended, the one that can start
+/// first runs next, because all its devices are then free. Ties are broken by Turn. A load or an unload occupies the
+/// host links of its task's devices, not the devices.
 ///
-/// Iterations are played until n of them repeat the n before, all that is under way included, only t later: the period
-/// is t / n, rounded up to whole ns. Warming up counts for nothing then, nor that nothing comes after the last
-/// (docs/facts.md#composition); and no device has more to do in an iteration, no circle of edges takes longer, than the
-/// period. Where they do not repeat for long, it is the mean of the later half, but no less than what the busiest
-/// device has to do. `durations`: [activity], in ns.
+/// Iterations run until n of them repeat the n before, shifted by a time t, including those under way. The period is
+/// then t / n, rounded up to an integer of ns. Neither warm-up nor the end affects it (docs/facts.md#composition). No
+/// device has more work in an iteration, and no cycle of edges takes longer, than the period. If iterations do not
+/// repeat for long, the period is the mean of the later half, but at least the busiest device's work. `durations`:
+/// [activity], in ns.
 Timing time_iterations(const IterationGraph& graph, const Job& job, const Plan& plan,
                        const std::vector<base::Ticks>& durations);
 

@@ -6,7 +6,6 @@
 
 #include "base/assert.h"
 #include "plan/timing.h"
-#include "plan/turns.h"
 
 namespace dovetail::simulate {
 namespace {

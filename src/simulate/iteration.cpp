@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "plan/turns.h"
+#include "plan/timing.h"
 #include "simulate/accounting.h"
 
 namespace dovetail::simulate {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 #include "trainers/export/alike.h"
 #include "trainers/writers.h"
 

@@ -1,7 +1,7 @@
 // Reads a job; what is read is whole, and the simplest plan of it can be written, read back and timed.
 #include "fuzz.h"
 #include "plan/job_file.h"
-#include "plan/pin_fault.h"
+#include "plan/pin.h"
 #include "plan/plan_file.h"
 #include "plan/timing.h"
 

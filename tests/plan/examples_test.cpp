@@ -1,4 +1,4 @@
-// The jobs of examples/jobs and the plans beside them: JOB.yaml, JOB.plan.json, JOB.WHICH.plan.json.
+// The jobs of examples/jobs with their plans: JOB.yaml, JOB.plan.json, JOB.WHICH.plan.json.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "plan/iteration_graph.h"
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 #include "plan/jobs.h"
 #include "plan/plan_file.h"
 
@@ -35,13 +35,13 @@ Job read_job(const fs::path& path) {
   return job.value();
 }
 
-TEST(ExampleJobs, AreJobs) {
+TEST(ExampleJobs, Parse) {
   const auto jobs = files(false);
   EXPECT_GE(jobs.size(), 8U);
   for (const fs::path& path : jobs) EXPECT_EQ(read_job(path).name, path.stem());
 }
 
-TEST(ExampleJobs, PlansAreOfTheirJobs) {
+TEST(ExampleJobs, PlansBelongToTheirJobs) {
   const auto plans = files(true);
   EXPECT_GE(plans.size(), 4U);
   for (const fs::path& path : plans) {
@@ -51,7 +51,7 @@ TEST(ExampleJobs, PlansAreOfTheirJobs) {
     const auto plan = parse_plan(content, path.string(), job);
     ASSERT_TRUE(plan.ok()) << base::to_text(plan.error());
     EXPECT_GE(iteration_graph(job, *plan).activities.size(), job.workflow.tasks.size());
-    // Those in JSON are as programs write them.
+    // JSON plans are exactly as programs write them.
     if (path.extension() == ".json") {
       EXPECT_EQ(plan_to_json(*plan, job), content);
       EXPECT_FALSE(is_for_another_job(*plan, job));
@@ -59,7 +59,7 @@ TEST(ExampleJobs, PlansAreOfTheirJobs) {
   }
 }
 
-/// The hash of what a file of a job holds, or of the plan of one, as it would be written today.
+/// The hash of a job file, or of a plan file, as computed today.
 std::string hash_of(const fs::path& path) {
   if (!is_plan(path)) return job_hash(read_job(path));
   const std::string name = path.filename().string();
@@ -69,8 +69,8 @@ std::string hash_of(const fs::path& path) {
   return std::string(written.root().find("hash")->text());
 }
 
-// People keep plans for years: what they name must not change, whatever the program becomes.
-TEST(ExampleJobs, HashesStayAsTheyAre) {
+// People keep plans for years, so hashes must not change between versions.
+TEST(ExampleJobs, HashesDoNotChange) {
   const std::map<std::string, std::string> hashes{
       {"dpo-8b.yaml", "dc2a79a8e2528c7bee4170ebcf21de6216de3b86dc9d01d4937578fee8fe4629"},
       {"grpo-32b.plan.json", "9fe33966128c910f30907aa87ee4831eaada13ee27af1d38901b28487185e45f"},
@@ -93,7 +93,7 @@ TEST(ExampleJobs, HashesStayAsTheyAre) {
   EXPECT_EQ(found, hashes);
 }
 
-TEST(ExampleJobs, SayWhatTheirCommentsSay) {
+TEST(ExampleJobs, MatchTheirComments) {
   const Job ppo = read_job(folder / "ppo-7b.yaml");
   EXPECT_EQ(ppo.workload.mini_batches, 4);
   EXPECT_EQ(model_of(ppo, *workflow::find_task(ppo.workflow, "critic_train")).name, "llama-2-7b");
@@ -118,7 +118,7 @@ TEST(ExampleJobs, SayWhatTheirCommentsSay) {
   EXPECT_EQ(cluster::gpu_of(read_job(folder / "reward-model-7b.yaml").cluster, cluster::DeviceId(16)).name, "A100-40");
 }
 
-TEST(FormatsPage, ItsExamplesAreAccepted) {
+TEST(FormatsPage, ExamplesAreAccepted) {
   const std::string page = base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/docs/formats.md").value();
   const auto block_from = [&page](std::string_view start) {
     const std::size_t begin = page.find(start) + start.find('\n') + 1;
@@ -129,7 +129,7 @@ TEST(FormatsPage, ItsExamplesAreAccepted) {
   const auto plan = parse_plan(block_from("```json\n{\"format\": \"dovetail/plan@1\""), "formats.md", *job);
   ASSERT_TRUE(plan.ok()) << base::to_text(plan.error());
   EXPECT_EQ(plan_to_json(*plan, *job), block_from("```json\n{\"format\": \"dovetail/plan@1\""));
-  // As the text says, one reallocation of the actor's weights and one of the critic's.
+  // As the page says: one reallocation of the actor's weights and one of the critic's.
   EXPECT_EQ(iteration_graph(*job, *plan).activities.size(), job->workflow.tasks.size() + 2);
 }
 

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "plan/fusion.h"
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 #include "plan/job_file.h"
 #include "plan/plan_file.h"
 
@@ -19,7 +19,7 @@ const std::string dense =
     "{model_type: llama, num_hidden_layers: 2, hidden_size: 16, num_attention_heads: 4, intermediate_size: 32, "
     "vocab_size: 32}";
 
-/// A job of PPO on one device whose software, models and workload have this; `more` is the rest.
+/// A PPO job on one device with this software, models and workload. `more` is appended.
 struct Parts {
   std::string software = "{framework: dovetail}";
   std::string model = dense;
@@ -42,7 +42,7 @@ std::string error_of(const Parts& parts) {
   return job.ok() ? "no error" : to_text(job.error());
 }
 
-TEST(Framework, OfAJobIsFoundByItsName) {
+TEST(Framework, IsFoundByName) {
   EXPECT_THAT(framework_names(),
               testing::ElementsAre("dovetail", "openrlhf", "verl", "nemo-rl", "areal", "roll", "slime"));
   const auto found = [](const std::string& name, const std::string& training = "") {
@@ -54,10 +54,10 @@ TEST(Framework, OfAJobIsFoundByItsName) {
   EXPECT_EQ(found("verl", "megatron-policy")->training, "megatron-policy");
   EXPECT_EQ(sound_job().software.framework, "dovetail");
   EXPECT_THAT(error_of({.software = "{framework: dovetial}"}),
-              StartsWith("job.yaml:3:23: there is no framework `dovetial`; did you mean 'dovetail'"));
+              StartsWith("job.yaml:3:23: unknown framework `dovetial`; did you mean 'dovetail'"));
 }
 
-TEST(Framework, OfAReaderIsThatOfJobsWhichNameNone) {
+TEST(Framework, ReaderGivesTheDefault) {
   const base::Document named = base::parse_yaml(job_of({}), "job.yaml").value();
   const base::Document unnamed = base::parse_yaml(job_of({.software = "{}"}), "job.yaml").value();
   const Job of_reader = read_job(unnamed.root(), "job.yaml", "dovetail").value();
@@ -70,21 +70,22 @@ TEST(Framework, OfAReaderIsThatOfJobsWhichNameNone) {
   EXPECT_FALSE(read_job(outside.root(), "job.yaml", "dovetail").ok());
 }
 
-TEST(Framework, JobsOutsideAreRefusedAtTheirKey) {
+TEST(Framework, RejectsUnsupportedJobsAtTheirKey) {
   EXPECT_EQ(error_of({.software = "{framework: dovetail, training: megatron}"}),
-            "job.yaml:3:43: `training` is `megatron`, and dovetail keeps to memory conventions of its own; accepted: "
+            "job.yaml:3:43: `training` is `megatron`, and dovetail needs its own memory conventions; accepted: "
             "dovetail, or no `training`");
   EXPECT_EQ(error_of({.software = "{framework: dovetail, training: dovetail}"}), "no error");
   EXPECT_EQ(error_of({.software = "{framework: dovetail, prefetch: true}"}),
-            "job.yaml:3:43: dovetail does not prefetch; accepted: `prefetch: false`");
+            "job.yaml:3:43: dovetail does not support prefetching; accepted: `prefetch: false`");
   EXPECT_EQ(error_of({.devices = "2"}), "no error");
-  EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
-              StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not run; accepted: at most 0"));
+  EXPECT_THAT(
+      error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, steps_off_policy: 1"}),
+      StartsWith("job.yaml:5:80: `steps_off_policy` is 1, which dovetail does not support; accepted: at most 0"));
   EXPECT_THAT(error_of({.workload = "prompts: 8, prompt_length: 4, response_length: 4, packing: false"}),
               StartsWith("job.yaml:5:71: dovetail packs sequences, and pads no rows"));
 }
 
-TEST(Framework, ModelsThatItDoesNotComputeAreRefusedAtTheirKey) {
+TEST(Framework, RejectsUnsupportedModelsAtTheirKey) {
   const std::pair<std::string, std::string> refused[] = {
       {"mixtral-8x7b", "experts"},
       {"deepseek-v3", "experts"},
@@ -98,20 +99,20 @@ TEST(Framework, ModelsThatItDoesNotComputeAreRefusedAtTheirKey) {
   EXPECT_EQ(error_of({.model = "qwen3-0.6b"}), "no error");
 }
 
-TEST(Framework, WhatAJobFixesIsRefusedAtItsKey) {
+TEST(Framework, RejectsUnsupportedFixedSettingsAtTheirKey) {
   const auto fixed = [](const std::string& task) { return Parts{.more = "fixed:\n  " + task + "\n"}; };
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {zero: 2}}")),
-            "job.yaml:8:32: actor_train: `zero` is 2, which dovetail does not run; accepted: 0, 1");
+            "job.yaml:8:32: actor_train: `zero` is 2, which dovetail does not support; accepted: 0, 1");
   EXPECT_EQ(error_of(fixed("reference_infer: {layout: {zero: 1}}")),
-            "job.yaml:8:36: reference_infer: `zero` is 1, which dovetail does not run; accepted: 0");
+            "job.yaml:8:36: reference_infer: `zero` is 1, which dovetail does not support; accepted: 0");
   EXPECT_EQ(error_of(fixed("actor_train: {layout: {recompute: selective}}")),
-            "job.yaml:8:37: actor_train: `recompute` is the string `selective`, which dovetail does not run; accepted: "
-            "none, full");
+            "job.yaml:8:37: actor_train: `recompute` is the string `selective`, which dovetail does not support; "
+            "accepted: none, full");
   EXPECT_EQ(
       error_of(fixed("actor_train: {offload: [optimizer]}")),
-      "job.yaml:8:26: actor_train: `offload` is a list, which dovetail does not run; accepted: nothing offloaded");
+      "job.yaml:8:26: actor_train: `offload` is a list, which dovetail does not support; accepted: nothing offloaded");
   EXPECT_THAT(error_of(fixed("actor_generate: {engine: {cuda_graphs: true}}")),
-              HasSubstr("`cuda_graphs` is true, which dovetail does not run; accepted: false"));
+              HasSubstr("`cuda_graphs` is true, which dovetail does not support; accepted: false"));
   EXPECT_THAT(error_of(fixed("fusion: {intra_stage: true}")),
               StartsWith("job.yaml:8:11: `fusion`: dovetail fuses two trainings on several devices, and the job has "
                          "one"));
@@ -136,11 +137,11 @@ std::string error_of_plan(const std::string& tasks, const std::string& devices =
   return plan.ok() ? "no error" : to_text(plan.error());
 }
 
-TEST(Framework, PlansOutsideAreRefusedAtTheirKey) {
+TEST(Framework, RejectsUnsupportedPlansAtTheirKey) {
   EXPECT_EQ(error_of_plan(generate + train + rest), "no error");
   EXPECT_THAT(error_of_plan("  - {task: actor_generate, devices: 0, layout: {}}\n" + train + rest),
-              StartsWith("plan.yaml:3:5: actor_generate: `cuda_graphs` is not given, and its default, which dovetail "
-                         "does not run; accepted: false"));
+              StartsWith("plan.yaml:3:5: actor_generate: `cuda_graphs` is at its default, which dovetail does not "
+                         "support; accepted: false"));
   EXPECT_THAT(error_of_plan(generate + rest +
                             "  - {task: actor_train, devices: 0, layout: {recompute: selective}, micro_batch: "
                             "{tokens: 64}}\n"),
@@ -152,7 +153,7 @@ TEST(Framework, PlansOutsideAreRefusedAtTheirKey) {
               StartsWith("plan.yaml:8:35: `inter_stage`: dovetail does not fuse generation with inference"));
 }
 
-TEST(Framework, OnSeveralDevicesStagesAreOfTrainingsAlone) {
+TEST(Framework, AllowsPipelineStagesOnlyInTraining) {
   const auto task = [](const std::string& name, const std::string& layout, const std::string& more,
                        const std::string& devices = "0-3") {
     return "  - {task: " + name + ", devices: \"" + devices + "\", layout: " + layout + ", " + more + "}\n";
@@ -168,11 +169,11 @@ TEST(Framework, OnSeveralDevicesStagesAreOfTrainingsAlone) {
       error_of_plan(sampled + scored + trained + "fusion: {intra_stage: {tasks: [actor_train, critic_train]}}\n", "4"),
       "no error");
   EXPECT_THAT(error_of_plan(task("actor_generate", "{dp: 2, pp: 2}", engine) + scored + trained, "4"),
-              StartsWith("plan.yaml:3:64: actor_generate: `pp` is 2, which dovetail does not run; accepted: 1"));
+              StartsWith("plan.yaml:3:64: actor_generate: `pp` is 2, which dovetail does not support; accepted: 1"));
   EXPECT_THAT(error_of_plan(sampled + scored + task("actor_train", "{dp: 2}", batches, "0-1") +
                                 task("critic_train", "{dp: 2}", batches, "2-3"),
                             "4"),
-              StartsWith("plan.yaml:6:34: actor_train: `devices` is the string `0-1`, which dovetail does not run; "
+              StartsWith("plan.yaml:6:34: actor_train: `devices` is the string `0-1`, which dovetail does not support; "
                          "accepted: all devices of the cluster"));
 }
 
@@ -193,7 +194,7 @@ TaskPlan random_plan() {
   return planned;
 }
 
-RC_GTEST_PROP(FrameworkProperty, AConformedPlanRunsAndKeepsWhatDoes, ()) {
+RC_GTEST_PROP(FrameworkProperty, ConformGivesASupportedPlanAndKeepsSupportedSettings, ()) {
   const Job job = sound_job();
   const std::size_t task = *rc::gen::inRange<std::size_t>(0, job.workflow.tasks.size());
   TaskPlan planned = random_plan();
@@ -207,7 +208,7 @@ RC_GTEST_PROP(FrameworkProperty, AConformedPlanRunsAndKeepsWhatDoes, ()) {
   if (job.workflow.tasks[task].kind != workflow::TaskKind::generate) RC_ASSERT(planned.engine == before.engine);
 }
 
-RC_GTEST_PROP(FrameworkProperty, WithoutOneEveryPlanRuns, ()) {
+RC_GTEST_PROP(FrameworkProperty, EveryPlanRunsWithoutAFramework, ()) {
   Job job = sound_job();
   job.software.framework.clear();
   TaskPlan planned = random_plan();
@@ -217,7 +218,7 @@ RC_GTEST_PROP(FrameworkProperty, WithoutOneEveryPlanRuns, ()) {
   RC_ASSERT(planned == before);
 }
 
-TEST(Framework, NothingIsFusedThatItDoesNotFuse) {
+TEST(Framework, RejectsUnsupportedFusion) {
   Job job = sound_job();
   EXPECT_FALSE(train_pair(job).has_value());
   EXPECT_FALSE(generation_stage(job, std::vector<TaskPlan>(job.workflow.tasks.size())).has_value());

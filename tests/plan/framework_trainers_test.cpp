@@ -1,4 +1,4 @@
-// What the trainers that people use run: plans are refused where they would be another run there.
+// The rules of the supported trainers: plans are rejected if they would run differently there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ std::string error_of_job(const std::string& text) {
   return job.ok() ? "no error" : to_text(job.error());
 }
 
-/// The tasks of each barrier, by name.
+/// Names of the tasks of each barrier.
 std::vector<std::vector<std::string>> barriers_of(const Job& job) {
   std::vector<std::vector<std::string>> names;
   for (const std::vector<std::size_t>& tasks : order_of(job).barriers) {
@@ -71,7 +71,7 @@ std::string error_of(const Job& job, const std::string& tasks) {
 const std::string tokens = "micro_batch: {tokens: 4096}";
 const std::string engine = "offload: [weights]";
 
-TEST(VerlFsdp, CutsNothingAndStreamsItsReference) {
+TEST(VerlFsdp, HasNoModelParallelismAndOffloadsItsReference) {
   const Job job = job_of("{framework: verl}");
   const auto plan = [](const std::string& critic, const std::string& reference) {
     return task("actor_generate", "{dp: 4, tp: 2}", engine) + task("actor_train", "{dp: 8, zero: 3}", tokens) +
@@ -80,13 +80,13 @@ TEST(VerlFsdp, CutsNothingAndStreamsItsReference) {
   };
   EXPECT_EQ(error_of(job, plan("{dp: 8, zero: 3}", ", offload: [weights]")), "no error");
   EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2, zero: 3}", ", offload: [weights]")),
-              HasSubstr("critic_train: `tp` is 2, which verl does not run; accepted: 1"));
-  EXPECT_THAT(error_of(job, plan("{dp: 8, zero: 3}", "")),
-              HasSubstr("reference_infer: `offload` is not given, and its default, which verl does not run; accepted: "
-                        "weights"));
+              HasSubstr("critic_train: `tp` is 2, which verl does not support; accepted: 1"));
+  EXPECT_THAT(
+      error_of(job, plan("{dp: 8, zero: 3}", "")),
+      HasSubstr("reference_infer: `offload` is at its default, which verl does not support; accepted: weights"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, cp: 2, zero: 3}", ", offload: [weights]")),
-              HasSubstr("critic_train: verl trains and infers with one engine; accepted: devices, layout "
-                        "and whether weights are offloaded as critic_infer has them"));
+              HasSubstr("critic_train: verl trains and infers with one engine; accepted: the same devices, layout and "
+                        "offloading of weights as critic_infer"));
 }
 
 TEST(VerlMegatron, HasOneLayoutForAllRoles) {
@@ -98,8 +98,8 @@ TEST(VerlMegatron, HasOneLayoutForAllRoles) {
   };
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4, zero: 1}")), "no error");
   EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2, zero: 1}")),
-              HasSubstr("in verl's Megatron all roles are in the process groups of the first; accepted: the parallel "
-                        "degrees as"));
+              HasSubstr("verl's Megatron backend puts all roles in the process groups of the first; accepted: the same "
+                        "parallel degrees as"));
   EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 4, zero: 1}", ", offload: [gradients]")),
               HasSubstr("accepted: weights and gradients together"));
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4, zero: 1}", ", offload: [weights, gradients, optimizer]")), "no error");
@@ -113,15 +113,17 @@ TEST(Openrlhf, HasOneConfigurationForAllRoles) {
            task("critic_train", critic, cut) + task("reference_infer", "{dp: 8, zero: 3}", tokens);
   };
   EXPECT_EQ(error_of(job, plan("{dp: 8, zero: 3}", tokens)), "no error");
-  EXPECT_THAT(error_of(job, plan("{dp: 4, cp: 2, zero: 3}", tokens)),
-              HasSubstr("OpenRLHF has one --ds.* for all roles; accepted: tensor parallel, ring and ZeRO 3 as"));
+  EXPECT_THAT(
+      error_of(job, plan("{dp: 4, cp: 2, zero: 3}", tokens)),
+      HasSubstr("OpenRLHF has one set of --ds.* options for all roles; accepted: the same tensor parallelism, ring "
+                "attention and use of ZeRO 3 as"));
   EXPECT_THAT(error_of(job, plan("{dp: 8, zero: 3}", "micro_batch: {tokens: 8192}")),
               HasSubstr("OpenRLHF trains actor and critic with the same flags"));
   EXPECT_THAT(error_of(job, plan("{dp: 8, zero: 3}", tokens, ", engine: {max_num_seqs: 64}")),
-              HasSubstr("`max_num_seqs` is 64, which openrlhf does not run; accepted: 256"));
+              HasSubstr("`max_num_seqs` is 64, which openrlhf does not support; accepted: 256"));
 }
 
-TEST(Openrlhf, PoolsApartAreRead) {
+TEST(Openrlhf, AcceptsSeparatePools) {
   const Job job = job_of("{framework: openrlhf}");
   EXPECT_EQ(error_of(job, task("actor_generate", "{tp: 2}", engine, "6-7") +
                               task("actor_train", "{dp: 4, zero: 3}", tokens, "0-3") +
@@ -131,7 +133,7 @@ TEST(Openrlhf, PoolsApartAreRead) {
             "no error");
 }
 
-TEST(NemoRl, PassesRunInTheWorkersOfTraining) {
+TEST(NemoRl, InfersInTheTrainingWorkers) {
   const Job job = job_of("{framework: nemo-rl}", "{name: grpo, reward: rule, reference: pass}");
   const auto plan = [](const std::string& reference) {
     return task("actor_generate", "{dp: 4, tp: 2}", engine) +
@@ -140,13 +142,13 @@ TEST(NemoRl, PassesRunInTheWorkersOfTraining) {
            task("actor_train", "{dp: 2, tp: 4, zero: 1}", tokens + ", offload: [weights, gradients, optimizer]");
   };
   EXPECT_EQ(error_of(job, plan("{dp: 2, tp: 4}")), "no error");
-  EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2}")), HasSubstr("NeMo-RL's passes run in the workers of training"));
+  EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2}")), HasSubstr("NeMo-RL runs inference in the training workers"));
 }
 
 const std::string all = ", offload: [weights, gradients, optimizer]";
 const std::string away = ", offload: [weights]";
 
-TEST(ArealFsdp, HasOneEngineForPassAndTraining) {
+TEST(ArealFsdp, HasOneEngineForInferenceAndTraining) {
   const Job job = job_of("{framework: areal}");
   const auto plan = [](const std::string& critic, const std::string& cut, const std::string& devices = "0-7",
                        const std::string& offload = all) {
@@ -157,21 +159,22 @@ TEST(ArealFsdp, HasOneEngineForPassAndTraining) {
   };
   EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3")), "no error") << "the reference has its own backend";
   EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 2, zero: 3}", tokens, "0-3")),
-              HasSubstr("critic_train: AReaL trains and infers with one engine; accepted: layout, micro-batches and "
-                        "whether weights are offloaded as critic_infer has them"));
+              HasSubstr("critic_train: AReaL trains and infers with one engine; accepted: the same layout, "
+                        "micro-batches and offloading of weights as critic_infer"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "4-7")),
-              HasSubstr("accepted: devices as critic_infer has them"));
+              HasSubstr("accepted: the same devices as critic_infer"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {tokens: 8192}", "0-3")),
               HasSubstr("AReaL trains and infers with one engine"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", "micro_batch: {sequences: 2}", "0-3")),
-              HasSubstr("critic_train: `tokens` is not given, and its default, which areal does not run; accepted: a "
-                        "number of tokens, or `count`"));
+              HasSubstr("critic_train: `tokens` is at its default, which areal does not support; accepted: a number of "
+                        "tokens, or `count`"));
   EXPECT_THAT(error_of(job, plan("{dp: 4, zero: 3}", tokens, "0-3", ", offload: [gradients, optimizer]")),
               HasSubstr("accepted: weights, gradients and optimizer together"));
-  EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3, recompute: selective}", tokens, "0-3")), "no error") << "Archon's";
+  EXPECT_EQ(error_of(job, plan("{dp: 4, zero: 3, recompute: selective}", tokens, "0-3")), "no error")
+      << "supported by Archon";
   EXPECT_THAT(
       error_of(job, plan("{dp: 4, zero: 3, recompute: experts}", tokens, "0-3")),
-      HasSubstr("`recompute` is the string `experts`, which areal does not run; accepted: none, selective, full"));
+      HasSubstr("`recompute` is the string `experts`, which areal does not support; accepted: none, selective, full"));
 }
 
 TEST(ArealMegatron, StepsOnTheDevices) {
@@ -187,7 +190,7 @@ TEST(ArealMegatron, StepsOnTheDevices) {
               HasSubstr("accepted: an optimizer that is stepped on the devices"));
 }
 
-TEST(Areal, CallsOneAfterTheOther) {
+TEST(Areal, RunsCallsInSequence) {
   EXPECT_THAT(barriers_of(job_of("{framework: areal}")),
               ElementsAre(ElementsAre("actor_generate", "reward_rule"), ElementsAre("critic_infer"),
                           ElementsAre("reference_infer"), ElementsAre("actor_train"), ElementsAre("critic_train")));
@@ -197,15 +200,15 @@ TEST(Areal, CallsOneAfterTheOther) {
   EXPECT_THAT(edges_of(ahead), ElementsAre("critic_train, critic_infer, 1"));
 }
 
-TEST(Areal, HasNoModelThatJudges) {
+TEST(Areal, HasNoRewardModel) {
   EXPECT_THAT(error_of_job(text_of("{framework: areal}", "{name: ppo, reward: model}")),
-              HasSubstr("job.yaml:2:32: the reward is a model, which areal runs on none of the job's devices; "
+              HasSubstr("job.yaml:2:32: the reward is a model, which areal does not run on the job's devices; "
                         "accepted: `reward: rule`"));
   EXPECT_THAT(error_of_job(text_of("{framework: areal}", ppo_by_rule, ", packing: false")),
               HasSubstr("areal packs sequences, and pads no rows"));
 }
 
-TEST(RollMegatron, LeavesItsDevicesAndHasBackendsByRole) {
+TEST(RollMegatron, OffloadsAllStateAndHasBackendsByRole) {
   const Job job = job_of("{framework: roll}", "{name: ppo, reward: model}");
   const auto plan = [](const std::string& offload, const std::string& critic = "{dp: 8, zero: 3}") {
     return task("actor_generate", "{dp: 2, tp: 2}", engine, "0-3") +
@@ -217,9 +220,9 @@ TEST(RollMegatron, LeavesItsDevicesAndHasBackendsByRole) {
   };
   EXPECT_EQ(error_of(job, plan(all)), "no error");
   EXPECT_EQ(error_of(job, plan(", offload: [weights, gradients, optimizer_on_host]")), "no error");
-  EXPECT_THAT(error_of(job, plan("")),
-              HasSubstr("actor_train: `offload` is not given, and its default, which roll does not run; accepted: all "
-                        "that it has"));
+  EXPECT_THAT(
+      error_of(job, plan("")),
+      HasSubstr("actor_train: `offload` is at its default, which roll does not support; accepted: all training state"));
   EXPECT_THAT(error_of(job, plan(all, "{dp: 4, tp: 2}")), HasSubstr("ROLL trains and infers with one worker"));
   EXPECT_THAT(barriers_of(job),
               ElementsAre(ElementsAre("actor_generate", "reward_infer"), ElementsAre("reference_infer"),
@@ -230,7 +233,7 @@ TEST(RollFsdp2, PadsRowsAndKeepsItsOptimizer) {
   const std::string software = "{framework: roll, training: fsdp2}";
   const std::string algorithm = "{name: grpo, reward: rule}";
   EXPECT_THAT(error_of_job(text_of(software, algorithm)),
-              HasSubstr("roll pads rows with fsdp2, and packs no sequences; accepted: `packing: false`"));
+              HasSubstr("roll with fsdp2 pads rows and cannot pack sequences; accepted: `packing: false`"));
   const Job job = job_of(software, algorithm, ", packing: false");
   const auto plan = [](const std::string& cut, const std::string& offload, const std::string& zero = "3") {
     return task("actor_generate", "{dp: 4, tp: 2}", engine) +
@@ -243,7 +246,7 @@ TEST(RollFsdp2, PadsRowsAndKeepsItsOptimizer) {
   EXPECT_THAT(error_of(job, plan(tokens, away)), HasSubstr("accepted: a number of sequences"));
   EXPECT_THAT(error_of(job, plan(single, all)), HasSubstr("accepted: weights, and at most an optimizer"));
   EXPECT_THAT(error_of(job, plan(single, away, "1")),
-              HasSubstr("`zero` is 1, which roll does not run; accepted: 3, 2"));
+              HasSubstr("`zero` is 1, which roll does not support; accepted: 3, 2"));
 }
 
 TEST(Slime, HasOneSetOfFlagsForAllRoles) {
@@ -257,16 +260,17 @@ TEST(Slime, HasOneSetOfFlagsForAllRoles) {
   };
   const std::string same = "{dp: 2, tp: 4, zero: 1}";
   EXPECT_EQ(error_of(job, plan(same, tokens)), "no error");
-  EXPECT_THAT(error_of(job, plan("{dp: 4, tp: 2, zero: 1}", tokens)),
-              HasSubstr("slime has one set of flags, and one cut of the batch, for all roles and passes; accepted: "
-                        "layout, micro-batches and whether weights are offloaded as"));
+  EXPECT_THAT(
+      error_of(job, plan("{dp: 4, tp: 2, zero: 1}", tokens)),
+      HasSubstr("slime has one set of flags and one split of the batch for all roles; accepted: the same layout, "
+                "micro-batches and offloading of weights as"));
   EXPECT_THAT(error_of(job, plan(same, "micro_batch: {tokens: 8192}")), HasSubstr("slime has one set of flags"));
   EXPECT_THAT(error_of(job, plan(same, tokens, "")), HasSubstr("reference_infer: `offload` is not given"));
   EXPECT_THAT(error_of(job, plan("{dp: 1, tp: 4, zero: 1}", tokens, away, "0-3")), HasSubstr("accepted: devices as"));
   EXPECT_THAT(error_of(job, plan("{dp: 2, tp: 4}", tokens)), HasSubstr("accepted: 1"));
 }
 
-TEST(Slime, KeepsItsDevicesWithoutACriticApart) {
+TEST(Slime, KeepsStateOnSeparateDevicesWithoutACritic) {
   const Job job = parse_job(text_of("{framework: slime}", "{name: grpo, reward: rule, reference: skip}") +
                                 "fixed: {actor_generate: {devices: 4-7}, actor_train: {devices: 0-3}}\n",
                             "job.yaml")
@@ -279,19 +283,19 @@ TEST(Slime, KeepsItsDevicesWithoutACriticApart) {
   EXPECT_EQ(error_of(job, plan("")), "no error");
   EXPECT_EQ(error_of(job, plan(all)), "no error") << "--offload-train";
   EXPECT_THAT(error_of(job, plan(", offload: [gradients]")),
-              HasSubstr("accepted: all that it has, or nothing but weights that a reference takes the place of"));
+              HasSubstr("accepted: all training state, or nothing except weights that a reference replaces"));
   EXPECT_THAT(error_of(job, plan("", engine)), HasSubstr("accepted: nothing offloaded"));
 }
 
-TEST(Slime, RefusesJobsThatItCannotRun) {
+TEST(Slime, RejectsUnsupportedJobs) {
   EXPECT_THAT(error_of_job(text_of("{framework: slime}", ppo_by_rule, ", steps_off_policy: 2")),
-              HasSubstr("`steps_off_policy` is 2, which slime does not run; accepted: at most 1"));
-  EXPECT_THAT(error_of_job(text_of("{framework: slime}", ppo_by_rule, "", "{model: qwen3-8b, lora: 8}")),
-              HasSubstr("the model of `actor` has adapters, which slime does not compute; accepted: models without "
-                        "adapters"));
+              HasSubstr("`steps_off_policy` is 2, which slime does not support; accepted: at most 1"));
+  EXPECT_THAT(
+      error_of_job(text_of("{framework: slime}", ppo_by_rule, "", "{model: qwen3-8b, lora: 8}")),
+      HasSubstr("the model of `actor` has adapters, which slime does not support; accepted: models without adapters"));
 }
 
-TEST(Trainers, MoreThanOneOfThemIsOneFramework) {
+TEST(Trainers, BackendsShareOneFrameworkName) {
   const auto refused = parse_job(
       "format: dovetail/job@1\nalgorithm: {name: grpo, reward: rule}\nsoftware: {framework: verl, training: fsdp2}\n"
       "models: {actor: qwen3-8b}\nworkload: {prompts: 64, prompt_length: 512, response_length: 512}\n"
@@ -301,29 +305,29 @@ TEST(Trainers, MoreThanOneOfThemIsOneFramework) {
   EXPECT_THAT(to_text(refused.error()), HasSubstr("accepted: verl-fsdp, megatron-policy, or no `training`"));
 }
 
-TEST(Trainers, AreKnownByMemoryConventionsThatAreOfOneAlone) {
+TEST(Trainers, AreInferredFromUniqueMemoryConventions) {
   const auto name = [](const std::string& software) {
     const Framework* const framework = find_framework(job_of(software).software);
     return framework == nullptr ? std::string_view("none") : framework->name;
   };
   EXPECT_EQ(name("{training: verl-fsdp}"), "verl");
   EXPECT_EQ(name("{training: nemo-rl-megatron}"), "nemo-rl");
-  EXPECT_EQ(name("{training: megatron-policy}"), "none") << "verl's, AReaL's and slime's";
+  EXPECT_EQ(name("{training: megatron-policy}"), "none") << "shared by verl, AReaL and slime";
   EXPECT_EQ(name("{training: megatron}"), "none");
   EXPECT_EQ(name("{framework: any, training: verl-fsdp}"), "none");
   EXPECT_EQ(name("{framework: any}"), "none");
   EXPECT_EQ(name("{framework: roll}"), "roll");
 }
 
-TEST(Trainers, EnginesThatSleepCopyTheirWeightsOrDiscardThem) {
+TEST(Trainers, SleepingEnginesCopyOrDiscardTheirWeights) {
   const auto copies = [](const std::string& software) { return engine_copies(job_of(software)); };
   EXPECT_TRUE(copies("{framework: openrlhf}"));
   EXPECT_TRUE(copies("{framework: nemo-rl, training: fsdp2}"));
   EXPECT_FALSE(copies("{framework: nemo-rl, training: fsdp2, engine: sglang}"));
-  EXPECT_FALSE(copies("{framework: verl}")) << "but with adapters";
+  EXPECT_FALSE(copies("{framework: verl}")) << "only with adapters";
   EXPECT_FALSE(copies("{framework: slime}"));
   EXPECT_FALSE(copies("{framework: any}"));
-  EXPECT_TRUE(copies("{framework: verl, engine_sleep: copies}")) << "whoever says it";
+  EXPECT_TRUE(copies("{framework: verl, engine_sleep: copies}")) << "the job's setting overrides the framework's";
   EXPECT_FALSE(copies("{framework: openrlhf, engine_sleep: discards}"));
   Job adapters = job_of("{framework: verl}");
   adapters.models.front().adapter_rank = 8;

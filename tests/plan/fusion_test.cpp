@@ -1,4 +1,4 @@
-// What may run together, and why not.
+// Which tasks may run together, and the reasons if they may not.
 #include "plan/fusion.h"
 
 #include <gmock/gmock.h>
@@ -32,31 +32,32 @@ struct PpoFusion : testing::Test {
   }
 };
 
-TEST(Fusion, AFaultIsAReasonWhereNobodyAskedForIt) {
+TEST(Fusion, FaultsAreRewordedAsReasons) {
   EXPECT_EQ(as_reason("one is here, the other there; accepted: the same devices"),
             "one is here, the other there; fusion needs the same devices");
   EXPECT_EQ(as_reason("neither is here"), "neither is here");
 }
 
-TEST_F(PpoFusion, GenerationIsWithWhatInfersOnItsDevices) {
+TEST_F(PpoFusion, GenerationIsFusedWithInferenceOnItsDevices) {
   EXPECT_THAT(inferring(), testing::ElementsAre("reward_infer", "reference_infer", "critic_infer"));
   test::task_of(plan, job, "reference_infer").mesh = {0, 8};
   EXPECT_THAT(inferring(), testing::ElementsAre("reward_infer", "critic_infer"));
   EXPECT_EQ(find_threshold_fault(0.2, job, plan.tasks), std::nullopt);
   for (const char* task : {"reward_infer", "critic_infer"}) test::task_of(plan, job, task).mesh = {8, 8};
   EXPECT_EQ(generation_stage(job, plan.tasks), std::nullopt);
-  EXPECT_THAT(find_threshold_fault(0.2, job, plan.tasks).value(),
-              HasSubstr("no task infers on the devices of actor_generate what it generates; accepted: infer tasks on"));
+  EXPECT_THAT(
+      find_threshold_fault(0.2, job, plan.tasks).value(),
+      HasSubstr("no infer task that depends only on actor_generate runs on its devices; accepted: such a task on"));
 }
 
 TEST_F(PpoFusion, ThresholdsAreFractions) {
   for (const double threshold : {0.0, 1.0, -0.1, 1.5})
-    EXPECT_THAT(find_threshold_fault(threshold, job, plan.tasks).value(), HasSubstr("accepted: above 0, below 1"));
+    EXPECT_THAT(find_threshold_fault(threshold, job, plan.tasks).value(), HasSubstr("accepted: above 0 and below 1"));
   plan.fusion.threshold = 1.5;
-  EXPECT_EQ(find_fault(plan, job)->message, "the threshold is 1.5; accepted: above 0, below 1");
+  EXPECT_EQ(find_fault(plan, job)->message, "the threshold is 1.5; accepted: above 0 and below 1");
 }
 
-TEST_F(PpoFusion, ActorAndCriticTrainTogetherWhereTheirLayoutsGoTogether) {
+TEST_F(PpoFusion, ActorAndCriticTrainTogetherWithCompatibleLayouts) {
   EXPECT_EQ(train_pair(job), pair());
   EXPECT_EQ(training_fault(), "none");
   test::task_of(plan, job, "actor_train").layout = test::layout_of(2, 4, 2);
@@ -73,14 +74,14 @@ TEST_F(PpoFusion, ActorAndCriticTrainTogetherWhereTheirLayoutsGoTogether) {
   EXPECT_FALSE(possible_part(plan.fusion, job, plan.tasks).training.has_value());
 }
 
-TEST_F(PpoFusion, APairIsTwoTrainTasksOfTwoRolesThatDoNotWait) {
+TEST_F(PpoFusion, APairIsTwoIndependentTrainTasksOfDifferentRoles) {
   const auto fault_of = [&](const char* a, const char* b) {
     const TaskPlan& planned = plan.tasks.front();
     return find_training_fault(job, {test::index_of(job, a), test::index_of(job, b)}, planned, planned)
         .value_or("none");
   };
   EXPECT_EQ(fault_of("actor_train", "critic_infer"), "critic_infer does not train; accepted: two train tasks");
-  EXPECT_EQ(fault_of("actor_train", "actor_train"), "both train one role; accepted: two roles");
+  EXPECT_EQ(fault_of("actor_train", "actor_train"), "both tasks train the same role; accepted: two roles");
   for (const char* name : {"grpo", "{name: dpo}"}) EXPECT_EQ(train_pair(test::job_of(name)), std::nullopt) << name;
   const Job waiting =
       parse_job(R"({format: dovetail/job@1, algorithm: {roles: [{name: actor}, {name: critic, head: scalar}],
@@ -95,7 +96,7 @@ TEST_F(PpoFusion, APairIsTwoTrainTasksOfTwoRolesThatDoNotWait) {
   EXPECT_EQ(train_pair(waiting), std::nullopt);
 }
 
-TEST_F(PpoFusion, PinsDemandAndForbid) {
+TEST_F(PpoFusion, PinsRequireAndForbidFusion) {
   const Fusion both{0.2, pair()};
   EXPECT_TRUE(agrees(FusionPin{}, both) && agrees(FusionPin{}, Fusion{}));
   EXPECT_TRUE(agrees(FusionPin{.inter_stage = true, .threshold = 0.2, .intra_stage = true}, both));
@@ -111,8 +112,8 @@ TEST_F(PpoFusion, PinsDemandAndForbid) {
               HasSubstr("`inter_stage: false`"));
 }
 
-/// A whole iteration of one device that does one step after the other, with what is within a step in that step's time.
-TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
+/// An iteration on one device that runs one activity after the other. Activities within another take no time.
+TEST_F(PpoFusion, ActivitiesWithinAnotherTakeNoTimeAndEndWithIt) {
   IterationGraph graph = iteration_graph(job, plan);
   std::vector<base::Ticks> durations(graph.activities.size(), base::Ticks(10));
   const base::Ticks apart = time_iterations(graph, job, plan, durations).period;
@@ -131,9 +132,9 @@ TEST_F(PpoFusion, StepsWithinAnotherTakeNoTimeAndEndWithIt) {
   EXPECT_EQ(timing.activities[pair()[1]].end, timing.activities[pair()[0]].end);
 }
 
-/// Actor and reference on devices 0-3, reward and critic on 4-7: what scores there waits for generation, not for the
-/// reference beside it.
-TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
+/// Actor and reference on devices 0-3, reward and critic on 4-7: inference on 4-7 waits for generation, but not for the
+/// reference.
+TEST_F(PpoFusion, ActivitiesThatNeedOnlyTheLeaderStartBeforeItsMembersEnd) {
   for (const char* name : {"actor_generate", "reference_infer", "actor_train"})
     test::task_of(plan, job, name).mesh = {0, 4};
   for (const char* name : {"reward_infer", "critic_infer", "critic_train"})
@@ -159,13 +160,13 @@ TEST_F(PpoFusion, WhatWaitsForTheLeaderAloneBeginsBeforeItsMembersEnd) {
   EXPECT_GE(released[1], base::Ticks(100)) << "its devices are not free before";
 }
 
-RC_GTEST_PROP(Fusion, ThePossiblePartIsSound, ()) {
+RC_GTEST_PROP(Fusion, ThePossiblePartIsValid, ()) {
   const Job job = test::random_job();
   Plan plan = test::random_plan(job);
-  Fusion asked;
-  asked.threshold = *rc::gen::element(0.05, 0.2, 0.95);
-  asked.training = train_pair(job);
-  plan.fusion = possible_part(asked, job, plan.tasks);
+  Fusion wanted;
+  wanted.threshold = *rc::gen::element(0.05, 0.2, 0.95);
+  wanted.training = train_pair(job);
+  plan.fusion = possible_part(wanted, job, plan.tasks);
   RC_ASSERT(!find_fault(plan, job).has_value());
   RC_ASSERT(possible_part(plan.fusion, job, plan.tasks) == plan.fusion);
   RC_CLASSIFY(plan.fusion.any());

@@ -32,7 +32,7 @@ Conflicts no_conflicts(const Job& job) {
   return Conflicts(tasks, std::vector<bool>(tasks, false));
 }
 
-/// "a -> b" of the edges that `graph` has and the plan's own graph has not, "a -> b +1" of those to the next iteration.
+/// Edges of `graph` that the plan's own graph lacks: "a -> b" within an iteration, "a -> b +1" to the next iteration.
 std::vector<std::string> new_edges(const Job& job, const Plan& plan, const IterationGraph& graph) {
   std::vector<std::string> names;
   for (std::size_t edge = iteration_graph(job, plan).edges.size(); edge < graph.edges.size(); ++edge) {
@@ -44,7 +44,7 @@ std::vector<std::string> new_edges(const Job& job, const Plan& plan, const Itera
   return names;
 }
 
-/// Everything on one node; the engine's weights are its own.
+/// All tasks on one node, with an engine that has its own weights.
 struct Grpo {
   Job job = test::job_of("{name: grpo, reward: rule}");
   Plan plan = test::together(job, {0, 8});
@@ -62,7 +62,7 @@ struct Grpo {
   }
 };
 
-TEST(WithHostTransfers, WithRoomForAllOnlyTheTaskItselfIsWaitedFor) {
+TEST(WithHostTransfers, WithoutConflictsOnlyTheTaskWaits) {
   const Grpo grpo;
   EXPECT_THAT(
       grpo.edges_with({{Kind::load, grpo.reference}}),
@@ -70,11 +70,11 @@ TEST(WithHostTransfers, WithRoomForAllOnlyTheTaskItselfIsWaitedFor) {
   EXPECT_THAT(grpo.edges_with({}), UnorderedElementsAre());
 }
 
-TEST(WithHostTransfers, ALoadWaitsForConflictsBeforeAndBehindIt) {
+TEST(WithHostTransfers, ALoadWaitsForConflictsBeforeAndAfterIt) {
   Grpo grpo;
   grpo.conflicts[grpo.reference][grpo.generate] = true;
   grpo.conflicts[grpo.reference][grpo.train] = true;
-  // New weights go to the generation, so that they are in conflict, too.
+  // New weights go to the generation, so the reallocation conflicts, too.
   EXPECT_THAT(grpo.edges_with({{Kind::load, grpo.reference}}),
               UnorderedElementsAre("reference_infer -> load reference_infer +1",
                                    "load reference_infer -> reference_infer", "actor_generate -> load reference_infer",
@@ -82,7 +82,7 @@ TEST(WithHostTransfers, ALoadWaitsForConflictsBeforeAndBehindIt) {
                                    "actor_train -> load reference_infer +1"));
 }
 
-TEST(WithHostTransfers, OfTwoThatNeitherWaitsForTheOtherTheFirstGoesFirst) {
+TEST(WithHostTransfers, IndependentActivitiesAreOrderedByIndex) {
   Grpo grpo;
   grpo.conflicts[grpo.reference][grpo.actor] = true;
   EXPECT_THAT(
@@ -97,7 +97,7 @@ TEST(WithHostTransfers, OfTwoThatNeitherWaitsForTheOtherTheFirstGoesFirst) {
                                    "reference_infer -> load actor_infer +1"));
 }
 
-TEST(WithHostTransfers, WhoUsesWeightsThatAreGivenBackWaitsForThat) {
+TEST(WithHostTransfers, UsesOfUnloadedWeightsWaitForTheUnload) {
   Grpo grpo;
   const std::vector<HostTransfer> swap{{Kind::load, grpo.train}, {Kind::unload, grpo.train}};
   EXPECT_THAT(grpo.edges_with(swap),
@@ -110,7 +110,7 @@ TEST(WithHostTransfers, WhoUsesWeightsThatAreGivenBackWaitsForThat) {
                                    "unload actor_train -> actor_infer +1"));
 }
 
-TEST(WithHostTransfers, WhatIsInConflictBehindWaitsForAnUnload) {
+TEST(WithHostTransfers, LaterConflictsWaitForTheUnload) {
   Grpo grpo;
   grpo.conflicts[grpo.train][grpo.generate] = true;
   EXPECT_THAT(grpo.edges_with({{Kind::unload, grpo.train}}),
@@ -119,7 +119,7 @@ TEST(WithHostTransfers, WhatIsInConflictBehindWaitsForAnUnload) {
                                    "unload actor_train -> weights to actor_generate +1"));
 }
 
-/// Seconds of tasks by hand: generation 100, passes 10 each, training 50; transfers as told.
+/// Hand-chosen durations in seconds: generation 100, inference 10 each, training 50, and the given transfers.
 Timing timing_of(const Grpo& grpo, const std::vector<HostTransfer>& transfers, std::int64_t ticks) {
   const IterationGraph graph = grpo.with(transfers);
   std::vector<Ticks> durations(graph.activities.size(), Ticks(0));
@@ -131,18 +131,17 @@ Timing timing_of(const Grpo& grpo, const std::vector<HostTransfer>& transfers, s
   return time_iterations(graph, grpo.job, grpo.plan, durations);
 }
 
-TEST(WithHostTransfers, ALoadIsHiddenWhollyInPartOrNotAtAll) {
+TEST(WithHostTransfers, ALoadIsHiddenFullyPartlyOrNotAtAll) {
   Grpo grpo;
   const std::vector<HostTransfer> load{{Kind::load, grpo.reference}};
-  EXPECT_EQ(timing_of(grpo, load, 160).period, Ticks(170)) << "all else takes as long";
-  EXPECT_EQ(timing_of(grpo, load, 200).period, Ticks(210))
-      << "it is the chain of the load and its pass that takes longest";
+  EXPECT_EQ(timing_of(grpo, load, 160).period, Ticks(170)) << "everything else takes as long";
+  EXPECT_EQ(timing_of(grpo, load, 200).period, Ticks(210)) << "the chain of the load and its inference takes longest";
   grpo.conflicts[grpo.reference] = {true, true, true, true, true};
   grpo.conflicts[grpo.reference][grpo.actor] = false;
-  EXPECT_EQ(timing_of(grpo, load, 10).period, Ticks(170)) << "there is room beside the actor's pass";
+  EXPECT_EQ(timing_of(grpo, load, 10).period, Ticks(170)) << "the load fits next to the actor's inference";
   EXPECT_EQ(timing_of(grpo, load, 25).period, Ticks(185));
   grpo.conflicts[grpo.reference][grpo.actor] = true;
-  EXPECT_EQ(timing_of(grpo, load, 25).period, Ticks(195)) << "nowhere";
+  EXPECT_EQ(timing_of(grpo, load, 25).period, Ticks(195)) << "not hidden";
 }
 
 TEST(WithHostTransfers, TransfersOfOneDeviceFollowEachOther) {
@@ -154,7 +153,8 @@ TEST(WithHostTransfers, TransfersOfOneDeviceFollowEachOther) {
   EXPECT_TRUE(first.end <= second.begin || second.end <= first.begin);
 }
 
-/// The least number of iterations by which each activity waits for each; half of the largest int where it does not.
+/// Minimum number of iterations by which each activity waits for each other; half of the maximum int if it does not
+/// wait.
 std::vector<std::vector<int>> min_lags(const IterationGraph& graph) {
   const std::size_t activities = graph.activities.size();
   std::vector<std::vector<int>> lags(activities, std::vector<int>(activities, std::numeric_limits<int>::max() / 2));
@@ -167,7 +167,7 @@ std::vector<std::vector<int>> min_lags(const IterationGraph& graph) {
   return lags;
 }
 
-RC_GTEST_PROP(WithHostTransfers, NothingInConflictRunsWhileATaskHasWhatItBrought, ()) {
+RC_GTEST_PROP(WithHostTransfers, NoConflictRunsBetweenLoadAndUnload, ()) {
   const Job job = test::random_job();
   const Plan plan = test::random_plan(job);
   Conflicts conflicts = no_conflicts(job);
@@ -185,8 +185,8 @@ RC_GTEST_PROP(WithHostTransfers, NothingInConflictRunsWhileATaskHasWhatItBrought
   const std::vector<std::vector<int>> lags = min_lags(graph);
   for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
     RC_ASSERT(lags[activity][activity] > 0);
-  // Between an end of an activity in conflict and its next beginning there is all from the load's beginning to the
-  // unload's end.
+  // The interval from the load's start to the unload's end fits between a run of a conflicting activity and its next
+  // run.
   for (std::size_t moving = 0; moving < graph.activities.size(); ++moving) {
     const Activity& transfer = graph.activities[moving];
     if (!is_host_transfer(transfer)) continue;

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "plan/jobs.h"
+#include "plan/timing.h"
 
 namespace dovetail::plan {
 namespace {
 
+using base::Ticks;
 using cluster::Mesh;
 using testing::Contains;
 using testing::ElementsAre;
@@ -23,7 +27,7 @@ std::string name_of(const Job& job, const Activity& activity) {
   return fmt::format("{} => {}", tasks[activity.train].name, tasks[activity.task].name);
 }
 
-/// "actor_train => actor_generate": of all reallocations.
+/// All reallocations: "actor_train => actor_generate".
 std::vector<std::string> reallocations(const Job& job, const Plan& plan) {
   std::vector<std::string> names;
   for (const Activity& activity : iteration_graph(job, plan).activities)
@@ -31,7 +35,7 @@ std::vector<std::string> reallocations(const Job& job, const Plan& plan) {
   return names;
 }
 
-/// "a -> b" of edges within an iteration, "a -> b +1" of those to the next.
+/// Edges: "a -> b" within an iteration, "a -> b +1" to the next.
 std::vector<std::string> edges(const Job& job, const Plan& plan) {
   const IterationGraph graph = iteration_graph(job, plan);
   std::vector<std::string> names;
@@ -42,7 +46,7 @@ std::vector<std::string> edges(const Job& job, const Plan& plan) {
   return names;
 }
 
-TEST(IterationGraph, OnOneMeshOnlyTheEngineGetsWeights) {
+TEST(IterationGraph, OnOneMeshOnlyTheEngineNeedsAReallocation) {
   const Job job = test::job_of("ppo");
   const Plan plan = test::together(job, {0, 8});
   EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate"));
@@ -79,11 +83,11 @@ TEST(IterationGraph, AnotherMeshOrLayoutNeedsAReallocation) {
   EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "critic_train => critic_infer"));
 }
 
-TEST(IterationGraph, UsesThatLieAlikeShareAReallocation) {
+TEST(IterationGraph, UsesWithEqualMeshAndLayoutShareAReallocation) {
   const Job job = test::job_of("{name: grpo, reference: averaged}", 2);
   Plan plan = test::together(job, {8, 8});
   test::task_of(plan, job, "actor_train").mesh.first = 0;
-  // The averaged reference is made from the weights that the actor's pass has, where it is.
+  // The averaged reference is computed from the weights of the actor's inference, on the same mesh.
   EXPECT_THAT(reallocations(job, plan), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer"));
   EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_infer -> reference_infer"));
   EXPECT_THAT(edges(job, plan), Contains("actor_train => actor_infer -> actor_infer"));
@@ -93,7 +97,7 @@ TEST(IterationGraph, UsesThatLieAlikeShareAReallocation) {
                                                     "actor_train => reference_infer"));
 }
 
-TEST(IterationGraph, NewWeightsOverwriteNoneThatAreStillUsed) {
+TEST(IterationGraph, NewWeightsDoNotOverwriteWeightsInUse) {
   const Job job = test::job_of("{name: grpo, reference: averaged}", 2, 1);
   Plan plan = test::together(job, {8, 8});
   test::task_of(plan, job, "actor_train").mesh.first = 0;
@@ -140,7 +144,7 @@ TEST(IterationGraph, OffPolicyGenerationHasOlderWeights) {
   EXPECT_THAT(found, Contains("actor_train -> actor_infer +1"));
 }
 
-TEST(IterationGraph, AnEngineWithoutWeightsOfItsOwnTakesTheTrainedOnes) {
+TEST(IterationGraph, AnEngineWithoutItsOwnWeightsUsesTheTrainedOnes) {
   Plan plan = test::together(test::job_of("grpo", 2), {0, 8});
   const auto names = [&plan](int steps_off_policy) {
     const Job job = test::job_of("grpo", 2, steps_off_policy);
@@ -149,12 +153,12 @@ TEST(IterationGraph, AnEngineWithoutWeightsOfItsOwnTakesTheTrainedOnes) {
   };
   EXPECT_THAT(names(0), IsEmpty());
   test::task_of(plan, test::job_of("grpo"), "actor_train").mesh.first = 8;
-  EXPECT_THAT(names(0), ElementsAre("actor_train => actor_generate")) << "the actor's pass shares it";
+  EXPECT_THAT(names(0), ElementsAre("actor_train => actor_generate")) << "the actor's inference shares it";
   EXPECT_THAT(names(1), ElementsAre("actor_train => actor_generate", "actor_train => actor_infer"))
-      << "of weights of different age";
+      << "weights of different ages";
 }
 
-TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
+TEST(ShareWeights, ComparesOnlySettingsThatAffectWeights) {
   TaskPlan a;
   a.mesh = {0, 8};
   a.layout = test::layout_of(8);
@@ -167,7 +171,7 @@ TEST(ShareWeights, LooksAtWhatWeightsKnowOf) {
   b.offload.optimizer = true;
   EXPECT_TRUE(share_weights(a, b));
   b.layout.zero = 3;
-  EXPECT_FALSE(share_weights(a, b)) << "weights are cut";
+  EXPECT_FALSE(share_weights(a, b)) << "weights are sharded";
   b = a;
   b.mesh.first = 8;
   EXPECT_FALSE(share_weights(a, b));
@@ -206,13 +210,90 @@ RC_GTEST_PROP(IterationGraph, EveryUseOfATrainedRoleWaitsForItsTraining, ()) {
     });
     RC_ASSERT(waits);
   }
-  // Each reallocation is for at least one use, and the first of them names it.
+  // Each reallocation has at least one use, and names the first.
   for (std::size_t activity = job.workflow.tasks.size(); activity < graph.activities.size(); ++activity) {
     RC_ASSERT(graph.activities[activity].kind == Activity::Kind::reallocation);
     RC_ASSERT(std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& edge) {
       return edge.from == activity && edge.to == graph.activities[activity].task;
     }));
   }
+}
+
+bool has_edge(const IterationGraph& graph, std::size_t from, std::size_t to, int iterations) {
+  return std::any_of(graph.edges.begin(), graph.edges.end(), [&](const ActivityEdge& edge) {
+    return edge.from == from && edge.to == to && edge.iterations == iterations;
+  });
+}
+
+TEST(IterationOrder, EmptyLeavesTheGraphUnchanged) {
+  const Job job = test::job_of("ppo");
+  IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
+  const std::size_t edges = graph.edges.size();
+  add_order(graph, {});
+  EXPECT_EQ(graph.edges.size(), edges);
+}
+
+TEST(IterationOrder, ABarrierDelaysEverythingExceptItsDependencies) {
+  const Job job = test::job_of("ppo");
+  IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
+  const std::size_t critic = test::index_of(job, "critic_infer");
+  add_order(graph, {.edges = {}, .barriers = {{critic}}});
+  EXPECT_TRUE(has_edge(graph, critic, test::index_of(job, "reward_infer"), 0));
+  EXPECT_TRUE(has_edge(graph, critic, test::index_of(job, "actor_train"), 0));
+  EXPECT_FALSE(has_edge(graph, critic, test::index_of(job, "actor_generate"), 0)) << "the critic waits for generation";
+  EXPECT_FALSE(has_edge(graph, critic, graph.activities.size() - 1, 0)) << "and generation for its weights";
+}
+
+TEST(IterationOrder, ABarrierAfterAllActivitiesDelaysTheNextIteration) {
+  const Job job = test::job_of("ppo");
+  IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
+  const std::size_t actor = test::index_of(job, "actor_train");
+  const std::size_t critic = test::index_of(job, "critic_train");
+  add_order(graph, {.edges = {}, .barriers = {{actor, critic}}});
+  EXPECT_TRUE(has_edge(graph, critic, graph.activities.size() - 1, 1))
+      << "the weights that generation waits for come first";
+  EXPECT_FALSE(has_edge(graph, critic, test::index_of(job, "actor_generate"), 1)) << "which waits for them anyway";
+}
+
+/// A random non-empty set of the workflow's tasks.
+std::vector<std::size_t> random_tasks(const Job& job) {
+  std::vector<std::size_t> tasks = {*rc::gen::inRange<std::size_t>(0, job.workflow.tasks.size())};
+  for (std::size_t task = 0; task < job.workflow.tasks.size(); ++task)
+    if (task != tasks.front() && *rc::gen::arbitrary<bool>()) tasks.push_back(task);
+  return tasks;
+}
+
+RC_GTEST_PROP(IterationOrder, BarriersAreKept, ()) {
+  const Job job = test::random_job();
+  const Plan plan = test::random_plan(job);
+  IterationGraph graph = iteration_graph(job, plan);
+  const std::vector<std::size_t> first = random_tasks(job);
+  IterationGraph with_first = graph;
+  add_order(with_first, {.edges = {}, .barriers = {first}});
+  IterationGraph ordered = graph;
+  add_order(ordered, {.edges = {}, .barriers = {first, random_tasks(job)}});
+  RC_ASSERT(!has_circle(ordered));
+  std::vector<Ticks> durations;
+  for (std::size_t activity = 0; activity < graph.activities.size(); ++activity)
+    durations.emplace_back(*rc::gen::inRange(1, 50));
+  const Timing timing = time_iterations(ordered, job, plan, durations);
+  for (const ActivityEdge& edge : ordered.edges)
+    if (edge.iterations == 0) RC_ASSERT(timing.activities[edge.from].end <= timing.activities[edge.to].begin);
+  for (std::size_t activity = 0; activity < ordered.activities.size(); ++activity) {
+    const bool waits = has_edge(with_first, first.front(), activity, 0) && !has_edge(graph, first.front(), activity, 0);
+    for (const std::size_t task : first)
+      if (waits) RC_ASSERT(timing.activities[activity].begin >= timing.activities[task].end);
+  }
+}
+
+TEST(IterationOrder, CyclesAreFound) {
+  const Job job = test::job_of("ppo");
+  IterationGraph graph = iteration_graph(job, test::together(job, {0, 8}));
+  EXPECT_FALSE(has_circle(graph));
+  graph.edges.push_back({test::index_of(job, "actor_train"), test::index_of(job, "actor_generate"), 1});
+  EXPECT_FALSE(has_circle(graph)) << "a cycle across iterations is allowed";
+  graph.edges.push_back({test::index_of(job, "actor_train"), test::index_of(job, "actor_generate"), 0});
+  EXPECT_TRUE(has_circle(graph));
 }
 
 }  // namespace

@@ -52,10 +52,10 @@ inline std::size_t index_of(const Job& job, std::string_view task) {
   return workflow::find_task(job.workflow, task)->index();
 }
 
-/// The part of `plan` that is about the task of that name.
+/// The TaskPlan of the task with this name.
 inline TaskPlan& task_of(Plan& plan, const Job& job, std::string_view task) { return plan.tasks[index_of(job, task)]; }
 
-/// Any algorithm with any options, on any cluster of a few nodes, with small models.
+/// A random algorithm with random options, on a random cluster of a few nodes, with small models.
 inline Job random_job() {
   const workflow::Algorithm& algorithm = *rc::gen::elementOf(workflow::algorithms());
   workflow::AlgorithmOptions options = algorithm.defaults;
@@ -80,7 +80,7 @@ inline Job random_job() {
   return job;
 }
 
-/// A layout of `model` on so many devices, without a fault.
+/// A random valid layout of `model` for this many devices.
 inline llm::Layout random_layout(const llm::Transformer& model, int devices) {
   const auto divisor = [](int number) {
     std::vector<int> divisors;
@@ -137,7 +137,7 @@ inline TaskPlan random_task_plan(const Job& job, std::size_t task) {
   return plan;
 }
 
-/// A plan of `job` without a fault.
+/// A random valid plan of `job`.
 inline Plan random_plan(const Job& job) {
   Plan plan;
   plan.placement = *rc::gen::element<std::string>("custom", "co-located", "the \\ one");

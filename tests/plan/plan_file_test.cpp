@@ -6,7 +6,8 @@
 
 #include "base/canonical_json.h"
 #include "base/sha256.h"
-#include "plan/job_canonical.h"
+#include "base/utf8.h"
+#include "plan/job.h"
 #include "plan/jobs.h"
 
 namespace dovetail::plan {
@@ -14,6 +15,8 @@ namespace {
 
 using cluster::Mesh;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 
 /// A job with all four kinds of tasks and a model with experts.
 Job small_job() {
@@ -83,7 +86,7 @@ TEST(ParsePlan, FillsInDefaults) {
   EXPECT_EQ(plan.tasks.at(0).micro_batching, MicroBatching{});
 }
 
-TEST(PlanToJson, LeavesOutWhatHasItsDefault) {
+TEST(PlanToJson, LeavesOutDefaults) {
   const Job job = small_job();
   const std::string text = plan_to_json(read(train + infer + generate), job);
   const std::string members =
@@ -97,10 +100,10 @@ TEST(PlanToJson, LeavesOutWhatHasItsDefault) {
   EXPECT_EQ(text, R"({"format": "dovetail/plan@1", "hash": ")" + hash + "\"," + members);
 }
 
-TEST(PlanHash, IsThatOfTheFilesOwnMembers) {
+TEST(PlanHash, CoversTheFilesOtherMembers) {
   const auto parse = [](const std::string& text) { return parse_plan(text, "plan.json", small_job()); };
   const std::string text = plan_to_json(read(generate + infer + train), small_job());
-  // Order and space are nothing, and a default that is filled in is a change.
+  // Order and spaces do not matter, but a default that is written out does.
   std::string turned = text;
   turned.replace(turned.find("{\"dp\": 2, \"tp\": 8}"), 18, "{ \"tp\":8,  \"dp\":2}");
   EXPECT_TRUE(parse(turned).ok());
@@ -111,11 +114,11 @@ TEST(PlanHash, IsThatOfTheFilesOwnMembers) {
   changed.replace(changed.find("4096"), 4, "2048");
   const auto refused = parse(changed);
   ASSERT_FALSE(refused.ok());
-  const std::string begin = "plan.json:1:39: `hash` is not that of what is in the file; accepted: ";
+  const std::string begin = "plan.json:1:39: `hash` does not match the contents of the file; accepted: ";
   const std::string message = base::to_text(refused.error());
   EXPECT_THAT(message, testing::StartsWith(begin));
-  EXPECT_THAT(message, testing::EndsWith(", or, where the file was changed by hand, no `hash`"));
-  // It is right with the hash that the message says, and without any.
+  EXPECT_THAT(message, testing::EndsWith(", or no `hash` if the file was changed by hand"));
+  // The file is valid with the hash in the message, and without a hash.
   const std::size_t hash = text.find("\"hash\": \"") + 9;
   std::string corrected = changed;
   corrected.replace(hash, 64, message.substr(begin.size(), 64));
@@ -138,7 +141,7 @@ TEST(ParsePlan, KeepsTheHashOfItsJob) {
   };
   EXPECT_EQ(read_with("job_hash: " + hash + "\n").job_hash, hash);
   EXPECT_EQ(read_with("").job_hash, "");
-  EXPECT_EQ(read_with("job_hash: " + hash + "\n"), read_with("")) << "they do the same";
+  EXPECT_EQ(read_with("job_hash: " + hash + "\n"), read_with("")) << "the plans do the same";
   EXPECT_EQ(parse_plan(plan_to_json(read_with(""), small_job()), "p", small_job())->job_hash, job_hash(small_job()));
 }
 
@@ -152,7 +155,7 @@ RC_GTEST_PROP(PlanToJson, IsReadBackToTheSamePlan, ()) {
   RC_ASSERT(plan_to_json(*read_back, job) == text);
 }
 
-TEST(ParsePlan, NamesAMistakeInTheWhole) {
+TEST(ParsePlan, ReportsMistakesInTheTopLevel) {
   const std::string keys = "format, hash, job, job_hash, placement, tasks, fusion, not_modelled";
   EXPECT_EQ(error_in("3"), "plan.yaml:1:1: a plan must be a map, not 3; accepted: a map with the key `format`");
   EXPECT_EQ(error_in("{}"), "plan.yaml:1:1: a plan needs the key `format`; accepted: `format: dovetail/plan@1`");
@@ -177,18 +180,18 @@ TEST(ParsePlan, NamesAMistakeInTheWhole) {
             "plan.yaml:2:8: `tasks` is a map; accepted: a list of maps");
 }
 
-TEST(ParsePlan, EachTaskStandsOnce) {
+TEST(ParsePlan, EachTaskAppearsOnce) {
   EXPECT_EQ(error_of(generate + train),
             "plan.yaml:3:3: `tasks` has no `actor_infer`; accepted: each task of grpo once");
   EXPECT_EQ(error_of(generate + infer + train + infer),
-            "plan.yaml:6:12: `actor_infer` stands twice; accepted: each task once");
+            "plan.yaml:6:12: `actor_infer` appears twice; accepted: each task once");
   EXPECT_EQ(error_of("  - {task: actor_gen}\n"),
-            "plan.yaml:3:12: there is no task `actor_gen`; accepted: actor_generate, actor_infer, actor_train");
+            "plan.yaml:3:12: unknown task `actor_gen`; accepted: actor_generate, actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: actor_trian}\n"),
-            "plan.yaml:3:12: there is no task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, "
+            "plan.yaml:3:12: unknown task `actor_trian`; did you mean 'actor_train'?; accepted: actor_generate, "
             "actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: reward_rule, devices: 0, layout: {}}\n"),
-            "plan.yaml:3:12: there is no task `reward_rule`; accepted: actor_generate, actor_infer, actor_train");
+            "plan.yaml:3:12: unknown task `reward_rule`; accepted: actor_generate, actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: 3}\n"),
             "plan.yaml:3:12: the task is 3; accepted: actor_generate, actor_infer, actor_train");
   EXPECT_EQ(error_of("  - {task: [actor_infer]}\n"),
@@ -199,12 +202,12 @@ TEST(ParsePlan, EachTaskStandsOnce) {
             "plan.yaml:3:5: a task of a plan needs the key `task`; accepted: task: actor_generate");
 }
 
-/// What is wrong with a plan whose actor_infer has these keys.
+/// The error in a plan whose actor_infer has these keys.
 std::string infer_error(const std::string& keys) {
   return error_of(generate + train + "  - {task: actor_infer, " + keys + "}\n");
 }
 
-TEST(ParsePlan, NamesAMistakeInATask) {
+TEST(ParsePlan, ReportsMistakesInTasks) {
   EXPECT_EQ(infer_error("devices: 0, engine: {}"),
             "plan.yaml:5:37: unknown key `engine` in an infer or train task; accepted: task, devices, layout, "
             "micro_batch, offload");
@@ -235,7 +238,7 @@ TEST(ParsePlan, NamesAMistakeInATask) {
             "plan.yaml:5:85: `weights` stands twice in `offload`; accepted: each word once");
 }
 
-TEST(ParsePlan, NamesAMistakeInALayout) {
+TEST(ParsePlan, ReportsMistakesInLayouts) {
   const auto layout_error = [](const std::string& keys) {
     return infer_error("devices: 0-7, micro_batch: {count: 1}, layout: {" + keys + "}");
   };
@@ -253,17 +256,17 @@ TEST(ParsePlan, NamesAMistakeInALayout) {
   EXPECT_EQ(layout_error("pp: 8, stage_layers: 4"), "plan.yaml:5:94: `stage_layers` is 4; accepted: a list of numbers");
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [-1]"),
             "plan.yaml:5:95: the number of layers of a stage must be a whole number from 0 to 4096, not -1");
-  // What find_fault says stands at the task.
+  // Faults of find_fault are at the task.
   EXPECT_EQ(layout_error("pp: 8, stage_layers: [4]"),
             "plan.yaml:5:5: actor_infer: stage_layers has 1 values; accepted: one for each of 8 stages");
   EXPECT_EQ(layout_error("dp: 4"),
-            "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 is for 4 devices; accepted: the 8 of its mesh");
+            "plan.yaml:5:5: actor_infer: its layout dp4 tp1 pp1 uses 4 devices; accepted: the 8 of its mesh");
   EXPECT_EQ(layout_error("dp: 65536, cp: 65536"),
-            "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 8 "
+            "plan.yaml:5:5: actor_infer: its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices; accepted: the 8 "
             "of its mesh");
 }
 
-TEST(ParsePlan, NamesAMistakeInMicroBatches) {
+TEST(ParsePlan, ReportsMistakesInMicroBatches) {
   const auto micro_batch_error = [](const std::string& value) {
     return infer_error("devices: 0, layout: {}, micro_batch: " + value);
   };
@@ -276,14 +279,13 @@ TEST(ParsePlan, NamesAMistakeInMicroBatches) {
   EXPECT_EQ(micro_batch_error("{tokens: 0}"),
             "plan.yaml:5:71: `tokens` must be a whole number from 1 to 16777216, not 0");
   const std::string wrong =
-      "plan.yaml:5:5: actor_infer: its micro-batches are given in none or several ways; accepted: one of sequences, "
-      "tokens and count, more "
-      "than 0";
+      "plan.yaml:5:5: actor_infer: its micro-batches have none or several sizes; accepted: one of sequences, tokens "
+      "and count, greater than 0";
   EXPECT_EQ(micro_batch_error("{}"), wrong);
   EXPECT_EQ(micro_batch_error("{tokens: 8, count: 1}"), wrong);
 }
 
-TEST(ParsePlan, NamesAMistakeInAnEngine) {
+TEST(ParsePlan, ReportsMistakesInEngines) {
   const auto engine_error = [](const std::string& value) {
     return error_of("  - {task: actor_generate, devices: 0-7, layout: {tp: 8}, engine: " + value + "}\n" + infer +
                     train);
@@ -306,15 +308,99 @@ TEST(ParsePlan, NamesAMistakeInAnEngine) {
   EXPECT_EQ(engine_error("{max_num_seqs: 0}"),
             "plan.yaml:3:82: `max_num_seqs` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 299}"),
-            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (a token of each "
-            "in a step)");
+            "plan.yaml:3:111: `max_num_batched_tokens` is 299; accepted: at least `max_num_seqs`, 300 (one token of "
+            "each sequence in a step)");
   EXPECT_EQ(engine_error("{max_num_seqs: 300, max_num_batched_tokens: 300}"), "no error");
   EXPECT_EQ(engine_error("{max_num_batched_tokens: 255}"),
             "plan.yaml:3:5: actor_generate: its engine's max_num_batched_tokens is 255; accepted: at least its "
-            "max_num_seqs, 256 (a token "
-            "of each in a step)");
+            "max_num_seqs, 256 (one token of each sequence in a step)");
   EXPECT_EQ(engine_error("{cuda_graphs: yes}"),
             "plan.yaml:3:81: `cuda_graphs` is the string `yes`; accepted: true or false");
+}
+
+Job sft_job() {
+  return parse_job(
+             "{format: dovetail/job@1, algorithm: sft, models: {actor: llama-3.2-1b}, cluster: {nodes: 1, "
+             "gpus_per_node: 8, gpu: H100}, workload: {prompts: 64, prompt_length: 100, response_length: 500}}",
+             "small.yaml")
+      .value();
+}
+
+const std::string tasks =
+    "format: dovetail/plan@1\ntasks:\n  - {task: actor_train, devices: 0-7, layout: {dp: 8}, micro_batch: {count: "
+    "1}}\n";
+
+std::string error_with(const std::string& value) {
+  const auto plan = parse_plan(tasks + "not_modelled: " + value + "\n", "plan.yaml", sft_job());
+  return plan.ok() ? "no error" : base::to_text(plan.error());
+}
+
+const NotModelled fp8{"rollout.quantization", "fp8: counted as bf16, the real run is faster"};
+const NotModelled judge{"", "an engine judges: counted as a forward pass"};
+
+TEST(NotModelled, IsReadFromAPlan) {
+  const Plan plan =
+      parse_plan(tasks +
+                     "not_modelled:\n  - {key: rollout.quantization, what: 'fp8: counted as bf16, the real "
+                     "run is faster'}\n  - {what: 'an engine judges: counted as a forward pass'}\n",
+                 "plan.yaml", sft_job())
+          .value();
+  EXPECT_THAT(plan.not_modelled, ElementsAre(fp8, judge));
+  EXPECT_THAT(parse_plan(tasks, "plan.yaml", sft_job())->not_modelled, IsEmpty());
+  EXPECT_EQ(to_text(fp8), "rollout.quantization: fp8: counted as bf16, the real run is faster");
+  EXPECT_EQ(to_text(judge), "an engine judges: counted as a forward pass");
+}
+
+TEST(NotModelled, ReportsMistakes) {
+  const std::string accepted = "; accepted: a list of maps with the keys `key` and `what`";
+  EXPECT_EQ(error_with("fp8"), "plan.yaml:4:15: `not_modelled` is the string `fp8`" + accepted);
+  EXPECT_EQ(error_with("[fp8]"),
+            "plan.yaml:4:16: an item of `not_modelled` must be a map, not the string `fp8`; accepted keys: key, what");
+  EXPECT_EQ(error_with("[{key: a}]"),
+            "plan.yaml:4:16: an item of `not_modelled` needs the key `what`; accepted: what: \"fp8: counted as bf16\"");
+  EXPECT_EQ(error_with("[{what: 3}]"), "plan.yaml:4:23: `what` is 3; accepted: a name");
+  EXPECT_EQ(error_with("[{what: ''}]"), "plan.yaml:4:23: `what` is the string ``; accepted: a name");
+  EXPECT_THAT(error_with("[{what: \"a\\nb\"}]"), HasSubstr("plan.yaml:4:23: `what` is"));
+  EXPECT_THAT(error_with("[{what: a, setting: b}]"), HasSubstr("plan.yaml:4:26: unknown key `setting`"));
+  EXPECT_EQ(error_with("[]"), "no error");
+}
+
+/// Unmodeled settings affect neither the equality of plans nor the hash of the job.
+TEST(NotModelled, ChangesNeitherPlanNorJob) {
+  Job job = sft_job();
+  const Plan plan = parse_plan(tasks, "plan.yaml", job).value();
+  Plan more = plan;
+  more.not_modelled = {fp8};
+  EXPECT_EQ(more, plan);
+  const std::string hash = job_hash(job);
+  job.not_modelled = {judge};
+  EXPECT_EQ(job_hash(job), hash);
+}
+
+TEST(NotModelled, IsWrittenForThePlanAndItsJob) {
+  Job job = sft_job();
+  Plan plan = parse_plan(tasks, "plan.yaml", job).value();
+  EXPECT_THAT(plan_to_json(plan, job), Not(HasSubstr("not_modelled")));
+  plan.not_modelled = {fp8};
+  job.not_modelled = {fp8, judge};
+  const std::string text = plan_to_json(plan, job);
+  EXPECT_THAT(text, HasSubstr("\"not_modelled\": [\n  {\"key\": \"rollout.quantization\", \"what\": "));
+  EXPECT_THAT(parse_plan(text, "plan.json", sft_job())->not_modelled, ElementsAre(fp8, judge));
+  std::string changed = text;
+  changed.replace(changed.find("is faster"), 9, "is slower");
+  EXPECT_FALSE(parse_plan(changed, "plan.json", sft_job()).ok()) << "the file's hash covers all members";
+}
+
+RC_GTEST_PROP(NotModelled, RoundTrips, ()) {
+  const Job job = sft_job();
+  Plan plan = parse_plan(tasks, "plan.yaml", job).value();
+  const auto name = [] { return base::visible(*rc::gen::nonEmpty<std::string>()); };
+  for (int left = *rc::gen::inRange(0, 5); left > 0; --left)
+    plan.not_modelled.push_back({*rc::gen::arbitrary<bool>() ? name() : "", name()});
+  plan.not_modelled = joined({}, plan.not_modelled);
+  const auto read_back = parse_plan(plan_to_json(plan, job), "plan.json", job);
+  if (!read_back.ok()) RC_FAIL(base::to_text(read_back.error()));
+  RC_ASSERT(read_back->not_modelled == plan.not_modelled);
 }
 
 }  // namespace

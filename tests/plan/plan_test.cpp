@@ -8,7 +8,7 @@
 namespace dovetail::plan {
 namespace {
 
-/// What find_fault says after `change` of one task of a sound plan for two nodes, by the name of that task.
+/// The fault after `change` of the plan of `task` in a valid plan for two nodes.
 template <class Change>
 std::string fault_of(const std::string& task, const Change& change) {
   const Job job = test::job_of("{name: ppo, reward: rule}", 2);
@@ -20,11 +20,11 @@ std::string fault_of(const std::string& task, const Change& change) {
   return fault->message;
 }
 
-TEST(FindFault, OfASoundPlanIsNone) {
+TEST(FindFault, AValidPlanHasNoFault) {
   EXPECT_EQ(fault_of("actor_train", [](TaskPlan&) {}), "none");
 }
 
-TEST(FindFault, KnowsTheMeshesOfACluster) {
+TEST(FindFault, ChecksTheMesh) {
   const auto with_mesh = [](int first, int count) {
     return fault_of("actor_train", [&](TaskPlan& task) {
       task.mesh = {first, count};
@@ -48,43 +48,43 @@ TEST(FindFault, LayoutsFillTheirMeshAndFitTheirModel) {
     return fault_of("actor_train", [&](TaskPlan& task) { task.layout = layout; });
   };
   EXPECT_EQ(with_layout(test::layout_of(2, 4, 2)), "none");
-  EXPECT_EQ(with_layout(test::layout_of(8)), "its layout dp8 tp1 pp1 is for 8 devices; accepted: the 16 of its mesh");
+  EXPECT_EQ(with_layout(test::layout_of(8)), "its layout dp8 tp1 pp1 uses 8 devices; accepted: the 16 of its mesh");
   EXPECT_EQ(with_layout(test::layout_of(1, 16, 2)),
-            "its layout dp1 tp16 pp2 is for 32 devices; accepted: the 16 of its mesh");
+            "its layout dp1 tp16 pp2 uses 32 devices; accepted: the 16 of its mesh");
   EXPECT_EQ(with_layout(test::layout_of(0)), "data is 0; accepted: 1 to 65536");
   llm::Layout layout = test::layout_of(16);
   layout.expert = 2;
-  EXPECT_EQ(with_layout(layout), "the model has no experts to be parallel over; accepted: expert: 1");
+  EXPECT_EQ(with_layout(layout), "the model has no experts for expert parallelism; accepted: expert: 1");
   layout = test::layout_of(16);
   layout.zero = 4;
   EXPECT_EQ(with_layout(layout), "zero is 4; accepted: 0 to 3");
-  // Products that no int holds are no layouts either.
+  // Products beyond the range of int are invalid, too.
   layout = test::layout_of(65'536);
   layout.context = 65'536;
   EXPECT_EQ(with_layout(layout),
-            "its layout dp65536 tp1 pp1 cp65536 is for 4294967296 devices; accepted: the 16 of its mesh");
+            "its layout dp65536 tp1 pp1 cp65536 uses 4294967296 devices; accepted: the 16 of its mesh");
   layout.tensor = layout.pipeline = 32;
   EXPECT_EQ(with_layout(layout),
-            "its layout dp65536 tp32 pp32 cp65536 is for 4398046511104 devices; accepted: the 16 of its mesh");
+            "its layout dp65536 tp32 pp32 cp65536 uses 4398046511104 devices; accepted: the 16 of its mesh");
 }
 
-TEST(FindFault, MicroBatchesAreGivenInOneWay) {
+TEST(FindFault, MicroBatchesHaveOneSize) {
   const auto with = [](const MicroBatching& micro_batching, const std::string& task = "actor_train") {
     return fault_of(task, [&](TaskPlan& plan) { plan.micro_batching = micro_batching; });
   };
   const std::string wrong =
-      "its micro-batches are given in none or several ways; accepted: one of sequences, tokens and count, more than 0";
+      "its micro-batches have none or several sizes; accepted: one of sequences, tokens and count, greater than 0";
   EXPECT_EQ(with({.sequences = 1}), "none");
   EXPECT_EQ(with({.count = 1}), "none");
   EXPECT_EQ(with({}), wrong);
   EXPECT_EQ(with({}, "reference_infer"), wrong);
   EXPECT_EQ(with({.sequences = 1, .tokens = 1}), wrong);
   EXPECT_EQ(with({.tokens = -1, .count = 1}), wrong);
-  EXPECT_EQ(with({}, "actor_generate"), "none") << "an engine has none";
+  EXPECT_EQ(with({}, "actor_generate"), "none") << "engines have no micro-batches";
   EXPECT_EQ(with({}, "reward_rule"), "none");
 }
 
-TEST(FindFault, EnginesHaveRoomForSomething) {
+TEST(FindFault, EnginesCanHoldATokenOfEachSequence) {
   const auto with = [](const Engine& engine, const std::string& task = "actor_generate") {
     return fault_of(task, [&](TaskPlan& plan) { plan.engine = engine; });
   };
@@ -95,8 +95,8 @@ TEST(FindFault, EnginesHaveRoomForSomething) {
   EXPECT_EQ(with({.max_num_batched_tokens = 0}), "its engine's max_num_batched_tokens is 0; accepted: 1 to 16777216");
   EXPECT_EQ(with({.max_num_seqs = 100, .max_num_batched_tokens = 100}), "none");
   EXPECT_EQ(with({.max_num_seqs = 9000}),
-            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (a token of each "
-            "in a step)");
+            "its engine's max_num_batched_tokens is 8192; accepted: at least its max_num_seqs, 9000 (one token of each "
+            "sequence in a step)");
   EXPECT_EQ(with({.max_num_seqs = 9000, .own_weights = false}), "none") << "a trainer computes all prompts in one pass";
   EXPECT_EQ(with({.max_num_seqs = 0}, "actor_train"), "none") << "only generation has an engine";
 }
@@ -105,7 +105,7 @@ TEST(FindFault, RulesHaveNoDevices) {
   EXPECT_EQ(fault_of("reward_rule", [](TaskPlan& task) { task = {}; }), "none");
 }
 
-RC_GTEST_PROP(FindFault, RandomPlansAreSound, ()) {
+RC_GTEST_PROP(FindFault, RandomPlansAreValid, ()) {
   const Job job = test::random_job();
   RC_ASSERT(!find_fault(test::random_plan(job), job).has_value());
 }

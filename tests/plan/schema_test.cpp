@@ -1,4 +1,4 @@
-// The schemas of jobs and plans say of each field what its descriptor says: no key is missing, none too many.
+// The schemas of jobs and plans match the descriptors of the fields, with no missing or extra keys.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,19 +29,19 @@ const Document& plan_schema() {
   return document;
 }
 
-/// A part of a file of schemas.
+/// A part of a schema file.
 struct Schema {
   const Document* file;
   Node node;
 
-  /// That at a path of keys.
+  /// The schema at a path of keys.
   Schema at(const std::vector<std::string_view>& path) const {
     Schema found = *this;
     for (const std::string_view key : path) found.node = found.node.find(key).value();
     return found;
   }
 
-  /// The value of `key`, its own or of the schema that it refers to: "#/$defs/count", "job@1.json#/$defs/count".
+  /// The value of `key` in this schema or in the schema that it refers to: "#/$defs/count", "job@1.json#/$defs/count".
   std::optional<Node> find(std::string_view key) const {
     if (const auto own = node.find(key)) return own;
     const auto reference = node.find("$ref");
@@ -53,7 +53,7 @@ struct Schema {
     return Schema{other, other->root()}.at({path.substr(0, slash), path.substr(slash + 1)}).find(key);
   }
 
-  /// Its canonical text, "none" where it is not there.
+  /// The canonical text of the value at `key`, or "none" if there is no such key.
   std::string text_of(std::string_view key) const {
     const auto value = find(key);
     return value ? base::canonical_json(*value) : "none";
@@ -62,33 +62,33 @@ struct Schema {
 
 std::string canonical(const std::string& json) { return base::canonical_json(json); }
 
-// What a schema says of a field of a kind.
+// Expected schemas by kind of field.
 
-void expect_says(const Schema& schema, const base::Whole& kind) {
+void expect_match(const Schema& schema, const base::Whole& kind) {
   EXPECT_EQ(schema.text_of("type"), R"("integer")");
   EXPECT_EQ(schema.text_of("minimum"), std::to_string(kind.min));
   EXPECT_EQ(schema.text_of("maximum"), std::to_string(kind.max));
 }
 
-void expect_says(const Schema& schema, const base::Number& kind) {
+void expect_match(const Schema& schema, const base::Number& kind) {
   EXPECT_EQ(schema.text_of("type"), R"("number")");
   EXPECT_EQ(schema.text_of("minimum"), canonical(base::json_of(kind, kind.min)));
-  const bool open = schema.find("exclusiveMaximum").has_value();  // of what ends just below a whole number
+  const bool open = schema.find("exclusiveMaximum").has_value();  // upper limit just below an integer
   EXPECT_NEAR(std::stod(schema.text_of(open ? "exclusiveMaximum" : "maximum")), kind.max, 1e-6);
 }
 
-void expect_says(const Schema& schema, base::Flag) { EXPECT_EQ(schema.text_of("type"), R"("boolean")"); }
+void expect_match(const Schema& schema, base::Flag) { EXPECT_EQ(schema.text_of("type"), R"("boolean")"); }
 
-void expect_says(const Schema& schema, base::Name) { EXPECT_EQ(schema.text_of("type"), R"("string")"); }
+void expect_match(const Schema& schema, base::Name) { EXPECT_EQ(schema.text_of("type"), R"("string")"); }
 
-void expect_says(const Schema& schema, base::Seconds) {
+void expect_match(const Schema& schema, base::Seconds) {
   EXPECT_EQ(schema.text_of("type"), R"("number")");
   EXPECT_EQ(schema.text_of("minimum"), "0");
 }
 
-void expect_says(const Schema& schema, const base::WholeList& kind) {
+void expect_match(const Schema& schema, const base::WholeList& kind) {
   EXPECT_EQ(schema.text_of("type"), R"("array")");
-  expect_says(schema.at({"items"}), base::Whole{kind.min, kind.max});
+  expect_match(schema.at({"items"}), base::Whole{kind.min, kind.max});
 }
 
 std::vector<std::string_view> names_in(const Schema& schema) {
@@ -98,8 +98,8 @@ std::vector<std::string_view> names_in(const Schema& schema) {
   return names;
 }
 
-/// `properties` are `keys`; those that are fields of T have the limits, names (but `refused`) and defaults that the
-/// descriptor has. A default that differs from algorithm to algorithm need not be there.
+/// Checks that `properties` are `keys`, and that those that are fields of T have the descriptor's limits, names (except
+/// `refused`) and defaults. Defaults that differ between algorithms may be missing.
 template <class T>
 void expect_fields(const Schema& properties, const std::vector<std::string_view>& keys, std::string_view refused = {}) {
   std::vector<std::string_view> found;
@@ -115,10 +115,10 @@ void expect_fields(const Schema& properties, const std::vector<std::string_view>
       std::erase(names, refused);
       EXPECT_EQ(names_in(schema), names);
     } else {
-      expect_says(schema, field.kind);
+      expect_match(schema, field.kind);
     }
-    if (const auto said = schema.find("default")) {
-      EXPECT_EQ(base::canonical_json(*said), canonical(base::json_of(field.kind, usual)));
+    if (const auto given = schema.find("default")) {
+      EXPECT_EQ(base::canonical_json(*given), canonical(base::json_of(field.kind, usual)));
     }
   });
 }
@@ -131,7 +131,7 @@ TEST(PlanSchema, HasTheFieldsOfATaskPlan) {
   expect_fields<MicroBatching>(task.at({"micro_batch", "properties"}), base::keys_of<MicroBatching>());
 }
 
-TEST(PlanSchema, HasTheWordsOfAnOffload) {
+TEST(PlanSchema, HasTheValuesOfOffload) {
   const Schema items =
       Schema{&plan_schema(), plan_schema().root()}.at({"$defs", "task", "properties", "offload", "items"});
   EXPECT_EQ(names_in(items), base::keys_of<Offload>());

@@ -14,7 +14,7 @@ namespace {
 using base::Ticks;
 using cluster::Mesh;
 
-/// Durations of tasks by name, and of reallocations; all others take no time.
+/// Durations of tasks by name, and of reallocations. Others take no time.
 struct Durations {
   std::vector<std::pair<std::string, std::int64_t>> tasks;
   std::int64_t reallocation = 0;
@@ -51,11 +51,11 @@ const Durations ppo_durations{{{"actor_generate", 100},
                                {"critic_train", 50}},
                               7};
 
-TEST(TimeIterations, AddsUpWhatSharesAllDevices) {
+TEST(TimeIterations, AddsUpActivitiesThatShareAllDevices) {
   const Job job = test::job_of("ppo");
   const Timed timed = time_plan(job, test::together(job, {0, 8}), ppo_durations);
   EXPECT_EQ(timed.timing.period, Ticks(250 + 7));
-  // The reallocation comes first, and of tasks that can start together the first in the workflow.
+  // The reallocation comes first. Tasks that can start together run in workflow order.
   EXPECT_EQ(timed.timing.activities.back().begin, Ticks(0));
   EXPECT_EQ(time_of(timed, job, "actor_generate").begin, Ticks(7));
   EXPECT_EQ(time_of(timed, job, "reward_infer").begin, Ticks(107));
@@ -63,7 +63,7 @@ TEST(TimeIterations, AddsUpWhatSharesAllDevices) {
   EXPECT_EQ(time_of(timed, job, "critic_train").end, Ticks(257));
 }
 
-/// PPO on four nodes with every role on one of its own.
+/// PPO on four nodes, with each role on its own node.
 Plan apart(const Job& job) {
   Plan plan = test::together(job, {0, 8});
   for (const char* task : {"critic_infer", "critic_train"}) test::task_of(plan, job, task).mesh.first = 8;
@@ -72,27 +72,28 @@ Plan apart(const Job& job) {
   return plan;
 }
 
-TEST(TimeIterations, TakesTheLongestPathWhereDevicesAreApart) {
+TEST(TimeIterations, TakesTheLongestPathOnSeparateDevices) {
   const Job job = test::job_of("ppo", 4);
-  // Generation, the critic's values, the actor's training, the reallocation back: each waits for the one before.
+  // Generation, the critic's values, the actor's training, and the reallocation back depend on each other.
   EXPECT_EQ(period_of(job, apart(job), ppo_durations), 100 + 30 + 40 + 7);
-  // The critic's training runs beside the next generation.
+  // The critic's training overlaps the next generation.
   Durations durations = ppo_durations;
   durations.tasks.back().second = 107;
   EXPECT_EQ(period_of(job, apart(job), durations), 100 + 30 + 40 + 7);
-  // Until it is more than the next values wait for.
+  // Once it takes longer, the next values wait for it.
   durations.tasks.back().second = 150;
-  EXPECT_EQ(period_of(job, apart(job), durations), 150 + 30) << "the critic's node works without a break";
+  EXPECT_EQ(period_of(job, apart(job), durations), 150 + 30) << "the critic's node is always busy";
 }
 
-TEST(TimeIterations, LetsRulesRunBesideAllElse) {
+TEST(TimeIterations, RulesOverlapOtherActivities) {
   const Job job = test::job_of("{name: grpo, reward: rule, reference: skip}");
   const Plan plan = test::together(job, {0, 8});
   const Durations durations{{{"actor_generate", 50}, {"reward_rule", 30}, {"actor_infer", 10}, {"actor_train", 5}}, 0};
-  EXPECT_EQ(period_of(job, plan, durations), 50 + 30 + 5) << "the rule outlasts the pass beside it";
+  EXPECT_EQ(period_of(job, plan, durations), 50 + 30 + 5)
+      << "the rule outlasts the inference that runs at the same time";
 }
 
-/// GRPO that generates on the first node and does all else on the second.
+/// GRPO that generates on the first node and runs everything else on the second.
 struct Disaggregated {
   Job job;
   Plan plan;
@@ -111,19 +112,20 @@ std::int64_t disaggregated_period(int steps_off_policy, std::int64_t generate, s
                    {{{"actor_generate", generate}, {"actor_infer", 10}, {"actor_train", train - 10}}, refit});
 }
 
-TEST(TimeIterations, OnPolicyOneSideWaitsForTheOther) { EXPECT_EQ(disaggregated_period(0, 100, 60, 5), 165); }
+TEST(TimeIterations, OnPolicyTheTwoSidesAlternate) { EXPECT_EQ(disaggregated_period(0, 100, 60, 5), 165); }
 
-TEST(TimeIterations, OneActivityOffPolicyTheLongerSideDecides) {
-  // The refit keeps both sides busy, so it is exposed.
+TEST(TimeIterations, OneStepOffPolicyTheLongerSideDecides) {
+  // The weight sync keeps both nodes busy, so it is exposed.
   EXPECT_EQ(disaggregated_period(1, 100, 60, 5), 105);
   EXPECT_EQ(disaggregated_period(1, 60, 100, 5), 105);
-  // The pass over new responses is ready as early, but the refit, which generation waits for, goes first.
+  // Inference on new responses is ready at the same time, but the weight sync goes first because generation waits for
+  // it.
   EXPECT_EQ(disaggregated_period(1, 80, 80, 5), 85);
   EXPECT_EQ(disaggregated_period(1, 79, 80, 5), 85);
   EXPECT_EQ(disaggregated_period(1, 72, 80, 5), 85);
 }
 
-TEST(TimeIterations, MoreActivitiesOffPolicyGainNothingWithoutNoise) {
+TEST(TimeIterations, MoreStepsOffPolicyGainNothingWithoutNoise) {
   for (const int activities : {2, 3, 10}) {
     EXPECT_EQ(disaggregated_period(activities, 100, 60, 5), 105) << activities;
     EXPECT_EQ(disaggregated_period(activities, 60, 100, 5), 105) << activities;
@@ -131,7 +133,7 @@ TEST(TimeIterations, MoreActivitiesOffPolicyGainNothingWithoutNoise) {
 }
 
 TEST(TimeIterations, OffPolicyOnOneMeshGainsNothing) {
-  // What is measured must not end with the last iterations, which no generation of later ones competes with.
+  // The end must not affect the result: the last iterations do not compete with later generations.
   for (const int activities : {0, 1, 2, 5}) {
     const Job job = test::job_of("{name: grpo, reward: rule, reference: skip}", 1, activities);
     const Durations durations{{{"actor_generate", 100}, {"actor_infer", 10}, {"actor_train", 50}}, 5};
@@ -139,8 +141,8 @@ TEST(TimeIterations, OffPolicyOnOneMeshGainsNothing) {
   }
 }
 
-TEST(TimeIterations, WhatWaitsForNothingRunsOnlySoFarAhead) {
-  // The reference of DPO needs the dataset alone: all of its passes are ready at once, but not all are done first.
+TEST(TimeIterations, IndependentActivitiesRunAheadWithinALimit) {
+  // DPO's reference depends only on the dataset. All its runs are ready at once, but they do not all go first.
   const Job job = test::job_of("dpo");
   EXPECT_EQ(period_of(job, test::together(job, {0, 8}), {{{"reference_infer", 30}, {"actor_train", 100}}, 0}), 130);
   Plan plan = test::together(job, {0, 4});
@@ -149,20 +151,20 @@ TEST(TimeIterations, WhatWaitsForNothingRunsOnlySoFarAhead) {
   EXPECT_EQ(period_of(job, plan, {{{"reference_infer", 1}, {"actor_train", 1'000'000'000'000}}, 0}), 1'000'000'000'000);
 }
 
-TEST(TimeIterations, SharesWhatOverlapsInPart) {
-  // The reference has a half of the devices that train: the other half waits for it.
+TEST(TimeIterations, SharesPartlyOverlappingMeshes) {
+  // The reference uses half of the training devices. The other half waits for it.
   const Job job = test::job_of("dpo");
   Plan plan = test::together(job, {0, 8});
   test::task_of(plan, job, "reference_infer").mesh = Mesh{4, 4};
   EXPECT_EQ(period_of(job, plan, {{{"reference_infer", 30}, {"actor_train", 100}}, 0}), 130);
 }
 
-TEST(TimeIterations, NothingToDoTakesNoTime) {
+TEST(TimeIterations, NoWorkTakesNoTime) {
   const Job job = test::job_of("ppo");
   EXPECT_EQ(period_of(job, test::together(job, {0, 8}), {}), 0);
 }
 
-/// A job, a plan and how long its activities take.
+/// A job, a plan and the durations of its activities.
 struct Case {
   Job job;
   Plan plan;
@@ -205,8 +207,8 @@ Ticks max_load(const Case& random) {
   return largest;
 }
 
-/// Whether a circle of edges takes longer than `period` for each iteration that it spans: where the longest paths, of
-/// what activities take less the periods that edges span, grow for ever.
+/// Whether a cycle of edges takes longer than `period` for each iteration that it spans. If so, longest paths grow
+/// without limit when each edge subtracts its periods.
 bool a_circle_takes_longer(const Case& random, Ticks period) {
   std::vector<Ticks> longest(random.graph.activities.size(), Ticks(0));
   for (std::size_t round = 0; round <= longest.size(); ++round) {
@@ -222,24 +224,24 @@ bool a_circle_takes_longer(const Case& random, Ticks period) {
   return true;
 }
 
-RC_GTEST_PROP(TimeIterations, IsNoShorterThanWhatADeviceHasToDo, ()) {
+RC_GTEST_PROP(TimeIterations, IsAtLeastTheWorkOfEachDevice, ()) {
   const Case random = random_case();
   RC_ASSERT(period_of(random) >= max_load(random));
 }
 
-RC_GTEST_PROP(TimeIterations, IsNoShorterThanACircleOfDependencies, ()) {
+RC_GTEST_PROP(TimeIterations, IsAtLeastEveryCycleOfDependencies, ()) {
   const Case random = random_case();
   RC_ASSERT(!a_circle_takes_longer(random, period_of(random)));
 }
 
-RC_GTEST_PROP(TimeIterations, IsNoLongerThanAllActivitiesOneByOne, ()) {
+RC_GTEST_PROP(TimeIterations, IsAtMostTheSumOfAllActivities, ()) {
   const Case random = random_case();
   Ticks sum(0);
   for (const Ticks duration : random.durations) sum += duration;
   RC_ASSERT(period_of(random) <= sum);
 }
 
-RC_GTEST_PROP(TimeIterations, ActivitiesOfAnIterationKeepItsEdgesAndShareNoDevice, ()) {
+RC_GTEST_PROP(TimeIterations, ActivitiesRespectEdgesAndDoNotShareDevices, ()) {
   const Case random = random_case();
   const Timing timing = time_iterations(random.graph, random.job, random.plan, random.durations);
   for (std::size_t activity = 0; activity < timing.activities.size(); ++activity)
@@ -257,7 +259,7 @@ RC_GTEST_PROP(TimeIterations, ActivitiesOfAnIterationKeepItsEdgesAndShareNoDevic
     }
 }
 
-RC_GTEST_PROP(TimeIterations, DoesNotDependOnWhereMeshesAre, ()) {
+RC_GTEST_PROP(TimeIterations, DoesNotDependOnThePositionsOfMeshes, ()) {
   Case random = random_case();
   const Ticks period = period_of(random);
   const int nodes = *rc::gen::inRange(1, 4);
@@ -268,8 +270,8 @@ RC_GTEST_PROP(TimeIterations, DoesNotDependOnWhereMeshesAre, ()) {
   RC_ASSERT(period_of(random) == period);
 }
 
-/// The rule of the header alone, over very many iterations: of all that could run next it looks for what can start
-/// first.
+/// Implements the rule of the header directly, over very many iterations: searches all ready activities for the one
+/// that can start first.
 class LongRun {
  public:
   explicit LongRun(const Case& random)
@@ -280,7 +282,7 @@ class LongRun {
       under_way_ = std::max(under_way_, static_cast<std::size_t>(edge.iterations) + 1);
   }
 
-  /// The mean of those after warming up.
+  /// The mean period after warm-up.
   double period() {
     while (ended_.size() < iterations) {
       run_next();
@@ -291,10 +293,8 @@ class LongRun {
 
  private:
   static constexpr std::size_t warm_up = 60;
-  static constexpr std::size_t counted =
-      840;  // a multiple of all numbers of iterations, up to 8, that may repeat together
-  static constexpr std::size_t iterations =
-      warm_up + counted + 10;  // the last have none after them to share devices with
+  static constexpr std::size_t counted = 840;  // a multiple of all lengths, up to 8, with which iterations may repeat
+  static constexpr std::size_t iterations = warm_up + counted + 10;  // no later iterations compete with the last ones
 
   std::optional<Ticks> ready_at(std::size_t iteration, std::size_t activity) const {
     Ticks ready = iteration < under_way_ ? Ticks(0) : ended_[iteration - under_way_];
@@ -349,17 +349,17 @@ class LongRun {
   std::size_t under_way_ = 2;
   std::vector<std::vector<std::optional<Ticks>>> ends_;  // [iteration][activity]
   std::vector<Ticks> free_;                              // [device]
-  std::vector<Ticks> ended_;                             // [iteration] it and all before
+  std::vector<Ticks> ended_;                             // [iteration] end of it and all before it
 };
 
-RC_GTEST_PROP(TimeIterations, IsWhatManyIterationsTake, ()) {
+RC_GTEST_PROP(TimeIterations, MatchesTheMeanOfManyIterations, ()) {
   const Case random = random_case();
   const double difference = static_cast<double>(period_of(random).count()) - LongRun(random).period();
   RC_ASSERT(difference >= 0);
   RC_ASSERT(difference < 1);
 }
 
-TEST(WithOverheads, AddsOneForEachPeriodThatIsOver) {
+TEST(WithOverheads, AddsOneOverheadForEachPastPeriod) {
   EXPECT_EQ(with_overheads(Ticks(0), Ticks(10), Ticks(3)), Ticks(0));
   EXPECT_EQ(with_overheads(Ticks(9), Ticks(10), Ticks(3)), Ticks(9));
   EXPECT_EQ(with_overheads(Ticks(10), Ticks(10), Ticks(3)), Ticks(13));

@@ -157,7 +157,7 @@ TEST(WhatIf, WithoutGenerationThereIsNoPolicyThatCouldBeOld) {
       EXPECT_FALSE(way->figures);
       EXPECT_THAT(way->why_not, HasSubstr("dpo generates nothing"));
     }
-  EXPECT_THAT(find_fusion(found, true, false)->why_not, HasSubstr("no task of dpo generates"));
+  EXPECT_THAT(find_fusion(found, true, false)->why_not, HasSubstr("dpo has no generate task"));
 }
 
 TEST(WhatIf, WhatIsCancelledIsNotComplete) {

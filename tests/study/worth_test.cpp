@@ -161,7 +161,8 @@ TEST(Worth, OfFusedGenerationIsNoWhereNothingInfersThere) {
   const plan::Job job = test::grpo_job();
   const GenerationWorth generation = generation_of({job, test::separated(job)});
   EXPECT_EQ(generation.fusion.verdict, Verdict::no);
-  EXPECT_THAT(generation.fusion.reason, HasSubstr("no task infers on the devices of actor_generate"));
+  EXPECT_THAT(generation.fusion.reason,
+              HasSubstr("no infer task that depends only on actor_generate runs on its devices"));
   EXPECT_FALSE(generation.plain);
 }
 

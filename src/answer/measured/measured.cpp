@@ -9,7 +9,7 @@
 #include "base/document.h"
 #include "base/utf8.h"
 #include "measure/measured_file.h"
-#include "plan/job_folder.h"
+#include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "syntax/files.h"
 #include "syntax/tree.h"

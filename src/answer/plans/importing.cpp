@@ -7,7 +7,7 @@
 #include "answer/plans/job_input.h"
 #include "answer/plans/plan_tables.h"
 #include "answer/words/plan_words.h"
-#include "plan/job_folder.h"
+#include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "syntax/files.h"
 

@@ -8,7 +8,7 @@
 #include "answer/plans/ranking_ways.h"
 #include "answer/question/processes.h"
 #include "parallel/agreement.h"
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 
 namespace dovetail::answer {
 namespace {

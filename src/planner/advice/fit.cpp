@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "plan/pin_fault.h"
+#include "plan/pin.h"
 #include "planner/advice/changes.h"
 
 namespace dovetail::planner {

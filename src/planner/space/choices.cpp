@@ -10,7 +10,6 @@
 #include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"
-#include "plan/pin_fault.h"
 #include "predict/closed_form/memory.h"
 #include "predict/closed_form/trainer_rules.h"
 

@@ -73,12 +73,11 @@ TEST(ChangeWords, SayEverySettingOfAnEngine) {
 TEST(ChangeWords, SayWhatIsInPlaceOfWhat) {
   EXPECT_EQ(engine_change({}, {.memory_utilization = 0.5}), "actor_generate: memory utilization 0.5 in place of 0.9");
   EXPECT_EQ(engine_change({}, {.max_num_seqs = 64, .chunked_prefill = false, .longest_first = true}),
-            "actor_generate: 64 sequences at most in place of 256, no chunked prefill, longest first");
+            "actor_generate: at most 64 sequences in place of 256, no chunked prefill, longest first");
   EXPECT_EQ(engine_change({.max_num_batched_tokens = 512, .cuda_graphs = false},
                           {.memory_utilization = 0.5, .own_weights = false}),
-            "actor_generate: with the trained weights, 256 sequences at most in place of memory utilization 0.9, 256 "
-            "sequences at most, "
-            "8192 tokens together at most in place of 512, CUDA graphs");
+            "actor_generate: with the trained weights, at most 256 sequences in place of memory utilization 0.9, at "
+            "most 256 sequences, at most 8192 tokens together in place of 512, CUDA graphs");
 }
 
 predict::TaskMemory memory_of(std::int64_t needed, std::int64_t host) {

@@ -1,11 +1,10 @@
-// `fusion` of plan files and of what jobs fix.
-#include "plan/plan_file_fusion.h"
+#include "plan/plan_members.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 #include "plan/jobs.h"
 #include "plan/plan_file.h"
 
@@ -15,7 +14,7 @@ namespace {
 using testing::EndsWith;
 using testing::HasSubstr;
 
-/// A plan of PPO on eight devices with `fusion` on its tenth line.
+/// A PPO plan on eight devices, with `fusion` on its tenth line.
 std::string plan_text(const std::string& fusion) {
   std::string text = "format: dovetail/plan@1\ntasks:\n  - {task: actor_generate, devices: 0-7, layout: {dp: 8}}\n";
   for (const char* task : {"reward_infer", "reference_infer", "critic_infer", "actor_train", "critic_train"})
@@ -33,7 +32,7 @@ std::string error_of(const std::string& fusion) {
   return plan.ok() ? "no error" : base::to_text(plan.error());
 }
 
-TEST(ReadFusion, ReadsBothAndEither) {
+TEST(ReadFusion, ReadsEitherOrBoth) {
   const Job job = test::job_of("ppo");
   const TrainPair pair{test::index_of(job, "critic_train"), test::index_of(job, "actor_train")};
   EXPECT_EQ(read("")->fusion, Fusion{});
@@ -49,7 +48,7 @@ TEST(ReadFusion, ReadsBothAndEither) {
   EXPECT_THAT(plan_to_json(read("").value(), job), testing::Not(HasSubstr("fusion")));
 }
 
-TEST(ReadFusion, SaysWhatIsWrong) {
+TEST(ReadFusion, ReportsMistakes) {
   EXPECT_EQ(error_of("yes"),
             "plan.yaml:10:9: `fusion` must be a map, not the string `yes`; accepted keys: inter_stage, intra_stage");
   EXPECT_EQ(error_of("{}"), "plan.yaml:10:9: `fusion` is empty; accepted: inter_stage, intra_stage, or no `fusion`");
@@ -60,7 +59,7 @@ TEST(ReadFusion, SaysWhatIsWrong) {
   EXPECT_EQ(error_of("{inter_stage: {threshold: 20}}"),
             "plan.yaml:10:35: `threshold` must be a number from 0 to 1, not 20");
   EXPECT_EQ(error_of("{inter_stage: {threshold: 0}}"),
-            "plan.yaml:10:35: `inter_stage`: the threshold is 0; accepted: above 0, below 1");
+            "plan.yaml:10:35: `inter_stage`: the threshold is 0; accepted: above 0 and below 1");
   EXPECT_EQ(
       error_of("{intra_stage: {tasks: actor_train}}"),
       "plan.yaml:10:31: `tasks` of `intra_stage` is the string `actor_train`; accepted: a list of two train tasks");
@@ -72,10 +71,11 @@ TEST(ReadFusion, SaysWhatIsWrong) {
             "critic_train");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train, critic_infer]}}").substr(0, 16), "plan.yaml:10:45:");
   EXPECT_EQ(error_of("{intra_stage: {tasks: [actor_train, actor_train]}}"),
-            "plan.yaml:10:31: actor_train and actor_train cannot be fused: both train one role; accepted: two roles");
+            "plan.yaml:10:31: actor_train and actor_train cannot be fused: both tasks train the same role; accepted: "
+            "two roles");
 }
 
-TEST(ReadFixed, MayDemandAndForbidFusion) {
+TEST(ReadFixed, MayRequireAndForbidFusion) {
   const auto pin_of = [](const std::string& fixed, const std::string& algorithm = "ppo") {
     return parse_job(
         "format: dovetail/job@1\nfixed: " + fixed + "\nalgorithm: " + algorithm +
@@ -99,9 +99,9 @@ TEST(ReadFixed, MayDemandAndForbidFusion) {
   EXPECT_EQ(error_in("{fusion: {intra_stage: often}}"),
             "job.yaml:2:31: `intra_stage` is the string `often`; accepted: true, false");
   EXPECT_EQ(error_in("{fusion: {inter_stage: {threshold: 1}}}"),
-            "job.yaml:2:17: `fusion`: the threshold is 1; accepted: above 0, below 1");
+            "job.yaml:2:17: `fusion`: the threshold is 1; accepted: above 0 and below 1");
   EXPECT_EQ(error_in("{fusion: {intra_stage: true}}", "grpo"),
-            "job.yaml:2:17: `fusion`: grpo has no two train tasks that could be fused; accepted: `intra_stage: false`");
+            "job.yaml:2:17: `fusion`: grpo has no two train tasks that can be fused; accepted: `intra_stage: false`");
 }
 
 }  // namespace

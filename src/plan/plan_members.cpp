@@ -1,11 +1,13 @@
-#include "plan/plan_file_fusion.h"
+#include "plan/plan_members.h"
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "base/descriptor_file.h"
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "base/utf8.h"
@@ -13,8 +15,49 @@
 namespace dovetail::plan {
 namespace {
 
+using base::json_string;
+using base::JsonObject;
 using base::Node;
 using base::Result;
+using base::Status;
+
+/// "0-7" or "3".
+Result<cluster::Mesh> read_devices(const Node& node) {
+  const auto number = [](std::string_view digits) -> std::optional<int> {
+    int value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
+    return value;
+  };
+  if (node.is_string() || node.is_number()) {
+    const std::string_view text = node.text();
+    const std::size_t dash = text.find('-');
+    const auto first = number(text.substr(0, dash));
+    const auto last = dash == std::string_view::npos ? first : number(text.substr(dash + 1));
+    if (first && last && *first >= 0 && *last >= *first && *last < max_count)
+      return cluster::Mesh{*first, *last - *first + 1};
+  }
+  return node.error(
+      fmt::format("`devices` is {}; accepted: \"FIRST-LAST\", or the number of one device", node.describe()));
+}
+
+/// Checks that a step can hold a token of each sequence, if both limits are given. find_fault checks this for complete
+/// engines.
+Status check_limits(const Node& node, const base::Partial<Engine>& engine) {
+  const Engine& limits = engine.or_defaults();
+  if (!engine.has(&Engine::max_num_batched_tokens) || !engine.has(&Engine::max_num_seqs) || !limits.own_weights)
+    return {};
+  if (limits.max_num_batched_tokens >= limits.max_num_seqs) return {};
+  return node.find("max_num_batched_tokens")
+      ->error(fmt::format("`max_num_batched_tokens` is {}; accepted: at least `max_num_seqs`, {} (one token of each "
+                          "sequence in a step)",
+                          limits.max_num_batched_tokens, limits.max_num_seqs));
+}
+
+std::string devices_text(const cluster::Mesh& mesh) {
+  const int last = mesh.first + mesh.count - 1;
+  return json_string(mesh.count == 1 ? std::to_string(last) : fmt::format("{}-{}", mesh.first, last));
+}
 
 Result<double> read_threshold(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {
   DOVETAIL_CHECK(base::check_keys(node, "`inter_stage`", {"threshold"}));
@@ -31,7 +74,7 @@ Result<std::size_t> read_train_task(const Node& node, const workflow::Workflow& 
     if (task.kind == workflow::TaskKind::train) names.push_back(task.name);
   const auto task = node.is_string() ? workflow::find_task(workflow, node.text()) : std::nullopt;
   if (task && workflow.tasks[task->index()].kind == workflow::TaskKind::train) return task->index();
-  if (names.empty()) return node.error(fmt::format("no task of {} trains; accepted: no `intra_stage`", workflow.name));
+  if (names.empty()) return node.error(fmt::format("{} has no train task; accepted: no `intra_stage`", workflow.name));
   return node.error(fmt::format("a task of `intra_stage` is {}{}; accepted: {}", node.describe(),
                                 node.is_string() ? base::did_you_mean(node.text(), names) : "",
                                 fmt::join(names, ", ")));
@@ -59,6 +102,43 @@ Result<bool> read_flag(const Node& node, std::string_view what, std::string_view
 }
 
 }  // namespace
+
+std::vector<std::string_view> task_keys(workflow::TaskKind kind) {
+  return {"devices", "layout", kind == workflow::TaskKind::generate ? "engine" : "micro_batch", "offload"};
+}
+
+Result<TaskPin> read_task_pin(const Node& node) {
+  TaskPin pin;
+  if (const auto devices = node.find("devices")) {
+    DOVETAIL_TRY(pin.mesh, read_devices(*devices));
+  }
+  if (const auto layout = node.find("layout")) {
+    DOVETAIL_TRY(pin.layout, base::read_partial<llm::Layout>(*layout, "a layout"));
+  }
+  if (const auto engine = node.find("engine")) {
+    DOVETAIL_TRY(pin.engine, base::read_partial<Engine>(*engine, "`engine`"));
+    DOVETAIL_CHECK(check_limits(*engine, pin.engine));
+  }
+  if (const auto micro_batch = node.find("micro_batch")) {
+    DOVETAIL_TRY(const base::Partial<MicroBatching> read,
+                 base::read_partial<MicroBatching>(*micro_batch, "`micro_batch`"));
+    pin.micro_batching = read.or_defaults();
+  }
+  if (const auto offload = node.find("offload")) {
+    DOVETAIL_TRY(pin.offload, base::read_flags<Offload>(*offload, "offload"));
+  }
+  return pin;
+}
+
+JsonObject task_pin_object(const TaskPin& pin) {
+  JsonObject text;
+  if (pin.mesh) text.add("devices", devices_text(*pin.mesh));
+  if (!pin.layout.empty()) text.add("layout", base::json_object(pin.layout).text());
+  if (pin.micro_batching) text.add("micro_batch", base::json_object(base::unusual(*pin.micro_batching)).text());
+  if (!pin.engine.empty()) text.add("engine", base::json_object(pin.engine).text());
+  if (pin.offload) text.add("offload", base::json_flags(*pin.offload));
+  return text;
+}
 
 Result<Fusion> read_fusion(const Node& node, const Job& job, const std::vector<TaskPlan>& tasks) {
   DOVETAIL_CHECK(base::check_keys(node, "`fusion`", {"inter_stage", "intra_stage"}));

@@ -1,4 +1,4 @@
-#include "plan/job_canonical.h"
+#include "plan/job.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// The lines of a job, which the tests change.
+/// The lines of a job, which the tests modify.
 struct Lines {
   std::string algorithm = "algorithm: {name: grpo, reference: pass, reward: rule, reward_seconds: 0.5}\n";
   std::string models = "models: {actor: llama-3.2-1b}\n";
@@ -41,7 +41,7 @@ std::string hash_with(std::string Lines::* member, const std::string& text) {
   return hash_of(lines);
 }
 
-TEST(JobHash, IsOfTheCanonicalJob) {
+TEST(JobHash, IsTheHashOfTheCanonicalJob) {
   const Job job = job_of({});
   EXPECT_EQ(job_hash(job), base::sha256_hex(canonical_job(job)));
   EXPECT_THAT(canonical_job(job), StartsWith(R"({"cluster":{"groups":[{"gpu":{"bandwidth":3350000000000,"bf16":989)"));
@@ -51,7 +51,7 @@ TEST(JobHash, IsOfTheCanonicalJob) {
   EXPECT_THAT(canonical_job(job), HasSubstr(R"("nanoseconds":500000000)"));
 }
 
-/// Gives each member of `part`, which belongs to `job`, another value in turn.
+/// Gives each member of `part`, a part of `job`, another value in turn.
 template <class T>
 void expect_in_hash(Job& job, T& part) {
   const std::string hash = job_hash(job);
@@ -63,7 +63,7 @@ void expect_in_hash(Job& job, T& part) {
   });
 }
 
-TEST(JobHash, HangsOnEachMemberOfAModel) {
+TEST(JobHash, DependsOnEachMemberOfAModel) {
   Job job = job_of({});
   llm::Transformer& model = job.models.front();
   expect_in_hash(job, model);
@@ -73,7 +73,7 @@ TEST(JobHash, HangsOnEachMemberOfAModel) {
   expect_in_hash(job, *model.experts);
 }
 
-/// What says the same in other words.
+/// Different spellings of the same job.
 TEST(JobHash, IsTheSameForAllSpellings) {
   const std::string hash = hash_of({});
   EXPECT_EQ(hash_with(&Lines::algorithm,
@@ -99,7 +99,7 @@ TEST(JobHash, IsTheSameForAllSpellings) {
             hash);
 }
 
-TEST(JobHash, IsTheSameForAGraphAndForAModelByItsFigures) {
+TEST(JobHash, IsTheSameForAGraphAndForAModelByItsShape) {
   const auto hash = [](const std::string& algorithm, const std::string& model) {
     return hash_of({algorithm + "\n", "models: {actor: " + model + "}\n", Lines{}.workload, Lines{}.cluster, ""});
   };
@@ -121,7 +121,7 @@ TEST(JobHash, IsTheSameForAGraphAndForAModelByItsFigures) {
             hash("algorithm: sft", "llama-3.2-1b"));
 }
 
-TEST(JobHash, DoesNotDependOnWhereTheJobIs) {
+TEST(JobHash, DoesNotDependOnTheJobsFolder) {
   Lines lines;
   lines.rest = "software: {efficiency: sets/ours.json}\n";
   EXPECT_EQ(job_hash(job_of(lines, "job.yaml")), job_hash(job_of(lines, "/there/it/is/job.yaml")));
@@ -131,8 +131,8 @@ TEST(JobHash, DoesNotDependOnWhereTheJobIs) {
   EXPECT_NE(job_hash(job_of(lines)), theirs);
 }
 
-/// Each change of what counts gives a hash of its own.
-TEST(JobHash, IsAnotherForAnotherJob) {
+/// Every change that matters gives a different hash.
+TEST(JobHash, DiffersForDifferentJobs) {
   std::set<std::string> hashes{hash_of({})};
   std::size_t jobs = 1;
   const auto expect_new = [&](std::string Lines::* member, const std::string& text) {
@@ -202,7 +202,7 @@ TEST(JobHash, IsAnotherForAnotherJob) {
     expect_new(&Lines::rest, rest);
 }
 
-TEST(JobHash, HangsOnTheCriticsOwnTraining) {
+TEST(JobHash, DependsOnTheCriticsOwnTraining) {
   const auto hash = [](const std::string& own) {
     return hash_of({"algorithm: ppo\n", "models: {actor: llama-3.2-1b, reward: llama-3.2-1b}\n",
                     "workload: {prompts: 64, mini_batch: 16, prompt_length: 100, response_length: 300" + own + "}\n",
@@ -213,7 +213,7 @@ TEST(JobHash, HangsOnTheCriticsOwnTraining) {
   EXPECT_NE(hash(", critic: {mini_batch: 32}"), hash(", critic: {epochs: 2}"));
 }
 
-TEST(JobHash, OfDefaultsThatAreSpelledOutStays) {
+TEST(JobHash, DoesNotDependOnExplicitDefaults) {
   const auto hash = [](const std::string& software) {
     Lines lines;
     lines.rest = "software: {training: verl-fsdp" + software + "}\n";
@@ -226,7 +226,7 @@ TEST(JobHash, OfDefaultsThatAreSpelledOutStays) {
 TEST(IsForAnotherJob, ComparesHashes) {
   const Job job = job_of({});
   Plan plan;
-  EXPECT_FALSE(is_for_another_job(plan, job)) << "it does not say";
+  EXPECT_FALSE(is_for_another_job(plan, job)) << "the plan names no job";
   plan.job_hash = job_hash(job);
   EXPECT_FALSE(is_for_another_job(plan, job));
   plan.job_hash = base::sha256_hex("");

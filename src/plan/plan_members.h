@@ -1,0 +1,43 @@
+// The members that plan files and `fixed` in job files share: the settings of a task, and fusion.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/document.h"
+#include "base/json_object.h"
+#include "base/result.h"
+#include "plan/fusion.h"
+#include "plan/pin.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::plan {
+
+/// The keys of a task of this kind: `devices`, `layout`, `engine` or `micro_batch`, `offload`.
+std::vector<std::string_view> task_keys(workflow::TaskKind kind);
+
+/// Reads these keys of `node`. A plan's task must give every setting without a default; a job's `fixed` may give any.
+/// Every invalid value is an Error at its line and column. Combinations of values are not checked.
+base::Result<TaskPin> read_task_pin(const base::Node& node);
+
+/// The fixed settings as members that read_task_pin reads back.
+base::JsonObject task_pin_object(const TaskPin& pin);
+
+/// Reads the fusion of a plan: {"inter_stage": {"threshold": 0.2}, "intra_stage": {"tasks": ["actor_train",
+/// "critic_train"]}}, either or both. `tasks`: [task of the workflow]. Every mistake is an Error at its line and
+/// column, including faults that find_threshold_fault and find_training_fault find.
+base::Result<Fusion> read_fusion(const base::Node& node, const Job& job, const std::vector<TaskPlan>& tasks);
+
+/// The fusion as members that read_fusion reads back. Empty if nothing is fused.
+base::JsonObject fusion_object(const Fusion& fusion, const Job& job);
+
+/// Reads the fixed fusion of a job: {"inter_stage": true, "intra_stage": false}, either or both. {"threshold": 0.2} in
+/// place of true fixes the threshold. Every mistake is an Error at its line and column, including faults that
+/// find_fault finds.
+base::Result<FusionPin> read_fusion_pin(const base::Node& node, const Job& job);
+
+/// The pin as members that read_fusion_pin reads back. Empty if nothing is fixed.
+base::JsonObject fusion_pin_object(const FusionPin& pin);
+
+}  // namespace dovetail::plan
