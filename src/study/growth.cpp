@@ -9,7 +9,7 @@
 #include "base/assert.h"
 #include "base/csv.h"
 #include "base/document.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

@@ -11,7 +11,7 @@
 #include "base/document.h"
 #include "cluster/cluster.h"
 #include "simulate/threshold.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

@@ -37,14 +37,14 @@ Role role(std::string name, Head head = Head::language_model, std::string initia
           .decay = 0.0};
 }
 
-/// Puts the parts that algorithms share together, in the order in which they are called.
-struct Parts {
+/// Collects the roles and tasks that algorithms share, in the order in which they run.
+struct WorkflowBuilder {
   const AlgorithmOptions& options;
   std::vector<Role> roles{};
   std::vector<Task> tasks{};
-  Keys known{};  ///< what is known of the sampled responses before training
+  Keys known{};  ///< keys of the sampled responses that are available to training
 
-  /// Generation of responses to all prompts.
+  /// Generates responses to all prompts.
   void generate() {
     roles.push_back(role("actor"));
     known = {"prompts", "responses"};
@@ -56,7 +56,7 @@ struct Parts {
     tasks.push_back(task("actor_generate", TaskKind::generate, "actor", {"prompts"}, outputs));
   }
 
-  /// A pass over responses that says how good they are.
+  /// Scores responses.
   void judge(const std::string& suffix = {}, SequenceCount sequences = per_sample) {
     const bool is_rule = options.reward == RewardUse::rule;
     const bool is_first = known.end() == std::find(known.begin(), known.end(), "rewards");
@@ -70,7 +70,7 @@ struct Parts {
     tasks.push_back(std::move(judgement));
   }
 
-  /// The actor's own pass, where the engine does not say what it would.
+  /// Computes old log-probabilities with the actor, unless the engine returns them.
   void infer_policy() {
     if (options.policy_log_probabilities == LogProbabilities::engine) return;
     tasks.push_back(task("actor_infer", TaskKind::infer, "actor", {"prompts", "responses"}, {old_log_probabilities}));
@@ -97,28 +97,28 @@ struct Parts {
 };
 
 Workflow make_ppo(const AlgorithmOptions& options) {
-  Parts parts{options};
-  parts.generate();
-  parts.judge();
-  parts.infer_policy();
-  parts.infer_reference();
-  // A critic learns to foretell the rewards of whoever gives them.
-  parts.roles.push_back(role("critic", Head::scalar, options.reward == RewardUse::model ? "reward" : "actor"));
-  parts.tasks.push_back(task("critic_infer", TaskKind::infer, "critic", {"prompts", "responses"}, {"values"}));
-  parts.known.emplace_back("values");
-  parts.train_actor();
-  parts.tasks.push_back(task("critic_train", TaskKind::train, "critic", parts.known, {}));
-  return make_workflow("ppo", std::move(parts.roles), std::move(parts.tasks));
+  WorkflowBuilder builder{options};
+  builder.generate();
+  builder.judge();
+  builder.infer_policy();
+  builder.infer_reference();
+  // A critic learns to predict rewards, so it starts from the reward model if there is one.
+  builder.roles.push_back(role("critic", Head::scalar, options.reward == RewardUse::model ? "reward" : "actor"));
+  builder.tasks.push_back(task("critic_infer", TaskKind::infer, "critic", {"prompts", "responses"}, {"values"}));
+  builder.known.emplace_back("values");
+  builder.train_actor();
+  builder.tasks.push_back(task("critic_train", TaskKind::train, "critic", builder.known, {}));
+  return make_workflow("ppo", std::move(builder.roles), std::move(builder.tasks));
 }
 
 Workflow make_group_policy(const std::string& name, const AlgorithmOptions& options) {
-  Parts parts{options};
-  parts.generate();
-  parts.judge();
-  parts.infer_policy();
-  parts.infer_reference();
-  parts.train_actor();
-  return make_workflow(name, std::move(parts.roles), std::move(parts.tasks));
+  WorkflowBuilder builder{options};
+  builder.generate();
+  builder.judge();
+  builder.infer_policy();
+  builder.infer_reference();
+  builder.train_actor();
+  return make_workflow(name, std::move(builder.roles), std::move(builder.tasks));
 }
 
 Workflow make_grpo(const AlgorithmOptions& options) { return make_group_policy("grpo", options); }
@@ -126,26 +126,26 @@ Workflow make_grpo(const AlgorithmOptions& options) { return make_group_policy("
 Workflow make_reinforce(const AlgorithmOptions& options) { return make_group_policy("reinforce++", options); }
 
 Workflow make_remax(const AlgorithmOptions& options) {
-  Parts parts{options};
-  parts.generate();
-  // The baseline: the reward of the likeliest response to each prompt.
-  parts.tasks.push_back(
+  WorkflowBuilder builder{options};
+  builder.generate();
+  // The baseline: the reward of the greedy response to each prompt.
+  builder.tasks.push_back(
       task("actor_generate_greedy", TaskKind::generate, "actor", {"prompts"}, {"responses_greedy"}, per_prompt));
-  parts.judge();
-  parts.judge("_greedy", per_prompt);
-  parts.infer_policy();
-  parts.infer_reference();
-  parts.train_actor();
-  return make_workflow("remax", std::move(parts.roles), std::move(parts.tasks));
+  builder.judge();
+  builder.judge("_greedy", per_prompt);
+  builder.infer_policy();
+  builder.infer_reference();
+  builder.train_actor();
+  return make_workflow("remax", std::move(builder.roles), std::move(builder.tasks));
 }
 
 Workflow make_dpo(const AlgorithmOptions& options) {
-  Parts parts{options};
-  parts.roles.push_back(role("actor"));
-  parts.known = {"pairs"};
-  parts.infer_reference({"pairs"}, pairs);
-  parts.train_actor(pairs);
-  return make_workflow("dpo", std::move(parts.roles), std::move(parts.tasks));
+  WorkflowBuilder builder{options};
+  builder.roles.push_back(role("actor"));
+  builder.known = {"pairs"};
+  builder.infer_reference({"pairs"}, pairs);
+  builder.train_actor(pairs);
+  return make_workflow("dpo", std::move(builder.roles), std::move(builder.tasks));
 }
 
 Workflow make_reward_model(const AlgorithmOptions&) {
@@ -167,13 +167,13 @@ std::vector<Algorithm> list_algorithms() {
   AlgorithmOptions from_trainer;
   from_trainer.policy_log_probabilities = LogProbabilities::trainer;
   return {
-      {"ppo", "proximal policy optimisation with a critic", from_engine, online, true, make_ppo},
+      {"ppo", "proximal policy optimization with a critic", from_engine, online, true, make_ppo},
       {"grpo", "advantages relative to the other samples of a prompt, no critic", from_trainer, online, true,
        make_grpo},
-      {"reinforce++", "advantages normalised over the batch, no critic", from_trainer, online, true, make_reinforce},
-      {"remax", "the reward of a greedy response as baseline, no critic", from_engine, online, true, make_remax},
-      {"dpo", "preference pairs against a reference, nothing generated", from_engine, with_reference, false, make_dpo},
-      {"reward_model", "a reward model from preference pairs", from_engine, {}, true, make_reward_model},
+      {"reinforce++", "advantages normalized over the batch, no critic", from_trainer, online, true, make_reinforce},
+      {"remax", "reward of a greedy response as baseline, no critic", from_engine, online, true, make_remax},
+      {"dpo", "preference pairs against a reference, no generation", from_engine, with_reference, false, make_dpo},
+      {"reward_model", "reward model from preference pairs", from_engine, {}, true, make_reward_model},
       {"sft", "supervised fine-tuning", from_engine, {}, true, make_sft},
   };
 }

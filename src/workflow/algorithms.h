@@ -1,17 +1,17 @@
-// The known algorithms as workflows.
+// The built-in algorithms as workflows.
 //
-// | name         | tasks (without what options add or leave out)                                                      |
+// | name         | tasks (options add or remove some)                                                                 |
 // |--------------|----------------------------------------------------------------------------------------------------|
 // | ppo          | actor_generate -> reward_infer, reference_infer, critic_infer -> actor_train, critic_train         |
 // | grpo         | actor_generate -> reward_infer, actor_infer, reference_infer -> actor_train                        |
-// | reinforce++  | the same tasks: it differs in how advantages are normalised                                        |
+// | reinforce++  | as grpo; only the normalization of advantages differs                                              |
 // | remax        | actor_generate, actor_generate_greedy -> reward_infer, reward_infer_greedy, reference_infer ->     |
 // |              | actor_train                                                                                        |
 // | dpo          | reference_infer -> actor_train, over pairs                                                         |
 // | reward_model | reward_train, over pairs                                                                           |
 // | sft          | actor_train                                                                                        |
 //
-// What they read and write follows ReaL's experiments (ppo, remax, dpo, reward_model, sft) and NeMo-RL's (grpo).
+// Inputs and outputs follow ReaL's experiments (ppo, remax, dpo, reward_model, sft) and NeMo-RL (grpo).
 #pragma once
 
 #include <array>
@@ -27,30 +27,30 @@
 
 namespace dovetail::workflow {
 
-/// Where the log-probabilities of the frozen reference come from.
+/// Source of the reference's log-probabilities.
 enum class ReferenceUse {
-  skip,     ///< there is no reference (no KL term)
-  pass,     ///< a forward pass of a frozen copy of the actor
-  averaged  ///< a forward pass of a moving average of the actor
+  skip,     ///< no reference (no KL term)
+  pass,     ///< forward pass of a frozen copy of the actor
+  averaged  ///< forward pass of a moving average of the actor
 };
 constexpr auto names_of(ReferenceUse) {
   return std::array{base::EnumName{"skip", ReferenceUse::skip}, base::EnumName{"pass", ReferenceUse::pass},
                     base::EnumName{"averaged", ReferenceUse::averaged}};
 }
 
-/// Who judges responses.
+/// Source of rewards.
 enum class RewardUse {
-  model,  ///< a reward model
-  rule    ///< a verifier, a program without a model
+  model,  ///< reward model
+  rule    ///< verifier program without a model
 };
 constexpr auto names_of(RewardUse) {
   return std::array{base::EnumName{"model", RewardUse::model}, base::EnumName{"rule", RewardUse::rule}};
 }
 
-/// Where the log-probabilities of the policy that generated come from.
+/// Source of the generating policy's log-probabilities.
 enum class LogProbabilities {
-  trainer,  ///< a forward pass of the actor, actor_infer
-  engine    ///< the generation engine returns them
+  trainer,  ///< forward pass of the actor, actor_infer
+  engine    ///< returned by the generation engine
 };
 constexpr auto names_of(LogProbabilities) {
   return std::array{base::EnumName{"trainer", LogProbabilities::trainer},
@@ -59,11 +59,11 @@ constexpr auto names_of(LogProbabilities) {
 
 struct AlgorithmOptions {
   ReferenceUse reference = ReferenceUse::pass;
-  double reference_decay = 0.99;  ///< of the averaged reference, in [0, 1): Role::decay
+  double reference_decay = 0.99;  ///< decay of the averaged reference (Role::decay), in [0, 1)
   RewardUse reward = RewardUse::model;
-  base::Ticks reward_time;  ///< of a rule, for one sample, in ns
+  base::Ticks reward_time;  ///< time of a rule for one sample, in ns
   LogProbabilities policy_log_probabilities = LogProbabilities::engine;
-  std::int64_t ptx_tokens = 0;  ///< pretraining tokens in an epoch of the actor's training (PTX loss), at least 0
+  std::int64_t ptx_tokens = 0;  ///< pretraining tokens (PTX loss) in an epoch of the actor's training, at least 0
 
   friend bool operator==(const AlgorithmOptions&, const AlgorithmOptions&) = default;
 };
@@ -86,19 +86,19 @@ struct Algorithm {
   std::string_view name;
   std::string_view summary;
   AlgorithmOptions defaults;
-  /// The keys of the members of AlgorithmOptions that mean something to it.
+  /// Keys of the AlgorithmOptions that it supports.
   std::vector<std::string_view> options;
-  /// Whether it can do without a reference.
+  /// Whether it works without a reference.
   bool may_skip_reference = false;
-  /// Its workflow; options that mean nothing to it are not looked at. REQUIRES: may_skip_reference or a reference that
-  /// is not skipped.
+  /// Makes the workflow. Unsupported options are ignored. REQUIRES: may_skip_reference, or a reference that is not
+  /// skipped.
   Workflow (*make)(const AlgorithmOptions&) = nullptr;
 };
 
-/// All, in the order of the table above. Which roles one needs is in the workflow that it makes.
+/// All algorithms, in the order of the table above.
 const std::vector<Algorithm>& algorithms();
 
-/// The algorithm of that name, or nullptr.
+/// The algorithm with this name, or nullptr.
 const Algorithm* find_algorithm(std::string_view name);
 
 }  // namespace dovetail::workflow

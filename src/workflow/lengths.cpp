@@ -6,6 +6,9 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <vector>
+
+#include "base/assert.h"
 
 namespace dovetail::workflow {
 namespace {
@@ -15,19 +18,19 @@ std::optional<std::string> fault_of(const std::vector<LengthPoint>& points) {
   std::int64_t longest = 0;
   for (const auto& [length, weight] : points) {
     if (length < 0 || length > max_length)
-      return fmt::format("a length is {} tokens; accepted: a whole number from 0 to {}", length, max_length);
+      return fmt::format("a length is {} tokens; accepted: an integer from 0 to {}", length, max_length);
     if (weight < 0 || weight > max_weight - total)
-      return fmt::format("a weight is negative, or the weights add up to more than is accepted, {}", max_weight);
+      return fmt::format("a weight is negative, or the weights add up to more than {}", max_weight);
     total += weight;
     if (weight > 0) longest = std::max(longest, length);
   }
-  if (total == 0) return "there are no lengths; accepted: at least one that is longer than 0";
-  if (longest == 0) return "all lengths are 0; accepted: at least one that is longer";
+  if (total == 0) return "there are no lengths; accepted: at least one length greater than 0";
+  if (longest == 0) return "all lengths are 0; accepted: at least one length greater than 0";
   return std::nullopt;
 }
 
-/// Adds up neighbours for which `same(first of them, point)` holds, at their mean rounded half up. REQUIRES: points by
-/// rising length.
+/// Merges neighbors for which `same(first of them, point)` holds, at their mean rounded half up. REQUIRES: points by
+/// ascending length.
 template <class Same>
 std::vector<LengthPoint> put_together(const std::vector<LengthPoint>& points, const Same& same) {
   std::vector<LengthPoint> merged;
@@ -64,7 +67,7 @@ double whole_power(double x, std::int64_t exponent) {
   return power;
 }
 
-/// Bins that are one length wide below `finest`, and above it the part 1 / finest of where they begin.
+/// Bins of width 1 below `finest`. Above it, the width is 1 / finest of the bin's start.
 std::vector<LengthBin> bins_of(std::int64_t longest, std::int64_t finest) {
   std::vector<LengthBin> bins;
   for (std::int64_t first = 0; first <= longest;) {
@@ -101,7 +104,7 @@ LengthDistribution LengthDistribution::fixed(std::int64_t length) {
 }
 
 LengthDistribution::LengthDistribution(std::vector<LengthPoint> points) : points_(std::move(points)) {
-  // Without a common divisor, so that equal fractions are equal weights.
+  // Divide by the greatest common divisor, so that equal fractions have equal weights.
   std::int64_t divisor = 0;
   for (const LengthPoint& point : points_) divisor = std::gcd(divisor, point.weight);
   for (LengthPoint& point : points_) point.weight /= divisor;
@@ -140,7 +143,7 @@ double LengthDistribution::second_moment() const {
 std::int64_t LengthDistribution::quantile(double p) const {
   if (!(p > 0.0)) return shortest();
   if (p >= 1.0) return longest();
-  // A p such as 0.07 is not held exactly: of 100 equal weights it must be the 7th, not the 8th.
+  // A p such as 0.07 has no exact representation. Of 100 equal weights it must select the 7th, not the 8th.
   constexpr double rounding = 1e-12;
   return point_at(static_cast<std::int64_t>(std::ceil((p - rounding) * static_cast<double>(total_weight())))).length;
 }
@@ -161,7 +164,7 @@ std::optional<double> LengthDistribution::mean_beyond(std::int64_t length) const
 
 double LengthDistribution::expected_maximum(std::int64_t draws) const {
   DOVETAIL_ASSERT(draws >= 1);
-  // All of the longest, less each step of length times the chance that no draw passes it.
+  // The longest length, minus each step in length times the probability that no draw exceeds it.
   double maximum = static_cast<double>(longest());
   for (std::size_t i = 0; i + 1 < points_.size(); ++i) {
     const double none_longer =
@@ -180,6 +183,60 @@ std::vector<std::int64_t> LengthDistribution::sample(std::size_t count, base::Ra
   lengths.reserve(count);
   for (std::size_t i = 0; i < count; ++i) lengths.push_back(draw(random));
   return lengths;
+}
+
+LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap) {
+  DOVETAIL_ASSERT(factor > 0 && cap >= 1);
+  const auto most = static_cast<double>(std::min(cap, max_length));
+  std::vector<LengthPoint> points = lengths.points();
+  for (LengthPoint& point : points)
+    if (point.length > 0)
+      point.length = std::llround(std::clamp(static_cast<double>(point.length) * factor, 1.0, most));
+  return LengthDistribution::of(std::move(points)).value();
+}
+
+std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap) {
+  DOVETAIL_ASSERT(mean > 0);
+  // This factor takes every length to the maximum.
+  const auto most = static_cast<double>(std::min(cap, max_length));
+  double enough = most / static_cast<double>(std::max<std::int64_t>(1, lengths.shortest()));
+  if (scaled(lengths, enough, cap).mean() < mean) return std::nullopt;
+  // Below this factor all lengths are one token.
+  double short_of = 0.5 / static_cast<double>(std::max<std::int64_t>(1, lengths.longest()));
+  if (scaled(lengths, short_of, cap).mean() >= mean) return short_of;
+  while (enough - short_of > enough * 1e-6) {
+    const double middle = short_of + (enough - short_of) / 2;
+    (scaled(lengths, middle, cap).mean() >= mean ? enough : short_of) = middle;
+  }
+  return enough;
+}
+
+std::optional<double> factor_for_median(const LengthDistribution& lengths, double median, std::int64_t cap) {
+  DOVETAIL_ASSERT(median > 0);
+  const std::int64_t now = lengths.quantile(0.5);
+  if (now == 0 || median > static_cast<double>(std::min(cap, max_length))) return std::nullopt;
+  return median / static_cast<double>(now);
+}
+
+LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
+                               std::int64_t cap) {
+  DOVETAIL_ASSERT(cap > prompts.longest());
+  if (prompts.longest() + responses.longest() <= cap) return responses;
+  constexpr std::int64_t quantiles = 64;
+  constexpr std::int64_t coarse_points = 4096;
+  std::vector<LengthPoint> whole = responses.points();
+  if (responses.total_weight() > max_weight / quantiles) {
+    whole.clear();
+    for (std::int64_t point = 0; point < coarse_points; ++point)
+      whole.push_back({responses.quantile((static_cast<double>(point) + 0.5) / coarse_points), 1});
+  }
+  std::vector<LengthPoint> cut;
+  cut.reserve(whole.size() * quantiles);
+  for (std::int64_t quantile = 0; quantile < quantiles; ++quantile) {
+    const std::int64_t room = cap - prompts.quantile((static_cast<double>(quantile) + 0.5) / quantiles);
+    for (const LengthPoint& point : whole) cut.push_back({std::min(point.length, room), point.weight});
+  }
+  return LengthDistribution::of(std::move(cut)).value();
 }
 
 }  // namespace dovetail::workflow

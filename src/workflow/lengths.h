@@ -1,5 +1,4 @@
-// How long prompts and responses are: a discrete distribution of lengths in tokens, of which everything asked for is a
-// sum.
+// Discrete distributions of prompt and response lengths in tokens. Their statistics are sums over the points.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace dovetail::workflow {
 
-/// A length in tokens and how often it comes, relative to the other points' weights.
+/// A length in tokens, and its weight relative to the other points.
 struct LengthPoint {
   std::int64_t length = 0;
   std::int64_t weight = 0;
@@ -19,27 +18,26 @@ struct LengthPoint {
   friend bool operator==(const LengthPoint&, const LengthPoint&) = default;
 };
 
-/// The longest prompt or response that is accepted, in tokens.
+/// Maximum length of a prompt or response, in tokens.
 inline constexpr std::int64_t max_length = 1 << 24;
-/// What the weights of a distribution may add up to: sums of lengths times weights stay below 2^63.
+/// Maximum total weight of a distribution. It keeps sums of lengths times weights below 2^63.
 inline constexpr std::int64_t max_weight = std::int64_t{1} << 36;
-/// A distribution has at most this many points. One with more lengths holds the short ones as they are and puts
-/// neighbours among the long ones together, within one part in 300 of their length.
+/// Maximum number of points of a distribution. If there are more lengths, short ones are kept and neighboring long ones
+/// are merged, within 1 part in 300 of their length.
 inline constexpr std::size_t max_length_points = 5000;
 
-/// The lengths of prompts or responses. Immutable. What is returned is the same on every machine: sums of whole
-/// numbers, and what is calculated of them by IEEE arithmetic alone. Two distributions are equal where all fractions
-/// are.
+/// An immutable distribution of prompt or response lengths. Results are the same on every machine, because they are
+/// sums of integers and IEEE arithmetic on them. Two distributions are equal if all their fractions are.
 class LengthDistribution {
  public:
-  /// Of these points, in any order; points of one length are added up, those without weight left out, neighbours put
-  /// together (at their mean) where there are more than max_length_points. An Error without place where a length or a
-  /// weight is negative or too large, where there is no weight, or where all lengths are 0.
+  /// Makes a distribution from points in any order. Points of equal length are merged and points without weight are
+  /// dropped. If more than max_length_points remain, neighbors are merged at their mean. An Error without a position if
+  /// a length or weight is negative or too large, if the total weight is 0, or if all lengths are 0.
   static base::Result<LengthDistribution> of(std::vector<LengthPoint> points);
-  /// All alike. REQUIRES: 1 <= length <= max_length.
+  /// Makes a distribution of a single length. REQUIRES: 1 <= length <= max_length.
   static LengthDistribution fixed(std::int64_t length);
 
-  /// By rising length, each with a weight of at least 1.
+  /// Points by ascending length, each with a weight of at least 1.
   const std::vector<LengthPoint>& points() const { return points_; }
   std::int64_t total_weight() const { return weight_up_to_.back(); }
   std::int64_t shortest() const { return points_.front().length; }
@@ -47,43 +45,63 @@ class LengthDistribution {
 
   /// The expected length.
   double mean() const;
-  /// The expected square of the length: attention costs with it. In tokens^2.
+  /// The expected square of the length, in tokens^2. The cost of attention is proportional to it.
   double second_moment() const;
-  /// The least length that at least the fraction p is no longer than. At p <= 0 the shortest, at p >= 1 the longest.
+  /// The smallest length that at least the fraction p does not exceed. The shortest if p <= 0, the longest if p >= 1.
   std::int64_t quantile(double p) const;
-  /// The fraction that is longer than `length`: what is still being generated after that many tokens.
+  /// The fraction longer than `length`: the responses still being generated after that many tokens.
   double survival(std::int64_t length) const;
-  /// The expected length of those longer than `length`; nothing where none is.
+  /// The expected length of those longer than `length`, or nullopt if no length is longer.
   std::optional<double> mean_beyond(std::int64_t length) const;
-  /// The expected length of the longest of `draws` independent ones. REQUIRES: draws >= 1.
+  /// The expected maximum of `draws` independent lengths. REQUIRES: draws >= 1.
   double expected_maximum(std::int64_t draws) const;
-  /// One length.
+  /// Draws one length.
   std::int64_t draw(base::Random& random) const;
-  /// Independent lengths, in the order of their drawing.
+  /// Draws independent lengths.
   std::vector<std::int64_t> sample(std::size_t count, base::Random& random) const;
 
   friend bool operator==(const LengthDistribution& a, const LengthDistribution& b) { return a.points_ == b.points_; }
 
  private:
   explicit LengthDistribution(std::vector<LengthPoint> points);
-  /// How many points are not longer than `length`.
+  /// The number of points not longer than `length`.
   std::size_t points_up_to(std::int64_t length) const;
-  /// The point that the weight number `rank` (from 1) belongs to.
+  /// The point that contains weight number `rank`, counted from 1.
   const LengthPoint& point_at(std::int64_t rank) const;
 
   std::vector<LengthPoint> points_;
-  std::vector<std::int64_t> weight_up_to_;  ///< [point]: of it and all before it
-  std::vector<std::int64_t> tokens_up_to_;  ///< [point]: the same of length times weight
+  std::vector<std::int64_t> weight_up_to_;  ///< [point] total weight of it and all before it
+  std::vector<std::int64_t> tokens_up_to_;  ///< [point] total length times weight of it and all before it
 };
 
-/// The lengths from `first` to `last` that one point of a thinned distribution stands for.
+/// The lengths from `first` to `last` that one point of a merged distribution represents.
 struct LengthBin {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
 
-/// Bins that cover all lengths from 0 to `longest`: at most max_length_points, as fine as that allows, the long ones
-/// wider in proportion to their length. REQUIRES: 0 <= longest <= max_length.
+/// Bins that cover the lengths from 0 to `longest`, as narrow as max_length_points allows. Long bins are wider in
+/// proportion to their length. REQUIRES: 0 <= longest <= max_length.
 std::vector<LengthBin> length_bins(std::int64_t longest);
+
+/// Multiplies every length by `factor`, rounds it, and cuts it at `cap`. Lengths other than 0 stay at least one token.
+/// Lengths that were already cut at a cap are scaled from the cap, because their uncut length is unknown. REQUIRES:
+/// factor > 0, 1 <= cap.
+LengthDistribution scaled(const LengthDistribution& lengths, double factor, std::int64_t cap = max_length);
+
+/// The smallest factor, within 1 part in a million, for which the mean of scaled(lengths, factor, cap) is at least
+/// `mean` tokens. At least the factor at which all lengths are one token. nullopt if the cap prevents such a mean.
+/// REQUIRES: mean > 0.
+std::optional<double> factor_for_mean(const LengthDistribution& lengths, double mean, std::int64_t cap = max_length);
+
+/// The factor for which the median of scaled(lengths, factor, cap) is `median` tokens. nullopt if `median` exceeds the
+/// cap, or if half of the lengths are 0. REQUIRES: median > 0.
+std::optional<double> factor_for_median(const LengthDistribution& lengths, double median,
+                                        std::int64_t cap = max_length);
+
+/// Cuts responses so that prompt and response together have at most `cap` tokens. Prompts and responses are
+/// independent; 64 quantiles represent the prompts. REQUIRES: cap > prompts.longest().
+LengthDistribution cut_to_room(const LengthDistribution& responses, const LengthDistribution& prompts,
+                               std::int64_t cap);
 
 }  // namespace dovetail::workflow

@@ -1,11 +1,11 @@
-// Distributions of lengths as a job file gives them.
+// Distributions of lengths in job files.
 //
-//   512                                               every length the same
+//   512                                                 all lengths equal
 //   {p50: 800, p90: 2100, p99: 4096, cap: 4096, at_cap: 0.03}
-//   {mean: 1060, sigma: 0.8, cap: 4096}               figures of log-normal lengths (log_normal.h says which go
-//                                                     together)
-//   {file: lengths.csv, column: response_tokens}      measured lengths, CSV or JSONL; without `column` it is inferred
-//                                                     (lengths_table.h)
+//   {mean: 1060, sigma: 0.8, cap: 4096}                 statistics of log-normal lengths; see find_fault in
+//                                                       log_normal.h for the combinations
+//   {file: lengths.csv, column: response_tokens}        measured lengths in a CSV or JSONL file; without `column`,
+//                                                       parse_length_table chooses it
 #pragma once
 
 #include <string>
@@ -18,9 +18,20 @@
 namespace dovetail::workflow {
 
 /// Reads a distribution in one of the forms above. `what` names it in messages ("`response_length`"). A relative `file`
-/// is relative to `directory` (empty: the working directory). Every mistake is an Error at its line and column, in the
-/// job file or in the file of lengths; a file that cannot be read is a Failure::io at its name in the job file.
+/// starts from `directory` (empty: the working directory). Every mistake is an Error at its line and column, in the job
+/// file or in the table. A file that cannot be read is a Failure::io at its name in the job file.
 base::Result<LengthDistribution> read_lengths(const base::Node& node, std::string_view what,
                                               const std::string& directory);
+
+/// Reads a table of lengths in tokens, with one integer from 0 to max_length in each row. `path` is for messages.
+///
+/// If the first character is `{`, the file is JSONL with an object on each line. Otherwise it is CSV with a header, or
+/// a single column of numbers without one. `column` names the column or key. If `column` is empty, the table must have
+/// only one, or only one with `length` or `tokens` in its name.
+///
+/// Errors have the position of the cell: a missing or ambiguous column, or a row without a valid length. A table
+/// without lengths is an Error, too.
+base::Result<LengthDistribution> parse_length_table(std::string_view content, const std::string& path,
+                                                    std::string_view column);
 
 }  // namespace dovetail::workflow

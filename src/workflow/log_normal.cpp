@@ -12,15 +12,15 @@
 namespace dovetail::workflow {
 namespace {
 
-/// The natural logarithm of a length as a function of the normal quantile z: linear from knot to knot.
+/// The natural logarithm of a length as a function of the normal quantile z, linear between knots.
 struct LogLengths {
   struct Knot {
     double z;
     double log_length;
   };
-  std::vector<Knot> knots;    ///< by rising z, at least one
+  std::vector<Knot> knots;    ///< by ascending z, at least one
   double spread_below = 0.0;  ///< slope before the first knot
-  double spread_above = 0.0;  ///< slope after the last
+  double spread_above = 0.0;  ///< slope after the last knot
 
   double slope_after(std::size_t knot) const {
     if (knot + 1 == knots.size()) return spread_above;
@@ -28,9 +28,9 @@ struct LogLengths {
   }
 };
 
-constexpr double beyond_all = 40.0;  ///< as a z: no length is further out
+constexpr double beyond_all = 40.0;  ///< a z beyond all lengths
 
-/// The z up to which lengths are shorter than `length`.
+/// The z below which lengths are shorter than `length`.
 double z_of(const LogLengths& lengths, double length) {
   const double log_length = natural_log(length);
   const auto& knots = lengths.knots;
@@ -45,17 +45,17 @@ double z_of(const LogLengths& lengths, double length) {
   return std::min(beyond_all, knots[knot].z + (log_length - knots[knot].log_length) / slope);
 }
 
-/// The expected length of what lies before z, times its probability, on a line through a knot.
+/// Integral of length times density below z, for a line through a knot.
 double mean_before(double z, const LogLengths::Knot& knot, double slope) {
   if (z <= no_probability_before) return 0.0;
-  // exp(log_length + slope * (z - knot.z)) is a length, however steep the line; the exponential of slope^2 / 2 may be
-  // beyond all numbers.
+  // exp(log_length + slope * (z - knot.z)) is a length even on a steep line, but the exponential of slope^2 / 2 may
+  // overflow.
   if (z < slope)
     return exponential(knot.log_length + slope * (z - knot.z)) * normal_density(z) * mills_ratio(slope - z);
   return exponential(knot.log_length - slope * knot.z + slope * slope / 2.0) * normal_cumulative(z - slope);
 }
 
-/// The expected length, cut at `cap`, before it is rounded to whole tokens.
+/// The expected length, capped at `cap`, before rounding to integers.
 double mean_of(const LogLengths& lengths, double cap) {
   const double cap_z = z_of(lengths, cap);
   const auto& knots = lengths.knots;
@@ -68,7 +68,7 @@ double mean_of(const LogLengths& lengths, double cap) {
   return mean + cap * normal_cumulative(-cap_z);
 }
 
-/// Where a curve over [least, most] first takes a value, or the range of its values.
+/// Where a curve over [least, most] first reaches a value, or the range of its values if it does not.
 struct Crossing {
   std::optional<double> at;
   double lowest = 0.0;
@@ -114,21 +114,21 @@ std::array<Quantile, 3> quantiles_of(const LengthFigures& figures) {
 
 double cap_of(const LengthFigures& figures) { return static_cast<double>(figures.cap.value_or(max_length)); }
 
-/// The quantiles that say something of the lengths below the cap.
+/// The quantiles that determine lengths below the cap.
 std::vector<LogLengths::Knot> knots_of(const LengthFigures& figures) {
   std::vector<LogLengths::Knot> knots;
   bool at_cap = false;
   for (const Quantile& quantile : quantiles_of(figures)) {
     if (!quantile.length || at_cap) continue;
     at_cap = figures.cap && *quantile.length >= cap_of(figures);
-    if (at_cap && figures.at_cap) break;  // which says where the cap begins
+    if (at_cap && figures.at_cap) break;  // at_cap gives the quantile where the cap begins
     knots.push_back({normal_quantile(quantile.probability), natural_log(*quantile.length)});
   }
   if (figures.at_cap) knots.push_back({-normal_quantile(*figures.at_cap), natural_log(cap_of(figures))});
   return knots;
 }
 
-/// The curve of all figures, or a fault of the mean. REQUIRES: all other faults are excluded.
+/// Fits the curve to all figures, or returns a fault of the mean. REQUIRES: no other faults.
 std::optional<FigureFault> fit(const LengthFigures& figures, LogLengths& lengths) {
   lengths.knots = knots_of(figures);
   if (lengths.knots.size() > 1) {
@@ -160,7 +160,7 @@ std::optional<FigureFault> fit(const LengthFigures& figures, LogLengths& lengths
   if (crossing.at) return std::nullopt;
   return FigureFault{
       "mean",
-      fmt::format("`mean` is {}, which the other figures exclude whatever the spread; accepted: from {:.0f} to {:.0f}",
+      fmt::format("`mean` is {}, which the other statistics rule out for any spread; accepted: from {:.0f} to {:.0f}",
                   *figures.mean, crossing.lowest, crossing.highest)};
 }
 
@@ -181,11 +181,11 @@ std::optional<FigureFault> find_range_fault(const LengthFigures& figures) {
   if (!(*figures.at_cap >= 1e-9 && *figures.at_cap <= 1.0 - 1e-9))
     return FigureFault{
         "at_cap",
-        fmt::format("`at_cap` is {}; accepted: a fraction between 0 and 1; none where no length reaches the cap",
+        fmt::format("`at_cap` is {}; accepted: a fraction between 0 and 1, or no `at_cap` if no length reaches the cap",
                     *figures.at_cap)};
-  if (!figures.cap) return FigureFault{"at_cap", "`at_cap` stands without `cap`; accepted: both"};
+  if (!figures.cap) return FigureFault{"at_cap", "`at_cap` needs `cap`; accepted: both or neither"};
   if (*figures.cap == 1)
-    return FigureFault{"cap", "`cap` is 1, below which there is no length; accepted: at least 2 beside `at_cap`"};
+    return FigureFault{"cap", "`cap` is 1, and no length is below it; accepted: at least 2 with `at_cap`"};
   return std::nullopt;
 }
 
@@ -204,7 +204,7 @@ std::optional<FigureFault> find_quantile_fault(const LengthFigures& figures) {
     const double cap = cap_of(figures);
     if (*quantile.length > cap) return fault(fmt::format("at most {} (`cap`)", cap));
     if (!figures.at_cap) continue;
-    // A number such as 1 - 0.99 is not held exactly.
+    // A number such as 1 - 0.99 has no exact representation.
     const double beyond = *figures.at_cap - (1.0 - quantile.probability);
     constexpr double rounding = 1e-12;
     if (*quantile.length < cap && beyond > -rounding)
@@ -221,16 +221,15 @@ std::optional<FigureFault> find_count_fault(const LengthFigures& figures) {
   const std::size_t known = quantiles + (figures.mean ? 1 : 0);
   if (figures.sigma && known != 1)
     return FigureFault{"sigma",
-                       fmt::format("`sigma` stands beside {}; accepted: one other of p50, p90, p99, mean, at_cap",
-                                   known == 0 ? "no other figure" : "more than one figure")};
+                       fmt::format("`sigma` is combined with {}; accepted: exactly one of p50, p90, p99, mean, at_cap",
+                                   known == 0 ? "no other statistic" : "more than one statistic")};
   if (figures.sigma == 0.0 && figures.at_cap)
-    return FigureFault{"sigma", "`sigma` is 0; accepted: more than 0 beside `at_cap`"};
+    return FigureFault{"sigma", "`sigma` is 0; accepted: more than 0 with `at_cap`"};
   if (!figures.sigma && known < 2)
-    return FigureFault{
-        "",
-        fmt::format("the lengths are not determined by {}; accepted: two or more of p50, p90, p99, mean, at_cap (with "
-                    "cap), or sigma with one of them",
-                    known == 0 ? "what is given" : "one figure")};
+    return FigureFault{"",
+                       fmt::format("{} not enough to determine the lengths; accepted: two or more of p50, p90, p99, "
+                                   "mean, at_cap (with cap), or sigma with one of them",
+                                   known == 0 ? "the given values are" : "one statistic is")};
   if (figures.mean && figures.cap && *figures.mean >= cap_of(figures))
     return FigureFault{"mean",
                        fmt::format("`mean` is {}; accepted: less than {} (`cap`)", *figures.mean, *figures.cap)};
@@ -251,7 +250,7 @@ LengthDistribution log_normal_lengths(const LengthFigures& figures) {
   DOVETAIL_ASSERT(!find_fault(figures));
   LogLengths lengths;
   fit(figures, lengths);
-  // Only what is less than half a weight is lost.
+  // Only probabilities below half a weight are lost.
   const auto weight_before = [&](double length) {
     const double weight = static_cast<double>(max_weight) * normal_cumulative(z_of(lengths, length));
     return static_cast<std::int64_t>(weight + 0.5);  // NOLINT(bugprone-incorrect-roundings)
@@ -265,8 +264,8 @@ LengthDistribution log_normal_lengths(const LengthFigures& figures) {
   std::vector<LengthPoint> points;
   std::int64_t before = 0;
   for (const auto& [first, last] : length_bins(longest - 1)) {
-    if (last < 1) continue;  // nothing is shorter than one token
-    // At the cap is what it cuts, and no more; the rest rounds to the nearest.
+    if (last < 1) continue;  // no length is shorter than one token
+    // Lengths that the cap cuts count at the cap. Others round to the nearest integer.
     const bool before_cap = last + 1 == cap;
     const std::int64_t up_to = weight_before(static_cast<double>(last) + (before_cap ? 1.0 : 0.5));
     points.push_back({(first + last) / 2, up_to - before});

@@ -1,4 +1,4 @@
-// A distribution of lengths from the figures that people know of it: quantiles, mean, spread, cap.
+// Length distributions from summary statistics: quantiles, mean, spread, cap.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,42 @@
 
 namespace dovetail::workflow {
 
-/// What is known of some lengths in tokens. All figures are of the lengths as they come out, after the cap has cut
-/// them.
+/// Statistics of lengths in tokens. All of them describe the lengths after the cap has cut them.
 struct LengthFigures {
-  std::optional<double> p50 = {};        ///< half are at most so long
-  std::optional<double> p90 = {};        ///< 90% are
-  std::optional<double> p99 = {};        ///< 99% are
-  std::optional<double> mean = {};       ///< the expected length
+  std::optional<double> p50 = {};        ///< median
+  std::optional<double> p90 = {};        ///< 90th percentile
+  std::optional<double> p99 = {};        ///< 99th percentile
+  std::optional<double> mean = {};       ///< expected length
   std::optional<double> sigma = {};      ///< standard deviation of the logarithm of the length, from 0 to max_sigma
-  std::optional<std::int64_t> cap = {};  ///< what would be longer ends here
-  std::optional<double> at_cap = {};     ///< the fraction that ends at the cap, between 0 and 1
+  std::optional<std::int64_t> cap = {};  ///< maximum length
+  std::optional<double> at_cap = {};     ///< fraction of the lengths at the cap, between 0 and 1
 };
 
 inline constexpr double max_sigma = 5.0;
 
-/// The first figure that does not go with the others.
+/// The first statistic that contradicts the others.
 struct FigureFault {
-  std::string_view figure;  ///< "p90", or "" where there are too few or too many
-  std::string message;      ///< what is wrong; what is accepted
+  std::string_view figure;  ///< "p90", or "" if there are too few or too many
+  std::string message;      ///< what is wrong, and what is accepted
 };
 
-/// Why log_normal_lengths() has no answer, or nothing.
+/// Why log_normal_lengths() cannot meet these statistics, or nullopt if it can.
 ///
-/// Two of p50, p90, p99, at_cap (with a cap), mean and sigma determine a log-normal; with one alone there are many.
-/// sigma stands beside one other. Contradictions are faults: quantiles that fall or lie beyond the cap, an at_cap that
-/// says another quantile than the one given, a mean that no spread has with the quantiles given.
+/// Two of p50, p90, p99, at_cap (with a cap), mean and sigma determine a log-normal distribution. One alone does not.
+/// sigma must be combined with exactly one other. Contradictions are faults: quantiles that decrease or exceed the cap,
+/// an at_cap that implies another quantile than the one given, or a mean that no spread gives with these quantiles.
 std::optional<FigureFault> find_fault(const LengthFigures& figures);
 
-/// The distribution with these figures. REQUIRES: no find_fault(figures).
+/// The distribution with these statistics. REQUIRES: !find_fault(figures).
 ///
-/// Two figures: log-normal, cut at the cap. More than two quantiles (at_cap is one: 1 - at_cap of the lengths are below
-/// the cap), which no log-normal meets exactly: the logarithm of the length is linear in the normal quantile from each
-/// to the next, and goes on beyond the outer ones as between the nearest two, so all are met. A mean beside two
-/// quantiles or more: it chooses the spread below the lowest quantile, which nothing else says.
+/// Two statistics give a log-normal distribution, cut at the cap. No log-normal meets more than two quantiles exactly
+/// (at_cap counts as one: 1 - at_cap of the lengths are below the cap). In that case the logarithm of the length is
+/// piecewise linear in the normal quantile, through all given quantiles. The outer segments extend to both sides. A
+/// mean with at least two quantiles sets the spread below the lowest quantile.
 ///
-/// Each whole length has the probability of what rounds to it, at least one token. A mean is met before that rounding;
-/// a quantile, where there are no more than max_length_points lengths, to the token, else within one part in 300. What
-/// is rarer than 1 in 10^11 is left out.
+/// Each integer length has the probability of the values that round to it, and the minimum is one token. A mean is
+/// met before rounding. Quantiles are exact if there are at most max_length_points lengths, and otherwise within 1
+/// part in 300. Lengths rarer than 1 in 10^11 are dropped.
 LengthDistribution log_normal_lengths(const LengthFigures& figures);
 
 }  // namespace dovetail::workflow

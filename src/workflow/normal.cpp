@@ -10,7 +10,7 @@
 namespace dovetail::workflow {
 namespace {
 
-/// The polynomial with these coefficients, the highest power first.
+/// Evaluates the polynomial with these coefficients, highest power first.
 template <std::size_t count>
 double polynomial(const double (&coefficients)[count], double x) {
   double value = coefficients[0];
@@ -29,9 +29,10 @@ constexpr double tail_denominator[] = {7.784695709041462e-03, 3.224671290700398e
                                        3.754408661907416e+00, 1.0};
 constexpr double tail_begins = 0.02425;
 
-constexpr double fraction_begins = 4.0;  ///< from where on Laplace's fraction converges quickly
+/// Start of the range in which Laplace's continued fraction converges quickly.
+constexpr double fraction_begins = 4.0;
 
-/// The quantile of a probability in the lower tail: negative.
+/// The quantile of a probability in the lower tail, which is negative.
 double tail_quantile(double p) {
   const double q = std::sqrt(2.0 * base::negative_log(p));
   return polynomial(tail_numerator, q) / polynomial(tail_denominator, q);
@@ -41,8 +42,7 @@ double tail_quantile(double p) {
 
 double exponential(double x) {
   DOVETAIL_ASSERT(x >= -700.0 && x <= 700.0);
-  // x = doublings * ln 2 + rest, with ln 2 in two parts of which the first has few digits, so that its multiples are
-  // exact.
+  // x = doublings * ln 2 + rest. The first part of ln 2 has few digits, so that its multiples are exact.
   constexpr double ln_2_high = 0x1.62e42feep-1;
   constexpr double ln_2_low = 0x1.a39ef35793c76p-33;
   const auto doublings = static_cast<std::int64_t>(x / ln_2_high + (x < 0.0 ? -0.5 : 0.5));
@@ -79,7 +79,7 @@ double normal_cumulative(double z) {
 double mills_ratio(double x) {
   DOVETAIL_ASSERT(x >= 0.0);
   if (x < fraction_begins) return normal_cumulative(-x) / normal_density(x);
-  // Laplace's continued fraction, from the back.
+  // Laplace's continued fraction, evaluated from the end.
   double fraction = x;
   for (int term = 40; term > 0; --term) fraction = x + term / fraction;
   return 1.0 / fraction;

@@ -1,7 +1,7 @@
-// The normal distribution, its quantiles, and the exponential and logarithm they need.
+// The normal distribution, its quantiles, and the exponential and logarithm that they need.
 //
-// Only IEEE +, -, *, / and square root are used, which round alike everywhere, so that a distribution of lengths has
-// the same weights on every machine. The functions of libm differ in the last bit from one to the other.
+// They use only IEEE +, -, *, / and square root, which round equally on every machine. Distributions of lengths
+// therefore have the same weights everywhere. Functions of libm differ in the last bit.
 #pragma once
 
 namespace dovetail::workflow {
@@ -12,20 +12,20 @@ double exponential(double x);
 /// ln(x), within 1e-12 (absolute). REQUIRES: 1e-300 <= x <= 1e300.
 double natural_log(double x);
 
-/// The probability before this z is taken for 0.
+/// Normal quantile below which the probability counts as 0.
 inline constexpr double no_probability_before = -37.0;
 
-/// The density of a standard normal variable at z, within a relative 1e-12. REQUIRES: |z| <= -no_probability_before.
+/// The standard normal density at z, within a relative 1e-12. REQUIRES: |z| <= -no_probability_before.
 double normal_density(double z);
 
-/// The probability that it is at most z, within 1e-14; far below 0 within a relative 1e-10.
+/// The standard normal probability of at most z, within 1e-14, and within a relative 1e-10 far below 0.
 double normal_cumulative(double z);
 
-/// The probability of more than x, by the density at x (Mills' ratio), within a relative 1e-10; there is one for x
-/// where both are too small for numbers. REQUIRES: x >= 0.
+/// Mills' ratio: the probability of more than x divided by the density at x, within a relative 1e-10. It is defined
+/// even if both underflow. REQUIRES: x >= 0.
 double mills_ratio(double x);
 
-/// The z with normal_cumulative(z) = p, within a relative 2e-9: Acklam's rational approximation (2003). REQUIRES:
+/// The z with normal_cumulative(z) = p, within a relative 2e-9, by Acklam's rational approximation (2003). REQUIRES:
 /// 1e-300 <= p < 1.
 double normal_quantile(double p);
 

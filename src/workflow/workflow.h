@@ -1,7 +1,7 @@
-// The dataflow of one iteration: tasks, the roles whose models do them, and which task waits for which.
+// The dataflow of one iteration: tasks, the roles whose models run them, and their dependencies.
 //
-// After ReaL's model function calls (its MFCDef): data edges follow from the names of what tasks read and write. Unlike
-// there, the order between training and the next use of the trained weights is made of edges, too: version_edges().
+// Modeled after ReaL's model function calls (MFCDef): data edges follow from the keys that tasks read and write. In
+// addition, edges order training and the next use of the trained weights: version_edges().
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace dovetail::workflow {
 using RoleId = base::Id<struct RoleTag>;
 using TaskId = base::Id<struct TaskTag>;
 
-/// What a model ends in.
+/// The output of a model.
 enum class Head {
   language_model,  ///< a logit for each word of the vocabulary: actor, reference
   scalar,          ///< one number for each token: critic, reward
@@ -29,35 +29,34 @@ constexpr auto names_of(Head) {
   return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
 }
 
-/// A model and what it is for.
+/// A model and its purpose.
 struct Role {
   std::string name;
   Head head = Head::language_model;
-  /// The role with whose weights it starts, and whose shape it has; empty: weights of its own.
+  /// Role whose weights and shape it starts with. Empty: its own weights.
   std::string initialised_from;
-  std::string averaged_from;  ///< the trained role of which it is a moving average; empty: it is none
-  double decay =
-      0.0;  ///< of the average: after each iteration its weights are decay * own + (1 - decay) * the trained role's
+  std::string averaged_from;  ///< trained role that it is a moving average of; empty: not an average
+  double decay = 0.0;         ///< after each iteration the average is decay * itself + (1 - decay) * the trained role
 
   friend bool operator==(const Role&, const Role&) = default;
 };
 
-/// The largest Role::decay: an average that takes nothing in is none.
+/// Upper limit of Role::decay: below 1, so that the average changes.
 inline constexpr double max_decay = 1.0 - 1e-9;
 
 enum class TaskKind {
   generate,  ///< responses to prompts, token by token
   infer,     ///< one forward pass over prompts and responses
   train,     ///< forward and backward passes, and optimizer steps
-  rule,      ///< no model: a verifier or another program that judges each response
+  rule,      ///< a verifier or another program that scores responses without a model
 };
 constexpr auto names_of(TaskKind) {
   return std::array{base::EnumName{"generate", TaskKind::generate}, base::EnumName{"infer", TaskKind::infer},
                     base::EnumName{"train", TaskKind::train}, base::EnumName{"rule", TaskKind::rule}};
 }
 
-/// How many sequences a task has in an iteration: `count` for each sample of the batch (a prompt has samples_per_prompt
-/// of them), or for each prompt. A sample that is a preference pair has two.
+/// Sequences of a task in an iteration: `count` for each sample of the batch, or for each prompt. A prompt has
+/// samples_per_prompt samples. A preference pair is a sample with two sequences.
 struct SequenceCount {
   enum class Per { sample, prompt };
   Per per = Per::sample;
@@ -74,13 +73,13 @@ constexpr auto names_of(SequenceCount::Per) {
 struct Task {
   std::string name;
   TaskKind kind = TaskKind::infer;
-  std::string role;                  ///< empty for a rule, and only there
+  std::string role;                  ///< empty if and only if it is a rule
   std::vector<std::string> inputs;   ///< keys that it reads
-  std::vector<std::string> outputs;  ///< keys that it writes; nobody has to read them
+  std::vector<std::string> outputs;  ///< keys that it writes, whether or not a task reads them
   SequenceCount sequences;
-  std::int64_t extra_tokens =
-      0;  ///< of a train task: pretraining tokens (PTX loss) that an epoch has besides the sequences
-  base::Ticks time_per_sequence;  ///< of a rule, in ns: how long it takes for one sequence
+  /// Train tasks: pretraining tokens (PTX loss) in an epoch, in addition to the sequences.
+  std::int64_t extra_tokens = 0;
+  base::Ticks time_per_sequence;  ///< rules: time for one sequence, in ns
 
   friend bool operator==(const Task&, const Task&) = default;
 };
@@ -94,8 +93,8 @@ struct DataEdge {
   friend bool operator==(const DataEdge&, const DataEdge&) = default;
 };
 
-/// The train task of iteration k must have ended before `use` of iteration k + `iterations` starts: `use` needs the
-/// weights. Where the role of `use` is another one, it is its moving average.
+/// The train task of iteration k must end before `use` of iteration k + `iterations` starts, because `use` needs the
+/// weights. If `use` has another role, that role is a moving average of the trained one.
 struct VersionEdge {
   TaskId train;
   TaskId use;
@@ -104,51 +103,60 @@ struct VersionEdge {
   friend bool operator==(const VersionEdge&, const VersionEdge&) = default;
 };
 
-/// A sound workflow. Made by make_workflow().
+/// A valid workflow. Made by make_workflow().
 struct Workflow {
-  std::string name;  ///< of the algorithm, or "custom"
+  std::string name;  ///< name of the algorithm, or "custom"
   std::vector<Role> roles;
   std::vector<Task> tasks;
   std::vector<DataEdge> data_edges;            ///< by (to, from)
-  std::vector<TaskId> order;                   ///< topological; of tasks that could be next the first in `tasks` is
+  std::vector<TaskId> order;                   ///< topological order, with ties in the order of `tasks`
   std::vector<std::optional<RoleId>> role_of;  ///< [task]
-  /// [role]: its train task; a role without one is frozen, or a moving average
+  /// [role] its train task; nullopt for frozen roles and moving averages
   std::vector<std::optional<TaskId>> trained_by;
 };
 
-/// What is wrong with the roles and tasks of a workflow, and where.
+/// A mistake in the roles or tasks of a workflow.
 struct WorkflowFault {
-  bool in_roles = false;     ///< else in tasks
-  std::size_t index = 0;     ///< of the role or task
-  std::string_view key;      ///< its member at fault ("inputs", "role", ...); empty: all of it
-  std::size_t item = 0;      ///< of a list of keys
-  std::string message = {};  ///< what is wrong; what is accepted
+  bool in_roles = false;     ///< whether it is in roles, not in tasks
+  std::size_t index = 0;     ///< index of the role or task
+  std::string_view key;      ///< member at fault ("inputs", "role", ...); empty: the whole role or task
+  std::size_t item = 0;      ///< index within a list of keys
+  std::string message = {};  ///< what is wrong, and what is accepted
 };
 
-/// The first mistake: no task; a role or task without name, or with one that another has; a role that no task, average
-/// or other role's start uses; an unknown role; a start that leads back to itself; an average of a role that is not
-/// trained, or that is trained itself, or whose decay is not in [0, 1); a rule with a role, or another task without; a
-/// second train task of a role; a key that is empty, that stands twice in a list, or that two tasks write; a cycle;
-/// sequences that are not at least 1; extra tokens or a time where they have no meaning, or that are negative. Outputs
-/// that nobody reads are none.
+/// The first mistake, or nullopt. Mistakes are:
+/// - no tasks;
+/// - a missing or repeated name of a role or task;
+/// - an unknown role, or a role that no task, average or initialization uses;
+/// - an initialization that leads back to itself;
+/// - an average of an untrained role, a trained average, or a decay outside [0, 1);
+/// - a rule with a role, or another task without one;
+/// - two train tasks of a role;
+/// - a key that is empty, repeated in a list, or written by two tasks;
+/// - a cycle;
+/// - fewer than 1 sequences;
+/// - extra tokens or a time that are negative or belong to another kind of task.
+/// Unused outputs are allowed.
 std::optional<WorkflowFault> find_fault(const std::vector<Role>& roles, const std::vector<Task>& tasks);
 
-/// The workflow of these roles and tasks. REQUIRES: no find_fault(roles, tasks).
+/// Makes the workflow of these roles and tasks. REQUIRES: !find_fault(roles, tasks).
 Workflow make_workflow(std::string name, std::vector<Role> roles, std::vector<Task> tasks);
 
-/// Between a train task and every use of its role, or of a moving average of it, in a later iteration; itself included.
-/// `iterations` is 1, for generation 1 + steps_off_policy: with one step, the responses of iteration k + 1 are
-/// generated with the weights of before the training of iteration k, beside which they may then run. By (use, train).
-/// REQUIRES: steps_off_policy >= 0.
+/// Edges from each train task to every use of its role, or of its moving averages, in a later iteration, including
+/// itself. Ordered by (use, train).
+///
+/// `iterations` is 1, except 1 + steps_off_policy for generation. With one step off policy, iteration k + 1 generates
+/// with the weights from before the training of iteration k, so both may run in parallel. REQUIRES: steps_off_policy
+/// >= 0.
 std::vector<VersionEdge> version_edges(const Workflow& workflow, int steps_off_policy);
 
 /// The tasks whose outputs `task` reads, in the order of Workflow::tasks.
 std::vector<TaskId> predecessors(const Workflow& workflow, TaskId task);
 
-/// The keys that tasks read and none writes: they come from the dataset. In the order in which tasks name them.
+/// Keys that tasks read and no task writes, in order of appearance. They come from the dataset.
 std::vector<std::string> dataset_keys(const Workflow& workflow);
 
-/// The role or task of that name, if there is one.
+/// The role or task with this name, or nullopt.
 std::optional<RoleId> find_role(const Workflow& workflow, std::string_view name);
 std::optional<TaskId> find_task(const Workflow& workflow, std::string_view name);
 

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "base/nearest.h"
 #include "workflow/algorithms.h"
+#include "workflow/lengths_file.h"
 
 namespace dovetail::workflow {
 namespace {
@@ -32,11 +33,11 @@ Result<const Algorithm*> read_algorithm_name(const Node& node) {
   if (!node.is_string())
     return node.error(fmt::format("the algorithm is {}; accepted: {}", node.describe(), fmt::join(names, ", ")));
   if (const Algorithm* found = find_algorithm(node.text())) return found;
-  return node.error(fmt::format("the algorithm {} is not known{}; accepted: {}, or a map with roles and tasks",
+  return node.error(fmt::format("unknown algorithm {}{}; accepted: {}, or a map with roles and tasks",
                                 quote(node.text()), base::did_you_mean(node.text(), names), fmt::join(names, ", ")));
 }
 
-/// Of a key that says something only beside another.
+/// Checks a key that is only allowed with another.
 Status check_companion(const Node& map, std::string_view key, bool applies, std::string_view only_with) {
   const std::optional<Node> value = map.find(key);
   if (!value || applies) return {};
@@ -47,7 +48,7 @@ Result<AlgorithmOptions> read_options(const Node& map, const Algorithm& algorith
   const auto reference = map.find(base::key_of(&AlgorithmOptions::reference));
   const bool skips = reference && reference->is_string() && reference->text() == base::enum_name(ReferenceUse::skip);
   if (skips && !algorithm.may_skip_reference)
-    return reference->error(fmt::format("{} needs its reference; accepted: pass, averaged", algorithm.name));
+    return reference->error(fmt::format("{} needs a reference; accepted: pass, averaged", algorithm.name));
   AlgorithmOptions options = algorithm.defaults;
   DOVETAIL_CHECK(base::read_fields(map, options));
   return options;
@@ -118,7 +119,7 @@ Result<Task> read_task(const Node& node) {
   return task;
 }
 
-/// The most roles, and the most tasks, of a graph.
+/// Maximum number of roles, and of tasks, in a workflow.
 constexpr std::size_t max_graph = 256;
 
 template <class Value>
@@ -142,11 +143,71 @@ Result<Workflow> read_graph(const Node& node) {
   DOVETAIL_TRY(std::vector<Task> tasks, read_list(node, "tasks", read_task));
   const std::optional<WorkflowFault> fault = find_fault(roles, tasks);
   if (!fault) return make_workflow("custom", std::move(roles), std::move(tasks));
-  const Node thing = node.find(fault->in_roles ? "roles" : "tasks")->item(fault->index);
-  const std::optional<Node> member = thing.find(fault->key);
-  if (!member) return thing.error(fault->message);
+  const Node entry = node.find(fault->in_roles ? "roles" : "tasks")->item(fault->index);
+  const std::optional<Node> member = entry.find(fault->key);
+  if (!member) return entry.error(fault->message);
   return (member->is_list() && fault->item < member->size() ? member->item(fault->item) : *member)
       .error(fault->message);
+}
+
+/// Reads the integer at an optional key.
+template <class Whole>
+Status read_optional(const Node& map, std::string_view key, std::int64_t least, std::int64_t most, Whole& value) {
+  const std::optional<Node> node = map.find(key);
+  if (!node) return {};
+  DOVETAIL_TRY(const std::int64_t whole, base::read_whole(*node, quote(key), least, most));
+  value = static_cast<Whole>(whole);
+  return {};
+}
+
+/// Reads `mini_batches` or `mini_batch` for this many samples.
+Status read_mini_batches(const Node& map, std::int64_t of_samples, std::int64_t& mini_batches) {
+  DOVETAIL_CHECK(read_optional(map, "mini_batches", 1, of_samples, mini_batches));
+  const std::optional<Node> size = map.find("mini_batch");
+  if (!size) return {};
+  if (map.find("mini_batches"))
+    return size->error("`mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
+  DOVETAIL_TRY(const std::int64_t samples, base::read_whole(*size, "`mini_batch`", 1, of_samples));
+  if (of_samples % samples != 0)
+    return size->error(fmt::format(
+        "`mini_batch` is {}; accepted: a divisor of {}, the number of samples of an iteration", samples, of_samples));
+  mini_batches = of_samples / samples;
+  return {};
+}
+
+/// Reads the critic's training settings, which default to those of the other roles.
+Status read_critic(const Node& node, Workload& workload) {
+  DOVETAIL_CHECK(base::check_keys(node, "`critic`", {"mini_batches", "mini_batch", "epochs"}));
+  OwnTraining own{workload.mini_batches, workload.epochs};
+  DOVETAIL_CHECK(read_mini_batches(node, workload.samples(), own.mini_batches));
+  DOVETAIL_CHECK(read_optional(node, "epochs", 1, max_epoch_count, own.epochs));
+  if (own != OwnTraining{workload.mini_batches, workload.epochs}) workload.critic = own;
+  return {};
+}
+
+/// Reads the cap of prompt and response together, and cuts responses at it.
+Status read_sequence_cap(const Node& node, Workload& workload) {
+  const std::int64_t prompt = workload.prompt_length.longest();
+  DOVETAIL_TRY(workload.sequence_cap, base::read_whole(node, "`sequence_cap`", 2, max_length));
+  if (workload.sequence_cap <= prompt)
+    return node.error(fmt::format(
+        "`sequence_cap` is {}, and prompts have up to {} tokens; accepted: shorter prompts, or a cap from {} to {}",
+        workload.sequence_cap, prompt, prompt + 1, max_length));
+  set_responses(workload, workload.response_length);
+  return {};
+}
+
+/// Checks the number of tokens in an iteration. Padded sequences are as long as the longest.
+Status check_tokens(const Node& prompts, const Workload& workload) {
+  const LengthDistribution& prompt = workload.prompt_length;
+  const LengthDistribution& response = workload.response_length;
+  const double each = workload.packing ? prompt.mean() + response.mean() : static_cast<double>(workload.max_sequence());
+  const int epochs = std::max(workload.epochs, workload.critic ? workload.critic->epochs : 1);
+  const double tokens = each * static_cast<double>(workload.samples()) * epochs;
+  if (tokens <= static_cast<double>(max_token_count)) return {};
+  return prompts.error(
+      fmt::format("an iteration processes {:.3g} tokens: {} samples of {:.0f}, {} times; accepted: at most {}", tokens,
+                  workload.samples(), each, epochs, max_token_count));
 }
 
 }  // namespace
@@ -164,6 +225,39 @@ Result<Workflow> read_algorithm(const Node& node) {
   DOVETAIL_CHECK(base::check_keys(node, fmt::format("the algorithm {}", algorithm->name), keys));
   DOVETAIL_TRY(const AlgorithmOptions options, read_options(node, *algorithm));
   return algorithm->make(options);
+}
+
+Result<Workload> read_workload(const Node& node, const std::string& directory) {
+  const std::string_view what = "the workload";
+  DOVETAIL_CHECK(
+      base::check_keys(node, what,
+                       {"prompts", "samples_per_prompt", "mini_batches", "mini_batch", "epochs", "prompt_length",
+                        "response_length", "steps_off_policy", "packing", "critic", "sequence_cap"}));
+  DOVETAIL_TRY(const Node prompts, base::require(node, what, "prompts"));
+  DOVETAIL_TRY(const Node prompt_length,
+               base::require(node, what, "prompt_length", "a number of tokens, or statistics of the lengths"));
+  DOVETAIL_TRY(const Node response_length,
+               base::require(node, what, "response_length", "a number of tokens, or statistics of the lengths"));
+  DOVETAIL_TRY(LengthDistribution prompt_lengths, read_lengths(prompt_length, "`prompt_length`", directory));
+  DOVETAIL_TRY(LengthDistribution response_lengths, read_lengths(response_length, "`response_length`", directory));
+  Workload workload{.prompt_length = std::move(prompt_lengths), .response_length = std::move(response_lengths)};
+  if (const auto cap = node.find("sequence_cap")) DOVETAIL_CHECK(read_sequence_cap(*cap, workload));
+  if (workload.max_sequence() > max_length)
+    return response_length.error(
+        fmt::format("prompts of up to {} tokens and responses of up to {} exceed {} together; accepted: at most {}",
+                    workload.prompt_length.longest(), workload.response_length.longest(), max_length, max_length));
+  DOVETAIL_TRY(workload.prompts, base::read_whole(prompts, "`prompts`", 1, max_sample_count));
+  DOVETAIL_CHECK(
+      read_optional(node, "samples_per_prompt", 1, max_sample_count / workload.prompts, workload.samples_per_prompt));
+  DOVETAIL_CHECK(read_mini_batches(node, workload.samples(), workload.mini_batches));
+  DOVETAIL_CHECK(read_optional(node, "epochs", 1, max_epoch_count, workload.epochs));
+  DOVETAIL_CHECK(read_optional(node, "steps_off_policy", 0, max_steps_off_policy, workload.steps_off_policy));
+  if (const auto packing = node.find("packing")) {
+    DOVETAIL_TRY(workload.packing, base::read_flag(*packing, "packing"));
+  }
+  if (const auto critic = node.find("critic")) DOVETAIL_CHECK(read_critic(*critic, workload));
+  DOVETAIL_CHECK(check_tokens(prompts, workload));
+  return workload;
 }
 
 }  // namespace dovetail::workflow

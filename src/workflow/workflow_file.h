@@ -1,6 +1,6 @@
-// The `algorithm` and `workload` of a job file.
+// The `algorithm` and `workload` of job files.
 //
-// algorithm: NAME, or a map with a name and options, or a graph of one's own:
+// `algorithm` is a name, a map with a name and options, or a map with a custom graph:
 //
 //   algorithm: ppo
 //   algorithm: {name: grpo, reward: rule, reward_seconds: 0.1, reference: skip}
@@ -9,18 +9,18 @@
 // |--------------------------|---------------------------------------------------|------------------------------------|
 // | name                     | ppo, grpo, reinforce++, remax, dpo, reward_model, | required                           |
 // |                          | sft                                               |                                    |
-// | reference                | skip (not dpo), pass, averaged (a moving average  | pass                               |
-// |                          | of the actor)                                     |                                    |
-// | reference_decay          | of that average, from 0 to below 1; only with     | 0.99                               |
-// |                          | `averaged`                                        |                                    |
-// | reward                   | model, rule (a verifier, no model)                | model                              |
+// | reference                | skip (not for dpo), pass, averaged (a moving      | pass                               |
+// |                          | average of the actor)                             |                                    |
+// | reference_decay          | decay of that average, from 0 to below 1; only    | 0.99                               |
+// |                          | with `averaged`                                   |                                    |
+// | reward                   | model, rule (a verifier without a model)          | model                              |
 // | reward_seconds           | time of the rule for one sample; only with `rule` | 0                                  |
-// | policy_log_probabilities | trainer (a pass of the actor), engine (generation | engine; trainer: grpo, reinforce++ |
-// |                          | returns them)                                     |                                    |
+// | policy_log_probabilities | trainer (a pass of the actor), engine (returned   | engine; trainer for grpo and       |
+// |                          | by generation)                                    | reinforce++                        |
 // | ptx_tokens               | pretraining tokens in an epoch of the actor's     | 0                                  |
 // |                          | training                                          |                                    |
 //
-// dpo takes reference, reference_decay and ptx_tokens; reward_model and sft take none.
+// dpo has the options reference, reference_decay and ptx_tokens. reward_model and sft have none.
 //
 //   algorithm:
 //     roles:
@@ -33,27 +33,27 @@
 //          outputs: [reference_log_probabilities]}
 //       - {name: actor_train, kind: train, role: actor, inputs: [responses, rewards, reference_log_probabilities]}
 //
-// | of a role        | value                                                                        | default         |
+// | key of a role    | value                                                                        | default         |
 // |------------------|------------------------------------------------------------------------------|-----------------|
-// | name             | a word that no other role has                                                | required        |
+// | name             | a word that differs from other roles                                         | required        |
 // | head             | language_model, scalar                                                       | language_model  |
-// | initialised_from | the role with whose weights it starts                                        | its own weights |
-// | averaged_from    | the trained role of which it is a moving average, with `decay` from 0 to     | no average      |
+// | initialised_from | role whose weights it starts with                                            | its own weights |
+// | averaged_from    | trained role that it is a moving average of; needs `decay`, from 0 to        | not an average  |
 // |                  | below 1                                                                      |                 |
 //
-// | of a task    | value                                                          | default  |
-// |--------------|----------------------------------------------------------------|----------|
-// | name         | a word that no other task has                                  | required |
-// | kind         | generate, infer, train, rule                                   | required |
-// | role         | whose model does it; not of a rule                             | required |
-// | inputs       | keys that it reads; what no task writes comes from the dataset | none     |
-// | outputs      | keys that it writes                                            | none     |
-// | sequences    | how many it has for each `per`                                 | 1        |
-// | per          | sample, prompt                                                 | sample   |
-// | extra_tokens | of a train task: pretraining tokens in an epoch                | 0        |
-// | seconds      | of a rule: time for one sequence                               | 0        |
+// | key of a task | value                                                         | default  |
+// |---------------|---------------------------------------------------------------|----------|
+// | name          | a word that differs from other tasks                          | required |
+// | kind          | generate, infer, train, rule                                  | required |
+// | role          | role whose model runs it; not allowed for rules               | required |
+// | inputs        | keys that it reads; the dataset has those that no task writes | none     |
+// | outputs       | keys that it writes                                           | none     |
+// | sequences     | number of sequences for each `per`                            | 1        |
+// | per           | sample, prompt                                                | sample   |
+// | extra_tokens  | train tasks: pretraining tokens in an epoch                   | 0        |
+// | seconds       | rules: time for one sequence                                  | 0        |
 //
-// workload: a map:
+// `workload` is a map:
 //
 //   workload:
 //     prompts: 128
@@ -64,18 +64,18 @@
 //
 // | key                | value                                                                             | default  |
 // |--------------------|-----------------------------------------------------------------------------------|----------|
-// | prompts            | in an iteration; with samples_per_prompt at most 16,777,216 samples               | required |
-// | samples_per_prompt | responses to each; pairs of them, where the algorithm is dpo or reward_model      | 1        |
-// | mini_batches       | optimizer steps in an epoch, at most one for each sample; this or `mini_batch`    | 1        |
+// | prompts            | prompts in an iteration; at most 16,777,216 samples with samples_per_prompt       | required |
+// | samples_per_prompt | responses for each prompt; preference pairs for dpo and reward_model              | 1        |
+// | mini_batches       | optimizer steps in an epoch, at most one for each sample; not with `mini_batch`   | 1        |
 // | mini_batch         | samples in an optimizer step, a divisor of prompts x samples_per_prompt           | all      |
 // | epochs             | how often an iteration trains on its samples                                      | 1        |
-// | critic             | {mini_batches, mini_batch, epochs}, any: of the critic where they are others      | as above |
-// | prompt_length      | a distribution of tokens (lengths_file.h)                                         | required |
-// | response_length    | the same, of what is generated, or comes from the dataset                         | required |
-// | steps_off_policy   | how many trainings old the weights that generate may be                           | 0        |
-// | sequence_cap       | tokens of prompt and response together at most, more than any prompt has          | none     |
-// | packing            | true: sequences fill rows; false: inference and training pad each to the longest  | true     |
-// |                    | there may be                                                                      |          |
+// | critic             | {mini_batches, mini_batch, epochs}, any of them: other values for the critic      | as above |
+// | prompt_length      | distribution of prompt lengths in tokens (lengths_file.h)                         | required |
+// | response_length    | distribution of response lengths, generated or from the dataset                   | required |
+// | steps_off_policy   | age, in trainings, that the generating weights may have                           | 0        |
+// | sequence_cap       | maximum tokens of prompt and response together, more than any prompt has          | none     |
+// | packing            | true: sequences fill rows; false: inference and training pad each sequence to the | true     |
+// |                    | maximum length                                                                    |          |
 #pragma once
 
 #include <string>
@@ -90,8 +90,8 @@ namespace dovetail::workflow {
 /// Reads the value of `algorithm`. Every mistake is an Error at its line and column.
 base::Result<Workflow> read_algorithm(const base::Node& node);
 
-/// Reads the value of `workload`; files of lengths are relative to `directory` (empty: the working directory). Every
-/// mistake is an Error at its line and column.
+/// Reads the value of `workload`. Relative paths of tables of lengths start from `directory` (empty: the working
+/// directory). Every mistake is an Error at its line and column.
 base::Result<Workload> read_workload(const base::Node& node, const std::string& directory);
 
 }  // namespace dovetail::workflow

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::workflow {
 

@@ -1,6 +1,6 @@
 // Reads tables of lengths; what is read has its quantiles in order, the longest last.
 #include "fuzz.h"
-#include "workflow/lengths_table.h"
+#include "workflow/lengths_file.h"
 
 namespace workflow = dovetail::workflow;
 

@@ -8,7 +8,7 @@
 #include "planner/advice/changes.h"
 #include "study/run_costs.h"
 #include "support/jobs.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

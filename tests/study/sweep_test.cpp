@@ -7,7 +7,7 @@
 
 #include "planner/advice/fit.h"
 #include "support/jobs.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::study {
 namespace {

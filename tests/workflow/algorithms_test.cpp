@@ -21,7 +21,7 @@ std::vector<std::string> named(const auto& things) {
   return names;
 }
 
-/// "from -> to" of each data edge.
+/// Data edges as "from -> to".
 std::vector<std::string> edges_of(const Workflow& workflow) {
   std::vector<std::string> edges;
   for (const DataEdge& edge : workflow.data_edges)
@@ -29,7 +29,7 @@ std::vector<std::string> edges_of(const Workflow& workflow) {
   return edges;
 }
 
-/// "train -> use" of each version edge, with the iterations where they are more than one.
+/// Version edges as "train -> use", with the iterations if there is more than one.
 std::vector<std::string> versions_of(const Workflow& workflow, int steps_off_policy = 0) {
   std::vector<std::string> edges;
   for (const VersionEdge& edge : version_edges(workflow, steps_off_policy)) {
@@ -46,7 +46,7 @@ const Role& role_of(const Workflow& workflow, std::string_view name) {
   return workflow.roles[find_role(workflow, name).value().index()];
 }
 
-TEST(Ppo, HasTheSixTasksAndTheEdgesOfReal) {
+TEST(Ppo, HasTheTasksAndEdgesOfReaL) {
   const Workflow workflow = made("ppo");
   EXPECT_EQ(workflow.name, "ppo");
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference", "critic"));
@@ -72,7 +72,7 @@ TEST(Ppo, HasTheSixTasksAndTheEdgesOfReal) {
   EXPECT_EQ(role_of(workflow, "reference").initialised_from, "actor");
 }
 
-TEST(Ppo, OptionsAddAndLeaveOut) {
+TEST(Ppo, OptionsAddAndRemoveTasks) {
   AlgorithmOptions options;
   options.reference = ReferenceUse::skip;
   options.reward = RewardUse::rule;
@@ -101,7 +101,7 @@ TEST(Grpo, HasTwoPassesForLogProbabilities) {
   EXPECT_THAT(versions_of(workflow, 1),
               UnorderedElementsAre("actor_train -> actor_generate +2", "actor_train -> actor_infer",
                                    "actor_train -> actor_train"))
-      << "the pass is of the weights that are trained next";
+      << "inference uses the weights that are trained next";
   EXPECT_EQ(named(made("reinforce++").tasks), named(workflow.tasks));
   EXPECT_EQ(made("reinforce++").name, "reinforce++");
 }
@@ -118,7 +118,7 @@ TEST(Grpo, AnAveragedReferenceFollowsTheActor) {
                                    "actor_train -> actor_train"));
 }
 
-TEST(Remax, GeneratesAndJudgesTwice) {
+TEST(Remax, GeneratesAndScoresTwice) {
   const Workflow workflow = made("remax");
   EXPECT_THAT(named(workflow.roles), ElementsAre("actor", "reward", "reference"));
   EXPECT_THAT(edges_of(workflow),
@@ -152,7 +152,7 @@ TEST(WithoutGeneration, AlgorithmsTrainOnTheDataset) {
   EXPECT_THAT(versions_of(sft), ElementsAre("actor_train -> actor_train"));
 }
 
-TEST(Algorithms, AreSoundUnderAllOptions) {
+TEST(Algorithms, AreValidUnderAllOptions) {
   for (const Algorithm& algorithm : algorithms()) {
     EXPECT_EQ(find_algorithm(algorithm.name), &algorithm);
     for (const ReferenceUse reference : {ReferenceUse::skip, ReferenceUse::pass, ReferenceUse::averaged})

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <fstream>
 
-#include "workflow/lengths_table.h"
 #include "workflow/log_normal.h"
 
 namespace dovetail::workflow {
@@ -41,14 +40,13 @@ TEST(ReadLengths, ReadsEveryForm) {
   EXPECT_EQ(read("{mean: 1060.5, sigma: 8e-1}").value(), log_normal_lengths({.mean = 1060.5, .sigma = 0.8}));
 }
 
-TEST(ReadLengths, NamesAMistake) {
+TEST(ReadLengths, ReportsMistakes) {
   const std::string fixed = "`response_length` must be a whole number from 1 to 16777216, not ";
   EXPECT_EQ(error_of("0"), "job.yaml:1:18: " + fixed + "0");
   EXPECT_EQ(error_of("5.5"), "job.yaml:1:18: " + fixed + "5.5");
   EXPECT_EQ(error_of("long"),
-            "job.yaml:1:18: `response_length` is the string `long`; accepted: a number of tokens, figures as in {p50: "
-            "800, p90: 2100}, or "
-            "{file: PATH}");
+            "job.yaml:1:18: `response_length` is the string `long`; accepted: a number of tokens, statistics such as "
+            "{p50: 800, p90: 2100}, or {file: PATH}");
   EXPECT_EQ(error_of("{p50: 800, p95: 1}"),
             "job.yaml:1:29: unknown key `p95` in `response_length`; did you mean `p90`? accepted: p50, p90, p99, mean, "
             "sigma, cap, at_cap, "
@@ -64,12 +62,12 @@ TEST(ReadLengths, NamesAMistake) {
   EXPECT_EQ(error_of("{p50: 800, p90: 500}"),
             "job.yaml:1:34: `response_length`: `p90` is 500; accepted: at least 800 (`p50`)");
   EXPECT_EQ(error_of("{p50: 800, cap: 4096}"),
-            "job.yaml:1:18: `response_length`: the lengths are not determined by one figure; accepted: two or more of "
-            "p50, p90, p99, mean, "
-            "at_cap (with cap), or sigma with one of them");
+            "job.yaml:1:18: `response_length`: one statistic is not enough to determine the lengths; accepted: two or "
+            "more of "
+            "p50, p90, p99, mean, at_cap (with cap), or sigma with one of them");
 }
 
-TEST(ReadLengths, ReadsAFileBesideTheJob) {
+TEST(ReadLengths, ReadsAFileNextToTheJob) {
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "dovetail_lengths";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "lengths.csv") << "prompt_tokens,response_tokens\n10,100\n10,300\n12,100\n";
@@ -79,9 +77,8 @@ TEST(ReadLengths, ReadsAFileBesideTheJob) {
   EXPECT_EQ(
       read("{file: " + (folder / "lengths.csv").string() + ", column: prompt_tokens}", "elsewhere").value().longest(),
       12);
-  EXPECT_EQ(
-      error_of("{file: bad.csv}", folder.string()),
-      (folder / "bad.csv").string() + ":3:1: the length is `x`; accepted: a whole number of tokens from 0 to 16777216");
+  EXPECT_EQ(error_of("{file: bad.csv}", folder.string()),
+            (folder / "bad.csv").string() + ":3:1: the length is `x`; accepted: an integer from 0 to 16777216");
   const auto missing = read("{file: none.csv}", folder.string());
   ASSERT_FALSE(missing.ok());
   EXPECT_EQ(missing.error().failure, base::Failure::io);
@@ -89,7 +86,7 @@ TEST(ReadLengths, ReadsAFileBesideTheJob) {
             "job.yaml:1:25: " + (folder / "none.csv").string() + ": cannot be read: No such file or directory");
 }
 
-TEST(ReadLengths, NamesAMistakeInAFilesName) {
+TEST(ReadLengths, ReportsMistakesInFileNames) {
   EXPECT_EQ(error_of("{file: 3}"),
             "job.yaml:1:25: `file` of `response_length` is 3; accepted: the path of a CSV or JSONL file");
   EXPECT_EQ(error_of("{file: a, column: 3}"),
@@ -108,7 +105,7 @@ TEST(LengthTable, ReadsCsv) {
   EXPECT_THAT(points("7\n5\n7\n"), expected) << "no header";
   EXPECT_THAT(points("\xEF\xBB\xBFid,\"response_length\"\na, 7\nb,5\nc,\"7\"\n"), expected);
   EXPECT_THAT(points("id,n,m\na,7,1\nb,5,1\nc,7,1\n", "n"), expected);
-  EXPECT_THAT(points("7\n5\n5\n", "7"), ElementsAre(LengthPoint{5, 1})) << "a column may have such a name";
+  EXPECT_THAT(points("7\n5\n5\n", "7"), ElementsAre(LengthPoint{5, 1})) << "a column name may be a number";
 }
 
 TEST(LengthTable, ReadsJsonLines) {
@@ -122,34 +119,34 @@ TEST(LengthTable, ReadsJsonLines) {
   EXPECT_THAT(points("{\"prompt_tokens\": 1, \"reply\": 7}\n{\"reply\": 5}\n{\"reply\": 7}\n", "reply"), expected);
 }
 
-TEST(LengthTable, NamesAMistakeInCsv) {
-  const std::string accepted = "; accepted: a whole number of tokens from 0 to 16777216";
+TEST(LengthTable, ReportsMistakesInCsv) {
+  const std::string accepted = "; accepted: an integer from 0 to 16777216";
   EXPECT_EQ(table_error(""), "l:1:1: the file is empty; accepted: a header and a row for each length");
-  EXPECT_EQ(table_error("length\n"), "l: there are no lengths; accepted: at least one that is longer than 0");
-  EXPECT_EQ(table_error("length\n0\n0\n"), "l: all lengths are 0; accepted: at least one that is longer");
+  EXPECT_EQ(table_error("length\n"), "l: there are no lengths; accepted: at least one length greater than 0");
+  EXPECT_EQ(table_error("length\n0\n0\n"), "l: all lengths are 0; accepted: at least one length greater than 0");
   EXPECT_EQ(table_error("id,length\na,-1\n"), "l:2:3: the length is `-1`" + accepted);
   EXPECT_EQ(table_error("id,length\na,5.5\n"), "l:2:3: the length is `5.5`" + accepted);
   EXPECT_EQ(table_error("id,length\na,\n"), "l:2:3: the length is ``" + accepted);
   EXPECT_EQ(table_error("id,length\na,16777217\n"), "l:2:3: the length is `16777217`" + accepted);
-  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2, as many as the first row");
+  EXPECT_EQ(table_error("id,length\na\n"), "l:2:1: the row has 1 cells; accepted: 2, as in the first row");
   EXPECT_EQ(table_error("a,b\n1,2\n"),
-            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of a, b");
+            "l:1:1: more than one column, or none, looks like lengths; name it with `column`; accepted: one of a, b");
   EXPECT_EQ(table_error("prompt_tokens,response_tokens\n1,2\n"),
-            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of prompt_tokens, "
-            "response_tokens");
+            "l:1:1: more than one column, or none, looks like lengths; name it with `column`; accepted: one of "
+            "prompt_tokens, response_tokens");
   EXPECT_EQ(table_error("prompt,response\n1,2\n", "responses"),
             "l:1:1: there is no column `responses`; did you mean 'response'?; accepted: one of prompt, response");
-  EXPECT_EQ(table_error("n,n\n1,2\n", "n"), "l:1:1: the column `n` comes twice; accepted: once");
+  EXPECT_EQ(table_error("n,n\n1,2\n", "n"), "l:1:1: the column `n` appears twice; accepted: once");
   EXPECT_EQ(table_error("length\n\"5\n"), "l:2:1: the quote is not closed; a cell that begins with \" ends with \"");
 }
 
-TEST(LengthTable, NamesAMistakeInJsonLines) {
-  const std::string accepted = "; accepted: a whole number of tokens from 0 to 16777216";
+TEST(LengthTable, ReportsMistakesInJsonLines) {
+  const std::string accepted = "; accepted: an integer from 0 to 16777216";
   EXPECT_EQ(table_error("{\"n\": 5}\n\n{\"n\": \"5\"}\n"), "l:3:7: the length is the string `5`" + accepted);
   EXPECT_EQ(table_error("{\"n\": 5}\n{\"m\": 5}\n"), "l:2:1: the object needs the key `n`");
-  EXPECT_EQ(table_error("{\"n\": 5}\n[5]\n"), "l:2:1: the line is a list; accepted: a JSON object in each line");
+  EXPECT_EQ(table_error("{\"n\": 5}\n[5]\n"), "l:2:1: the line is a list; accepted: a JSON object on each line");
   EXPECT_EQ(table_error("{\"n\": 5, \"m\": 1}\n"),
-            "l:1:1: which column has the lengths is not said; `column` names it; accepted: one of n, m");
+            "l:1:1: more than one column, or none, looks like lengths; name it with `column`; accepted: one of n, m");
   EXPECT_EQ(table_error("{\"n\": 5}\n", "m"), "l:1:1: there is no column `m`; did you mean 'n'?; accepted: one of n");
   EXPECT_EQ(table_error("{\"text\": \"a\"}\n"),
             "l:1:1: the object has no key with a number; accepted: a key with the length");

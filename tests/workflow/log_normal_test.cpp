@@ -21,8 +21,8 @@ std::string fault_of(const LengthFigures& figures) {
 
 double at_cap(const LengthDistribution& distribution, std::int64_t cap) { return distribution.survival(cap - 1); }
 
-TEST(LogNormal, HasTheQuantilesOfAKnownOne) {
-  // Median 1000, sigma 0.5: quantiles 1000 * exp(0.5 z), mean 1000 * exp(0.125).
+TEST(LogNormal, HasTheQuantilesOfAKnownDistribution) {
+  // Median 1000, sigma 0.5: quantiles are 1000 * exp(0.5 z), the mean is 1000 * exp(0.125).
   for (const LengthFigures& figures : {LengthFigures{.p50 = 1000, .sigma = 0.5},
                                        LengthFigures{.p50 = 1000, .p90 = 1000 * std::exp(0.5 * 1.2815515655446004)},
                                        LengthFigures{.mean = 1000 * std::exp(0.125), .sigma = 0.5},
@@ -37,14 +37,14 @@ TEST(LogNormal, HasTheQuantilesOfAKnownOne) {
   }
 }
 
-TEST(LogNormal, TheCapCutsWhatIsLonger) {
+TEST(LogNormal, TheCapCutsLongerLengths) {
   const LengthDistribution distribution = made({.p50 = 800, .sigma = 0.8, .cap = 4096});
   EXPECT_EQ(distribution.longest(), 4096);
   EXPECT_NEAR(at_cap(distribution, 4096), std::erfc(std::log(4096 / 800.0) / 0.8 / std::sqrt(2.0)) / 2.0, 1e-9);
   EXPECT_EQ(distribution.quantile(0.5), 800);
 }
 
-TEST(LogNormal, AMeanIsOfWhatTheCapHasCut) {
+TEST(LogNormal, AMeanIsMetAfterTheCap) {
   const LengthDistribution distribution = made({.mean = 1060, .sigma = 0.8, .cap = 4096});
   EXPECT_NEAR(distribution.mean(), 1060, 0.1);
   EXPECT_GT(at_cap(distribution, 4096), 0.01);
@@ -69,7 +69,7 @@ TEST(LogNormal, MeetsTheFractionAtTheCap) {
   EXPECT_NEAR(by_mean.mean(), 1500, 0.1);
 }
 
-TEST(LogNormal, AMeanBesideQuantilesMovesTheShortOnes) {
+TEST(LogNormal, AMeanWithQuantilesMovesTheShortLengths) {
   const LengthFigures quantiles{.p50 = 800, .p90 = 2100, .cap = 4096};
   const double without = made(quantiles).mean();
   for (const double change : {-100.0, -20.0, 20.0, 60.0}) {
@@ -82,7 +82,7 @@ TEST(LogNormal, AMeanBesideQuantilesMovesTheShortOnes) {
   }
 }
 
-TEST(LogNormal, EqualFiguresAreOneLength) {
+TEST(LogNormal, EqualStatisticsAreOneLength) {
   EXPECT_EQ(made({.p50 = 800, .p90 = 800}), LengthDistribution::fixed(800));
   EXPECT_EQ(made({.p50 = 800, .sigma = 0.0}), LengthDistribution::fixed(800));
   EXPECT_EQ(made({.p50 = 4096, .sigma = 0.0, .cap = 4096}), LengthDistribution::fixed(4096));
@@ -96,7 +96,7 @@ TEST(LogNormal, StaysWithinTheLongestLength) {
   EXPECT_NEAR(static_cast<double>(distribution.quantile(0.5)), 1e6, 1e6 / 300);
 }
 
-TEST(LogNormal, KeepsItsWeightsForEver) {
+TEST(LogNormal, WeightsAreReproducible) {
   const LengthDistribution distribution = made({.p50 = 800, .p90 = 2100, .p99 = 3900, .mean = 1050, .cap = 4096});
   std::uint64_t hash = 0;
   for (const auto& [length, weight] : distribution.points())
@@ -104,21 +104,21 @@ TEST(LogNormal, KeepsItsWeightsForEver) {
   EXPECT_EQ(hash, 8147777063930941992U);
 }
 
-TEST(LogNormal, FiguresOutOfRangeAreRefused) {
+TEST(LogNormal, StatisticsOutOfRangeAreRejected) {
   EXPECT_EQ(fault_of({.p50 = 0.5, .sigma = 1.0}), "p50: `p50` is 0.5; accepted: a number from 1 to 16777216");
   EXPECT_EQ(fault_of({.mean = 2e7, .sigma = 1.0}), "mean: `mean` is 20000000; accepted: a number from 1 to 16777216");
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = 5.5}), "sigma: `sigma` is 5.5; accepted: a number from 0 to 5");
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = NAN}), "sigma: `sigma` is nan; accepted: a number from 0 to 5");
   EXPECT_EQ(fault_of({.p50 = 8, .sigma = 1.0, .cap = 0}), "cap: `cap` is 0; accepted: a number from 1 to 16777216");
-  const std::string fraction = "; accepted: a fraction between 0 and 1; none where no length reaches the cap";
+  const std::string fraction = "; accepted: a fraction between 0 and 1, or no `at_cap` if no length reaches the cap";
   EXPECT_EQ(fault_of({.p50 = 8, .cap = 9, .at_cap = 0.0}), "at_cap: `at_cap` is 0" + fraction);
   EXPECT_EQ(fault_of({.p50 = 8, .cap = 9, .at_cap = 1.0}), "at_cap: `at_cap` is 1" + fraction);
-  EXPECT_EQ(fault_of({.p50 = 8, .at_cap = 0.1}), "at_cap: `at_cap` stands without `cap`; accepted: both");
+  EXPECT_EQ(fault_of({.p50 = 8, .at_cap = 0.1}), "at_cap: `at_cap` needs `cap`; accepted: both or neither");
   EXPECT_EQ(fault_of({.mean = 1, .cap = 1, .at_cap = 0.1}),
-            "cap: `cap` is 1, below which there is no length; accepted: at least 2 beside `at_cap`");
+            "cap: `cap` is 1, and no length is below it; accepted: at least 2 with `at_cap`");
 }
 
-TEST(LogNormal, ContradictionsAreRefused) {
+TEST(LogNormal, ContradictionsAreRejected) {
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 500}), "p90: `p90` is 500; accepted: at least 800 (`p50`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p99 = 500}), "p99: `p99` is 500; accepted: at least 800 (`p50`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 900, .p99 = 850}), "p99: `p99` is 850; accepted: at least 900 (`p90`)");
@@ -131,32 +131,32 @@ TEST(LogNormal, ContradictionsAreRefused) {
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 4096, .cap = 4096, .at_cap = 0.03}),
             "p90: `p90` is 4096; accepted: less than 4096, the cap, because `at_cap` is 0.03; or a larger `at_cap`");
   EXPECT_EQ(fault_of({.sigma = 0.0, .cap = 4096, .at_cap = 0.1}),
-            "sigma: `sigma` is 0; accepted: more than 0 beside `at_cap`");
+            "sigma: `sigma` is 0; accepted: more than 0 with `at_cap`");
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 4096, .cap = 4096}),
             "mean: `mean` is 4096; accepted: less than 4096 (`cap`)");
   EXPECT_EQ(fault_of({.p50 = 800, .p90 = 2100, .mean = 500, .cap = 4096}),
-            "mean: `mean` is 500, which the other figures exclude whatever the spread; accepted: from 862 to 1201");
+            "mean: `mean` is 500, which the other statistics rule out for any spread; accepted: from 862 to 1201");
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 300}),
-            "mean: `mean` is 300, which the other figures exclude whatever the spread; accepted: from 800 to 671243");
+            "mean: `mean` is 300, which the other statistics rule out for any spread; accepted: from 800 to 671243");
 }
 
-TEST(LogNormal, TooFewAndTooManyFiguresAreRefused) {
+TEST(LogNormal, TooFewAndTooManyStatisticsAreRejected) {
   const std::string accepted =
       "; accepted: two or more of p50, p90, p99, mean, at_cap (with cap), or sigma with one of them";
-  EXPECT_EQ(fault_of({}), ": the lengths are not determined by what is given" + accepted);
-  EXPECT_EQ(fault_of({.cap = 4096}), ": the lengths are not determined by what is given" + accepted);
-  EXPECT_EQ(fault_of({.p50 = 800, .cap = 4096}), ": the lengths are not determined by one figure" + accepted);
+  EXPECT_EQ(fault_of({}), ": the given values are not enough to determine the lengths" + accepted);
+  EXPECT_EQ(fault_of({.cap = 4096}), ": the given values are not enough to determine the lengths" + accepted);
+  EXPECT_EQ(fault_of({.p50 = 800, .cap = 4096}), ": one statistic is not enough to determine the lengths" + accepted);
   EXPECT_EQ(fault_of({.p50 = 4096, .p90 = 4096, .cap = 4096, .at_cap = 0.5}),
-            ": the lengths are not determined by one figure" + accepted)
-      << "where the cap begins is all that is known";
-  EXPECT_EQ(fault_of({.mean = 800}), ": the lengths are not determined by one figure" + accepted);
-  const std::string beside = "; accepted: one other of p50, p90, p99, mean, at_cap";
-  EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` stands beside no other figure" + beside);
+            ": one statistic is not enough to determine the lengths" + accepted)
+      << "only the quantile at the cap is known";
+  EXPECT_EQ(fault_of({.mean = 800}), ": one statistic is not enough to determine the lengths" + accepted);
+  const std::string beside = "; accepted: exactly one of p50, p90, p99, mean, at_cap";
+  EXPECT_EQ(fault_of({.sigma = 0.8}), "sigma: `sigma` is combined with no other statistic" + beside);
   EXPECT_EQ(fault_of({.p50 = 800, .mean = 900, .sigma = 0.8}),
-            "sigma: `sigma` stands beside more than one figure" + beside);
+            "sigma: `sigma` is combined with more than one statistic" + beside);
 }
 
-RC_GTEST_PROP(LogNormalProperty, MeetsWhateverGoesTogether, ()) {
+RC_GTEST_PROP(LogNormalProperty, MeetsConsistentStatistics, ()) {
   const double p50 = *rc::gen::inRange(1, 3000);
   const double p90 = p50 + *rc::gen::inRange(0, 4000);
   LengthFigures figures{.p50 = p50, .p90 = p90};
@@ -182,7 +182,7 @@ RC_GTEST_PROP(LogNormalProperty, MeetsAMeanWithASpread, ()) {
   RC_ASSERT(std::abs(made(figures).mean() - mean) <= 0.5 + mean * 1e-3);
 }
 
-RC_GTEST_PROP(LogNormalProperty, AnyFiguresHaveAFaultOrADistribution, ()) {
+RC_GTEST_PROP(LogNormalProperty, StatisticsHaveAFaultOrADistribution, ()) {
   const auto length = [] {
     return *rc::gen::oneOf(
         rc::gen::just(std::optional<double>()),

@@ -28,7 +28,7 @@ TEST(NormalCumulative, AgreesWithTheErrorFunction) {
   EXPECT_EQ(normal_cumulative(40.0), 1.0);
 }
 
-TEST(MillsRatio, IsTheTailByTheDensity) {
+TEST(MillsRatio, IsTheTailOverTheDensity) {
   for (double x = 0.0; x <= 36.0; x += 0.1) EXPECT_NEAR(mills_ratio(x) * normal_density(x) / phi(-x), 1.0, 1e-10) << x;
   EXPECT_NEAR(mills_ratio(1e6), 1e-6, 1e-17) << "1 / x - 1 / x^3 + ...";
 }
@@ -40,8 +40,8 @@ TEST(NormalQuantile, HasTheValuesOfTheTables) {
   EXPECT_NEAR(normal_quantile(1e-9), -5.9978070150076865, 1.3e-8);
 }
 
-TEST(NormalFunctions, KeepTheirBitsForEver) {
-  // A change here changes the lengths of every job, and must not come from a machine.
+TEST(NormalFunctions, AreReproducible) {
+  // A change here changes the lengths of every job. Results must not depend on the machine.
   EXPECT_EQ(exponential(1.0), 0x1.5bf0a8b14576ap+1);
   EXPECT_EQ(normal_quantile(0.9), 0x1.4813c3681e9f4p+0);
   EXPECT_EQ(normal_cumulative(1.0), 0x1.aec4bd120d37ep-1);

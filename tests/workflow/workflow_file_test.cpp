@@ -56,13 +56,12 @@ TEST(ReadAlgorithm, ReadsOptions) {
                find_algorithm("grpo")->make(options));
 }
 
-TEST(ReadAlgorithm, NamesAMistake) {
+TEST(ReadAlgorithm, ReportsMistakes) {
   EXPECT_EQ(error_of("3"),
             "job.yaml:1:12: the algorithm is 3; accepted: ppo, grpo, reinforce++, remax, dpo, reward_model, sft");
   EXPECT_EQ(error_of("gppo"),
-            "job.yaml:1:12: the algorithm `gppo` is not known; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, "
-            "remax, dpo, "
-            "reward_model, sft, or a map with roles and tasks");
+            "job.yaml:1:12: unknown algorithm `gppo`; did you mean 'ppo'?; accepted: ppo, grpo, reinforce++, remax, "
+            "dpo, reward_model, sft, or a map with roles and tasks");
   EXPECT_EQ(error_of("{reward: rule}"),
             "job.yaml:1:12: the algorithm needs the key `name`; accepted: `name: ppo`, or `roles` and `tasks`");
   EXPECT_EQ(error_of("{name: ppo, rewards: rule}"),
@@ -83,8 +82,7 @@ TEST(ReadAlgorithm, NamesAMistake) {
             "job.yaml:1:41: `reference_decay` has no meaning here; accepted: only with `reference: averaged`");
   EXPECT_EQ(error_of("{name: ppo, reference: averaged, reference_decay: 1}"),
             "job.yaml:1:62: `reference_decay` must be a number from 0 to 0.999999999, not 1");
-  EXPECT_EQ(error_of("{name: dpo, reference: skip}"),
-            "job.yaml:1:35: dpo needs its reference; accepted: pass, averaged");
+  EXPECT_EQ(error_of("{name: dpo, reference: skip}"), "job.yaml:1:35: dpo needs a reference; accepted: pass, averaged");
   EXPECT_EQ(error_of("{name: ppo, ptx_tokens: 1.5}"),
             "job.yaml:1:36: `ptx_tokens` must be a whole number from 0 to 1000000000000, not 1.5");
 }
@@ -119,7 +117,7 @@ TEST(ReadAlgorithm, ReadsAGraph) {
   EXPECT_THAT(predecessors(workflow, TaskId(5)), ElementsAre(TaskId(2), TaskId(3), TaskId(4)));
 }
 
-TEST(ReadAlgorithm, NamesAMistakeInAGraph) {
+TEST(ReadAlgorithm, ReportsMistakesInGraphs) {
   const auto with_task = [](const std::string& task) {
     return error_of(roles + "  tasks:\n" + generate + "    - {name: t, " + task + "}\n");
   };
@@ -140,19 +138,19 @@ TEST(ReadAlgorithm, NamesAMistakeInAGraph) {
             "job.yaml:5:7: task `t` needs the key `kind`; accepted: generate, infer, train, rule");
   EXPECT_EQ(with_task("kind: infer"), "job.yaml:5:7: task `t` has no role; accepted: a `role`, or the kind rule");
   EXPECT_EQ(with_task("kind: infer, role: critic"),
-            "job.yaml:5:36: the role `critic` of task `t` is no role; accepted: one of actor, reward");
+            "job.yaml:5:36: task `t` has the unknown role `critic`; accepted: one of actor, reward");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: responses"),
             "job.yaml:5:52: `inputs` of task `t` is the string `responses`; accepted: a list of keys");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: [responses, 3]"),
             "job.yaml:5:64: a key of `inputs` of task `t` is 3; accepted: a word");
   EXPECT_EQ(
       with_task("kind: infer, role: reward, outputs: [scores, responses]"),
-      "job.yaml:5:62: the key `responses` is written by `generate` and `t`; accepted: one task that writes a key");
+      "job.yaml:5:62: the key `responses` is written by `generate` and `t`; accepted: one task that writes each key");
   EXPECT_EQ(with_task("kind: infer, role: reward, inputs: [x], outputs: [x]"),
             "job.yaml:5:53: the tasks wait for each other: `t` reads from `t`; accepted: a graph without cycles");
-  EXPECT_EQ(
-      with_task("kind: rule"),
-      "job.yaml:2:33: role `reward` is used by no task; accepted: roles that a task, or another role's start, uses");
+  EXPECT_EQ(with_task("kind: rule"),
+            "job.yaml:2:33: role `reward` is not used; accepted: roles that a task uses, or that another role is "
+            "initialized from");
   EXPECT_EQ(with_task("kind: infer, role: reward, seconds: 1"),
             "job.yaml:5:53: `seconds` has no meaning here; accepted: only with `kind: rule`");
   EXPECT_EQ(with_task("kind: infer, role: reward, sequences: 0"),
@@ -189,7 +187,7 @@ TEST(ReadWorkload, ReadsEveryKey) {
             4096);
 }
 
-TEST(ReadWorkload, OfACriticThatIsTrainedOtherwise) {
+TEST(ReadWorkload, ReadsTheCriticsOwnTraining) {
   const std::string samples = sound + ", mini_batch: 32, epochs: 2";
   const Workload read = workload(samples + ", critic: {mini_batch: 64, epochs: 3}").value();
   const Workflow ppo = find_algorithm("ppo")->make({});
@@ -201,7 +199,7 @@ TEST(ReadWorkload, OfACriticThatIsTrainedOtherwise) {
   EXPECT_EQ(mini_batches_of(critic, read), 2);
   EXPECT_EQ(epochs_of(critic, read), 3);
   EXPECT_EQ(optimizer_steps_of(critic, read), 6);
-  // What is left out is the others'; where nothing is another, nothing is said.
+  // Missing values default to those of the other roles. If nothing differs, `critic` stays empty.
   EXPECT_EQ(workload(samples + ", critic: {epochs: 1}")->critic, (OwnTraining{4, 1}));
   EXPECT_EQ(workload(samples + ", critic: {mini_batches: 8}")->critic, (OwnTraining{8, 2}));
   EXPECT_EQ(workload(samples + ", critic: {mini_batches: 4, epochs: 2}")->critic, std::nullopt);
@@ -223,13 +221,13 @@ TEST(ReadWorkload, CountsSequences) {
     EXPECT_EQ(sequences_together(task), task.kind == TaskKind::train ? 2 : 1) << task.name;
 }
 
-TEST(ReadWorkload, PromptAndResponseEndTogether) {
+TEST(ReadWorkload, PromptAndResponseEndAtTheSequenceCap) {
   const std::string lengths = "prompts: 8, prompt_length: 100, response_length: 400, sequence_cap: ";
   const Workload cut = workload(lengths + "300").value();
   EXPECT_EQ(cut.response_length, LengthDistribution::fixed(200));
   EXPECT_EQ(cut.max_sequence(), 300);
   EXPECT_EQ(workload(lengths + "1000").value().max_sequence(), 500);
-  // Longer responses end there as well.
+  // Longer responses are cut there, too.
   Workload grown = cut;
   set_responses(grown, LengthDistribution::fixed(3200));
   EXPECT_EQ(grown.response_length, LengthDistribution::fixed(200));
@@ -239,27 +237,25 @@ TEST(ReadWorkload, PromptAndResponseEndTogether) {
   EXPECT_THAT(workload_error(lengths + "100"),
               testing::HasSubstr("`sequence_cap` is 100, and prompts have up to 100 tokens; accepted: shorter prompts, "
                                  "or a cap from 101 to 16777216"));
-  // Together they may be longer than what is accepted, as long as they end before.
+  // The sum may exceed the maximum length if the cap is below it.
   EXPECT_TRUE(workload("prompts: 1, prompt_length: 2, response_length: 16777215, sequence_cap: 16777216").ok());
 }
 
-TEST(ReadWorkload, NamesAMistake) {
+TEST(ReadWorkload, ReportsMistakes) {
   EXPECT_EQ(workload_error("prompt_length: 1"), "job.yaml:1:11: the workload needs the key `prompts`");
-  EXPECT_EQ(
-      workload_error("prompts: 1"),
-      "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or figures of them");
+  EXPECT_EQ(workload_error("prompts: 1"),
+            "job.yaml:1:11: the workload needs the key `prompt_length`; accepted: a number of tokens, or statistics of "
+            "the lengths");
   EXPECT_THAT(workload_error("prompts: 1, prompt_length: 2, response_length: 16777215"),
-              testing::HasSubstr(
-                  "prompts of up to 2 tokens and responses of up to 16777215 are longer than 16777216 together"));
+              testing::HasSubstr("prompts of up to 2 tokens and responses of up to 16777215 exceed 16777216 together"));
   EXPECT_EQ(workload_error("prompts: 16777216, prompt_length: 100, response_length: 100000"),
-            "job.yaml:1:21: an iteration works on 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: "
-            "1000000000000 at most");
+            "job.yaml:1:21: an iteration processes 1.68e+12 tokens: 16777216 samples of 100100, 1 times; accepted: at "
+            "most 1000000000000");
   EXPECT_EQ(workload_error("prompts: 0, prompt_length: 1, response_length: 1"),
             "job.yaml:1:21: `prompts` must be a whole number from 1 to 16777216, not 0");
   EXPECT_EQ(workload_error("prompts: 1, prompt_length: x, response_length: 1"),
-            "job.yaml:1:39: `prompt_length` is the string `x`; accepted: a number of tokens, figures as in {p50: 800, "
-            "p90: 2100}, or "
-            "{file: PATH}");
+            "job.yaml:1:39: `prompt_length` is the string `x`; accepted: a number of tokens, statistics such as {p50: "
+            "800, p90: 2100}, or {file: PATH}");
   EXPECT_EQ(workload_error(sound + ", prompt: 1"),
             "job.yaml:1:68: unknown key `prompt` in the workload; did you mean `prompts`? accepted: prompts, "
             "samples_per_prompt, mini_batches, "
@@ -269,9 +265,9 @@ TEST(ReadWorkload, NamesAMistake) {
   EXPECT_EQ(workload_error(sound + ", mini_batches: 129"),
             "job.yaml:1:82: `mini_batches` must be a whole number from 1 to 128, not 129");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 100"),
-            "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the samples of an iteration");
+            "job.yaml:1:80: `mini_batch` is 100; accepted: a divisor of 128, the number of samples of an iteration");
   EXPECT_EQ(workload_error(sound + ", mini_batch: 64, mini_batches: 2"),
-            "job.yaml:1:80: both `mini_batch` and `mini_batches` are there; accepted: either");
+            "job.yaml:1:80: `mini_batch` and `mini_batches` cannot be combined; accepted: one of the two");
   EXPECT_EQ(workload_error(sound + ", epochs: 0"),
             "job.yaml:1:76: `epochs` must be a whole number from 1 to 1000, not 0");
   EXPECT_EQ(workload_error(sound + ", steps_off_policy: -1"),
@@ -280,7 +276,7 @@ TEST(ReadWorkload, NamesAMistake) {
             "job.yaml:1:77: `packing` is the string `yes`; accepted: true or false");
 }
 
-TEST(WorkflowFile, TheExamplesOfTheHeaderAreAccepted) {
+TEST(WorkflowFile, ExamplesOfTheHeaderAreAccepted) {
   const std::string header =
       base::read_file(std::string(DOVETAIL_SOURCE_DIR) + "/src/workflow/workflow_file.h").value();
   int examples = 0;

@@ -31,7 +31,7 @@ Task task(std::string name, TaskKind kind, std::string role_name, Keys inputs, K
   return made;
 }
 
-/// Generation, a rule and a reference that judge it, training.
+/// Generation, a rule and a reference that infer on the responses, and training.
 struct Parts {
   std::vector<Role> roles{role("actor"), role("reference")};
   std::vector<Task> tasks{task("train", TaskKind::train, "actor", {"responses", "scores", "kl"}, {"loss"}),
@@ -81,7 +81,7 @@ TEST(Workflow, SeveralKeysOfOneProducerAreOneEdge) {
   EXPECT_EQ(workflow_of(parts).data_edges.front(), (DataEdge{TaskId(1), TaskId(0), {"old", "responses"}}));
 }
 
-TEST(Workflow, TrainedWeightsAreWaitedFor) {
+TEST(Workflow, UsesWaitForTrainedWeights) {
   const Workflow workflow = workflow_of({});
   EXPECT_THAT(version_edges(workflow, 0),
               ElementsAre(VersionEdge{TaskId(0), TaskId(0), 1}, VersionEdge{TaskId(0), TaskId(1), 1}));
@@ -90,7 +90,7 @@ TEST(Workflow, TrainedWeightsAreWaitedFor) {
       << "only generation may be stale";
 }
 
-TEST(Workflow, AMovingAverageWaitsForWhatItAverages) {
+TEST(Workflow, AMovingAverageWaitsForItsTrainedRole) {
   Parts parts;
   parts.roles[1].averaged_from = "actor";
   parts.roles[1].decay = 0.99;
@@ -104,7 +104,7 @@ TEST(Workflow, KindsHaveNames) {
   EXPECT_EQ(base::enum_name(TaskKind::rule), "rule");
 }
 
-TEST(WorkflowFault, SoundPartsHaveNone) {
+TEST(WorkflowFault, ValidWorkflowsHaveNone) {
   EXPECT_EQ(fault_of({}), "no fault");
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "actor"; }), "no fault");
 }
@@ -112,30 +112,30 @@ TEST(WorkflowFault, SoundPartsHaveNone) {
 TEST(WorkflowFault, Names) {
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks.clear(); }), "task 0  0: there are no tasks; accepted: at least one");
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].name = "actor"; }),
-            "role 1 name 0: two roles have the name `actor`; accepted: a name of its own for each");
+            "role 1 name 0: two roles have the name `actor`; accepted: a different name for each");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[2].name = ""; }),
             "task 2 name 0: the name of a task is empty or has a control character; accepted: a word");
 }
 
 TEST(WorkflowFault, RolesOfTasks) {
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[3].role = "ref"; }),
-            "task 3 role 0: the role `ref` of task `infer` is no role; accepted: one of actor, reference");
+            "task 3 role 0: task `infer` has the unknown role `ref`; accepted: one of actor, reference");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[3].role = ""; }),
             "task 3  0: task `infer` has no role; accepted: a `role`, or the kind rule");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[2].role = "actor"; }),
             "task 2 role 0: task `judge` is a rule and has a role; accepted: no `role`, or another kind");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks.push_back(task("again", TaskKind::train, "actor", {}, {})); }),
-            "task 4 role 0: role `actor` is trained by `train` and `again`; accepted: one train task of a role");
+            "task 4 role 0: role `actor` is trained by `train` and `again`; accepted: one train task for each role");
 }
 
 TEST(WorkflowFault, Keys) {
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[0].inputs = {"kl", "scores", "kl"}; }),
-            "task 0 inputs 2: the key `kl` stands twice; accepted: each key once");
+            "task 0 inputs 2: the key `kl` appears twice; accepted: each key once");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[0].outputs = {"loss", ""}; }),
             "task 0 outputs 1: a key is empty or has a control character; accepted: a word");
   EXPECT_EQ(
       fault_after([](Parts& p) { p.tasks[3].outputs = {"kl", "scores"}; }),
-      "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes a key");
+      "task 3 outputs 1: the key `scores` is written by `judge` and `infer`; accepted: one task that writes each key");
 }
 
 TEST(WorkflowFault, Cycles) {
@@ -146,48 +146,49 @@ TEST(WorkflowFault, Cycles) {
   EXPECT_EQ(
       fault_after([](Parts& p) { p.tasks[2].inputs = {"scores"}; }),
       "task 2 inputs 0: the tasks wait for each other: `judge` reads from `judge`; accepted: a graph without cycles")
-      << "the training that is behind the cycle is not on it";
+      << "the training after the cycle is not part of it";
 }
 
 TEST(WorkflowFault, Amounts) {
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].sequences.count = 0; }),
             "task 1 sequences 0: task `generate` has 0 sequences; accepted: at least 1");
-  EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].extra_tokens = 5; }),
-            "task 1 extra_tokens 0: task `generate` has 5 extra tokens; accepted: at least 0, of a train task");
+  EXPECT_EQ(
+      fault_after([](Parts& p) { p.tasks[1].extra_tokens = 5; }),
+      "task 1 extra_tokens 0: task `generate` has 5 extra tokens; accepted: at least 0, and only for train tasks");
   EXPECT_EQ(fault_after([](Parts& p) { p.tasks[1].time_per_sequence = base::Ticks(5); }),
-            "task 1 seconds 0: task `generate` has a time for each sequence; accepted: at least 0, of a rule");
+            "task 1 seconds 0: task `generate` has an invalid time for each sequence; accepted: at least 0, and only "
+            "for rules");
 }
 
 TEST(WorkflowFault, Starts) {
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "act"; }),
-            "role 1 initialised_from 0: role `reference` is initialised from `act`, which is no role; accepted: one of "
+            "role 1 initialised_from 0: role `reference` is initialized from the unknown role `act`; accepted: one of "
             "actor, reference");
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].initialised_from = "reference"; }),
-            "role 1 initialised_from 0: role `reference` is initialised from itself; accepted: another role");
+            "role 1 initialised_from 0: role `reference` is initialized from itself; accepted: another role");
   EXPECT_EQ(fault_after([](Parts& p) {
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "actor";
             }),
-            "role 0 initialised_from 0: role `actor` is initialised from itself; accepted: another role");
+            "role 0 initialised_from 0: role `actor` is initialized from itself; accepted: another role");
   EXPECT_EQ(fault_after([](Parts& p) {
               p.roles.push_back(role("third"));
               p.roles[0].initialised_from = "reference";
               p.roles[1].initialised_from = "third";
               p.roles[2].initialised_from = "reference";
             }),
-            "role 1 initialised_from 0: role `reference` is initialised from itself; accepted: another role");
+            "role 1 initialised_from 0: role `reference` is initialized from itself; accepted: another role");
 }
 
 TEST(WorkflowFault, AveragesAndUses) {
   EXPECT_EQ(fault_after([](Parts& p) { p.roles[1].averaged_from = "reference"; }),
-            "role 1 averaged_from 0: role `reference` is an average of `reference`, which is no trained role; "
-            "accepted: a role with a train "
-            "task");
+            "role 1 averaged_from 0: role `reference` is an average of `reference`, which is not a trained role; "
+            "accepted: a role with a train task");
   EXPECT_EQ(fault_after([](Parts& p) {
               p.roles[1].averaged_from = "actor";
               p.tasks.push_back(task("again", TaskKind::train, "reference", {}, {}));
             }),
-            "role 1 averaged_from 0: role `reference` is an average and has a train task; accepted: either");
+            "role 1 averaged_from 0: role `reference` is an average and has a train task; accepted: one of the two");
   EXPECT_EQ(fault_after([](Parts& p) {
               p.roles[1].averaged_from = "actor";
               p.roles[1].decay = 1.0;
@@ -195,10 +196,10 @@ TEST(WorkflowFault, AveragesAndUses) {
             "role 1 decay 0: the decay of role `reference` is 1; accepted: at least 0, less than 1");
   EXPECT_EQ(
       fault_after([](Parts& p) { p.roles[1].decay = 0.5; }),
-      "role 1 decay 0: role `reference` has a decay but is no average; accepted: both `averaged_from` and `decay`");
-  EXPECT_EQ(
-      fault_after([](Parts& p) { p.roles.push_back(role("critic")); }),
-      "role 2 name 0: role `critic` is used by no task; accepted: roles that a task, or another role's start, uses");
+      "role 1 decay 0: role `reference` has a decay but is not an average; accepted: both `averaged_from` and `decay`");
+  EXPECT_EQ(fault_after([](Parts& p) { p.roles.push_back(role("critic")); }),
+            "role 2 name 0: role `critic` is not used; accepted: roles that a task uses, or that another role is "
+            "initialized from");
 }
 
 RC_GTEST_PROP(WorkflowProperty, OrderIsTopologicalOrThereIsACycle, ()) {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "syntax/files.h"
 #include "trainers/log_formats.h"
-#include "workflow/lengths_table.h"
+#include "workflow/lengths_file.h"
 
 namespace dovetail::answer {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "parallel/for_each_index.h"
 #include "planner/rank/rank.h"
-#include "workflow/scaled_lengths.h"
+#include "workflow/lengths.h"
 
 namespace dovetail::planner {
 namespace {
