@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "llm/shard_groups.h"
+#include "llm/layout.h"
 
 namespace dovetail::cost {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "cost/shares.h"
-#include "llm/shard_groups.h"
+#include "llm/layout.h"
 
 namespace dovetail::cost {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "llm/shard_groups.h"
+#include "llm/layout.h"
 #include "llm/tensors.h"
 
 namespace dovetail::cost {

@@ -1,6 +1,7 @@
-// Models that a job may name.
+// The bundled models, which jobs can name, and the shapes of other models as text.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,16 +11,26 @@
 
 namespace dovetail::llm {
 
-/// The names of all bundled models, by family and size.
+/// Names of all bundled models, by family and size.
 std::vector<std::string> bundled_model_names();
 
-/// The bundled model of that name; an Error that names the nearest ones where there is none. Shapes are those of the
-/// published config.json files, of models that see or hear their language part; the three `rlhfuse-` models are the
-/// shapes of RLHFuse's Table 2, whose feed-forward networks are plain and 4h wide, where the LLaMA-1 models of the same
-/// sizes have gated ones. Where the files were not to be had, the sources are slime's models in Megatron's flags
-/// (moonlight, kimi-k2, glm-4.5, glm-4.5-air, glm-4.7-flash, minimax-m2), the defaults of the transformers
-/// library (glm-4-9b, gemma-7b), and those of vLLM and NeMo AutoModel (hy3). Layers that predict further tokens are in
-/// none.
+/// Finds a bundled model. The Error for an unknown name suggests the nearest names.
+///
+/// Shapes are those of the published config.json files, and of the language part of vision and audio models. The three
+/// `rlhfuse-` models have the shapes of RLHFuse's Table 2: their feed-forward networks are plain and 4h wide, while
+/// those of LLaMA-1 models of the same sizes are gated.
+///
+/// Files that were not available are replaced by other sources: slime's models in Megatron's flags (moonlight, kimi-k2,
+/// glm-4.5, glm-4.5-air, glm-4.7-flash, minimax-m2), the defaults of the transformers library (glm-4-9b, gemma-7b), and
+/// the defaults of vLLM and NeMo AutoModel (hy3). No shape includes the layers that predict further tokens.
 base::Result<Transformer> find_bundled_model(std::string_view name);
+
+/// The bundled model with this shape. If several have it, `preferred` if it is one of them, otherwise the first.
+/// nullopt if no bundled model has it.
+std::optional<std::string> bundled_model_of(const Transformer& shape, const std::string& preferred = {});
+
+/// The shape as the map of a config.json on one line of JSON, which parse_config reads back, without unnecessary keys.
+/// An Error without a position if no known family has such a shape.
+base::Result<std::string> config_line(const Transformer& shape);
 
 }  // namespace dovetail::llm

@@ -12,7 +12,8 @@
 
 #include "base/enum_names.h"
 #include "base/fields.h"
-#include "llm/architecture.h"
+#include "base/utf8.h"
+#include "llm/huggingface_config.h"
 
 namespace dovetail::llm {
 namespace {
@@ -31,14 +32,14 @@ constexpr auto names_of(Scaling) {
                     base::EnumName{"llama3", Scaling::llama3}};
 }
 
-/// The value of a key that is there and not null: configurations write null for what they do not have.
+/// The value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
 std::optional<Node> value_of(const Node& map, std::string_view key) {
   auto node = map.find(key);
   if (node && node->is_null()) return std::nullopt;
   return node;
 }
 
-/// Reads over `value` where the key is there.
+/// Replaces `value` if the key is present.
 Status read_over(const Node& map, std::string_view key, double least, double most, double& value) {
   const auto node = value_of(map, key);
   if (!node) return {};
@@ -83,11 +84,11 @@ Status read_llama3(const Node& scaling, Computation& computation) {
   DOVETAIL_CHECK(read_over(scaling, "high_freq_factor", 1e-3, 1e6, llama3.high_frequency_factor));
   DOVETAIL_CHECK(read_over(scaling, "original_max_position_embeddings", 1, max_context, llama3.original_context));
   if (llama3.high_frequency_factor <= llama3.low_frequency_factor)
-    return scaling.error("`high_freq_factor` is not above `low_freq_factor`; accepted: one that is");
+    return scaling.error("`high_freq_factor` is at most `low_freq_factor`; accepted: a larger value");
   return {};
 }
 
-/// `rope_scaling` of transformers 4, or `rope_parameters` of transformers 5.
+/// Reads `rope_scaling` (transformers 4) or `rope_parameters` (transformers 5).
 Status read_scaling(const Node& scaling, Computation& computation) {
   if (!scaling.is_map())
     return scaling.error(
@@ -98,7 +99,7 @@ Status read_scaling(const Node& scaling, Computation& computation) {
   if (!type) return {};
   const auto known = type->is_string() ? base::enum_named<Scaling>(type->text()) : std::nullopt;
   if (!known)
-    return type->error(fmt::format("rotary embeddings are scaled by {}, which is not computed; accepted: {}",
+    return type->error(fmt::format("rotary embeddings use the scaling {}, which is not supported; accepted: {}",
                                    type->describe(), fmt::join(base::enum_names<Scaling>(), ", ")));
   if (*known == Scaling::linear) return read_over(scaling, "factor", 1, 1e6, computation.rotary_factor);
   return *known == Scaling::llama3 ? read_llama3(scaling, computation) : Status();
@@ -109,22 +110,22 @@ Status read_rotary(const Node& config, Computation& computation) {
   for (const char* key : {"rope_scaling", "rope_parameters"})
     if (const auto scaling = value_of(config, key)) DOVETAIL_CHECK(read_scaling(*scaling, computation));
   if (const auto part = value_of(config, "partial_rotary_factor"); part && part->text() != "1" && part->text() != "1.0")
-    return part->error(fmt::format("`partial_rotary_factor` is {}; accepted: 1, all of a head", part->describe()));
+    return part->error(fmt::format("`partial_rotary_factor` is {}; accepted: 1", part->describe()));
   return {};
 }
 
-/// Windows of attention that are shorter than the context.
+/// Rejects attention windows that are shorter than the context.
 Status check_windows(const Node& config, std::int64_t context) {
   const auto window = value_of(config, "sliding_window");
   if (!window) return {};
-  // Qwen's configurations name a window that is used only where they say so; Mistral's is used.
+  // Qwen's configurations contain a window even if `use_sliding_window` disables it. Mistral's always use it.
   const auto used = value_of(config, "use_sliding_window");
   if (used ? used->text() == "false" : config.find("model_type")->text() != "mistral") return {};
   DOVETAIL_TRY(const std::int64_t tokens, base::read_whole(*window, "`sliding_window`", 1, max_context));
   if (tokens >= context) return {};
   return window->error(
-      fmt::format("attention sees a window of {} tokens, shorter than the context of {}, which is not computed; "
-                  "accepted: `use_sliding_window: false`, or `max_position_embeddings` of at most {}",
+      fmt::format("attention windows of {} tokens, shorter than the context of {}, are not supported; accepted: "
+                  "`use_sliding_window: false`, or `max_position_embeddings` of at most {}",
                   tokens, context, tokens));
 }
 
@@ -134,7 +135,7 @@ Status check_activation(const Node& config) {
   return activation->error(fmt::format("`hidden_act` is {}; accepted: silu", activation->describe()));
 }
 
-/// Keys that must be 0 (or 1 for `pretraining_tp`), and one that must not be there.
+/// Rejects settings that the computation does not support.
 Status check_not_computed(const Node& config) {
   if (const auto dropout = value_of(config, "attention_dropout")) {
     DOVETAIL_TRY(const double part, base::read_number(*dropout, "`attention_dropout`", 0, 1));
@@ -143,7 +144,7 @@ Status check_not_computed(const Node& config) {
   if (const auto parts = value_of(config, "pretraining_tp"); parts && parts->text() != "1")
     return parts->error(fmt::format("`pretraining_tp` is {}; accepted: 1", parts->describe()));
   if (const auto quantized = value_of(config, "quantization_config"))
-    return quantized->error("quantized weights are not computed; accepted: no `quantization_config`");
+    return quantized->error("quantized weights are not supported; accepted: no `quantization_config`");
   return {};
 }
 
@@ -153,12 +154,12 @@ Status check_family(const Node& config, const Transformer& shape) {
   for (const std::string_view family : families) known = known || type.text() == family;
   if (!known || has_language_part(config) || shape.experts || shape.latent || shape.positions > 0 ||
       shape.normalization != Normalization::root_mean_square || shape.feed_forward != FeedForward::gated)
-    return type.error(fmt::format("models of the type {} are not computed; accepted: {}", type.describe(),
-                                  fmt::join(families, ", ")));
+    return type.error(
+        fmt::format("models of the type {} cannot be run; accepted: {}", type.describe(), fmt::join(families, ", ")));
   return {};
 }
 
-/// Whether the class that wrote the configuration is one of a language model or a scalar head.
+/// Checks that the configuration was written by a class for a language model or a scalar head.
 Status check_architecture(const Node& config) {
   const auto list = value_of(config, "architectures");
   if (!list) return {};
@@ -167,8 +168,8 @@ Status check_architecture(const Node& config) {
   if (name.is_string() &&
       std::any_of(kinds.begin(), kinds.end(), [&](std::string_view kind) { return name.text().ends_with(kind); }))
     return {};
-  return name.error(
-      fmt::format("the architecture is {}; accepted: one that ends in {}", name.describe(), fmt::join(kinds, " or ")));
+  return name.error(fmt::format("the architecture is {}; accepted: a name that ends in {}", name.describe(),
+                                fmt::join(kinds, " or ")));
 }
 
 float llama3_frequency(float frequency, const Llama3Scaling& scaling) {
@@ -183,6 +184,61 @@ float llama3_frequency(float frequency, const Llama3Scaling& scaling) {
   return (1 - smooth) * frequency / factor + smooth * frequency;
 }
 
+/// Writes the members of a JSON object, one on each line.
+class ConfigWriter {
+ public:
+  template <class T>
+  void add(std::string_view key, const T& value) {
+    text_ += fmt::format("{}\n  \"{}\": {}", text_.empty() ? "" : ",", key, value);
+  }
+  void add_text(std::string_view key, std::string_view value) { add(key, base::json_string(value)); }
+  void add_token(std::string_view key, std::optional<std::int32_t> token) {
+    if (token) add(key, *token);
+  }
+  std::string text() const { return "{" + text_ + "\n}\n"; }
+
+ private:
+  std::string text_;
+};
+
+struct Family {
+  std::string_view type;
+  std::string_view architecture;
+};
+
+Family family_of(const Transformer& shape) {
+  if (shape.query_key_norm) return {"qwen3", "Qwen3"};
+  if (shape.query_key_value_bias && !shape.attention_output_bias) return {"qwen2", "Qwen2"};
+  return {"llama", "Llama"};
+}
+
+void add_shape(ConfigWriter& config, const Transformer& shape, const Family& family) {
+  config.add("num_hidden_layers", shape.layers);
+  config.add("hidden_size", shape.hidden);
+  config.add("num_attention_heads", shape.heads);
+  config.add("num_key_value_heads", shape.key_value_heads);
+  config.add("head_dim", shape.head_size);
+  config.add("intermediate_size", shape.width);
+  config.add("vocab_size", shape.vocabulary);
+  config.add("tie_word_embeddings", shape.tied_embeddings);
+  if (family.type != "qwen2") config.add("attention_bias", shape.query_key_value_bias);
+  if (family.type == "llama") config.add("mlp_bias", shape.feed_forward_bias);
+  if (shape.head == Head::scalar) config.add("num_labels", 1);
+}
+
+void add_rotary(ConfigWriter& config, const Computation& computation) {
+  config.add("rope_theta", computation.rotary_base);
+  if (computation.llama3)
+    config.add(
+        "rope_scaling",
+        fmt::format("{{\"rope_type\": \"llama3\", \"factor\": {}, \"low_freq_factor\": {}, \"high_freq_factor\": "
+                    "{}, \"original_max_position_embeddings\": {}}}",
+                    computation.llama3->factor, computation.llama3->low_frequency_factor,
+                    computation.llama3->high_frequency_factor, computation.llama3->original_context));
+  else if (computation.rotary_factor != 1)
+    config.add("rope_scaling", fmt::format("{{\"rope_type\": \"linear\", \"factor\": {}}}", computation.rotary_factor));
+}
+
 }  // namespace
 
 Result<Computation> parse_computation(const Node& config, const Transformer& shape) {
@@ -191,7 +247,7 @@ Result<Computation> parse_computation(const Node& config, const Transformer& sha
   Computation computation;
   const std::string_view family = config.find("model_type")->text();
   if (family == "llama") {
-    // What the transformers library takes where its configuration says nothing.
+    // Defaults of the transformers library.
     computation.begin_token = 1;
     computation.end_tokens = {2};
   } else {
@@ -221,6 +277,27 @@ std::vector<float> rotary_frequencies(const Computation& computation, std::int64
     frequencies.push_back(computation.llama3 ? llama3_frequency(frequency, *computation.llama3) : frequency);
   }
   return frequencies;
+}
+
+std::string config_text(const Transformer& shape, const Computation& computation) {
+  const Family family = family_of(shape);
+  ConfigWriter config;
+  config.add("architectures", fmt::format("[\"{}{}\"]", family.architecture,
+                                          shape.head == Head::scalar ? "ForSequenceClassification" : "ForCausalLM"));
+  config.add_text("model_type", family.type);
+  add_shape(config, shape, family);
+  config.add_text("hidden_act", "silu");
+  config.add("rms_norm_eps", computation.norm_epsilon);
+  config.add("max_position_embeddings", computation.context);
+  add_rotary(config, computation);
+  config.add_token("bos_token_id", computation.begin_token);
+  if (!computation.end_tokens.empty())
+    config.add("eos_token_id", fmt::format("[{}]", fmt::join(computation.end_tokens, ", ")));
+  else
+    config.add("eos_token_id", "null");
+  config.add_token("pad_token_id", computation.pad_token);
+  config.add_text("torch_dtype", computation.number_type);
+  return config.text();
 }
 
 }  // namespace dovetail::llm

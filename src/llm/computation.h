@@ -1,4 +1,4 @@
-// What a program that computes a transformer must know beyond its shape.
+// Settings that computing a transformer needs in addition to its shape, and config.json files with both.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace dovetail::llm {
 
-/// How low frequencies of rotary embeddings are stretched for long contexts (Llama 3.1).
+/// Stretching of low frequencies of rotary embeddings for long contexts (Llama 3.1).
 struct Llama3Scaling {
   double factor = 8;
   double low_frequency_factor = 1;
@@ -24,26 +24,32 @@ struct Llama3Scaling {
 
 struct Computation {
   double rotary_base = 10'000;  ///< rope_theta
-  double rotary_factor = 1;     ///< positions are divided by it ("linear" scaling)
+  double rotary_factor = 1;     ///< divisor of positions ("linear" scaling)
   std::optional<Llama3Scaling> llama3 = {};
   double norm_epsilon = 1e-6;
-  std::int64_t context = 2048;                ///< tokens of a sequence at most
-  std::vector<std::int32_t> end_tokens = {};  ///< that end a text
+  std::int64_t context = 2048;                ///< maximum tokens of a sequence
+  std::vector<std::int32_t> end_tokens = {};  ///< tokens that end a text
   std::optional<std::int32_t> begin_token = {};
   std::optional<std::int32_t> pad_token = {};
-  std::string number_type = "float32";  ///< of the weights in files: torch_dtype
+  std::string number_type = "float32";  ///< type of the weights in files: torch_dtype
 
   friend bool operator==(const Computation&, const Computation&) = default;
 };
 
-/// Reads it from the map of a config.json, as transformers 4 and 5 write it (rope_theta and rope_scaling, or
-/// rope_parameters; torch_dtype, or dtype), whose shape is `shape`. An Error names the key and place of what cannot be
-/// computed: a family other than llama, mistral, qwen2 and qwen3, windows shorter than the context, other scalings of
-/// rotary embeddings, dropout, other activations than silu, quantized weights.
+/// Reads the settings from the map of a config.json for a model with this `shape`. Accepts the formats of transformers
+/// 4 and 5 (rope_theta and rope_scaling, or rope_parameters; torch_dtype, or dtype).
+///
+/// An Error names the key and position of an unsupported setting: a family other than llama, mistral, qwen2 and qwen3,
+/// windows shorter than the context, other scalings of rotary embeddings, dropout, activations other than silu,
+/// quantized weights.
 base::Result<Computation> parse_computation(const base::Node& config, const Transformer& shape);
 
-/// The frequency of each pair of a head, [size / 2], in radians a position: base^(-2 i / size), scaled. In single
-/// precision, as the transformers library has them.
+/// Frequencies of the pairs of a head, [size / 2], in radians per position: base^(-2 i / size), scaled. Single
+/// precision, as in the transformers library.
 std::vector<float> rotary_frequencies(const Computation& computation, std::int64_t head_size);
+
+/// Writes a config.json for a model with this shape, which parse_config and parse_computation read back. The family is
+/// llama, or qwen2 or qwen3 if the biases or head norms require it. REQUIRES: parse_computation supports the shape.
+std::string config_text(const Transformer& shape, const Computation& computation);
 
 }  // namespace dovetail::llm

@@ -11,10 +11,10 @@ struct Sums {
   std::int64_t shared = 0;
   std::int64_t routed = 0;
   std::int64_t adapters = 0;
-  std::int64_t multiplied = 0;  // by each token
+  std::int64_t multiplied = 0;  // multiplied with each token
 };
 
-/// A model with a single expert stands for all of them: layers of hundreds of experts have thousands of tensors.
+/// One expert represents all of them, because layers with hundreds of experts have thousands of tensors.
 Transformer with_one_expert(Transformer model) {
   if (model.experts) model.experts->count = model.experts->active = 1;
   return model;
@@ -34,14 +34,14 @@ Sums sums_of(const std::vector<Tensor>& tensors) {
   return sums;
 }
 
-/// The layer that all with experts are like, or all without.
+/// Sums of a layer with experts, or without. All layers of a kind are equal.
 Sums layer_sums(const Transformer& model, bool with_experts) {
   Transformer one = with_one_expert(model);
   if (one.experts) one.experts->dense_layers = with_experts ? 0 : 1;
   Sums sums = sums_of(layer_tensors(one, 0));
   if (!with_experts || !model.experts) return sums;
   const Experts& experts = *model.experts;
-  // The router of one expert, made one of all.
+  // The router has one row for each expert, and `one` has only the first.
   const std::int64_t router = (experts.count - 1) * (model.hidden + (experts.router_bias ? 1 : 0));
   sums.shared += router;
   std::int64_t of_expert = 0;

@@ -3,18 +3,86 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/fields.h"
-#include "llm/architecture.h"
 
 namespace dovetail::llm {
 namespace {
 
 using base::Node;
 using base::Result;
+
+struct UnsupportedType {
+  std::string_view type;
+  std::string_view what;
+};
+
+constexpr std::string_view linear = "most of its layers use linear attention";
+constexpr std::string_view state_space = "many of its layers are state-space models (Mamba)";
+constexpr std::string_view windows = "many of its layers attend only to a window";
+constexpr std::string_view sparse = "its attention is sparse";
+
+constexpr UnsupportedType unsupported_types[] = {
+    {"qwen3_next", linear},
+    {"qwen3_5", linear},
+    {"qwen3_5_text", linear},
+    {"qwen3_5_moe", linear},
+    {"qwen3_5_moe_text", linear},
+    {"minimax", linear},
+    {"kimi_linear", linear},
+    {"nemotron_h", state_space},
+    {"falcon_h1", state_space},
+    {"bamba", state_space},
+    {"jamba", state_space},
+    {"gemma2", windows},
+    {"gemma3", windows},
+    {"gemma3_text", windows},
+    {"gemma3n", windows},
+    {"gemma3n_text", windows},
+    {"gemma4", windows},
+    {"gemma4_text", windows},
+    {"gpt_oss", "every other layer attends only to a window, and its experts have biases"},
+    {"llama4", "most of its layers attend only to chunks"},
+    {"llama4_text", "most of its layers attend only to chunks"},
+    {"mllama", "some of its layers attend to images"},
+    {"mllama_text_model", "some of its layers attend to images"},
+    {"nemotron-nas", "its layers differ"},
+    {"deepseek_v32", sparse},
+    {"deepseek_v4", sparse},
+    {"glm_moe_dsa", sparse},
+};
+
+/// A speech model nests the text model in its thinker.
+constexpr std::array<std::string_view, 3> part_keys{"thinker_config", "text_config", "llm_config"};
+
+std::string_view text_at(const Node& config, std::string_view key) {
+  const auto node = config.find(key);
+  return node && node->is_string() ? node->text() : std::string_view();
+}
+
+bool is_among(std::string_view name, std::initializer_list<std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Whether it is a vision or audio model. Some have their keys next to those of the language model.
+bool has_other_parts(const Node& config) {
+  return is_among(text_at(config, "model_type"), {"qwen2_vl", "qwen2_5_vl", "minicpmo"}) ||
+         config.find("vision_config") || config.find("audio_config");
+}
+
+/// The attention window in use, in tokens as written.
+std::optional<Node> window_of(const Node& config) {
+  const auto window = config.find("sliding_window");
+  if (!window || !window->is_number()) return std::nullopt;
+  // Qwen's configurations contain a window even if `use_sliding_window` disables it.
+  const auto used = config.find("use_sliding_window");
+  const bool is_used = used ? used->text() == "true" : is_among(text_at(config, "model_type"), {"mistral", "mixtral"});
+  return is_used ? window : std::nullopt;
+}
 
 constexpr std::int64_t most = std::int64_t{1} << 30;
 
@@ -41,7 +109,7 @@ struct FamilyName {
   Family family;
 };
 
-/// The families of a user's own models come first: messages list them.
+/// Common families come first, because messages list them in this order.
 constexpr FamilyName families[] = {
     {"llama", Family::llama},
     {"mistral", Family::llama},
@@ -64,7 +132,7 @@ constexpr FamilyName families[] = {
     {"minimax_m2", Family::minimax_m2},
     {"hy_v3", Family::hy_v3},
     {"opt", Family::opt},
-    // Language parts, and models that see whose configurations are flat.
+    // Language parts of other models, and vision models with flat configurations.
     {"qwen2_vl", Family::qwen2},
     {"qwen2_vl_text", Family::qwen2},
     {"qwen2_5_vl", Family::qwen2},
@@ -77,17 +145,17 @@ constexpr FamilyName families[] = {
     {"glm4v_text", Family::glm},
 };
 
-/// Reads whole numbers and switches of one config, and keeps the first Error.
+/// Reads integers and flags of a configuration, and keeps the first Error.
 class ConfigReader {
  public:
   explicit ConfigReader(const Node& config) : config_(config) {}
 
-  /// The value of `key`, which must be there.
+  /// The value of `key`, which is required.
   std::int64_t whole(std::string_view key) {
     const auto node = value_of(key);
     if (!node)
       return fail(config_.error(
-          fmt::format("the model's configuration has no {}; accepted: {}: a whole number", base::quote(key), key)));
+          fmt::format("the model's configuration has no {}; accepted: {}: an integer", base::quote(key), key)));
     return read(*node, key);
   }
 
@@ -109,7 +177,7 @@ class ConfigReader {
   std::optional<base::Error>& error() { return error_; }
 
  private:
-  /// Configurations write null for what they do not have.
+  /// The value of `key`, or nullopt if it is missing or null: configurations write null for missing features.
   std::optional<Node> value_of(std::string_view key) const {
     auto node = config_.find(key);
     if (node && node->is_null()) return std::nullopt;
@@ -136,11 +204,11 @@ Result<Family> read_family(const Node& config) {
     if (type.is_string() && family.type == type.text()) return family.family;
   const auto beyond = type.is_string() ? beyond_transformer(type.text()) : std::nullopt;
   return type.error(fmt::format("the model type is {}, {}; accepted: {}", type.describe(),
-                                beyond ? fmt::format("and {}, which is not modelled", *beyond) : "which is not known",
+                                beyond ? fmt::format("and {}, which is not modeled", *beyond) : "which is unknown",
                                 fmt::join(config_families(), ", ")));
 }
 
-/// The size of a head where a configuration says none.
+/// Default head size of a family.
 std::int64_t usual_head_size(Family family, const Transformer& model) {
   if (family == Family::gemma) return 256;
   if (family == Family::qwen3 || family == Family::seed_oss || family == Family::glm) return 128;
@@ -158,14 +226,14 @@ void read_dense(ConfigReader& reader, Family family, Transformer& model) {
 
 void read_opt(ConfigReader& reader, Transformer& model) {
   model.width = reader.whole("ffn_dim");
-  // Two rows more than positions, in all OPT models.
+  // OPT models have two more rows than positions.
   model.positions = reader.whole("max_position_embeddings") + 2;
   model.feed_forward = FeedForward::plain;
   model.normalization = Normalization::layer;
   model.query_key_value_bias = model.attention_output_bias = model.feed_forward_bias = reader.flag("enable_bias", true);
 }
 
-/// Experts in all layers, of which each is as wide as a dense network of the configuration.
+/// Experts in all layers, each as wide as a dense network of the configuration.
 Experts read_plain_experts(ConfigReader& reader, Family family) {
   Experts experts;
   experts.active = reader.whole("num_experts_per_tok");
@@ -175,7 +243,7 @@ Experts read_plain_experts(ConfigReader& reader, Family family) {
   return experts;
 }
 
-/// Experts behind first layers without, with shared ones that are as wide as those routed to.
+/// Experts in all layers except the first ones, with shared experts as wide as routed ones.
 Experts read_later_experts(ConfigReader& reader, Family family) {
   const bool hunyuan = family == Family::hy_v3;
   Experts experts;
@@ -244,7 +312,7 @@ bool read_query_key_norm(ConfigReader& reader, Family family) {
   return family == Family::qwen3 || family == Family::qwen3_moe;
 }
 
-/// What a family has beyond the dense LLaMA shape.
+/// Reads the features of a family beyond the dense LLaMA shape.
 void read_family_parts(ConfigReader& reader, Family family, Transformer& model) {
   if (family == Family::opt) return read_opt(reader, model);
   model.width = reader.whole("intermediate_size");
@@ -254,27 +322,61 @@ void read_family_parts(ConfigReader& reader, Family family, Transformer& model) 
   model.experts = read_experts(reader, family);
 }
 
-/// Experts of Qwen's models may be in some of the layers only.
+/// Rejects Qwen models with experts in only some layers.
 base::Status check_alike(const Node& config) {
   const auto step = config.find("decoder_sparse_step");
   if (step && step->is_number() && step->text() != "1")
-    return step->error(
-        fmt::format("`decoder_sparse_step` is {}: experts in some of the layers are not modelled; "
-                    "accepted: 1",
-                    step->describe()));
+    return step->error(fmt::format(
+        "`decoder_sparse_step` is {}, but experts in only some layers are not modeled; accepted: 1", step->describe()));
   const auto dense = config.find("mlp_only_layers");
   if (dense && dense->is_list() && dense->size() > 0)
-    return dense->error("`mlp_only_layers` names layers: experts in some of them are not modelled; accepted: []");
+    return dense->error(
+        "`mlp_only_layers` is not empty, but experts in only some layers are not modeled; accepted: []");
   return {};
 }
 
-/// Whether the head is the embedding: as the language part says, else what it is part of.
+/// Whether the head is tied to the embedding. The language part decides, or else the whole configuration.
 bool read_tied(ConfigReader& whole, ConfigReader& language, Family family) {
   return language.flag("tie_word_embeddings",
                        whole.flag("tie_word_embeddings", family == Family::opt || family == Family::gemma));
 }
 
 }  // namespace
+
+std::optional<std::string_view> beyond_transformer(std::string_view model_type) {
+  const auto found = std::find_if(std::begin(unsupported_types), std::end(unsupported_types),
+                                  [=](const UnsupportedType& each) { return each.type == model_type; });
+  return found == std::end(unsupported_types) ? std::nullopt : std::optional(found->what);
+}
+
+Node language_part(const Node& config) {
+  Node part = config;
+  for (const std::string_view key : part_keys)
+    if (const auto inner = part.find(key); inner && inner->is_map()) part = *inner;
+  return part;
+}
+
+bool has_language_part(const Node& config) {
+  return std::any_of(part_keys.begin(), part_keys.end(), [&](std::string_view key) {
+    const auto inner = config.find(key);
+    return inner && inner->is_map();
+  });
+}
+
+std::vector<std::string> uncounted_parts(const Node& config) {
+  if (!config.is_map()) return {};
+  std::vector<std::string> parts;
+  const Node language = language_part(config);
+  if (has_other_parts(config) || has_other_parts(language) || has_language_part(config))
+    parts.emplace_back(only_language_part);
+  if (is_among(text_at(language, "model_type"), {"glm4", "glm4v_text"})) parts.emplace_back(no_output_norms);
+  if (const auto window = window_of(language))
+    parts.push_back(
+        fmt::format("attention is counted over all previous tokens, not only the last {}: the real run uses less "
+                    "memory if sequences are longer",
+                    window->describe()));
+  return parts;
+}
 
 Result<Transformer> parse_config(const Node& config, const std::string& name) {
   if (!config.is_map())

@@ -1,6 +1,7 @@
-// Transformers as Hugging Face's config.json files describe them.
+// Hugging Face's config.json: the shape of a model, and the features that the shape lacks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,15 +12,40 @@
 
 namespace dovetail::llm {
 
-/// Reads the map of a config.json. Known families (`model_type`): llama, mistral, ministral3, qwen2, qwen3, mixtral,
-/// qwen2_moe, qwen3_moe, deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo,
-/// minimax_m2, hy_v3, and gpt2-like shapes through opt. Of models that see or hear it reads the language part; what
-/// uncounted_parts (architecture.h) names is not in the shape. Keys that say nothing of the shape are passed over, as
-/// the format is not ours. What a family's configuration leaves out has the default that the transformers library gives
-/// it. Errors name the key, its place, and what is accepted. `name` becomes the model's.
+/// Reads the shape from the map of a config.json. `name` becomes the model's name.
+///
+/// Supported families (`model_type`): llama, mistral, ministral3, qwen2, qwen3, mixtral, qwen2_moe, qwen3_moe,
+/// deepseek_v2, deepseek_v3, kimi_k2, gemma, seed_oss, glm, glm4, glm4_moe, glm4_moe_lite, mimo, minimax_m2, hy_v3, and
+/// gpt2-like shapes through opt.
+///
+/// For vision and audio models, reads the language part. The shape lacks the features that uncounted_parts
+/// lists. Other keys are ignored. Missing keys have the defaults of the transformers library. Errors
+/// name the key, its position, and what is accepted.
 base::Result<Transformer> parse_config(const base::Node& config, const std::string& name);
 
-/// The families that parse_config knows, by their `model_type`.
+/// Values of `model_type` that parse_config supports.
 std::vector<std::string_view> config_families();
+
+/// Feature of models with this `model_type` that a Transformer cannot describe: "most of its layers use linear
+/// attention". nullopt if a Transformer can describe them.
+std::optional<std::string_view> beyond_transformer(std::string_view model_type);
+
+/// The part of a config.json that describes the language model: `text_config`, `llm_config` or `thinker_config` in
+/// vision and audio models, otherwise all of it.
+base::Node language_part(const base::Node& config);
+/// Whether the language model is only a part of the config.json.
+bool has_language_part(const base::Node& config);
+
+/// Sentences about features of a config.json that parse_config ignores: parts other than the language model, norms of
+/// sublayer outputs, attention windows.
+std::vector<std::string> uncounted_parts(const base::Node& config);
+
+/// The sentence for vision and audio models.
+inline constexpr std::string_view only_language_part =
+    "only the language part is counted: the real run takes longer and uses more memory";
+/// The sentence for models that normalize the outputs of attention and feed-forward networks.
+inline constexpr std::string_view no_output_norms =
+    "norms of the outputs of attention and feed-forward networks are not counted: the real run is a little slower and "
+    "uses a little more memory";
 
 }  // namespace dovetail::llm

@@ -33,12 +33,12 @@ std::vector<int> layers_of_chunks(const Layout& layout, const Transformer& model
 std::optional<std::string> find_expert_fault(const Layout& layout, const Transformer& model) {
   if (!model.experts) {
     if (layout.expert > 1 || layout.expert_tensor > 1)
-      return "the model has no experts to be parallel over; accepted: expert: 1";
+      return "the model has no experts for expert parallelism; accepted: expert: 1";
     return std::nullopt;
   }
   const std::int64_t ranks = std::int64_t{layout.data} * layout.context * layout.tensor;
   if (model.experts->count % layout.expert != 0)
-    return fmt::format("{} experts cannot be dealt out evenly to {} groups; accepted: a divisor of {}",
+    return fmt::format("{} experts cannot be divided evenly among {} groups; accepted: a divisor of {}",
                        model.experts->count, layout.expert, model.experts->count);
   const std::int64_t expert_ranks = std::int64_t{layout.expert} * layout.expert_tensor;
   if (ranks % expert_ranks != 0)
@@ -51,7 +51,7 @@ std::optional<std::string> find_expert_fault(const Layout& layout, const Transfo
 std::optional<std::string> find_stage_fault(const Layout& layout, const Transformer& model) {
   const std::int64_t chunks = std::int64_t{layout.pipeline} * layout.virtual_stages;
   if (chunks > model.layers)
-    return fmt::format("{} stages of {} chunks are more than the {} layers of {}; accepted: at most {} in all",
+    return fmt::format("{} stages of {} chunks exceed the {} layers of {}; accepted: at most {} chunks in total",
                        layout.pipeline, layout.virtual_stages, model.layers, model.name, model.layers);
   if (layout.virtual_stages > 1 && layout.pipeline == 1)
     return "virtual stages need a pipeline; accepted: pipeline of at least 2";
@@ -60,7 +60,7 @@ std::optional<std::string> find_stage_fault(const Layout& layout, const Transfor
     return fmt::format("stage_layers has {} values; accepted: one for each of {} stages", layout.stage_layers.size(),
                        layout.pipeline);
   if (std::any_of(layout.stage_layers.begin(), layout.stage_layers.end(), [](int layers) { return layers < 0; }))
-    return "a stage has less than no layers; accepted: 0 or more";
+    return "a stage has a negative number of layers; accepted: 0 or more";
   const std::int64_t sum = std::accumulate(layout.stage_layers.begin(), layout.stage_layers.end(), std::int64_t{0});
   if (sum != model.layers)
     return fmt::format("stage_layers add up to {}; accepted: the {} layers of {}", sum, model.layers, model.name);
@@ -107,13 +107,13 @@ std::optional<std::string> find_fault(const Layout& layout, const Transformer& m
   if (auto fault = base::find_out_of_range(layout)) return fault;
   if (model.heads % layout.tensor != 0)
     return fmt::format(
-        "{} heads of {} cannot be dealt out evenly to {} tensor-parallel ranks; accepted: a divisor of {}", model.heads,
-        model.name, layout.tensor, model.heads);
+        "{} heads of {} cannot be divided evenly among {} tensor-parallel ranks; accepted: a divisor of {}",
+        model.heads, model.name, layout.tensor, model.heads);
   if (!model.latent && model.key_value_heads % layout.tensor != 0 && layout.tensor % model.key_value_heads != 0)
-    return fmt::format("{} key-value heads of {} and {} tensor-parallel ranks: neither divides the other",
+    return fmt::format("{} key-value heads of {} and {} tensor-parallel ranks: one must divide the other",
                        model.key_value_heads, model.name, layout.tensor);
   if (model.width % layout.tensor != 0)
-    return fmt::format("the feed-forward width {} of {} cannot be cut into {} equal parts", model.width, model.name,
+    return fmt::format("the feed-forward width {} of {} cannot be divided into {} equal parts", model.width, model.name,
                        layout.tensor);
   if (auto fault = find_expert_fault(layout, model)) return fault;
   return find_stage_fault(layout, model);

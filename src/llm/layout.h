@@ -1,4 +1,4 @@
-// How a model is split over the devices of its mesh, and which rank has which part.
+// How a model is split over the devices of its mesh, and which part each rank holds.
 #pragma once
 
 #include <array>
@@ -15,9 +15,12 @@
 
 namespace dovetail::llm {
 
-/// What is computed again in the backward in place of being kept: nothing; attention alone (what flash attention does
-/// anyway); of layers with experts their whole feed-forward network, from router to shared experts, but its input
-/// (Megatron-LM's `recompute_modules: moe`); or all of a layer but its input.
+/// Activations that the backward recomputes instead of keeping.
+/// - none: nothing.
+/// - selective: attention only, which flash attention recomputes anyway.
+/// - experts: in layers with experts, the whole feed-forward network from router to shared experts, except its input
+///   (Megatron-LM's `recompute_modules: moe`).
+/// - full: whole layers, except their inputs.
 enum class Recomputation { none, selective, experts, full };
 constexpr auto names_of(Recomputation) {
   return std::array{base::EnumName{"none", Recomputation::none, "nothing recomputed"},
@@ -29,20 +32,21 @@ constexpr auto names_of(Recomputation) {
 /// Limits of a parallel degree.
 inline constexpr base::Whole degree_limits{1, 1 << 16};
 
-/// Parallel degrees and what belongs to them. Devices: data x context x tensor x pipeline; experts are spread over data
-/// x context x tensor.
+/// Parallel degrees and related settings. The number of devices is data x context x tensor x pipeline. Experts are
+/// spread over data x context x tensor.
 struct Layout {
   int data = 1;
-  int context = 1;  ///< sequences cut into so many parts
+  int context = 1;  ///< parts that each sequence is cut into
   int tensor = 1;
   int pipeline = 1;
   int virtual_stages = 1;  ///< chunks of layers on each pipeline stage (interleaved 1F1B)
-  int expert = 1;          ///< groups that experts are dealt out to
+  int expert = 1;          ///< groups that experts are divided among
   int expert_tensor = 1;   ///< tensor parallelism within an expert
-  int zero = 0;            ///< ZeRO stage: 0 none, 1 optimizer, 2 and gradients, 3 and weights, over data x context
-  bool sequence_parallel = false;  ///< activations between tensor-parallel regions cut as well (arXiv 2205.05198)
+  int zero = 0;            ///< ZeRO stage over data x context: 0 none, 1 optimizer, 2 also gradients, 3 also weights
+  bool sequence_parallel = false;  ///< also shards activations between tensor-parallel regions (arXiv 2205.05198)
   Recomputation recomputation = Recomputation::none;
-  std::vector<int> stage_layers;  ///< [pipeline stage] layers; empty: as even as they go, the first stages one more
+  /// [pipeline stage] layers; empty: as even as possible, with the remainder on the first stages
+  std::vector<int> stage_layers;
 
   int devices() const { return data * context * tensor * pipeline; }
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -65,7 +69,8 @@ constexpr auto fields_of(const T*) {
       field("stage_layers", &T::stage_layers, base::WholeList{"the number of layers of a stage", 0, max_layer_count}));
 }
 
-/// Calls `f` with the field of each parallel degree: a whole number from 1. ZeRO's stage, which may be 0, is none.
+/// Calls `f` with the field of each parallel degree: an integer from 1. The ZeRO stage, which may be 0, is not a
+/// degree.
 template <class F>
 void for_each_degree(F&& f) {
   base::for_each_field<Layout>([&f](const auto& each) {
@@ -74,8 +79,8 @@ void for_each_degree(F&& f) {
   });
 }
 
-/// Where a device stands in a layout. Ranks count tensor first, then context, data, pipeline: rank = ((p D + d) C + c)
-/// T + t, as Megatron-LM and ReaL do, so that tensor-parallel groups are neighbours.
+/// Position of a device in a layout. Ranks count tensor first, then context, data, pipeline: rank = ((p D + d) C + c) T
+/// + t. Megatron-LM and ReaL use the same order. It makes tensor-parallel groups contiguous.
 struct Coordinates {
   int pipeline = 0;
   int data = 0;
@@ -87,16 +92,16 @@ struct Coordinates {
 Coordinates coordinates_of(const Layout& layout, int rank);
 int rank_of(const Layout& layout, const Coordinates& coordinates);
 
-/// Which group of experts a rank has, and which part of each expert: its place in data x context x tensor,
-/// expert_tensor fastest.
+/// The group of experts that a rank holds, and its part of each expert. Determined by its position in data x context x
+/// tensor, with expert_tensor fastest.
 struct ExpertPlace {
   int group = 0;    ///< of layout.expert
   int part = 0;     ///< of layout.expert_tensor
-  int replica = 0;  ///< which of the equal copies
+  int replica = 0;  ///< index among equal copies
 };
 ExpertPlace expert_place(const Layout& layout, const Coordinates& coordinates);
 
-/// Layers [begin, end) that stand together on a device.
+/// Layers [begin, end) that are together on a device.
 struct Chunk {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -104,25 +109,36 @@ struct Chunk {
   friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
-/// The chunks of pipeline stage `stage`, in forward order: one, or virtual_stages many, chunk v of stage p being the (v
-/// P + p)-th of all. The embedding goes with the first chunk of stage 0, the head with the last of the last stage.
-/// REQUIRES: no fault.
+/// The chunks of pipeline stage `stage`, in forward order: one, or virtual_stages of them. Chunk v of stage p is chunk
+/// v P + p of the model. The embedding is with the first chunk of stage 0, the head with the last chunk of the last
+/// stage. REQUIRES: no fault.
 std::vector<Chunk> chunks_of(const Layout& layout, const Transformer& model, int stage);
 
-/// Why `model` cannot be laid out so, and what could; nothing where it can.
+/// Why `model` cannot have this layout, and what is accepted. nullopt if it can.
 std::optional<std::string> find_fault(const Layout& layout, const Transformer& model);
 
-/// A part of a tensor that a rank holds before ZeRO cuts it further.
+/// The part of a tensor that a rank holds, before ZeRO shards it further.
 struct HeldTensor {
   Tensor tensor;
   Slice slice;
 };
 
-/// All that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its tensor-parallel slices.
-/// What is tied and on the same stage as what it is tied to is left out. REQUIRES: no fault.
+/// The parts that rank `rank` holds, in the order of tensors_of: its stage's layers, its experts, its tensor-parallel
+/// slices. A tied tensor is left out if the other one is on the same stage. REQUIRES: no fault.
 std::vector<HeldTensor> tensors_of_rank(const Layout& layout, const Transformer& model, int rank);
 
-/// "dp8 tp4 pp2", with what differs from the defaults behind.
+/// The layout as text: "dp8 tp4 pp2", followed by settings that differ from the defaults.
 std::string to_text(const Layout& layout);
+
+/// The number of ranks that ZeRO shards over, among `ranks` with equal data: `group`, if there are several groups of
+/// equal size, otherwise all. 0 means all.
+inline std::int64_t shard_ranks(std::int64_t ranks, int group) {
+  return group > 0 && group < ranks && ranks % group == 0 ? group : ranks;
+}
+
+/// The same for the data-parallel and context-parallel ranks of a layout.
+inline int shard_ranks(const Layout& layout, int group) {
+  return static_cast<int>(shard_ranks(std::int64_t{layout.data} * layout.context, group));
+}
 
 }  // namespace dovetail::llm

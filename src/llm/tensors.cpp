@@ -59,7 +59,7 @@ class LayerWriter {
 
   void add_projection(const Projection& made) {
     add(made.name + ".weight", made.output, made.input, made.split, made.unit, made.expert);
-    // What is cut by columns gives partial sums: its bias is added once, to the whole.
+    // A projection that is split by columns produces partial sums, so its bias is added once, to the sum.
     const Split of_output = made.split == Split::rows ? Split::rows : Split::whole;
     const Split of_input = made.split == Split::columns ? Split::columns : Split::whole;
     if (made.bias) add(made.name + ".bias", made.output, 1, of_output, made.unit, made.expert);
@@ -134,7 +134,7 @@ Tensor outer_tensor(std::string name, Part part, std::int64_t rows, std::int64_t
   return tensor;
 }
 
-/// [begin, end) of `total` in units, dealt out to `ranks`.
+/// [begin, end) of the share of `rank`, if `total` is divided among `ranks` in multiples of `unit`.
 std::pair<std::int64_t, std::int64_t> share_of(std::int64_t total, std::int64_t unit, std::int64_t ranks,
                                                std::int64_t rank) {
   const std::int64_t units = total / unit;

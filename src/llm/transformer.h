@@ -1,4 +1,4 @@
-// The shape of a decoder-only transformer: everything that parameters, FLOPs and bytes are counted from.
+// The shape of a decoder-only transformer, which determines its parameters, FLOPs and bytes.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace dovetail::llm {
 
-/// Root mean square (a scale), or layer normalization (a scale and a shift).
+/// Root mean square normalization (a scale), or layer normalization (a scale and a shift).
 enum class Normalization { root_mean_square, layer };
 constexpr auto names_of(Normalization) {
   return std::array{base::EnumName{"root_mean_square", Normalization::root_mean_square},
@@ -24,25 +24,25 @@ constexpr auto names_of(FeedForward) {
   return std::array{base::EnumName{"gated", FeedForward::gated}, base::EnumName{"plain", FeedForward::plain}};
 }
 
-/// What stands behind the last layer: logits over the vocabulary, or one value a token (critic and reward models).
+/// The output of a model: logits over the vocabulary, or one value for each token (critic and reward models).
 enum class Head { language_model, scalar };
 constexpr auto names_of(Head) {
   return std::array{base::EnumName{"language_model", Head::language_model}, base::EnumName{"scalar", Head::scalar}};
 }
 
-/// Limits of the number of layers, of the widths and ranks of a model, and of the size of a head.
+/// Upper limits of the number of layers, of widths and ranks, and of the head size.
 inline constexpr std::int64_t max_layer_count = 1 << 12;
 inline constexpr std::int64_t max_width = 1 << 20;
 inline constexpr std::int64_t max_head_size = 1 << 14;
 
-/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are kept as one compressed
-/// vector a token.
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1): keys and values are cached as one
+/// compressed vector for each token.
 struct LatentAttention {
-  std::int64_t query_rank = 0;      ///< of the compressed query; 0 where queries are not compressed
-  std::int64_t key_value_rank = 0;  ///< of the compressed keys and values
-  std::int64_t plain_size = 0;      ///< of a head's query and key, without the rotary part
-  std::int64_t rotary_size = 0;     ///< of the rotary part, which all heads' keys share
-  std::int64_t value_size = 0;      ///< of a head's value
+  std::int64_t query_rank = 0;      ///< rank of the compressed query; 0: not compressed
+  std::int64_t key_value_rank = 0;  ///< rank of the compressed keys and values
+  std::int64_t plain_size = 0;      ///< size of a head's query and key without the rotary part
+  std::int64_t rotary_size = 0;     ///< size of the rotary part, which the keys of all heads share
+  std::int64_t value_size = 0;      ///< size of a head's value
 
   friend bool operator==(const LatentAttention&, const LatentAttention&) = default;
 };
@@ -58,15 +58,15 @@ constexpr auto fields_of(const T*) {
       field("value_size", &T::value_size, Whole{1, max_head_size}, {.what = "the size of a head's value"}));
 }
 
-/// Mixture of experts: in place of the one feed-forward network in all layers but the first few.
+/// Mixture of experts, which replaces the feed-forward network in all layers except the first ones.
 struct Experts {
-  std::int64_t count = 0;         ///< in each such layer
-  std::int64_t active = 0;        ///< that a token is routed to
-  std::int64_t width = 0;         ///< of each expert's feed-forward network
-  std::int64_t shared_width = 0;  ///< of the experts that each token passes, together; 0 without
-  bool shared_gate = false;       ///< whether what these give is weighed by a learned gate (Qwen2-MoE)
-  std::int64_t dense_layers = 0;  ///< first layers that have the dense network
-  bool router_bias = false;       ///< a correction of each expert's score (DeepSeek-V3)
+  std::int64_t count = 0;         ///< experts in each such layer
+  std::int64_t active = 0;        ///< experts that a token is routed to
+  std::int64_t width = 0;         ///< width of each expert's feed-forward network
+  std::int64_t shared_width = 0;  ///< total width of the shared experts, which process every token; 0: none
+  bool shared_gate = false;       ///< whether a learned gate weighs the output of the shared experts (Qwen2-MoE)
+  std::int64_t dense_layers = 0;  ///< first layers, which have the dense network
+  bool router_bias = false;       ///< correction of each expert's score (DeepSeek-V3)
 
   friend bool operator==(const Experts&, const Experts&) = default;
 };
@@ -91,25 +91,25 @@ struct Transformer {
   std::int64_t heads = 0;
   std::int64_t key_value_heads = 0;  ///< fewer than heads with grouped-query attention
   std::int64_t head_size = 0;
-  std::int64_t width = 0;  ///< of the dense feed-forward network
+  std::int64_t width = 0;  ///< width of the dense feed-forward network
   std::int64_t vocabulary = 0;
-  std::int64_t positions = 0;  ///< learned position embeddings; 0 where positions are rotary
+  std::int64_t positions = 0;  ///< learned position embeddings; 0 for rotary positions
   FeedForward feed_forward = FeedForward::gated;
   Normalization normalization = Normalization::root_mean_square;
   Head head = Head::language_model;
   bool tied_embeddings = false;  ///< the language-model head is the embedding
-  bool query_key_norm = false;   ///< a normalization of each head's query and key (Qwen3)
+  bool query_key_norm = false;   ///< normalization of each head's query and key (Qwen3)
   bool query_key_value_bias = false;
   bool attention_output_bias = false;
   bool feed_forward_bias = false;
   std::optional<LatentAttention> latent;
   std::optional<Experts> experts;
-  std::int64_t adapter_rank =
-      0;  ///< of LoRA (arXiv 2106.09685) on all projections of a layer, but for routers; 0: all weights are trained
+  /// Rank of LoRA (arXiv 2106.09685) on all projections of a layer except routers; 0: all weights are trained.
+  std::int64_t adapter_rank = 0;
 
   friend bool operator==(const Transformer&, const Transformer&) = default;
 };
-/// The name is not in its hash: models of one shape are alike.
+/// The name is not part of the hash: models of equal shape are equivalent.
 template <std::same_as<Transformer> T>
 constexpr auto fields_of(const T*) {
   using base::field, base::Choice, base::Flag, base::Part, base::Whole;
@@ -138,11 +138,11 @@ inline bool has_experts(const Transformer& model, std::int64_t index) {
   return model.experts && index >= model.experts->dense_layers;
 }
 
-/// `model` as a critic or reward model: with a scalar head of its own.
+/// `model` with its own scalar head, as a critic or reward model.
 Transformer with_scalar_head(Transformer model);
 
-/// What in `model` cannot be, such as heads that key-value heads do not divide; nothing where it is sound. Amounts are
-/// bounded so that no count of parameters, bytes or FLOPs leaves 63 bits.
+/// Why `model` is invalid, such as heads that key-value heads do not divide. nullopt if it is valid. Limits ensure that
+/// no count of parameters, bytes or FLOPs exceeds 63 bits.
 std::optional<std::string> find_fault(const Transformer& model);
 
 }  // namespace dovetail::llm

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "llm/shard_groups.h"
+#include "llm/layout.h"
 #include "realloc/side.h"
 
 namespace dovetail::realloc {

@@ -71,7 +71,7 @@ TEST(Plan, MistakesHaveTheirPlace) {
       run_program({"plan", folder.write("unknown.yaml", unknown), "--plan", folder.write("plan.json", small_plan)});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err,
-              HasSubstr("unknown.yaml:4:17: there is no bundled model `qwen3-0.7b`; did you mean 'qwen3-0.6b'"));
+              HasSubstr("unknown.yaml:4:17: unknown bundled model `qwen3-0.7b`; did you mean 'qwen3-0.6b'"));
 }
 
 TEST(Plan, RanksPlansAndWritesTheBest) {

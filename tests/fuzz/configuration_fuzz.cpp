@@ -2,7 +2,6 @@
 // read from says the same again when it is written.
 #include "fuzz.h"
 #include "llm/computation.h"
-#include "llm/config_text.h"
 #include "llm/huggingface_config.h"
 
 namespace llm = dovetail::llm;

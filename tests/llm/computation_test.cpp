@@ -6,7 +6,6 @@
 #include <cmath>
 #include <string>
 
-#include "llm/config_text.h"
 #include "llm/huggingface_config.h"
 
 namespace dovetail::llm {
@@ -53,7 +52,7 @@ TEST(Computation, ReadsBothSpellings) {
   EXPECT_EQ(old->number_type, "bfloat16");
 }
 
-TEST(Computation, RefusesWhatIsNotComputedByNameAndPlace) {
+TEST(Computation, RejectsUnsupportedSettingsAtTheirKey) {
   expect_refused(R"(, "rope_scaling": {"type": "yarn", "factor": 4})", "`yarn`, which is not computed");
   expect_refused(R"(, "hidden_act": "gelu")", "accepted: silu");
   expect_refused(R"(, "attention_dropout": 0.1)", "accepted: 0");
@@ -67,11 +66,11 @@ TEST(Computation, RefusesWhatIsNotComputedByNameAndPlace) {
   expect_refused(R"(, "architectures": 3)", "accepted: one that ends in");
 }
 
-TEST(Computation, TakesWindowsThatCutNothingOff) {
+TEST(Computation, AcceptsWindowsOfTheWholeContext) {
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": 4096, "max_position_embeddings": 4096)", "mistral")).ok());
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": 16, "use_sliding_window": false)", "qwen2")).ok());
   EXPECT_TRUE(read(config_with(R"(, "sliding_window": null)", "mistral")).ok());
-  EXPECT_TRUE(read(config_with(R"(, "sliding_window": 16)", "qwen2")).ok()) << "it is not used";
+  EXPECT_TRUE(read(config_with(R"(, "sliding_window": 16)", "qwen2")).ok()) << "the window is disabled";
 }
 
 TEST(Computation, FrequenciesOfLlama31) {
@@ -82,8 +81,8 @@ TEST(Computation, FrequenciesOfLlama31) {
   EXPECT_NEAR(plain[32], 1 / std::sqrt(500'000.0), 1e-9);
   computation.llama3.emplace();
   const std::vector<float> scaled = rotary_frequencies(computation, 128);
-  // Short waves stay, long ones are stretched eightfold, those between lie between (transformers,
-  // _compute_llama3_parameters).
+  // Short wavelengths are unchanged, long ones are stretched eightfold, and those in between are interpolated
+  // (transformers, _compute_llama3_parameters).
   EXPECT_FLOAT_EQ(scaled[0], plain[0]);
   EXPECT_FLOAT_EQ(scaled[63], plain[63] / 8);
   for (std::size_t i = 0; i < plain.size(); ++i) {

@@ -22,7 +22,7 @@ struct KnownCount {
   std::int64_t parameters;
 };
 
-// Published checkpoints, all weights counted once; those of models that see or hear are not here.
+// Published checkpoints, with each weight counted once. Vision and audio models are left out.
 constexpr KnownCount known_counts[] = {
     {"llama-7b", 6'738'415'616},
     {"llama-13b", 13'015'864'320},
@@ -78,41 +78,42 @@ constexpr KnownCount known_counts[] = {
     {"opt-13b", 12'853'473'280},
 };
 
-struct SaidCount {
+struct PublishedCount {
   const char* name;
   double parameters;
 };
 
-// What is published is rounded, or has what is not counted: rotary tables of moonlight (27 of 64), norms of what the
-// layers of GLM-4-9B-0414 give.
-constexpr SaidCount said_counts[] = {
+// Published sizes are rounded, or include weights that are not counted: rotary tables of moonlight (27 of 64), output
+// norms of the layers of GLM-4-9B-0414.
+constexpr PublishedCount published_counts[] = {
     {"llama-33b", 32.5e9},    // LLaMA, Table 2
-    {"llama-65b", 65.2e9},    // likewise
-    {"rlhfuse-13b", 13.0e9},  // the LLaMA that it stands for
-    {"rlhfuse-33b", 32.5e9},  // likewise
-    {"rlhfuse-65b", 65.2e9},  // likewise
-    {"opt-6.7b", 6.7e9},      // its name
-    {"opt-66b", 66e9},        // likewise
+    {"llama-65b", 65.2e9},    // LLaMA, Table 2
+    {"rlhfuse-13b", 13.0e9},  // the corresponding LLaMA
+    {"rlhfuse-33b", 32.5e9},  // the corresponding LLaMA
+    {"rlhfuse-65b", 65.2e9},  // the corresponding LLaMA
+    {"opt-6.7b", 6.7e9},      // from its name
+    {"opt-66b", 66e9},        // from its name
     {"moonlight-16b-a3b", 15'960'111'936.0},
     {"glm-4-9b", 9'400'279'040.0},
     {"minimax-m2", 229e9},           // slime
     {"hy3", 295e9},                  // NeMo AutoModel
-    {"minicpm-o-2.6", 7.62e9},       // Qwen2.5-7B, which it was made from
-    {"qwen3-omni-30b-a3b", 30.5e9},  // Qwen3-30B-A3B, likewise
+    {"minicpm-o-2.6", 7.62e9},       // Qwen2.5-7B, its base model
+    {"qwen3-omni-30b-a3b", 30.5e9},  // Qwen3-30B-A3B, its base model
 };
 
 TEST(Counts, ParametersOfPublishedModels) {
   for (const KnownCount& known : known_counts)
     EXPECT_EQ(count_parameters(bundled(known.name)).all, known.parameters) << known.name;
-  for (const SaidCount& said : said_counts)
-    EXPECT_NEAR(static_cast<double>(count_parameters(bundled(said.name)).all) / said.parameters, 1, 0.01) << said.name;
+  for (const PublishedCount& published : published_counts)
+    EXPECT_NEAR(static_cast<double>(count_parameters(bundled(published.name)).all) / published.parameters, 1, 0.01)
+        << published.name;
 }
 
-TEST(Counts, EachBundledModelIsComparedWithWhatIsPublished) {
+TEST(Counts, EachBundledModelHasAPublishedSize) {
   for (const std::string& name : bundled_model_names()) {
     const auto is_it = [&](const auto& each) { return name == each.name; };
     EXPECT_TRUE(std::any_of(std::begin(known_counts), std::end(known_counts), is_it) ||
-                std::any_of(std::begin(said_counts), std::end(said_counts), is_it))
+                std::any_of(std::begin(published_counts), std::end(published_counts), is_it))
         << name;
   }
 }
@@ -134,17 +135,17 @@ TEST(Counts, AScalarHeadHasOneRow) {
   EXPECT_EQ(count_parameters(with_scalar_head(tied)).all - count_parameters(tied).all, tied.hidden);
 }
 
-TEST(Counts, AdaptersAreWhatIsTrained) {
+TEST(Counts, OnlyAdaptersAreTrained) {
   Transformer model = bundled("llama-2-7b");
   model.adapter_rank = 16;
   const ParameterCounts counts = count_parameters(model);
-  // Four projections of h x h and three of h x f, a rank's rows and columns each.
+  // Four projections of h x h and three of h x f; each has `rank` rows and columns.
   EXPECT_EQ(counts.adapters, 32 * 16 * (4 * 2 * 4096 + 3 * (4096 + 11008)));
   EXPECT_EQ(counts.trained, counts.adapters);
   EXPECT_EQ(counts.all, 6'738'415'616);
 }
 
-RC_GTEST_PROP(Counts, AreWhatTheTensorsAddUpTo, ()) {
+RC_GTEST_PROP(Counts, MatchTheSumOverTensors, ()) {
   const Transformer model = *test::random_transformer();
   RC_ASSERT(!find_fault(model));
   const ParameterCounts counts = count_parameters(model);
@@ -159,11 +160,11 @@ RC_GTEST_PROP(Counts, AreWhatTheTensorsAddUpTo, ()) {
   RC_ASSERT(counts.active <= counts.all);
 }
 
-TEST(Counts, ForwardFlopsAreTwoAMultiplicationAndToken) {
+TEST(Counts, ForwardFlopsAreTwoPerMultiplicationAndToken) {
   const Transformer model = bundled("llama-2-7b");
   const double multiplied = 6'738'415'616.0 - 32000 * 4096.0 - 65 * 4096.0;  // no look-up, no norms
   EXPECT_DOUBLE_EQ(forward_flops(model, {1000, 0}), 2 * multiplied * 1000);
-  // Causal scores: 2 h s^2 a layer.
+  // Causal scores: 2 h s^2 for each layer.
   EXPECT_DOUBLE_EQ(forward_flops(model, {0, 4096.0 * 4096.0}), 32 * 2.0 * 4096 * 4096 * 4096);
 }
 

@@ -1,4 +1,3 @@
-// config.json files.
 #include "llm/huggingface_config.h"
 
 #include <fmt/format.h>
@@ -6,13 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "llm/bundled_models.h"
 
 namespace dovetail::llm {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 base::Result<Transformer> parse(const std::string& text, const std::string& name = "model") {
   const auto document = base::parse_json(text, "config.json");
@@ -66,7 +68,7 @@ TEST(HuggingFaceConfig, ReadsMixtralAndOpt) {
   EXPECT_EQ(opt.value(), find_bundled_model("opt-13b").value());
 }
 
-TEST(HuggingFaceConfig, ReadsHeadsThatAreNotTheHiddenSizeOverTheirNumber) {
+TEST(HuggingFaceConfig, ReadsExplicitHeadSizes) {
   const auto nemo =
       parse(R"({"model_type": "mistral", "hidden_size": 5120, "intermediate_size": 14336, "num_hidden_layers": 40,
     "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128, "vocab_size": 131072, "sliding_window": null,
@@ -129,13 +131,14 @@ TEST(HuggingFaceConfig, ReadsMixturesOfLaterModels) {
   EXPECT_EQ(hunyuan.value(), find_bundled_model("hy3").value());
 }
 
-TEST(HuggingFaceConfig, ReadsTheLanguagePartOfModelsThatSeeOrHear) {
+TEST(HuggingFaceConfig, ReadsTheLanguagePartOfVisionAndAudioModels) {
   const auto nested = parse(R"({"model_type": "qwen3_vl", "tie_word_embeddings": true, "vision_config": {"depth": 24},
     "text_config": {"model_type": "qwen3_vl_text", "hidden_size": 2048, "intermediate_size": 6144,
       "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128,
       "vocab_size": 151936}})",
                             "qwen3-1.7b");
-  EXPECT_EQ(nested.value(), find_bundled_model("qwen3-1.7b").value()) << "the head is tied as the whole says";
+  EXPECT_EQ(nested.value(), find_bundled_model("qwen3-1.7b").value())
+      << "the head is tied as in the whole configuration";
   const auto thinker = parse(R"({"model_type": "qwen3_omni_moe", "thinker_config": {"audio_config": {}, "text_config": {
     "model_type": "qwen3_omni_moe_text", "hidden_size": 2048, "intermediate_size": 6144, "moe_intermediate_size": 768,
     "num_hidden_layers": 48, "num_attention_heads": 32, "num_key_value_heads": 4, "head_dim": 128, "num_experts": 128,
@@ -149,24 +152,24 @@ TEST(HuggingFaceConfig, ReadsTheLanguagePartOfModelsThatSeeOrHear) {
   EXPECT_EQ(flat.value(), find_bundled_model("minicpm-o-2.6").value());
 }
 
-TEST(HuggingFaceConfig, RefusesByNameWhatATransformerCannotSay) {
+TEST(HuggingFaceConfig, RejectsUnsupportedArchitecturesByName) {
   EXPECT_THAT(base::to_text(parse(R"({"model_type": "qwen3_next"})").error()),
-              HasSubstr("config.json:1:16: the model type is the string `qwen3_next`, and most of its layers have "
-                        "linear attention, which is not modelled; accepted: llama"));
+              HasSubstr("config.json:1:16: the model type is the string `qwen3_next`, and most of its layers use "
+                        "linear attention, which is not modeled; accepted: llama"));
   EXPECT_THAT(base::to_text(parse(R"({"model_type": "gemma3", "text_config": {"model_type": "gemma3_text"}})").error()),
               HasSubstr("config.json:1:56: the model type is the string `gemma3_text`, and many of its layers attend "
-                        "to a window alone"));
+                        "only to a window"));
   const std::string_view sparse = R"({{"model_type": "qwen3_moe", "hidden_size": 2048, "intermediate_size": 6144,
     "moe_intermediate_size": 768, "num_hidden_layers": 48, "num_attention_heads": 32, "num_experts": 128,
     "num_experts_per_tok": 8, "vocab_size": 151936, {}}})";
   EXPECT_THAT(base::to_text(parse(fmt::format(fmt::runtime(sparse), "\"decoder_sparse_step\": 2")).error()),
-              HasSubstr("`decoder_sparse_step` is 2: experts in some of the layers are not modelled; accepted: 1"));
+              HasSubstr("`decoder_sparse_step` is 2, but experts in only some layers are not modeled; accepted: 1"));
   EXPECT_THAT(base::to_text(parse(fmt::format(fmt::runtime(sparse), "\"mlp_only_layers\": [0]")).error()),
               HasSubstr("`mlp_only_layers` names layers"));
   EXPECT_TRUE(parse(fmt::format(fmt::runtime(sparse), "\"mlp_only_layers\": []")).ok());
 }
 
-TEST(HuggingFaceConfig, SaysWhatIsWrongAndWhere) {
+TEST(HuggingFaceConfig, ReportsMistakesWithTheirPosition) {
   EXPECT_THAT(base::to_text(parse("[]").error()),
               HasSubstr("config.json:1:1: a model's configuration is a list; accepted: a map"));
   EXPECT_THAT(base::to_text(parse(R"({"hidden_size": 8})").error()), HasSubstr("model_type: llama"));
@@ -196,13 +199,48 @@ TEST(HuggingFaceConfig, SaysWhatIsWrongAndWhere) {
                 HasSubstr("`tie_word_embeddings` is"));
 }
 
-TEST(BundledModels, AreAllSound) {
+TEST(BundledModels, AreAllValid) {
   for (const std::string& name : bundled_model_names())
     EXPECT_FALSE(find_fault(find_bundled_model(name).value())) << name;
 }
 
-TEST(BundledModels, AnUnknownNameIsAnsweredWithTheNearest) {
+TEST(BundledModels, UnknownNamesSuggestTheNearest) {
   EXPECT_THAT(find_bundled_model("llama-2-7").error().message, HasSubstr("did you mean 'llama-2-7b'"));
+}
+
+std::vector<std::string> uncounted(const std::string& text) {
+  const auto document = base::parse_json(text, "config.json");
+  EXPECT_TRUE(document.ok()) << text;
+  return document.ok() ? uncounted_parts(document->root()) : std::vector<std::string>{};
+}
+
+TEST(Architecture, ALanguageModelIsCountedCompletely) {
+  EXPECT_THAT(uncounted(R"({"model_type": "qwen3", "sliding_window": null})"), IsEmpty());
+  EXPECT_THAT(uncounted(R"({"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": false})"), IsEmpty());
+  EXPECT_THAT(uncounted(R"({"model_type": "qwen2", "sliding_window": 4096})"), IsEmpty());
+  EXPECT_THAT(uncounted("[]"), IsEmpty());
+}
+
+TEST(Architecture, ReportsPartsOtherThanTheLanguageModel) {
+  const std::string only(only_language_part);
+  EXPECT_THAT(uncounted(R"({"model_type": "qwen2_5_vl"})"), ElementsAre(only));
+  EXPECT_THAT(uncounted(R"({"model_type": "other", "llm_config": {"model_type": "qwen2"}})"), ElementsAre(only));
+  EXPECT_THAT(uncounted(R"({"thinker_config": {"text_config": {"model_type": "qwen2_5_omni_text"}}})"),
+              ElementsAre(only));
+  EXPECT_THAT(uncounted(R"({"model_type": "glm4v", "text_config": {"model_type": "glm4v_text"}})"),
+              ElementsAre(only, std::string(no_output_norms)));
+}
+
+TEST(Architecture, ReportsAttentionWindowsInUse) {
+  EXPECT_THAT(uncounted(R"({"model_type": "mistral", "sliding_window": 4096})"),
+              ElementsAre(HasSubstr("not over the last 4096")));
+  EXPECT_THAT(uncounted(R"({"model_type": "qwen2", "sliding_window": 32768, "use_sliding_window": true})"),
+              ElementsAre(HasSubstr("not over the last 32768")));
+}
+
+TEST(Architecture, UnsupportedArchitecturesHaveAReason) {
+  EXPECT_EQ(beyond_transformer("nemotron_h"), "many of its layers are state-space models (Mamba)");
+  EXPECT_FALSE(beyond_transformer("llama").has_value());
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Layouts: ranks, stages, and who holds what.
+// Layouts: ranks, stages, and the tensors of each rank.
 #include "llm/layout.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ Layout layout_of(int data, int tensor, int pipeline) {
   return layout;
 }
 
-TEST(Layout, TensorParallelRanksAreNeighbours) {
+TEST(Layout, TensorParallelRanksAreContiguous) {
   const Layout layout = layout_of(2, 4, 3);
   EXPECT_EQ(coordinates_of(layout, 0), (Coordinates{0, 0, 0, 0}));
   EXPECT_EQ(coordinates_of(layout, 3), (Coordinates{0, 0, 0, 3}));
@@ -34,7 +34,7 @@ TEST(Layout, TensorParallelRanksAreNeighbours) {
   for (int rank = 0; rank < layout.devices(); ++rank) EXPECT_EQ(rank_of(layout, coordinates_of(layout, rank)), rank);
 }
 
-TEST(Layout, LayersGoToTheFirstStagesWhereTheyDoNotDivide) {
+TEST(Layout, RemainingLayersGoToTheFirstStages) {
   Transformer model = find_bundled_model("llama-2-7b").value();
   model.layers = 10;
   const Layout layout = layout_of(1, 1, 4);
@@ -52,7 +52,7 @@ TEST(Layout, VirtualStagesTakeTurns) {
   EXPECT_THAT(chunks_of(layout, model, 1), testing::ElementsAre(Chunk{2, 4}, Chunk{6, 8}));
 }
 
-TEST(Layout, UnevenStagesAreAsAskedFor) {
+TEST(Layout, UnevenStagesHaveTheGivenLayers) {
   const Transformer model = find_bundled_model("deepseek-v3").value();
   Layout layout = layout_of(1, 1, 16);
   layout.stage_layers.assign(16, 4);
@@ -63,7 +63,7 @@ TEST(Layout, UnevenStagesAreAsAskedFor) {
   EXPECT_EQ(chunks_of(layout, model, 15).front(), (Chunk{59, 61}));
 }
 
-TEST(Layout, SaysWhyAModelCannotBeLaidOutSo) {
+TEST(Layout, ReportsWhyAModelCannotHaveALayout) {
   const Transformer model = find_bundled_model("llama-2-7b").value();
   EXPECT_THAT(*find_fault(layout_of(1, 3, 1), model), testing::HasSubstr("32 heads of llama-2-7b"));
   EXPECT_THAT(*find_fault(layout_of(1, 1, 33), model), testing::HasSubstr("more than the 32 layers"));
@@ -80,7 +80,7 @@ TEST(Layout, SaysWhyAModelCannotBeLaidOutSo) {
               testing::HasSubstr("does not divide the 3 devices"));
 }
 
-TEST(Layout, ATiedHeadIsHeldOnceWhereItIsOnTheStageOfTheEmbedding) {
+TEST(Layout, ATiedHeadIsHeldOnceOnTheStageOfTheEmbedding) {
   const Transformer model = find_bundled_model("qwen3-0.6b").value();
   const auto holds_head = [&](const Layout& layout, int rank) {
     const std::vector<HeldTensor> held = tensors_of_rank(layout, model, rank);
@@ -90,7 +90,7 @@ TEST(Layout, ATiedHeadIsHeldOnceWhereItIsOnTheStageOfTheEmbedding) {
   EXPECT_TRUE(holds_head(layout_of(1, 1, 2), 1));
 }
 
-/// A sound layout for `model` on at most 64 devices.
+/// A random valid layout for `model` on at most 64 devices.
 Layout random_layout(const Transformer& model) {
   Layout layout;
   do {
@@ -105,10 +105,10 @@ Layout random_layout(const Transformer& model) {
   return layout;
 }
 
-RC_GTEST_PROP(Layout, EveryWeightIsHeldByEveryReplicaOnce, ()) {
+RC_GTEST_PROP(Layout, EveryReplicaHoldsEveryWeightOnce, ()) {
   const Transformer model = *test::random_transformer();
   const Layout layout = random_layout(model);
-  // [tensor][replica]: how often each element is held, over the ranks of that replica.
+  // [tensor][replica] number of ranks of that replica that hold each element.
   std::map<std::string, std::map<std::pair<int, int>, std::vector<int>>> held;
   for (int rank = 0; rank < layout.devices(); ++rank) {
     const Coordinates place = coordinates_of(layout, rank);
@@ -130,7 +130,8 @@ RC_GTEST_PROP(Layout, EveryWeightIsHeldByEveryReplicaOnce, ()) {
     const bool routed = tensor.expert >= 0;
     RC_ASSERT(replicas.size() == static_cast<std::size_t>(routed ? ranks_of_stage / layout.expert / layout.expert_tensor
                                                                  : layout.data * layout.context));
-    // What is whole is on all tensor-parallel ranks; of key-value heads that are fewer than these, each is on several.
+    // Unsplit tensors are on all tensor-parallel ranks. If there are fewer key-value heads than ranks, each is on
+    // several.
     const int ranks = routed ? layout.expert_tensor : layout.tensor;
     const auto units = static_cast<int>((tensor.split == Split::rows ? tensor.rows : tensor.columns) / tensor.unit);
     const int times = tensor.split == Split::whole ? ranks : std::max(1, ranks / units);

@@ -1,4 +1,4 @@
-// Small transformers of all kinds, for properties.
+// Random small transformers of all kinds for property tests.
 #pragma once
 
 #include <rapidcheck.h>
@@ -7,8 +7,8 @@
 
 namespace dovetail::llm::test {
 
-/// A sound transformer with at most six layers: grouped, multi-head or latent attention, dense or with experts, tied or
-/// not, with or without biases, norms of heads, learned positions and adapters.
+/// A random valid transformer with at most six layers: grouped, multi-head or latent attention, dense or with experts,
+/// tied or not, with or without biases, head norms, learned positions and adapters.
 inline rc::Gen<Transformer> random_transformer() {
   return rc::gen::exec([] {
     Transformer model;

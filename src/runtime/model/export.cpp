@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "llm/config_text.h"
+#include "llm/computation.h"
 
 namespace dovetail::runtime {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "base/enum_names.h"
 #include "cost/profile_file.h"
-#include "llm/config_text.h"
+#include "llm/computation.h"
 
 namespace dovetail::runtime {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/document.h"
-#include "llm/architecture.h"
 #include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
 #include "trainers/import/hub_cache.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/document.h"
-#include "llm/shape_text.h"
+#include "llm/bundled_models.h"
 #include "trainers/import/settings.h"
 
 namespace dovetail::trainers {

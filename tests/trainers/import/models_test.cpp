@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "llm/architecture.h"
 #include "llm/bundled_models.h"
+#include "llm/huggingface_config.h"
 
 namespace dovetail::trainers {
 namespace {
@@ -85,12 +85,12 @@ TEST(Models, WhoseShapeHasNoSourceAreNotKnown) {
 
 TEST(Models, ThatNoShapeSaysAreRefusedByWhatTheyHave) {
   const std::map<std::string, std::string> all = {
-      {"Qwen/Qwen3-Next-80B-A3B-Instruct", "is of the type qwen3_next: most of its layers have linear attention"},
-      {"/models/Qwen3.5-27B", "is of the type qwen3_5: most of its layers have linear attention"},
-      {"google/gemma-3-1b-it", "is of the type gemma3: many of its layers attend to a window alone"},
+      {"Qwen/Qwen3-Next-80B-A3B-Instruct", "is of the type qwen3_next: most of its layers use linear attention"},
+      {"/models/Qwen3.5-27B", "is of the type qwen3_5: most of its layers use linear attention"},
+      {"google/gemma-3-1b-it", "is of the type gemma3: many of its layers attend only to a window"},
       {"openai/gpt-oss-20b", "is of the type gpt_oss: every other layer attends to a window alone"},
       {"nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", "is of the type nemotron_h: many of its layers are state-space"},
-      {"nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "is of the type nemotron-nas: its layers are not alike"},
+      {"nvidia/Llama-3_3-Nemotron-Super-49B-v1_5", "is of the type nemotron-nas: its layers differ"},
       {"deepseek-ai/DeepSeek-V4-Flash", "is of the type deepseek_v4: its attention is sparse"},
   };
   for (const auto& [path, what] : all) EXPECT_THAT(find_model(path, {}).error().message, HasSubstr(what)) << path;

@@ -1,11 +1,10 @@
-#include "llm/shape_text.h"
+#include "llm/bundled_models.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "base/document.h"
-#include "llm/bundled_models.h"
 #include "llm/huggingface_config.h"
 
 namespace dovetail::llm {
@@ -24,11 +23,11 @@ Transformer dense() {
   return model;
 }
 
-TEST(ShapeText, EachBundledModelIsReadBackFromItsLine) {
+TEST(ShapeText, EachBundledModelRoundTrips) {
   for (const std::string& name : bundled_model_names()) {
     const Transformer shape = find_bundled_model(name).value();
     const auto line = config_line(shape);
-    // RLHFuse's models have plain networks beside norms of LLaMA, as no family has.
+    // RLHFuse's models combine plain networks with LLaMA's norms, as no model family does.
     if (name.starts_with("rlhfuse-")) {
       EXPECT_FALSE(line.ok()) << name;
       continue;
@@ -40,7 +39,7 @@ TEST(ShapeText, EachBundledModelIsReadBackFromItsLine) {
   }
 }
 
-TEST(ShapeText, ALineHasNoMoreThanItNeeds) {
+TEST(ShapeText, LinesHaveNoUnnecessaryKeys) {
   EXPECT_EQ(config_line(dense()).value(),
             R"({"model_type": "llama", "num_hidden_layers": 3, "hidden_size": 64, "num_attention_heads": 4, )"
             R"("num_key_value_heads": 2, "intermediate_size": 96, "vocab_size": 500})");
@@ -54,7 +53,7 @@ TEST(ShapeText, ALineHasNoMoreThanItNeeds) {
             R"("tie_word_embeddings": true})");
 }
 
-TEST(ShapeText, AShapeOfNoFamilyIsRefused) {
+TEST(ShapeText, UnknownShapesAreRejected) {
   Transformer odd = dense();
   odd.normalization = Normalization::layer;
   const auto line = config_line(odd);
@@ -62,7 +61,7 @@ TEST(ShapeText, AShapeOfNoFamilyIsRefused) {
   EXPECT_NE(line.error().message.find("llama"), std::string::npos) << line.error().message;
 }
 
-TEST(ShapeText, BundledModelsAreFoundByWhatTheyAre) {
+TEST(ShapeText, BundledModelsAreFoundByShape) {
   Transformer shape = find_bundled_model("qwen3-30b-a3b").value();
   shape.name = "flags";
   EXPECT_EQ(bundled_model_of(shape), "qwen3-30b-a3b");
