@@ -8,7 +8,7 @@ namespace dovetail::cluster {
 
 namespace {
 
-/// A group with the first of its nodes and of its devices.
+/// A group, with its first node and its first device.
 struct GroupPlace {
   std::size_t index = 0;
   int first_node = 0;

@@ -27,24 +27,24 @@ constexpr double default_latency = 5e-6;
 constexpr double network_of_figures = 25e9;
 constexpr double pcie_4 = 32e9;
 
-/// Amounts beyond these are figures whose unit was forgotten: `bandwidth: 50`, `memory: 80`, `latency: 5`.
+/// Amounts beyond these limits are probably missing a unit: `bandwidth: 50`, `memory: 80`, `latency: 5`.
 constexpr double min_bandwidth = 1e6;
 constexpr double min_speed = 1e9;
 constexpr double max_latency = 1;
 constexpr std::int64_t min_memory = 1'000'000;
 
-/// What to say of an amount that is no likely one, if it is so; 0 was refused before where it is not accepted.
+/// Message about an implausible amount, or an empty string. If 0 is not accepted, it was rejected before.
 std::string_view doubt(Measure measure, double amount) {
   if (amount == 0) return {};
   if (measure == Measure::bandwidth && amount < min_bandwidth) {
-    return "is less than 1MB/s; accepted: at least that, such as `50GB/s` (a number without a unit is in bytes/s)";
+    return "is less than 1MB/s; accepted: at least that, such as `50GB/s` (numbers without a unit are in bytes/s)";
   }
   if (measure == Measure::compute && amount < min_speed) {
-    return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (a number without a unit is in "
+    return "is less than 1GFLOP/s; accepted: at least that, such as `989TFLOP/s` (numbers without a unit are in "
            "FLOP/s)";
   }
   if (measure == Measure::time && amount > max_latency) {
-    return "is more than 1s; accepted: at most that, such as `5us` (a number without a unit is in seconds)";
+    return "is more than 1s; accepted: at most that, such as `5us` (numbers without a unit are in seconds)";
   }
   return {};
 }
@@ -60,13 +60,13 @@ Result<std::int64_t> read_memory(const Node& node, const std::string& what, Zero
   DOVETAIL_TRY(const std::int64_t bytes, base::read_bytes(node, what, zero));
   if (bytes > 0 && bytes < min_memory) {
     return node.error(fmt::format(
-        "{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (a number without a unit is in bytes)", what,
+        "{}: {} is less than 1MB; accepted: at least that, such as `80GiB` (numbers without a unit are in bytes)", what,
         node.describe()));
   }
   return bytes;
 }
 
-/// Reads the amount at `key`, where it is there, into `amount`.
+/// Reads the amount at an optional key into `amount`.
 Status read_optional(const Node& map, std::string_view what, std::string_view key, Measure measure, Zero zero,
                      double& amount) {
   if (const std::optional<Node> node = map.find(key)) {
@@ -75,7 +75,7 @@ Status read_optional(const Node& map, std::string_view what, std::string_view ke
   return {};
 }
 
-/// A name of something, for messages and tables.
+/// Reads a name, which messages and tables show.
 Result<std::string> name_in(const Node& map, std::string_view what) {
   DOVETAIL_TRY(const Node name, base::require(map, what, "name"));
   if (!name.is_string() || !base::is_name(name.text())) {
@@ -109,7 +109,8 @@ Status read_gpu_speeds(const Node& map, const std::string& what, Gpu& gpu) {
   DOVETAIL_CHECK(read_optional(map, what, "fp16", Measure::compute, Zero::accepted, gpu.fp16));
   DOVETAIL_CHECK(read_optional(map, what, "fp8", Measure::compute, Zero::accepted, gpu.fp8));
   if (gpu.bf16 == 0 && gpu.fp16 == 0) {
-    return map.error(fmt::format("{} has no speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0", what));
+    return map.error(
+        fmt::format("{} has no compute speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0", what));
   }
   gpu.host_bandwidth = pcie_4;
   DOVETAIL_CHECK(read_optional(map, what, "host_link", Measure::bandwidth, Zero::refused, gpu.host_bandwidth));
@@ -117,16 +118,16 @@ Status read_gpu_speeds(const Node& map, const std::string& what, Gpu& gpu) {
   return read_optional(map, what, "link", Measure::bandwidth, Zero::refused, gpu.link_bandwidth);
 }
 
-/// A bundled GPU by its name, or a map of figures.
+/// Reads the name of a bundled GPU, or a map with its specifications.
 Result<Gpu> read_gpu(const Node& node) {
   if (!node.is_map()) {
     // A name such as 4090 is a number.
     if (!node.is_string() && !node.is_number()) {
-      return node.error(fmt::format("`gpu` is {}; accepted: a map of figures, or one of {}", node.describe(),
+      return node.error(fmt::format("`gpu` is {}; accepted: a map of specifications, or one of {}", node.describe(),
                                     fmt::join(gpu_names(), ", ")));
     }
     Result<Gpu> gpu = find_gpu(node.text());
-    if (!gpu.ok()) return node.error(gpu.error().message + ", or a map of figures");
+    if (!gpu.ok()) return node.error(gpu.error().message + ", or a map of specifications");
     return gpu;
   }
   DOVETAIL_CHECK(base::check_keys(
@@ -140,8 +141,7 @@ Result<Gpu> read_gpu(const Node& node) {
   return gpu;
 }
 
-/// Reads `nodes`, `gpus_per_node`, `gpu` and `host_memory` of `map`; `devices` is how many other groups have, and then
-/// with this one.
+/// Reads `nodes`, `gpus_per_node`, `gpu` and `host_memory` of `map`. Adds this group's devices to `devices`.
 Result<NodeGroup> read_group(const Node& map, std::string_view what, int& devices) {
   NodeGroup group;
   DOVETAIL_TRY(const Node nodes, base::require(map, what, "nodes", "`nodes: 4`"));
@@ -152,7 +152,7 @@ Result<NodeGroup> read_group(const Node& map, std::string_view what, int& device
                base::read_whole(per_node, fmt::format("`gpus_per_node` of {}", what), 1, max_device_count));
   if (node_number * in_node > max_device_count - devices) {
     return nodes.error(fmt::format("{} nodes of {} are too many{}; accepted: at most {} GPUs in a cluster", node_number,
-                                   in_node, devices > 0 ? fmt::format(" beside {} GPUs of other groups", devices) : "",
+                                   in_node, devices > 0 ? fmt::format(" with {} GPUs in other groups", devices) : "",
                                    max_device_count));
   }
   group.nodes = static_cast<int>(node_number);
@@ -177,7 +177,7 @@ Result<std::vector<NodeGroup>> read_groups(const Node& map) {
   for (const std::string_view key : {"nodes", "gpus_per_node", "gpu", "host_memory"}) {
     if (!map.find(key)) continue;
     return list->error(fmt::format(
-        "`cluster` has both {} and `groups`; accepted: `groups` with {} in each, or one kind of node without it",
+        "`cluster` has both {} and `groups`; accepted: `groups` with {} in each, or one kind of node without `groups`",
         quote(key), quote(key)));
   }
   if (!list->is_list() || list->size() == 0) {
@@ -212,8 +212,8 @@ Status read_speeds(const Node& map, const std::string& what, NetworkLevel& netwo
   return {};
 }
 
-/// Reads level `index` of `networks`; `joined` is how many nodes a switch of the level before joins, 1 before the
-/// first.
+/// Reads level `index` of `networks`. `joined` is the number of nodes that a switch of the previous level joins, or 1
+/// before the first level.
 Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usual_bandwidth, int joined) {
   const Node map = list.item(index);
   DOVETAIL_CHECK(base::check_keys(map, "a network", {"name", "nodes", "bandwidth", "latency", "half_bandwidth_size"}));
@@ -222,17 +222,19 @@ Result<NetworkLevel> read_level(const Node& list, std::size_t index, double usua
   const std::string what = "network " + quote(network.name);
   const std::optional<Node> nodes = map.find("nodes");
   if (index + 1 == list.size()) {
-    if (nodes) return nodes->error(fmt::format("{} is the last and joins all nodes; accepted: no `nodes` there", what));
+    if (nodes)
+      return nodes->error(fmt::format("{} is the last level, which joins all nodes; accepted: no `nodes` there", what));
   } else {
     if (!nodes)
-      return map.error(
-          fmt::format("{} needs the key `nodes`; accepted: how many nodes a switch joins, but for the last", what));
+      return map.error(fmt::format(
+          "{} needs the key `nodes`; accepted: the number of nodes that a switch joins, except on the last level",
+          what));
     DOVETAIL_TRY(const std::int64_t count, base::read_whole(*nodes, "`nodes` of " + what, 2, max_device_count));
     network.nodes = static_cast<int>(count);
     if (network.nodes % joined != 0 || network.nodes == joined) {
-      return nodes->error(
-          fmt::format("`nodes` of {}: {} is not several times what the network before joins; accepted: {}, {}, ...",
-                      what, network.nodes, 2 * joined, 3 * joined));
+      return nodes->error(fmt::format(
+          "`nodes` of {}: {} is not a larger multiple of the `nodes` of the previous network; accepted: {}, {}, ...",
+          what, network.nodes, 2 * joined, 3 * joined));
     }
   }
   network.bandwidth = usual_bandwidth;
@@ -252,7 +254,7 @@ Result<std::vector<NetworkLevel>> read_levels(const Node& list, double usual_ban
     DOVETAIL_TRY(NetworkLevel network, read_level(list, i, usual_bandwidth, joined));
     if (!names.insert(network.name).second) {
       return list.item(i).error(
-          fmt::format("two networks have the name {}; accepted: a name of its own for each", quote(network.name)));
+          fmt::format("two networks have the name {}; accepted: a different name for each", quote(network.name)));
     }
     joined = network.nodes;
     networks.push_back(std::move(network));

@@ -1,42 +1,41 @@
-// The `cluster:` map of a job file.
+// The `cluster` of job files.
 //
 //   cluster:
 //     nodes: 32
 //     gpus_per_node: 8
 //     gpu: H100
-//     host_memory: 2TB                              # of a node
-//     network: {bandwidth: 50GB/s, latency: 5us}    # of a GPU and direction, between nodes
+//     host_memory: 2TB                              # of each node
+//     network: {bandwidth: 50GB/s, latency: 5us}    # between nodes, for each GPU and direction
 //     price: 2.5                                    # of a GPU for an hour
 //
-// | key             | what it is                                                                | where it is missing |
-// |-----------------|---------------------------------------------------------------------------|---------------------|
-// | `nodes`         | how many nodes                                                            | needed              |
-// | `gpus_per_node` | GPUs of a node, any number                                                | needed              |
-// | `gpu`           | the name of a bundled GPU (gpu.h), or a map of figures                    | needed              |
-// | `host_memory`   | of a node; `0` where none may be used                                     | 2 TB                |
-// | `groups`        | in place of the four above: a list of maps of them, for unequal nodes     |                     |
-// | `network`       | what joins the nodes: `bandwidth`, `latency`, `half_bandwidth_size`       | as below            |
-// | `networks`      | in its place: a list from the innermost level outwards, each with a       |                     |
-// |                 | `name`                                                                    |                     |
-// | `price`         | of a GPU for an hour, in any currency                                     | none                |
+// | key             | value                                                                     | default   |
+// |-----------------|---------------------------------------------------------------------------|-----------|
+// | `nodes`         | number of nodes                                                           | required  |
+// | `gpus_per_node` | GPUs of a node, any number                                                | required  |
+// | `gpu`           | name of a bundled GPU (gpu.h), or a map of specifications                 | required  |
+// | `host_memory`   | memory of a node; `0`: none may be used                                   | 2 TB      |
+// | `groups`        | for unequal nodes, in place of the keys above: a list of maps with them   |           |
+// | `network`       | network between nodes: `bandwidth`, `latency`, `half_bandwidth_size`      | see below |
+// | `networks`      | in place of `network`: a list of levels with a `name`, innermost first    |           |
+// | `price`         | price of a GPU for an hour, in any currency                               | none      |
 //
-// A network: `bandwidth` of a GPU in one direction, where it is missing its share of the cards of the usual server (50
-// GB/s for H100, what came after it and MI300X; 25 GB/s for A100 and A800; 12.5 GB/s for the others; 25 GB/s for
-// figures; of unequal GPUs the least); `latency` of a message, 5us where it is missing; `half_bandwidth_size`, the
-// message that reaches half of the bandwidth, where it was measured.
+// Keys of a network: `bandwidth` of a GPU in one direction, `latency` of a message (default: 5us), and
+// `half_bandwidth_size`, the measured size of a message that reaches half of the bandwidth. The default bandwidth is a
+// GPU's share of the network cards of a typical server: 50 GB/s for H100, later NVIDIA GPUs and MI300X; 25 GB/s for
+// A100 and A800; 12.5 GB/s for others; 25 GB/s for a map of specifications. With unequal GPUs the minimum applies.
 //
-// Of `networks` all but the last say how many `nodes` one of their switches joins, a multiple of that of the level
-// before; the last joins all: `networks: [{name: rack, nodes: 8, bandwidth: 50GB/s}, {name: spine, bandwidth: 25GB/s,
-// latency: 8us}]`.
+// All `networks` except the last give the number of `nodes` that one of their switches joins, a multiple of the level
+// before. The last level joins all: `networks: [{name: rack, nodes: 8, bandwidth: 50GB/s}, {name: spine, bandwidth:
+// 25GB/s, latency: 8us}]`.
 //
-// Figures of a GPU: `{name: X, memory: 80GiB, usable_memory: 78GiB, bandwidth: 3.35TB/s, bf16: 989TFLOP/s, fp16:
-// 989TFLOP/s, fp8: 1979TFLOP/s, link: 450GB/s, host_link: 64GB/s}`. Needed: `name`, `memory`, `bandwidth` and one of
-// `bf16` and `fp16`. Where others are missing: `usable_memory` is usable_of(memory); `fp16` is as fast as `bf16`; there
-// is no `bf16` and no `fp8`; `host_link` is PCIe 4's 32 GB/s; `link` is as fast as `host_link`.
+// Specifications of a GPU: `{name: X, memory: 80GiB, usable_memory: 78GiB, bandwidth: 3.35TB/s, bf16: 989TFLOP/s, fp16:
+// 989TFLOP/s, fp8: 1979TFLOP/s, link: 450GB/s, host_link: 64GB/s}`. Required: `name`, `memory`, `bandwidth` and one of
+// `bf16` and `fp16`. Defaults: usable_of(memory) for `usable_memory`; the speed of `bf16` for `fp16`; no support for
+// `bf16` and `fp8`; PCIe 4's 32 GB/s for `host_link`; the speed of `host_link` for `link`.
 //
-// Amounts are as in base/amount.h: `50GB/s`, `400Gb/s` (bits), `80GiB`, `5us`, or plain numbers of bytes, bytes/s,
-// FLOP/s, seconds. What is less than 1 MB, 1 MB/s or 1 GFLOP/s, or a latency of more than 1 s, is refused: its unit was
-// forgotten.
+// Amounts have the format of base/amount.h: `50GB/s`, `400Gb/s` (bits), `80GiB`, `5us`, or plain numbers of bytes,
+// bytes/s, FLOP/s, seconds. Less than 1 MB, 1 MB/s or 1 GFLOP/s, or a latency of more than 1 s, is an Error, because a
+// unit is probably missing.
 #pragma once
 
 #include "base/document.h"
@@ -45,12 +44,11 @@
 
 namespace dovetail::cluster {
 
-/// The cluster that `node`, the value of `cluster:`, describes. Every mistake is an Error at its line and column that
-/// says what is accepted.
+/// Reads the cluster that `node`, the value of `cluster:`, describes. Every mistake is an Error at its line and column.
 base::Result<Cluster> read_cluster(const base::Node& node);
 
-/// The value of `cluster` in a YAML or JSON file that has one: a job, a profile of the machine
-/// (cost/profile_file.h), or a file with nothing else. Errors of reading it.
+/// Reads the value of `cluster` in a YAML or JSON file: a job, a profile of the machine (cost/profile_file.h), or a
+/// file with nothing else. Includes errors of reading the file.
 base::Result<Cluster> read_cluster_file(const std::string& path);
 
 }  // namespace dovetail::cluster

@@ -9,9 +9,9 @@ namespace dovetail::cluster {
 
 namespace {
 
-/// A group as the collectives see it.
+/// A group of ranks as the collectives see it.
 struct Places {
-  int in_node = 1;  ///< ranks of a node
+  int in_node = 1;  ///< ranks on each node
   int nodes = 1;
 };
 
@@ -21,10 +21,10 @@ Places places_of(RankGroup group) {
   return {.in_node = in_node, .nodes = (group.ranks - 1) / in_node + 1};
 }
 
-/// What a collective does on one level of links: nothing where there is one rank.
+/// Work of a collective on one level of links. Zero for a single rank.
 struct Work {
   int hops = 0;
-  double share = 0;  ///< of the message that passes the link of a rank; 2 is twice
+  double share = 0;  ///< fraction of the message that passes a rank's link; 2 means twice
 };
 
 double latency_of(const Link& link, const Work& work) { return work.hops * link.latency; }
@@ -33,7 +33,7 @@ double transfer_of(const Link& link, const Work& work, double message) {
   return work.share * (message + link.half_size) / link.bandwidth;
 }
 
-/// Both levels at work at a time, on `bytes` inside the nodes and on each rank's part of them between nodes.
+/// Time if both levels work at once, on `bytes` inside the nodes and on each rank's share of them between nodes.
 double overlapped(const Links& links, const Places& places, const Work& inside, const Work& between, double bytes) {
   DOVETAIL_ASSERT(bytes >= 0);
   if (bytes == 0) return 0;
@@ -45,15 +45,15 @@ double overlapped(const Links& links, const Places& places, const Work& inside, 
 /// The depth of a binary tree.
 int tree_hops(int nodes) { return static_cast<int>(std::bit_width(static_cast<unsigned>(nodes - 1))); }
 
-/// What part of a message are the pieces of the other ranks.
+/// Fraction of a message that belongs to the other ranks.
 double share_of_others(int ranks) { return static_cast<double>(ranks - 1) / ranks; }
 
 Work ring(int ranks) { return {.hops = ranks - 1, .share = share_of_others(ranks)}; }
 
-/// The whole message to all others.
+/// Sends the whole message to all others.
 Work spread(int ranks, int hops) { return {.hops = hops, .share = ranks > 1 ? 1.0 : 0.0}; }
 
-/// The slowest of the network levels that a mesh crosses, as published but for the half size.
+/// The slowest network level that a mesh crosses, before efficiencies except the half size.
 Link slowest_network(const Cluster& cluster, int level, double default_half_size) {
   Link slowest;
   for (int i = 0; i < level; ++i) {

@@ -1,4 +1,4 @@
-// What a GPU is: its memory, its speeds and its links, as published. A table of the usual ones.
+// GPUs: published memory, speeds and links, and a table of common models.
 #pragma once
 
 #include <cstdint>
@@ -10,43 +10,46 @@
 
 namespace dovetail::cluster {
 
-/// One model of GPU. All speeds are what its maker publishes, for dense matrices; what part of them is reached is for
-/// the cost model.
+/// A model of GPU. All speeds are the manufacturer's, for dense matrices. The cost model decides which fraction is
+/// reached.
 struct Gpu {
   std::string name;
-  std::int64_t memory = 0;  ///< bytes, as the driver says (nvidia-smi's total)
-  std::int64_t usable_memory =
-      0;                        ///< bytes that one process can allocate while nobody else uses the GPU; see usable_of
-  double memory_bandwidth = 0;  ///< bytes/s
-  double bf16 = 0;              ///< FLOP/s of dense matrix products; 0 where the GPU has no such units
-  double fp16 = 0;              ///< FLOP/s, likewise, summed in fp32
-  double fp8 = 0;               ///< FLOP/s, likewise
-  double link_bandwidth = 0;    ///< bytes/s in one direction, to all others of its node together: NVLink, xGMI or PCIe
-  double host_bandwidth = 0;    ///< bytes/s in one direction, to the memory of its node: PCIe or NVLink-C2C
-  double network_bandwidth =
-      0;  ///< bytes/s in one direction, its share of the network cards of the server it is usually sold in
+  std::int64_t memory = 0;         ///< bytes that the driver reports (total of nvidia-smi)
+  std::int64_t usable_memory = 0;  ///< bytes that one process can allocate on an otherwise unused GPU; see usable_of
+  double memory_bandwidth = 0;     ///< bytes/s
+  double bf16 = 0;                 ///< FLOP/s of dense matrix products; 0 if the GPU does not support bf16
+  double fp16 = 0;                 ///< FLOP/s with fp32 accumulation; 0 if not supported
+  double fp8 = 0;                  ///< FLOP/s; 0 if not supported
+  /// Bytes/s in one direction to all other GPUs of its node together: NVLink, xGMI or PCIe.
+  double link_bandwidth = 0;
+  double host_bandwidth = 0;     ///< bytes/s in one direction to the memory of its node: PCIe or NVLink-C2C
+  double network_bandwidth = 0;  ///< bytes/s in one direction: its share of the network cards of a typical server
 
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 
-/// What one process can allocate of `memory` bytes: all but 1.25 GiB, which the driver and the process's context take,
-/// and at least half. An assumption from two cases: of a B200's 183359 MiB a process that has allocated nothing finds
-/// 182014 free (1.3 GiB less); of an H100's 81559 MiB the driver reserves 551, and a context takes about 500. Buffers
-/// of NCCL and of libraries come out of what is left.
+/// Bytes that one process can allocate of `memory`: all except 1.25 GiB for the driver and the process's context, but
+/// at least half.
+///
+/// This is an assumption from two cases. On a B200 with 183359 MiB, a process that has allocated nothing finds 182014
+/// free (1.3 GiB less). On an H100 with 81559 MiB, the driver reserves 551, and a context takes about 500. Buffers of
+/// NCCL and other libraries come out of the rest.
 std::int64_t usable_of(std::int64_t memory);
 
-/// The names of the bundled GPUs, as find_gpu's answer has them: "A100-40", "A100-80", ...
+/// Names of the bundled GPUs as in Gpu::name: "A100-40", "A100-80", ...
 std::vector<std::string_view> gpu_names();
 
-/// The bundled GPU of that name. Upper and lower case, dashes, spaces and a GB at the end make no difference
-/// ("h100-80gb"), and the amount of memory may be left out where one size is the usual one ("A100" is A100-80). An
-/// Error with a message only that says the nearest names and all that are accepted.
+/// Finds a bundled GPU by name. Case, dashes, spaces and a final GB do not matter ("h100-80gb"). The memory size may be
+/// left out if one size is usual ("A100" is A100-80). The Error for an unknown name
+/// has no position. It suggests the nearest names and lists all.
 ///
-/// The figures are of the makers' data sheets: memory as above; peaks without sparsity (a data sheet that prints only
-/// the sparse figure is halved); links of the SXM or OAM board in an 8-GPU server, so NVLink's or Infinity Fabric's sum
-/// over all links, one direction. A GB200 is one of the two GPUs of a superchip, so it has half of its link to the CPU.
-/// L40S, RTX-4090 and A6000-48 have no link but PCIe. The memory of B200 has the 7.7 TB/s of its bus as the driver
-/// says, not the 8 of the data sheet (pull request 4002 of pytorch/ao).
+/// The specifications are from data sheets. Memory is as above. Peak speeds are without sparsity; if a data sheet has
+/// only the sparse value, it is halved. Links are those of the SXM or OAM board in an 8-GPU server: the sum of all
+/// NVLink or Infinity Fabric links in one direction.
+///
+/// A GB200 is one of the two GPUs of a superchip, so it has half of the superchip's link to the CPU. L40S, RTX-4090 and
+/// A6000-48 have only PCIe links. The memory of B200 has the 7.7 TB/s of its bus that the driver reports, not the 8 of
+/// the data sheet (pull request 4002 of pytorch/ao).
 base::Result<Gpu> find_gpu(std::string_view name);
 
 }  // namespace dovetail::cluster

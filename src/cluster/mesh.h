@@ -1,4 +1,4 @@
-// Meshes: the sets of devices that a task may run on.
+// Meshes: the sets of devices that tasks run on.
 #pragma once
 
 #include <compare>
@@ -18,55 +18,54 @@ struct Mesh {
   friend auto operator<=>(const Mesh&, const Mesh&) = default;
 };
 
-/// All meshes of at least `min_devices` that a search looks at, by their number of devices, then by their first:
-/// - inside a node of D devices every aligned block of b < D devices, b a power of two or a divisor of D (it starts at
-/// a multiple of b,
-///   counted from the node's first device);
-/// - every run of whole nodes, also of unequal ones.
-/// N nodes of 8 with min_devices 4 have 2 N + N (N + 1) / 2, as many as ReaL's search enumerates.
-/// Takes time and memory in the square of the number of nodes; memory only for the runs that `is_wanted` where it is
-/// given, and for the whole cluster.
+/// All meshes of at least `min_devices` that a search considers, ordered by number of devices, then by first device:
+/// - inside a node of D devices, every block of b < D devices that starts at a multiple of b, counted from the node's
+///   first device. b is a power of two or a divisor of D.
+/// - every run of whole nodes, even unequal ones.
+/// N nodes of 8 with min_devices 4 have 2 N + N (N + 1) / 2 meshes, as in ReaL's search.
+///
+/// `is_wanted` selects runs of nodes; the whole cluster is always included. Time is quadratic in the number of nodes,
+/// and so is memory unless `is_wanted` rejects runs.
 std::vector<Mesh> meshes_of(const Cluster& cluster, int min_devices = 1,
                             bool (*is_wanted)(int first_node, int node_count) = nullptr);
 
-/// Whether the mesh has devices, all of them in the cluster, and either lies inside one node or consists of whole
-/// nodes.
+/// Whether the mesh has devices, all in the cluster, and either lies inside one node or consists of whole nodes.
 bool is_sound(const Cluster& cluster, const Mesh& mesh);
 
-/// Whether a plan that is not searched may have the mesh: it is sound, or it has whole nodes and beside them the first
-/// devices of the node behind them or the last of the node before. Costs count it as if each node had as few devices
-/// of it as the one with the fewest.
+/// Whether a plan that was not searched may use the mesh. It must be sound, or consist of whole nodes plus the first
+/// devices of the next node or the last devices of the previous node. Costs assume that every node has as few devices
+/// of the mesh as the node with the fewest.
 bool is_usable(const Cluster& cluster, const Mesh& mesh);
 
-/// Whether the two share a device.
+/// Whether the two meshes share a device.
 bool overlap(const Mesh& a, const Mesh& b);
-/// The least run of devices that holds both.
+/// The smallest run of devices that contains both.
 Mesh hull_of(const Mesh& a, const Mesh& b);
 
-// Each of these REQUIRES that the mesh has devices and all of them are in the cluster.
+// REQUIRES for all of these: the mesh has devices, and all are in the cluster.
 
-/// How many nodes the mesh touches.
+/// Number of nodes that the mesh touches.
 int nodes_of(const Cluster& cluster, const Mesh& mesh);
-/// The level at which all its devices meet; see meeting_level.
+/// The network level that joins all its devices; see meeting_level.
 int level_of(const Cluster& cluster, const Mesh& mesh);
-/// "0-15" by the numbers in the cluster where it consists of whole nodes, "node 3: 4-7" or "node 3: 4" by the numbers
-/// in the node where it is a part of one.
+/// Name of the mesh. If it consists of whole nodes, "0-15" with the cluster's device numbers. If it is part of a node,
+/// "node 3: 4-7" or "node 3: 4" with the node's device numbers.
 std::string name_of(const Cluster& cluster, const Mesh& mesh);
 
-/// Nodes that follow each other and give a mesh the same devices.
+/// Consecutive nodes that contribute equal devices to a mesh.
 struct MeshPart {
   int nodes = 0;
-  int devices_per_node = 0;  ///< that belong to the mesh
-  std::size_t group = 0;  ///< index in Cluster::groups: of those that differ in their number of nodes only, the first
+  int devices_per_node = 0;  ///< devices in the mesh
+  /// Index in Cluster::groups; among groups that differ only in their number of nodes, the first.
+  std::size_t group = 0;
 
   friend auto operator<=>(const MeshPart&, const MeshPart&) = default;
 };
 
-/// What a mesh is apart from where it is: what runs on one mesh takes the same time on all others of its shape. One
-/// part where the nodes are equal.
+/// A mesh without its position. Work takes the same time on all meshes of equal shape. Equal nodes form one part.
 struct MeshShape {
   std::vector<MeshPart> parts;
-  int level = 0;  ///< at which its devices meet
+  int level = 0;  ///< network level that joins its devices
 
   friend auto operator<=>(const MeshShape&, const MeshShape&) = default;
 };

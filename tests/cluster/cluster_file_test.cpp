@@ -20,11 +20,11 @@ std::string error_of(const std::string& content) {
   return cluster.ok() ? "no error" : base::to_text(cluster.error());
 }
 
-/// What is wrong with a cluster of H100 nodes that has that line in addition, as its fourth.
+/// The error in a cluster of H100 nodes with this additional line, which is its fourth.
 std::string line_error(const std::string& line) {
   return error_of("cluster:\n  nodes: 4\n  gpus_per_node: 8\n  " + line + "\n  gpu: H100\n");
 }
-/// What is wrong with that value of `gpu`.
+/// The error in this value of `gpu`.
 std::string gpu_error(const std::string& gpu) {
   return error_of("cluster: {nodes: 1, gpus_per_node: 8, gpu: " + gpu + "}");
 }
@@ -81,7 +81,7 @@ cluster:
   EXPECT_EQ(cluster.groups[0].host_memory, 1'000'000'000'000);
   EXPECT_EQ(cluster.groups[1].host_memory, 2'000'000'000'000);
   EXPECT_EQ(cluster.groups[1].gpu.name, "A100-40");
-  EXPECT_EQ(cluster.networks[0].bandwidth, 25e9) << "the slowest network of the two";
+  EXPECT_EQ(cluster.networks[0].bandwidth, 25e9) << "the slower of the two networks";
 }
 
 TEST(ReadCluster, ReadsSeveralNetworks) {
@@ -102,7 +102,7 @@ cluster:
   EXPECT_EQ(cluster.networks[2], (NetworkLevel{"spine", 0, 25e9, 8e-6, 4194304.0}));
 }
 
-TEST(ReadCluster, ReadsFiguresOfAGpu) {
+TEST(ReadCluster, ReadsSpecificationsOfAGpu) {
   const Gpu gpu = read(R"(
 cluster:
   nodes: 1
@@ -116,7 +116,7 @@ cluster:
                       55e9, 25e9}));
 }
 
-TEST(ReadCluster, FillsInFiguresOfAGpu) {
+TEST(ReadCluster, FillsInSpecificationsOfAGpu) {
   const auto gpu_of = [](const std::string& figures) {
     return read("cluster: {nodes: 1, gpus_per_node: 8, gpu: {name: X, memory: 10GiB, bandwidth: 1TB/s, " + figures +
                 "}}")
@@ -133,7 +133,7 @@ TEST(ReadCluster, FillsInFiguresOfAGpu) {
   EXPECT_EQ(gpu_of("fp16: 1TFLOP/s, host_link: 16GB/s").link_bandwidth, 16e9);
 }
 
-TEST(ReadCluster, NamesAMistakeInTheNodes) {
+TEST(ReadCluster, ReportsMistakesInNodes) {
   EXPECT_EQ(error_of("cluster: 8"),
             "job.yaml:1:10: `cluster` must be a map, not 8; accepted keys: nodes, gpus_per_node, gpu, host_memory, "
             "groups, network, networks, "
@@ -167,11 +167,11 @@ TEST(ReadCluster, NamesAMistakeInTheNodes) {
             "not negative");
 }
 
-TEST(ReadCluster, NamesAMistakeInTheGroups) {
+TEST(ReadCluster, ReportsMistakesInGroups) {
   const auto group_error = [](const std::string& groups) { return error_of("cluster:\n  groups: " + groups + "\n"); };
   EXPECT_EQ(line_error("groups: []"),
             "job.yaml:4:11: `cluster` has both `nodes` and `groups`; accepted: `groups` with `nodes` in each, or one "
-            "kind of node without it");
+            "kind of node without `groups`");
   EXPECT_EQ(
       group_error("[]"),
       "job.yaml:2:11: `groups` is an empty list; accepted: a list of maps with nodes, gpus_per_node, gpu, host_memory");
@@ -187,14 +187,15 @@ TEST(ReadCluster, NamesAMistakeInTheGroups) {
   EXPECT_EQ(group_error("[{nodes: 1, gpus_per_node: -8}]"),
             "job.yaml:2:38: `gpus_per_node` of a group must be a whole number from 1 to 65536, not -8");
   EXPECT_EQ(group_error("[{nodes: 8000, gpus_per_node: 8, gpu: H100}, {nodes: 193, gpus_per_node: 8, gpu: H100}]"),
-            "job.yaml:2:64: 193 nodes of 8 are too many beside 64000 GPUs of other groups; accepted: at most 65536 "
-            "GPUs in a cluster");
+            "job.yaml:2:64: 193 nodes of 8 are too many with 64000 GPUs in other groups; accepted: at most 65536 GPUs "
+            "in a cluster");
 }
 
-TEST(ReadCluster, NamesAMistakeInTheGpu) {
+TEST(ReadCluster, ReportsMistakesInTheGpu) {
   EXPECT_EQ(gpu_error("H1000"), "job.yaml:1:44: unknown GPU `H1000`; did you mean `H100-80`? accepted: " + bundled +
-                                    ", or a map of figures");
-  EXPECT_EQ(gpu_error("[H100]"), "job.yaml:1:44: `gpu` is a list; accepted: a map of figures, or one of " + bundled);
+                                    ", or a map of specifications");
+  EXPECT_EQ(gpu_error("[H100]"),
+            "job.yaml:1:44: `gpu` is a list; accepted: a map of specifications, or one of " + bundled);
   EXPECT_EQ(gpu_error("{}"), "job.yaml:1:44: `gpu` needs the key `name`");
   EXPECT_EQ(gpu_error("{name: ''}"),
             "job.yaml:1:51: `name` of `gpu` is the string ``; accepted: a string of letters, digits and signs");
@@ -209,7 +210,7 @@ TEST(ReadCluster, NamesAMistakeInTheGpu) {
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB}"),
             "job.yaml:1:80: `bandwidth` of GPU `X`: the string `3TB` has the unknown unit `TB`; " + bandwidths);
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s}"),
-            "job.yaml:1:44: GPU `X` has no speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0");
+            "job.yaml:1:44: GPU `X` has no compute speed; accepted: `bf16: 989TFLOP/s` or `fp16: 125TFLOP/s` above 0");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 1T}"),
             "job.yaml:1:93: `bf16` of GPU `X`: the string `1T` has the unknown unit `T`; accepted: a speed such as "
             "`989TFLOP/s` or a number of "
@@ -221,7 +222,7 @@ TEST(ReadCluster, NamesAMistakeInTheGpu) {
             "fp16, fp8, link, host_link");
 }
 
-TEST(ReadCluster, NamesAMistakeInTheNetwork) {
+TEST(ReadCluster, ReportsMistakesInTheNetwork) {
   EXPECT_EQ(line_error("network: 50GB/s"),
             "job.yaml:4:12: `network` must be a map, not the string `50GB/s`; accepted keys: bandwidth, latency, "
             "half_bandwidth_size");
@@ -241,31 +242,26 @@ TEST(ReadCluster, NamesAMistakeInTheNetwork) {
             "`networks` for several");
 }
 
-TEST(ReadCluster, SeesThatAUnitWasForgotten) {
+TEST(ReadCluster, DetectsMissingUnits) {
   EXPECT_EQ(line_error("network: {bandwidth: 50}"),
             "job.yaml:4:24: `bandwidth` of `network`: 50 is less than 1MB/s; accepted: at least that, such as `50GB/s` "
-            "(a number without a "
-            "unit is in bytes/s)");
+            "(numbers without a unit are in bytes/s)");
   EXPECT_EQ(line_error("network: {latency: 5}"),
-            "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: at most that, such as `5us` (a number "
-            "without a unit is in "
-            "seconds)");
+            "job.yaml:4:22: `latency` of `network`: 5 is more than 1s; accepted: at most that, such as `5us` (numbers "
+            "without a unit are in seconds)");
   EXPECT_EQ(line_error("host_memory: 2000"),
             "job.yaml:4:16: `host_memory` of `cluster`: 2000 is less than 1MB; accepted: at least that, such as "
-            "`80GiB` (a number without a "
-            "unit is in bytes)");
+            "`80GiB` (numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80}"),
-            "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: at least that, such as `80GiB` (a "
-            "number without a unit is in "
-            "bytes)");
+            "job.yaml:1:62: `memory` of GPU `X`: 80 is less than 1MB; accepted: at least that, such as `80GiB` "
+            "(numbers without a unit are in bytes)");
   EXPECT_EQ(gpu_error("{name: X, memory: 80GiB, bandwidth: 3TB/s, bf16: 989}"),
             "job.yaml:1:93: `bf16` of GPU `X`: 989 is less than 1GFLOP/s; accepted: at least that, such as "
-            "`989TFLOP/s` (a number without a "
-            "unit is in FLOP/s)");
+            "`989TFLOP/s` (numbers without a unit are in FLOP/s)");
   EXPECT_EQ(line_error("network: {bandwidth: 1MB/s, latency: 1s}"), "no error");
 }
 
-TEST(ReadCluster, NamesAMistakeInTheNetworks) {
+TEST(ReadCluster, ReportsMistakesInNetworks) {
   const auto networks_error = [](const std::string& networks) { return line_error("networks: " + networks); };
   EXPECT_EQ(
       networks_error("[]"),
@@ -274,20 +270,20 @@ TEST(ReadCluster, NamesAMistakeInTheNetworks) {
             "job.yaml:4:13: `networks` is a map; accepted: a list of maps with name, nodes, bandwidth, latency");
   EXPECT_EQ(networks_error("[{bandwidth: 1}]"), "job.yaml:4:14: a network needs the key `name`");
   EXPECT_EQ(networks_error("[{name: a, nodes: 2}]"),
-            "job.yaml:4:31: network `a` is the last and joins all nodes; accepted: no `nodes` there");
-  EXPECT_EQ(
-      networks_error("[{name: a}, {name: b}]"),
-      "job.yaml:4:14: network `a` needs the key `nodes`; accepted: how many nodes a switch joins, but for the last");
+            "job.yaml:4:31: network `a` is the last level, which joins all nodes; accepted: no `nodes` there");
+  EXPECT_EQ(networks_error("[{name: a}, {name: b}]"),
+            "job.yaml:4:14: network `a` needs the key `nodes`; accepted: the number of nodes that a switch joins, "
+            "except on the last level");
   EXPECT_EQ(networks_error("[{name: a, nodes: 1}, {name: b}]"),
             "job.yaml:4:31: `nodes` of network `a` must be a whole number from 2 to 65536, not 1");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: b, nodes: 6}, {name: c}]"),
-            "job.yaml:4:52: `nodes` of network `b`: 6 is not several times what the network before joins; accepted: 8, "
-            "12, ...");
+            "job.yaml:4:52: `nodes` of network `b`: 6 is not a larger multiple of the `nodes` of the previous network; "
+            "accepted: 8, 12, ...");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: b, nodes: 4}, {name: c}]"),
-            "job.yaml:4:52: `nodes` of network `b`: 4 is not several times what the network before joins; accepted: 8, "
-            "12, ...");
+            "job.yaml:4:52: `nodes` of network `b`: 4 is not a larger multiple of the `nodes` of the previous network; "
+            "accepted: 8, 12, ...");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4}, {name: a}]"),
-            "job.yaml:4:35: two networks have the name `a`; accepted: a name of its own for each");
+            "job.yaml:4:35: two networks have the name `a`; accepted: a different name for each");
   EXPECT_EQ(networks_error("[{name: a, nodes: 4, bandwidth: x}, {name: b}]"),
             "job.yaml:4:45: `bandwidth` of network `a`: the string `x` is no number with a unit; " + bandwidths);
 }

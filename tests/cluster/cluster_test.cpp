@@ -19,7 +19,7 @@ TEST(Cluster, CountsNodesAndDevices) {
   EXPECT_EQ(devices_of(cluster, NodeId(1)), 4);
 }
 
-TEST(Cluster, KnowsTheGroupOfANode) {
+TEST(Cluster, FindsTheGroupOfANode) {
   Cluster cluster = test::equal_nodes(3, 8);
   cluster.groups.push_back({.nodes = 2, .devices_per_node = 4, .gpu = find_gpu("A100-40").value(), .host_memory = 7});
   EXPECT_EQ(group_of(cluster, NodeId(2)), 0U);
@@ -29,7 +29,7 @@ TEST(Cluster, KnowsTheGroupOfANode) {
   EXPECT_EQ(first_device(cluster, NodeId(4)), DeviceId(28));
 }
 
-TEST(Cluster, KnowsWhetherNodesAreEqual) {
+TEST(Cluster, DetectsEqualNodes) {
   EXPECT_TRUE(nodes_are_equal(test::equal_nodes(4, 8)));
   EXPECT_TRUE(nodes_are_equal(test::cluster_of({8, 8})));
   EXPECT_FALSE(nodes_are_equal(test::cluster_of({8, 4})));

@@ -10,7 +10,7 @@
 
 namespace dovetail::cluster::test {
 
-/// Nodes of H100 with that many devices each, joined by one network.
+/// H100 nodes with this many devices each, joined by one network.
 inline Cluster cluster_of(const std::vector<int>& devices_of_nodes) {
   Cluster cluster;
   cluster.networks = {{.name = "network", .nodes = 0, .bandwidth = 50e9, .latency = 5e-6}};
@@ -27,14 +27,14 @@ inline Cluster equal_nodes(int nodes, int devices_per_node) {
   return cluster;
 }
 
-/// `cluster` with racks of that many nodes below its network.
+/// `cluster` with racks of this many nodes below its network.
 inline Cluster with_racks(Cluster cluster, int nodes) {
   cluster.networks.insert(cluster.networks.begin(),
                           {.name = "rack", .nodes = nodes, .bandwidth = 100e9, .latency = 2e-6});
   return cluster;
 }
 
-/// Any cluster of a few nodes.
+/// A random cluster of a few nodes.
 inline Cluster random_cluster() {
   Cluster cluster =
       cluster_of(*rc::gen::nonEmpty(rc::gen::resize(5, rc::gen::container<std::vector<int>>(rc::gen::inRange(1, 13)))));

@@ -28,18 +28,18 @@ TEST(AllReduce, InsideANode) {
 }
 
 TEST(AllReduce, BetweenNodes) {
-  // 2 nodes: 6 us inside, 2 * 5 us between; each rank has 1 MB, of which 2 * 1/2 of (1 + 0.5) MB at 10 GB/s is more
-  // than the 75 us inside.
+  // 2 nodes: 6 us inside, 2 * 5 us between. Each rank has 1 MB; 2 * 1/2 of (1 + 0.5) MB at 10 GB/s takes longer than
+  // the 75 us inside.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {8, 4}, 4e6), (6 + 10 + 150) * microsecond);
   // 4 nodes: a tree of depth 2; 2 * 3/4 of 1.5 MB.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {16, 4}, 4e6), (6 + 20 + 225) * microsecond);
   // 5 nodes: depth 3; 2 * 4/5 of 1.5 MB.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {17, 4}, 4e6), (6 + 30 + 240) * microsecond);
-  // One rank a node: no work inside; 2 * 1/2 of 4.5 MB.
+  // One rank per node: no work inside; 2 * 1/2 of 4.5 MB.
   EXPECT_DOUBLE_EQ(all_reduce_seconds(links, {2, 1}, 4e6), (10 + 450) * microsecond);
 }
 
-TEST(AllReduce, IsBoundByTheSlowerLevel) {
+TEST(AllReduce, IsLimitedByTheSlowerLevel) {
   const Links fast_network = {.inside = links.inside, .between = {.bandwidth = 100e9, .latency = 5e-6, .half_size = 0}};
   EXPECT_DOUBLE_EQ(all_reduce_seconds(fast_network, {8, 4}, 4e6), (6 + 10 + 75) * microsecond);
 }
@@ -57,7 +57,7 @@ TEST(Broadcast, SendsAllOnce) {
   EXPECT_DOUBLE_EQ(broadcast_seconds(links, {3, 1}, 4e6), (10 + 450) * microsecond);
 }
 
-TEST(AllToAll, TellsNodesApart) {
+TEST(AllToAll, DistinguishesNodes) {
   const AllToAllBytes sent = all_to_all_bytes({64, 8}, 64e6);
   EXPECT_DOUBLE_EQ(sent.inside, 7e6);
   EXPECT_DOUBLE_EQ(sent.between, 56e6) << "1 - 8/64 of all";
@@ -67,12 +67,12 @@ TEST(AllToAll, TellsNodesApart) {
   EXPECT_DOUBLE_EQ(all_to_all_seconds(links, {2, 1}, 8e6), (5 + 450) * microsecond);
 }
 
-TEST(AllToAll, OfExpertsWaitsForTheHottest) {
+TEST(AllToAll, OfExpertsWaitsForTheBusiestRank) {
   EXPECT_DOUBLE_EQ(expert_all_to_all_seconds(links, {8, 4}, 8e6, 1), all_to_all_seconds(links, {8, 4}, 8e6));
   EXPECT_DOUBLE_EQ(expert_all_to_all_seconds(links, {8, 4}, 8e6, 1.5), all_to_all_seconds(links, {8, 4}, 12e6));
 }
 
-TEST(LinksOf, AreWhatIsReached) {
+TEST(LinksOf, ApplyEfficiencies) {
   const Cluster cluster = test::equal_nodes(4, 8);
   const Links reached = links_of(cluster, {0, 16});
   EXPECT_DOUBLE_EQ(reached.inside.bandwidth, 360e9);
@@ -88,7 +88,7 @@ TEST(LinksOf, AreWhatIsReached) {
   EXPECT_DOUBLE_EQ(links_of(cluster, {0, 4}, fitted).between.latency, 7e-6);
 }
 
-TEST(LinksOf, AreTheSlowestThatAreCrossed) {
+TEST(LinksOf, AreTheSlowestLevelsCrossed) {
   Cluster cluster = test::with_racks(test::equal_nodes(8, 8), 4);
   cluster.networks[1].half_bandwidth_size = 3e6;
   EXPECT_DOUBLE_EQ(links_of(cluster, {0, 32}).between.bandwidth, 93e9);
@@ -106,7 +106,7 @@ TEST(LinksOf, AreTheSlowestThatAreCrossed) {
   EXPECT_DOUBLE_EQ(links_of(mixed, {0, 16}).between.bandwidth, 25.6e9) << "no device is faster than its own link";
 }
 
-TEST(AllReduce, IsNearWhatNcclMeasures) {
+TEST(AllReduce, IsNearNcclMeasurements) {
   // Pull request 3484 of kvcache-ai/Mooncake: 8 H100 of one node, out of place.
   const Links reached = links_of(test::equal_nodes(1, 8), {0, 8});
   struct Measured {
@@ -131,7 +131,7 @@ Link random_link() {
   return {.bandwidth = between(1e9, 1e12), .latency = between(0, 1e-5), .half_size = between(0, 1e7)};
 }
 
-/// Links as links_of makes them: no faster between nodes than inside.
+/// Links as links_of makes them: at most as fast between nodes as inside.
 Links random_links() {
   Links made = {.inside = random_link(), .between = random_link()};
   if (made.between.bandwidth > made.inside.bandwidth) std::swap(made.between.bandwidth, made.inside.bandwidth);
@@ -147,7 +147,7 @@ RC_GTEST_PROP(Collective, OneRankOrNoBytesTakeNoTime, ()) {
   }
 }
 
-RC_GTEST_PROP(Collective, MoreIsNeverFaster, ()) {
+RC_GTEST_PROP(Collective, MoreWorkIsNeverFaster, ()) {
   const Links made = random_links();
   const RankGroup group = {*rc::gen::inRange(1, 200), *rc::gen::inRange(1, 20)};
   const double bytes = between(0, 1e9);
@@ -166,7 +166,7 @@ RC_GTEST_PROP(Collective, MoreIsNeverFaster, ()) {
   }
 }
 
-RC_GTEST_PROP(Collective, AnAllReduceIsNoSlowerThanItsHalves, ()) {
+RC_GTEST_PROP(Collective, AnAllReduceIsAtMostItsHalves, ()) {
   const Links made = random_links();
   const RankGroup group = {*rc::gen::inRange(2, 200), *rc::gen::inRange(1, 20)};
   const double bytes = between(1, 1e9);

@@ -8,13 +8,13 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(FindGpu, KnowsTheUsualNames) {
+TEST(FindGpu, FindsCommonNames) {
   EXPECT_THAT(gpu_names(), ElementsAre("A100-40", "A100-80", "A800-80", "H100-80", "H800-80", "H200", "H20-96", "B200",
                                        "GB200", "L40S", "RTX-4090", "A6000-48", "V100-32", "MI300X"));
   for (const std::string_view name : gpu_names()) EXPECT_EQ(find_gpu(name)->name, name);
 }
 
-TEST(FindGpu, IsNotStrictAboutSpelling) {
+TEST(FindGpu, IgnoresSpellingVariants) {
   for (const char* name : {"H100-80", "H100", "h100", "h100 80gb", "H100-80GB", "h100_sxm"})
     EXPECT_EQ(find_gpu(name)->name, "H100-80") << name;
   for (const char* name : {"A100", "a100-80", "A100_80GB"}) EXPECT_EQ(find_gpu(name)->name, "A100-80") << name;
@@ -26,7 +26,7 @@ TEST(FindGpu, IsNotStrictAboutSpelling) {
   EXPECT_EQ(find_gpu("v100")->name, "V100-32");
 }
 
-TEST(FindGpu, NamesTheNearest) {
+TEST(FindGpu, SuggestsTheNearest) {
   const std::string accepted =
       "accepted: A100-40, A100-80, A800-80, H100-80, H800-80, H200, H20-96, B200, GB200, L40S, RTX-4090, A6000-48, "
       "V100-32, MI300X";
@@ -37,7 +37,7 @@ TEST(FindGpu, NamesTheNearest) {
   EXPECT_EQ(find_gpu("gb").error().message, "unknown GPU `gb`; " + accepted);
 }
 
-TEST(FindGpu, HasPublishedFigures) {
+TEST(FindGpu, HasPublishedSpecifications) {
   const Gpu h100 = find_gpu("H100").value();
   EXPECT_EQ(h100.memory, 85'520'809'984) << "81559 MiB";
   EXPECT_EQ(h100.usable_memory, 84'178'632'704) << "78.4 GiB";
@@ -53,7 +53,7 @@ TEST(FindGpu, HasPublishedFigures) {
   EXPECT_EQ(find_gpu("V100")->bf16, 0);
 }
 
-TEST(FindGpu, FiguresMakeSense) {
+TEST(FindGpu, SpecificationsArePlausible) {
   for (const std::string_view name : gpu_names()) {
     const Gpu gpu = find_gpu(name).value();
     EXPECT_GT(gpu.memory, std::int64_t{20} << 30) << name;
@@ -64,7 +64,7 @@ TEST(FindGpu, FiguresMakeSense) {
     EXPECT_TRUE(gpu.fp8 == 0 || (gpu.fp8 > 1.99 * gpu.bf16 && gpu.fp8 < 2.03 * gpu.bf16))
         << name << ": dense, twice as fast as bf16";
     EXPECT_GE(gpu.link_bandwidth, gpu.network_bandwidth) << name;
-    EXPECT_GE(gpu.host_bandwidth, gpu.network_bandwidth) << name << ": network cards hang on PCIe as well";
+    EXPECT_GE(gpu.host_bandwidth, gpu.network_bandwidth) << name << ": network cards use PCIe, too";
     EXPECT_GT(gpu.memory_bandwidth, gpu.link_bandwidth) << name;
   }
 }

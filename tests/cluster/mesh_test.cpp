@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-TEST(MeshesOf, AreAsManyAsReaLHas) {
+TEST(MeshesOf, AreAsManyAsInReaL) {
   const auto count = [](int nodes) { return meshes_of(test::equal_nodes(nodes, 8), 4).size(); };
   EXPECT_EQ(count(1), 3U);
   EXPECT_EQ(count(2), 7U);
@@ -29,21 +29,21 @@ TEST(MeshesOf, AreOrderedBySize) {
                   Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{0, 4}, Mesh{4, 4}, Mesh{0, 8}));
 }
 
-TEST(MeshesOf, TakeNodesOfAnySize) {
-  // Of six: powers of two 1, 2, 4 and divisors 1, 2, 3.
+TEST(MeshesOf, SupportNodesOfAnySize) {
+  // Block sizes in a node of six: powers of two 1, 2, 4 and divisors 1, 2, 3.
   EXPECT_THAT(meshes_of(test::equal_nodes(1, 6), 2),
               ElementsAre(Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{0, 3}, Mesh{3, 3}, Mesh{0, 4}, Mesh{0, 6}));
   EXPECT_THAT(meshes_of(test::equal_nodes(3, 1)),
               ElementsAre(Mesh{0, 1}, Mesh{1, 1}, Mesh{2, 1}, Mesh{0, 2}, Mesh{1, 2}, Mesh{0, 3}));
 }
 
-TEST(MeshesOf, TakeUnequalNodes) {
+TEST(MeshesOf, SupportUnequalNodes) {
   EXPECT_THAT(meshes_of(test::cluster_of({4, 2, 3}), 2),
               ElementsAre(Mesh{0, 2}, Mesh{2, 2}, Mesh{4, 2}, Mesh{6, 2}, Mesh{6, 3}, Mesh{0, 4}, Mesh{4, 5},
                           Mesh{0, 6}, Mesh{0, 9}));
 }
 
-TEST(MeshesOf, AreWithoutTheRunsThatNobodyWants) {
+TEST(MeshesOf, LeaveOutUnwantedRuns) {
   const auto from_even_nodes = [](int first_node, int) { return first_node % 2 == 0; };
   EXPECT_THAT(meshes_of(test::equal_nodes(3, 2), 2, from_even_nodes),
               ElementsAre(Mesh{0, 2}, Mesh{4, 2}, Mesh{0, 4}, Mesh{0, 6}));
@@ -51,7 +51,7 @@ TEST(MeshesOf, AreWithoutTheRunsThatNobodyWants) {
   EXPECT_THAT(meshes_of(test::equal_nodes(3, 2), 2, none), ElementsAre(Mesh{0, 6}));
 }
 
-TEST(MeshesOf, MayBeNone) { EXPECT_TRUE(meshes_of(test::equal_nodes(2, 8), 17).empty()); }
+TEST(MeshesOf, MayBeEmpty) { EXPECT_TRUE(meshes_of(test::equal_nodes(2, 8), 17).empty()); }
 
 TEST(Mesh, IsSoundInsideANodeOrOfWholeNodes) {
   const Cluster cluster = test::cluster_of({8, 4, 8});
@@ -63,7 +63,7 @@ TEST(Mesh, IsSoundInsideANodeOrOfWholeNodes) {
   }
 }
 
-TEST(Mesh, IsUsableWithAPartOfTheNodeBeforeOrBehind) {
+TEST(Mesh, IsUsableWithAPartOfTheNodeBeforeOrAfter) {
   const Cluster cluster = test::cluster_of({8, 4, 8});
   for (const Mesh mesh : {Mesh{0, 8}, Mesh{1, 2}, Mesh{0, 10}, Mesh{0, 13}, Mesh{4, 8}, Mesh{7, 13}, Mesh{8, 5}})
     EXPECT_TRUE(is_usable(cluster, mesh)) << mesh.first << " " << mesh.count;
@@ -71,7 +71,7 @@ TEST(Mesh, IsUsableWithAPartOfTheNodeBeforeOrBehind) {
     EXPECT_FALSE(is_usable(cluster, mesh)) << mesh.first << " " << mesh.count;
 }
 
-TEST(Mesh, OverlapsWhereItSharesADevice) {
+TEST(Mesh, OverlapsIfADeviceIsShared) {
   EXPECT_TRUE(overlap({0, 4}, {3, 2}));
   EXPECT_TRUE(overlap({0, 8}, {2, 2}));
   EXPECT_FALSE(overlap({0, 4}, {4, 4}));
@@ -90,7 +90,7 @@ TEST(Mesh, HasAName) {
   EXPECT_EQ(name_of(test::equal_nodes(3, 1), {2, 1}), "2");
 }
 
-TEST(Mesh, KnowsItsNodesAndLevel) {
+TEST(Mesh, HasNodesAndALevel) {
   const Cluster cluster = test::with_racks(test::equal_nodes(8, 8), 4);
   EXPECT_EQ(nodes_of(cluster, {28, 4}), 1);
   EXPECT_EQ(nodes_of(cluster, {8, 24}), 3);
@@ -99,7 +99,7 @@ TEST(Mesh, KnowsItsNodesAndLevel) {
   EXPECT_EQ(level_of(cluster, {24, 16}), 2);
 }
 
-TEST(ShapeOf, IsTheSameWhereTranslated) {
+TEST(ShapeOf, IsTheSameAfterTranslation) {
   const Cluster cluster = test::equal_nodes(4, 8);
   const MeshShape two_nodes = shape_of(cluster, {0, 16});
   EXPECT_THAT(two_nodes.parts, ElementsAre(MeshPart{2, 8, 0}));
@@ -110,23 +110,23 @@ TEST(ShapeOf, IsTheSameWhereTranslated) {
   EXPECT_NE(shape_of(cluster, {4, 4}), shape_of(cluster, {4, 2}));
 }
 
-TEST(ShapeOf, TellsRacksApart) {
+TEST(ShapeOf, DistinguishesRacks) {
   const Cluster cluster = test::with_racks(test::equal_nodes(8, 8), 4);
   EXPECT_EQ(shape_of(cluster, {0, 16}), shape_of(cluster, {32, 16}));
   EXPECT_NE(shape_of(cluster, {0, 16}), shape_of(cluster, {24, 16}));
 }
 
-TEST(ShapeOf, TellsUnequalNodesApart) {
+TEST(ShapeOf, DistinguishesUnequalNodes) {
   const Cluster cluster = test::cluster_of({8, 4, 8, 4});
   EXPECT_THAT(shape_of(cluster, {0, 20}).parts, ElementsAre(MeshPart{1, 8, 0}, MeshPart{1, 4, 1}, MeshPart{1, 8, 0}));
   EXPECT_EQ(shape_of(cluster, {0, 12}), shape_of(cluster, {12, 12}))
       << "the same kinds of node, though in other groups";
   EXPECT_NE(shape_of(cluster, {0, 12}), shape_of(cluster, {8, 12})) << "another order";
   EXPECT_NE(shape_of(cluster, {0, 4}), shape_of(cluster, {8, 4}))
-      << "a part of a node of 8, and a node of 4, differ in their group";
+      << "a part of a node of 8 and a node of 4 have different groups";
 }
 
-RC_GTEST_PROP(MeshesOf, AreSoundDistinctAndHoldEveryNode, ()) {
+RC_GTEST_PROP(MeshesOf, AreValidDistinctAndCoverEveryNode, ()) {
   const Cluster cluster = test::random_cluster();
   const int least = *rc::gen::inRange(1, 10);
   const std::vector<Mesh> meshes = meshes_of(cluster, least);
