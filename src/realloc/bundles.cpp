@@ -1,29 +1,149 @@
 #include "realloc/bundles.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
-#include "realloc/parts.h"
+#include "base/assert.h"
+#include "llm/layout.h"
+#include "llm/tensors.h"
+#include "realloc/side.h"
 
 namespace dovetail::realloc {
 namespace {
 
-/// A tensor, and its index among those of its layer.
+/// Sets of positions of a stage (see positions_of), ascending. Equal sets are stored once and have the same number.
+class PositionSets {
+ public:
+  std::size_t number_of(std::vector<int> positions);
+  const std::vector<int>& at(std::size_t number) const { return *sets_[number]; }
+
+ private:
+  std::map<std::vector<int>, std::size_t> numbers_;
+  std::vector<const std::vector<int>*> sets_;
+};
+
+/// A part of a tensor, and the positions that hold exactly this part.
+struct HeldPart {
+  std::vector<llm::Slice> slices;  ///< one slice, or up to three if ZeRO 3 cuts within rows
+  std::size_t holders = 0;         ///< number in the PositionSets
+};
+
+/// A position's share of a tensor: the slice of one tensor-parallel rank, and one of the equal copies of it.
+struct Share {
+  int rank = 0;
+  int copy = 0;
+};
+
+/// How the positions of a stage share a tensor.
+struct Sharing {
+  int ranks = 1;
+  int copies = 1;
+  std::vector<std::pair<int, Share>> shares;  ///< positions that hold any of it, with their shares
+};
+
+Sharing sharing_of(const llm::Layout& layout, std::int64_t experts, const llm::Tensor& tensor) {
+  const bool routed = tensor.expert >= 0;
+  const int positions = positions_of(layout);
+  Sharing sharing;
+  sharing.ranks = routed ? layout.expert_tensor : layout.tensor;
+  sharing.copies = routed ? positions / (layout.expert * layout.expert_tensor) : layout.data * layout.context;
+  const std::int64_t group = routed ? tensor.expert / (experts / layout.expert) : 0;
+  for (int position = 0; position < positions; ++position) {
+    const llm::Coordinates place = llm::coordinates_of(layout, position);
+    if (!routed) {
+      sharing.shares.push_back({position, {place.tensor, place.data * layout.context + place.context}});
+      continue;
+    }
+    const llm::ExpertPlace expert = llm::expert_place(layout, place);
+    if (expert.group == group) sharing.shares.push_back({position, {expert.part, expert.replica}});
+  }
+  return sharing;
+}
+
+/// [rank] the first rank with the same slice. Slices repeat if there are fewer key-value heads than ranks, or if the
+/// tensor is not split.
+std::vector<int> first_equal_ranks(const std::vector<llm::Slice>& slices) {
+  std::vector<int> first;
+  for (const llm::Slice& slice : slices)
+    first.push_back(static_cast<int>(std::find(slices.begin(), slices.end(), slice) - slices.begin()));
+  return first;
+}
+
+std::size_t PositionSets::number_of(std::vector<int> positions) {
+  const auto [entry, is_new] = numbers_.try_emplace(std::move(positions), sets_.size());
+  if (is_new) sets_.push_back(&entry->first);
+  return entry->second;
+}
+
+/// Elements [begin, end) of `slice`, counted row by row, as up to three rectangles. Empty if begin == end.
+std::vector<llm::Slice> flat_range(const llm::Slice& slice, std::int64_t begin, std::int64_t end) {
+  std::vector<llm::Slice> ranges;
+  const std::int64_t width = slice.column_end - slice.column_begin;
+  const auto add = [&](std::int64_t first_row, std::int64_t last_row, std::int64_t first_column,
+                       std::int64_t last_column) {
+    if (first_row < last_row && first_column < last_column)
+      ranges.push_back({slice.row_begin + first_row, slice.row_begin + last_row, slice.column_begin + first_column,
+                        slice.column_begin + last_column});
+  };
+  if (begin >= end) return ranges;
+  const std::int64_t first = begin / width;
+  const std::int64_t last = end / width;
+  if (first == last) {
+    add(first, first + 1, begin % width, end % width);
+    return ranges;
+  }
+  const std::int64_t whole = begin % width == 0 ? first : first + 1;
+  if (whole > first) add(first, whole, begin % width, width);
+  add(whole, last, 0, width);
+  add(last, last + 1, 0, end % width);
+  return ranges;
+}
+
+/// The parts of `tensor` on the stage that holds it. Parts are disjoint and cover the tensor. `experts`: experts of
+/// each layer of the model, for tensors of experts. `shard_group`: see Side.
+std::vector<HeldPart> parts_of(const llm::Layout& layout, int shard_group, std::int64_t experts,
+                               const llm::Tensor& tensor, PositionSets& sets) {
+  const Sharing sharing = sharing_of(layout, experts, tensor);
+  std::vector<llm::Slice> slices;
+  for (int rank = 0; rank < sharing.ranks; ++rank) slices.push_back(llm::slice_of(tensor, sharing.ranks, rank));
+  const std::vector<int> first_rank = first_equal_ranks(slices);
+  const int cuts = layout.zero == 3 ? static_cast<int>(llm::shard_ranks(sharing.copies, shard_group)) : 1;
+  std::vector<std::vector<int>> holders(slices.size() * static_cast<std::size_t>(cuts));
+  const auto index = [cuts](int rank, int cut) { return static_cast<std::size_t>(rank * cuts + cut); };
+  for (const auto& [position, share] : sharing.shares)
+    holders[index(first_rank[static_cast<std::size_t>(share.rank)], share.copy % cuts)].push_back(position);
+  std::vector<HeldPart> parts;
+  for (int rank = 0; rank < sharing.ranks; ++rank) {
+    if (first_rank[static_cast<std::size_t>(rank)] != rank) continue;
+    const llm::Slice& slice = slices[static_cast<std::size_t>(rank)];
+    for (int cut = 0; cut < cuts; ++cut) {
+      std::vector<llm::Slice> range =
+          flat_range(slice, cut * slice.elements() / cuts, (cut + 1) * slice.elements() / cuts);
+      if (!range.empty()) parts.push_back({std::move(range), sets.number_of(std::move(holders[index(rank, cut)]))});
+    }
+  }
+  return parts;
+}
+
+/// A tensor, and its index among the tensors of its layer.
 struct IndexedTensor {
   llm::Tensor tensor;
   int index = 0;
 };
 
-/// Stages that have some tensors on the source, and on the destination.
+/// Stages that hold some tensors on the source, and stages that need them on the destination.
 using StagePair = std::pair<std::vector<int>, std::vector<int>>;
 
-/// Tensors that stand together wherever they are: those of one kind of layer, or one outside of the layers.
+/// Tensors that are always on the same stages: those of one kind of layer, or one tensor outside the layers.
 struct Group {
   std::vector<IndexedTensor> tensors;
-  std::map<StagePair, std::vector<int>> first_tensors;  ///< [stages] of each layer with these
+  std::map<StagePair, std::vector<int>> first_tensors;  ///< [stages] first tensor of each layer with these stages
 };
 
 std::optional<llm::Slice> intersection_of(const llm::Slice& a, const llm::Slice& b) {
@@ -66,7 +186,7 @@ class Builder {
     add(group);
   }
 
-  /// Returns the index of the first tensor behind the layers.
+  /// Returns the index of the first tensor after the layers.
   int add_layers(int index) {
     const std::vector<int> source_stages = stages_of_layers(source_);
     const std::vector<int> destination_stages = stages_of_layers(destination_);
@@ -85,7 +205,7 @@ class Builder {
     return index;
   }
 
-  /// A head moves where both models have it; a tied one has moved with the embedding.
+  /// A head moves if both models have it. A tied head has moved with the embedding.
   void add_head(int index) {
     const std::vector<llm::Tensor> present = llm::head_tensors(source_.model);
     for (const llm::Tensor& tensor : llm::head_tensors(destination_.model)) {
@@ -120,7 +240,7 @@ class Builder {
 
   using SetPair = std::pair<std::size_t, std::size_t>;
 
-  /// The pieces of the group's tensors by who has them and who shall have them on a stage.
+  /// Groups the pieces of the group's tensors by the positions that hold them and the positions that need them.
   std::map<SetPair, Pattern> patterns_of(const Group& group, PositionSets& source_sets,
                                          PositionSets& destination_sets) const {
     std::map<SetPair, Pattern> patterns;

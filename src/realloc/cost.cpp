@@ -21,7 +21,7 @@ double slowest_link(const DeviceTraffic& traffic, const cluster::Links& links) {
                    seconds(links.between, traffic.received_between, traffic.messages_received_between)});
 }
 
-/// Until the first bucket of the share that is passed on the most often has come to its last link.
+/// Time until the first bucket of a share reaches its last link, for the share with the longest path.
 double max_way(const Plan& plan, const cluster::Links& links) {
   double longest = 0;
   for (const Flow& flow : plan.flows) {
@@ -34,7 +34,7 @@ double max_way(const Plan& plan, const cluster::Links& links) {
   return longest;
 }
 
-/// What some devices together have to send or to receive.
+/// Work that several devices share.
 struct Shared {
   std::int64_t bytes = 0;
   int devices = 0;
@@ -42,25 +42,25 @@ struct Shared {
   double each() const { return devices > 0 ? static_cast<double>(bytes) / devices : 0; }
 };
 
-/// What a device has to do on each of its links, whatever the plan.
+/// Minimum work of a device on each of its links, in any plan.
 struct Forced {
   std::int64_t arriving = 0;  ///< on either link
   std::int64_t received_inside = 0;
   std::int64_t received_between = 0;
   std::int64_t sent_inside = 0;
   std::int64_t sent_between = 0;
-  bool may_enter = false;  ///< takes part in what its node lacks,
-  bool may_leave = false;  ///< in what its node alone has,
-  bool may_send = false;   ///< in anything that passes between nodes
+  bool may_enter = false;  ///< needs data that its node lacks
+  bool may_leave = false;  ///< holds or needs data that only its node has
+  bool may_send = false;   ///< holds or needs data that moves between nodes
 };
 
-/// The devices of a node that a bundle concerns.
+/// The devices of a node that hold or need a bundle.
 struct NodeDevices {
   std::vector<DeviceId> holders;
   std::vector<DeviceId> lacking;
 };
 
-/// Sums what no plan can avoid, over all bundles.
+/// Sums the unavoidable work of all bundles.
 class BoundSums {
  public:
   explicit BoundSums(const Plan& plan) : plan_(plan), forced_(plan.node_of.size()), places_(plan.node_of.size()) {
@@ -118,7 +118,7 @@ class BoundSums {
     for (const std::size_t node : nodes_) places_[node] = {};
   }
 
-  /// What the devices of a node that lack the bundle have to receive, and the node's only holder to send.
+  /// Adds what the devices of a node receive, and what the node's only holder sends.
   void add_arrivals(std::size_t node, std::int64_t bytes) {
     const NodeDevices& there = places_[node];
     const bool is_there = !there.holders.empty();
@@ -135,7 +135,7 @@ class BoundSums {
     if (there.holders.size() == 1 && !there.lacking.empty()) forced(there.holders.front()).sent_inside += bytes;
   }
 
-  /// Some node lacks the bundle: what leaves the one node that has it.
+  /// Adds what leaves the only node that has a bundle, if another node lacks it.
   void add_departures(const Bundle& bundle, std::int64_t bytes, bool from_one_node) {
     for (const DeviceId device : bundle.holders) forced(device).may_send = true;
     for (const DeviceId device : bundle.lacking) forced(device).may_send = true;
@@ -161,12 +161,12 @@ class BoundSums {
 
   const Plan& plan_;
   std::vector<Forced> forced_;       // [device]
-  std::vector<Shared> entering_;     // [node] (no more nodes than devices)
+  std::vector<Shared> entering_;     // [node] (there are at most as many nodes as devices)
   std::vector<Shared> leaving_;      // [node]
   Shared sending_;                   // between nodes, all devices
-  Shared receiving_;                 // likewise
-  std::vector<NodeDevices> places_;  // [node] of the bundle at hand
-  std::vector<std::size_t> nodes_;   // that it concerns
+  Shared receiving_;                 // between nodes, all devices
+  std::vector<NodeDevices> places_;  // [node] of the current bundle
+  std::vector<std::size_t> nodes_;   // nodes that the current bundle concerns
 };
 
 }  // namespace

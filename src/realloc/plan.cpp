@@ -11,34 +11,34 @@
 namespace dovetail::realloc {
 namespace {
 
-/// As many senders as are worth cutting a bundle for; a node's receivers may be more.
+/// Maximum number of senders to split a bundle for. A node may have more receivers.
 constexpr std::int64_t max_senders = 8;
 
-/// Of so many parts of what a device receives, one is a large share.
+/// A share is large if it exceeds this fraction (1 / N) of the bytes that a device receives.
 constexpr std::int64_t parts_received = 64;
 
-/// A device that has a share, and how the share came to it.
+/// A device that has a share, and the number of hops of the share to it.
 struct Carrier {
   int device = 0;
   int hops_inside = 0;
   int hops_between = 0;
 };
 
-/// The devices of a node that a bundle concerns.
+/// The devices of a node that hold or need a bundle.
 struct NodePlaces {
   int node = 0;
   std::vector<int> holders;
   std::vector<int> lacking;
 };
 
-/// Bytes so far, of one device.
+/// Bytes of one device so far.
 struct Load {
   std::int64_t sent_inside = 0;
   std::int64_t sent_between = 0;
   std::int64_t received_between = 0;
 };
 
-/// Chooses senders and receivers, bundle by bundle, and keeps the loads.
+/// Chooses senders and receivers for each bundle, and tracks the loads.
 class Router {
  public:
   explicit Router(Plan& plan)
@@ -55,7 +55,7 @@ class Router {
     const std::int64_t shares = shares_of(moved);
     std::int64_t begin = 0;
     for (std::int64_t share = 1; share <= shares; ++share) {
-      // In two steps, as elements * share might leave 63 bits.
+      // Divided first, because elements * share may exceed 63 bits.
       const std::int64_t ideal = moved.elements / shares * share + moved.elements % shares * share / shares;
       const std::int64_t end = share == shares ? moved.elements : row_start(pattern, ideal);
       if (end <= begin) continue;
@@ -67,7 +67,7 @@ class Router {
     }
   }
 
-  /// Routes every share once more, now that the loads of all others are known.
+  /// Routes every share again, given the loads of all others.
   void improve() {
     std::size_t bundle = plan_.bundles.size();
     for (std::size_t slot = 0; slot < plan_.flows.size();) {
@@ -80,8 +80,8 @@ class Router {
     }
   }
 
-  /// What rounds make smaller, the first before the others: the most that a device sends and the most that one receives
-  /// between nodes, the greater of the two first, and the most that one sends inside.
+  /// The maximum loads of a device, which rounds reduce in lexicographic order: the greater and the lesser of bytes
+  /// sent and received between nodes, then bytes sent inside.
   std::array<std::int64_t, 3> worst() const {
     Load most;
     for (const Load& load : loads_) {
@@ -113,8 +113,8 @@ class Router {
     for (const DeviceId device : bundle.holders) place(device).holders.push_back(device.value);
   }
 
-  /// How many shares the bundle is cut into: for several senders, none large; a multiple of the most receivers on a
-  /// node, so that each gets as many from the network.
+  /// Number of shares of the bundle. Enough for several senders, and to avoid large shares. A multiple of the maximum
+  /// number of receivers on a node, so that each receives equally from the network.
   std::int64_t shares_of(const Bundle& bundle) const {
     if (bundle.holders.size() == 1 && bundle.lacking.size() == 1) return 1;
     std::size_t receivers = 1;
@@ -127,9 +127,9 @@ class Router {
     return std::clamp<std::int64_t>((wanted + each - 1) / each * each, 1, most);
   }
 
-  /// What a device receives on average, cut into a few dozen parts: larger shares would not even out.
+  /// Average bytes that a device receives, divided by parts_received. Larger shares would not balance.
   static std::int64_t large_share_of(const Plan& plan) {
-    double arriving = 0;  // times the devices it might leave 63 bits
+    double arriving = 0;  // multiplied by the devices it might exceed 63 bits
     std::vector<bool> receives(plan.node_of.size());
     for (const Bundle& bundle : plan.bundles) {
       arriving += static_cast<double>(bundle.elements * plan.options.element_bytes) *
@@ -155,7 +155,7 @@ class Router {
     }
   }
 
-  /// Brings the share to one of `lacking`, whose node does not have it. Returns who has it then.
+  /// Sends the share to one of `lacking`, whose node does not have it. Returns that device.
   Carrier enter(const Bundle& bundle, const std::vector<int>& lacking) {
     if (carriers_.empty())
       for (const DeviceId device : bundle.holders) add_carrier({device.value});
@@ -172,7 +172,7 @@ class Router {
     return receiver;
   }
 
-  /// Brings the share from those of the node that have it (`inside_`) to all that lack it.
+  /// Sends the share from the devices of the node that have it (`inside_`) to all that lack it.
   void spread(const std::vector<int>& lacking) {
     const int entered = inside_.front().device;
     for (const int device : lacking) {
@@ -220,20 +220,21 @@ class Router {
 
   Plan& plan_;
   std::vector<Load> loads_;            // [device]
-  std::vector<std::size_t> index_of_;  // [node] in places_ (no more nodes than devices)
+  std::vector<std::size_t> index_of_;  // [node] index in places_ (there are at most as many nodes as devices)
   std::int64_t large_share_;           // bytes
-  // Of the bundle at hand:
-  std::vector<NodePlaces> places_;  // those that lack it first
-  std::size_t nodes_served_ = 0;    // that lack it
-  // Of the share at hand:
-  std::size_t slot_ = 0;                                    // of the flow to fill in next
-  std::int64_t bytes_ = 0;                                  // of the share
-  std::int64_t message_ = 0;                                // of it that is passed on at a time
-  std::vector<std::pair<std::int64_t, Carrier>> carriers_;  // heap: those that can send it to other nodes
-  std::vector<Carrier> inside_;                             // those of the node at hand that have it
+  // State of the current bundle:
+  std::vector<NodePlaces> places_;  // nodes that need it first
+  std::size_t nodes_served_ = 0;    // number of nodes that need it
+  // State of the current share:
+  std::size_t slot_ = 0;                                    // next flow to fill in
+  std::int64_t bytes_ = 0;                                  // size of the share
+  std::int64_t message_ = 0;                                // part of it that is forwarded at a time
+  std::vector<std::pair<std::int64_t, Carrier>> carriers_;  // heap of devices that can send it to other nodes
+  std::vector<Carrier> inside_;                             // devices of the current node that have it
 };
 
-/// Bundles with the least choice of senders first, then the largest: what is small and free evens out what is not.
+/// Bundles with the fewest possible senders first, then by descending size, so that small and flexible bundles balance
+/// the loads.
 std::vector<std::size_t> routing_order(const std::vector<Bundle>& bundles) {
   std::vector<std::size_t> order(bundles.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -253,6 +254,71 @@ std::vector<int> nodes_of_devices(const cluster::Cluster& cluster) {
     for (int i = 0; i < group.nodes; ++i, ++node)
       nodes.insert(nodes.end(), static_cast<std::size_t>(group.devices_per_node), node);
   return nodes;
+}
+
+/// Counts the rectangles of each flow: one for each piece that it touches, because flows are cut between rows.
+void add_pieces(const Plan& plan, std::vector<DeviceTraffic>& traffic) {
+  const Flow* share = nullptr;  // flows of the same share are consecutive
+  std::int64_t pieces = 0;
+  for (const Flow& flow : plan.flows) {
+    if (share == nullptr || share->bundle != flow.bundle || share->begin != flow.begin) {
+      const Pattern& pattern = plan.patterns[plan.bundles[flow.bundle].pattern];
+      pieces = place_of(pattern, flow.end - 1).piece - place_of(pattern, flow.begin).piece + 1;
+      share = &flow;
+    }
+    traffic[flow.from.index()].pieces += pieces;
+    traffic[flow.to.index()].pieces += pieces;
+  }
+}
+
+/// Flows by sender: those of device d are order[begins[d]] ... order[begins[d + 1] - 1].
+struct BySender {
+  std::vector<std::size_t> begins;
+  std::vector<std::size_t> order;
+};
+
+BySender sort_by_sender(const Plan& plan) {
+  BySender sorted;
+  sorted.begins.assign(plan.node_of.size() + 1, 0);
+  for (const Flow& flow : plan.flows) ++sorted.begins[flow.from.index() + 1];
+  std::partial_sum(sorted.begins.begin(), sorted.begins.end(), sorted.begins.begin());
+  std::vector<std::size_t> next = sorted.begins;
+  sorted.order.resize(plan.flows.size());
+  for (std::size_t i = 0; i < plan.flows.size(); ++i) sorted.order[next[plan.flows[i].from.index()]++] = i;
+  return sorted;
+}
+
+/// Adds the traffic from one device to another.
+void add_pair(const Plan& plan, std::size_t from, std::size_t to, std::int64_t bytes,
+              std::vector<DeviceTraffic>& traffic, std::vector<std::int64_t>& max_message) {
+  const std::int64_t messages = (bytes + plan.options.bucket - 1) / plan.options.bucket;
+  const std::int64_t largest = std::min(bytes, plan.options.bucket);
+  DeviceTraffic& sender = traffic[from];
+  DeviceTraffic& receiver = traffic[to];
+  const bool inside = plan.node_of[from] == plan.node_of[to];
+  (inside ? sender.sent_inside : sender.sent_between) += bytes;
+  (inside ? sender.messages_sent_inside : sender.messages_sent_between) += messages;
+  (inside ? receiver.received_inside : receiver.received_between) += bytes;
+  (inside ? receiver.messages_received_inside : receiver.messages_received_between) += messages;
+  sender.staging = std::max(sender.staging, largest);
+  max_message[to] = std::max(max_message[to], largest);
+}
+
+void add_transfers(const Plan& plan, const Flow& flow, std::vector<Transfer>& transfers) {
+  const Bundle& bundle = plan.bundles[flow.bundle];
+  const Pattern& pattern = plan.patterns[bundle.pattern];
+  const auto pieces = static_cast<std::int64_t>(pattern.pieces.size());
+  for (std::int64_t element = flow.begin; element < flow.end;) {
+    const StreamPlace place = place_of(pattern, element);
+    const Piece& piece = pattern.pieces[static_cast<std::size_t>(place.piece % pieces)];
+    const std::int64_t width = piece.slice.column_end - piece.slice.column_begin;
+    Transfer transfer{bundle.first_tensors[static_cast<std::size_t>(place.piece / pieces)] + piece.tensor, piece.slice,
+                      flow.from, flow.to};
+    transfer.slice.row_begin += place.row;
+    transfer.slice.row_end = std::min(piece.slice.row_end, transfer.slice.row_begin + (flow.end - element) / width);
+    element += transfer.slice.elements();
+    transfers.push_back(transfer);
+  }
 }
 
 }  // namespace
@@ -278,5 +344,61 @@ Plan plan_reallocation(const cluster::Cluster& cluster, const Side& source, cons
   }
   return plan;
 }
+
+std::vector<Transfer> transfers_of(const Plan& plan) {
+  std::vector<Transfer> transfers;
+  for (const Flow& flow : plan.flows) add_transfers(plan, flow, transfers);
+  return transfers;
+}
+
+std::vector<DeviceTraffic> traffic_of(const Plan& plan) {
+  const std::size_t devices = plan.node_of.size();
+  std::vector<DeviceTraffic> traffic(devices);
+  add_pieces(plan, traffic);
+  const BySender sorted = sort_by_sender(plan);
+  std::vector<std::int64_t> bytes_to(devices);  // from the current sender
+  std::vector<std::int64_t> max_message(devices);
+  std::vector<std::size_t> receivers;
+  for (std::size_t from = 0; from < devices; ++from) {
+    receivers.clear();
+    for (std::size_t i = sorted.begins[from]; i < sorted.begins[from + 1]; ++i) {
+      const Flow& flow = plan.flows[sorted.order[i]];
+      const std::size_t to = flow.to.index();
+      if (bytes_to[to] == 0) receivers.push_back(to);
+      bytes_to[to] += (flow.end - flow.begin) * plan.options.element_bytes;
+    }
+    for (const std::size_t to : receivers) {
+      add_pair(plan, from, to, bytes_to[to], traffic, max_message);
+      bytes_to[to] = 0;
+    }
+  }
+  for (std::size_t device = 0; device < devices; ++device) traffic[device].staging += max_message[device];
+  return traffic;
+}
+
+Summary summarize(const Plan& plan, const std::vector<DeviceTraffic>& traffic) {
+  Summary summary;
+  std::vector<std::int64_t> sent_by_node(traffic.size());  // there are at most as many nodes as devices
+  std::vector<std::int64_t> received_by_node(traffic.size());
+  std::int64_t pieces = 0;
+  for (std::size_t device = 0; device < traffic.size(); ++device) {
+    const DeviceTraffic& own = traffic[device];
+    const auto node = static_cast<std::size_t>(plan.node_of[device]);
+    summary.bytes += own.sent();
+    summary.bytes_between += own.sent_between;
+    summary.max_sent = std::max(summary.max_sent, own.sent());
+    summary.max_received = std::max(summary.max_received, own.received());
+    summary.max_sent_by_node = std::max(summary.max_sent_by_node, sent_by_node[node] += own.sent_between);
+    summary.max_received_by_node =
+        std::max(summary.max_received_by_node, received_by_node[node] += own.received_between);
+    summary.messages += own.messages_sent_inside + own.messages_sent_between;
+    summary.transient = std::max(summary.transient, own.received() + own.staging);
+    pieces += own.pieces;
+  }
+  summary.transfers = pieces / 2;
+  return summary;
+}
+
+Summary summarize(const Plan& plan) { return summarize(plan, traffic_of(plan)); }
 
 }  // namespace dovetail::realloc

@@ -13,7 +13,8 @@ std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, cons
   const std::int64_t ranks =
       std::int64_t{1} * side.layout.data * side.layout.context * side.layout.tensor * side.layout.pipeline;
   if (ranks != side.mesh.count)
-    return fmt::format("{} needs {} devices, its mesh has {}", llm::to_text(side.layout), ranks, side.mesh.count);
+    return fmt::format("{} needs {} devices; accepted: the {} of its mesh", llm::to_text(side.layout), ranks,
+                       side.mesh.count);
   const int devices = cluster::device_count(cluster);
   if (side.mesh.first < 0 || side.mesh.first > devices - side.mesh.count)
     return fmt::format("devices {} to {} are not in the cluster; accepted: 0 to {}", side.mesh.first,
@@ -21,7 +22,7 @@ std::optional<std::string> find_side_fault(const cluster::Cluster& cluster, cons
   return std::nullopt;
 }
 
-/// The model without what the two sides may differ in.
+/// The model without the properties in which the two sides may differ.
 llm::Transformer common_part(llm::Transformer model) {
   model.name.clear();
   model.head = llm::Head::language_model;
@@ -37,12 +38,11 @@ std::optional<std::string> find_fault(const cluster::Cluster& cluster, const Sid
   const llm::Transformer& from = source.model;
   const llm::Transformer& to = destination.model;
   if (!(common_part(from) == common_part(to)))
-    return fmt::format("{} and {} have different weights; accepted: models that differ in their head at most",
-                       from.name, to.name);
+    return fmt::format("{} and {} have different weights; accepted: models that differ only in their head", from.name,
+                       to.name);
   if (from.head == to.head && from.tied_embeddings != to.tied_embeddings)
-    return fmt::format(
-        "the head of one of {} and {} is tied to its embedding, that of the other is not; accepted: both or none",
-        from.name, to.name);
+    return fmt::format("only one of {} and {} has a head that is tied to its embedding; accepted: both or none",
+                       from.name, to.name);
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-// The time of a reallocation: known cases, and never below the bound.
+// The time of a reallocation: known cases, and never less than the lower bound.
 #include "realloc/cost.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ cluster::Links links_of(const cluster::Cluster& cluster, const Side& source, con
   return cluster::links_of(cluster, cluster::hull_of(source.mesh, destination.mesh));
 }
 
-TEST(ReallocationSeconds, OneDeviceToAnotherTakesTheLinksTime) {
+TEST(ReallocationSeconds, OneDeviceToAnotherTakesTheTimeOfTheLink) {
   const llm::Transformer model = llm::find_bundled_model("llama-2-7b").value();
   const Side source = side_of(model, {}, 0);
   const Side destination = side_of(model, {}, 1);
@@ -37,7 +37,7 @@ TEST(ReallocationSeconds, OneDeviceToAnotherTakesTheLinksTime) {
   EXPECT_NEAR(answer.lower_bound, link, 1e-9);
 }
 
-TEST(ReallocationSeconds, NothingTakesNoTime) {
+TEST(ReallocationSeconds, NoTransferTakesNoTime) {
   const llm::Transformer model = llm::find_bundled_model("llama-2-7b").value();
   const Side side = side_of(model, layout_of(2, 2, 2), 0);
   const cluster::Cluster cluster = cluster_of(1, 8);
@@ -48,7 +48,7 @@ TEST(ReallocationSeconds, NothingTakesNoTime) {
   EXPECT_EQ(answer.gap(), 0);
 }
 
-TEST(ReallocationSeconds, IsNearTheBoundWhereLayoutsAreUsual) {
+TEST(ReallocationSeconds, IsNearTheBoundForCommonLayouts) {
   const llm::Transformer model = llm::find_bundled_model("llama-2-70b").value();
   llm::Layout sharded = layout_of(16, 8, 1);
   sharded.zero = 3;

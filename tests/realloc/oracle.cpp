@@ -13,7 +13,7 @@ using llm::Tensor;
 
 std::string name_of(const Tensor& tensor) { return tensor.tied ? "model.embed_tokens.weight" : tensor.name; }
 
-/// [tensor] the worth of its first element.
+/// [tensor] the value of its first element.
 std::map<std::string, std::int64_t> first_worths(const llm::Transformer& model) {
   std::map<std::string, std::int64_t> worths;
   std::int64_t next = 0;
@@ -25,7 +25,7 @@ std::map<std::string, std::int64_t> first_worths(const llm::Transformer& model) 
   return worths;
 }
 
-/// Calls f(element) for the slice's elements in order of rows.
+/// Calls f(element) for the slice's elements, row by row.
 template <class F>
 void for_elements(const Tensor& tensor, const Slice& slice, F f) {
   for (std::int64_t row = slice.row_begin; row < slice.row_end; ++row)
@@ -33,7 +33,7 @@ void for_elements(const Tensor& tensor, const Slice& slice, F f) {
       f(static_cast<std::size_t>(row * tensor.columns + column));
 }
 
-/// Which of the parts of a tensor's slices a rank has, and how many there are.
+/// The index of a rank's part of the slices of a tensor, and the number of parts.
 std::pair<std::int64_t, std::int64_t> part_of(const Side& side, int rank, const Tensor& tensor) {
   const llm::Layout& layout = side.layout;
   const llm::Coordinates place = llm::coordinates_of(layout, rank);

@@ -1,4 +1,4 @@
-// Plans against a simulation element by element, and against the fewest bytes that an exhaustive search finds.
+// Plans compared with an element-by-element simulation, and with the minimum bytes of an exhaustive search.
 #include "realloc/plan.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ using test::side_of;
 
 llm::Transformer model_named(const char* name) { return llm::find_bundled_model(name).value(); }
 
-/// Shares and buckets that are small enough for small models to be cut.
+/// Shares and buckets that are small enough to cut small models.
 PlanOptions small_options() {
   PlanOptions options;
   options.min_share = *rc::gen::element<std::int64_t>(1, 64, 4096);
@@ -40,18 +40,18 @@ PlanOptions small_options() {
   return options;
 }
 
-RC_GTEST_PROP(Reallocation, BringsEveryElementToEveryRankThatLacksItOnce, ()) {
+RC_GTEST_PROP(Reallocation, BringsEachMissingElementToEachRankOnce, ()) {
   const test::Case made = test::random_case(24);
   const int devices = cluster::device_count(made.cluster);
   const Plan plan = plan_reallocation(made.cluster, made.source, made.destination, small_options());
   std::vector<test::Weights> weights = test::held_in_common(made.source, made.destination, devices);
-  // Worths of both models agree, as all before the head is alike.
+  // Values of both models agree, because everything before the head is equal.
   const auto wanted = test::held_in_common(made.destination, made.source, devices);
   RC_ASSERT(test::apply(transfers_of(plan), made.destination.model, weights) == "");
   RC_ASSERT(test::has_all(weights, wanted));
 }
 
-RC_GTEST_PROP(Reallocation, SendsNothingThatNobodyAskedFor, ()) {
+RC_GTEST_PROP(Reallocation, SendsOnlyNeededElements, ()) {
   const test::Case made = test::random_case(24);
   const int devices = cluster::device_count(made.cluster);
   if (devices > 64) return;
@@ -64,7 +64,7 @@ RC_GTEST_PROP(Reallocation, SendsNothingThatNobodyAskedFor, ()) {
   RC_ASSERT(summary.bytes == lacking * options.element_bytes);
 }
 
-RC_GTEST_PROP(Reallocation, ThereAndBackIsWhereItWas, ()) {
+RC_GTEST_PROP(Reallocation, RoundTripRestoresTheSource, ()) {
   test::Case made = test::random_case(16);
   made.destination.model = made.source.model;
   if (llm::find_fault(made.destination.layout, made.destination.model)) return;
@@ -73,7 +73,7 @@ RC_GTEST_PROP(Reallocation, ThereAndBackIsWhereItWas, ()) {
   std::vector<test::Weights> weights = before;
   RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.source, made.destination)), made.source.model,
                         weights) == "");
-  // Devices forget what is not the destination's.
+  // Devices drop data outside the destination.
   std::vector<test::Weights> there = test::held_by(made.destination, devices);
   RC_ASSERT(test::has_all(weights, there));
   RC_ASSERT(test::apply(transfers_of(plan_reallocation(made.cluster, made.destination, made.source)), made.source.model,
@@ -81,7 +81,7 @@ RC_GTEST_PROP(Reallocation, ThereAndBackIsWhereItWas, ()) {
   RC_ASSERT(test::has_all(there, before));
 }
 
-/// [device] what the transfers say of it. Messages and buffers are left out.
+/// [device] traffic according to the transfers, without messages and buffers.
 std::vector<DeviceTraffic> count_traffic(const Plan& plan, const std::vector<Transfer>& transfers) {
   std::vector<DeviceTraffic> traffic(plan.node_of.size());
   for (const Transfer& transfer : transfers) {
@@ -149,7 +149,7 @@ RC_GTEST_PROP(Reallocation, SummaryAgreesWithTheTransfers, ()) {
   RC_ASSERT(summary.transient <= summary.max_received + 2 * options.bucket);
 }
 
-/// The most that a device sends or receives between nodes.
+/// The maximum bytes that a device sends or receives between nodes.
 std::int64_t max_between(const Plan& plan) {
   std::int64_t most = 0;
   for (const DeviceTraffic& traffic : traffic_of(plan))
@@ -169,8 +169,8 @@ RC_GTEST_PROP(Reallocation, RoundsNeverMakeItWorse, ()) {
   RC_ASSERT(summarize(improved).bytes_between == summarize(first).bytes_between);
 }
 
-/// The least number of hops between nodes that bring an element from `holders` to all of `needers`, any device being
-/// free to pass it on: breadth-first over the sets of devices that have it, hops inside a node being free.
+/// The minimum number of hops between nodes that bring an element from `holders` to all of `needers`, if any device may
+/// forward it. Breadth-first search over the sets of devices that have it; hops inside a node are free.
 int min_crossings(const test::ElementPlaces& places, const std::vector<int>& node_of) {
   std::map<std::uint64_t, int> best{{places.holders, 0}};
   std::deque<std::pair<std::uint64_t, int>> open{{places.holders, 0}};
@@ -194,7 +194,7 @@ int min_crossings(const test::ElementPlaces& places, const std::vector<int>& nod
   return -1;
 }
 
-RC_GTEST_PROP(Reallocation, NoSearchFindsFewerBytesBetweenNodes, ()) {
+RC_GTEST_PROP(Reallocation, BytesBetweenNodesAreMinimal, ()) {
   const test::Case made = test::random_case(4);
   const int devices = cluster::device_count(made.cluster);
   if (devices > 8) return;
@@ -216,8 +216,8 @@ RC_GTEST_PROP(Reallocation, SameMeshAndLayoutMoveNothing, ()) {
   RC_ASSERT(summarize(plan).transient == 0);
 }
 
-TEST(Reallocation, ACopyOnAnotherNodeCostsTheModelOnce) {
-  // 8 replicas on the second node: the model enters it once, an eighth at each device, and is spread inside.
+TEST(Reallocation, ACopyOnAnotherNodeMovesTheModelOnce) {
+  // 8 replicas on the second node: the model enters it once, an eighth at each device, and then spreads inside.
   const llm::Transformer model = model_named("llama-2-7b");
   const Side source = side_of(model, layout_of(1, 8, 1), 0);
   const Side destination = side_of(model, layout_of(8, 1, 1), 8);
@@ -229,7 +229,7 @@ TEST(Reallocation, ACopyOnAnotherNodeCostsTheModelOnce) {
 }
 
 TEST(Reallocation, ATiedHeadComesFromTheNearerCopy) {
-  // The last stage of the destination is on the node that has the embedding only as its own last stage's head.
+  // The destination's last stage is on the node that has the embedding only as the head of the source's last stage.
   const llm::Transformer model = model_named("qwen3-0.6b");
   const Side source = side_of(model, layout_of(1, 1, 2), 0);
   const Side destination = side_of(model, layout_of(1, 1, 1), 1);
@@ -242,14 +242,14 @@ TEST(Reallocation, ACriticKeepsItsOwnHead) {
   const llm::Transformer model = model_named("llama-2-7b");
   const llm::Transformer critic = llm::with_scalar_head(model);
   const llm::ParameterCounts counts = llm::count_parameters(model);
-  const std::int64_t common = counts.all - counts.head + model.hidden;  // the last norm is common
+  const std::int64_t common = counts.all - counts.head + model.hidden;  // both models have the last norm
   for (const auto& [from, to] : {std::pair(model, critic), std::pair(critic, model)}) {
     const Plan plan = plan_reallocation(cluster_of(2, 1), side_of(from, {}, 0), side_of(to, {}, 1));
     EXPECT_EQ(summarize(plan).bytes, 2 * common);
   }
 }
 
-TEST(Reallocation, AdaptersAloneMoveWhereOnlyTheyAreTrained) {
+TEST(Reallocation, OnlyAdaptersMoveIfOnlyTheyAreTrained) {
   llm::Transformer model = model_named("llama-2-7b");
   model.adapter_rank = 16;
   PlanOptions options;
@@ -280,10 +280,10 @@ TEST(Reallocation, ShardGroupsAreCopiesOfEachOther) {
   source.shard_group = 4;
   const Summary summary = summarize(plan_reallocation(cluster_of(2, 4), source, destination));
   EXPECT_EQ(summary.bytes, 6 * bytes);
-  EXPECT_EQ(summary.bytes_between, 0) << "each node has all";
+  EXPECT_EQ(summary.bytes_between, 0) << "each node has all weights";
 }
 
-TEST(Reallocation, SaysWhatCannotMove) {
+TEST(Reallocation, ReportsFaults) {
   const llm::Transformer model = model_named("llama-2-7b");
   const cluster::Cluster cluster = cluster_of(1, 8);
   const Side whole = side_of(model, {}, 0);
@@ -295,13 +295,13 @@ TEST(Reallocation, SaysWhatCannotMove) {
               testing::HasSubstr("devices 1 to 8 are not in the cluster; accepted: 0 to 7"));
   EXPECT_THAT(fault(side_of(model, layout_of(1, 3, 1), 0)), testing::HasSubstr("32 heads"));
   EXPECT_THAT(fault({model, layout_of(2, 1, 1), {0, 4}}),
-              testing::HasSubstr("dp2 tp1 pp1 needs 2 devices, its mesh has 4"));
+              testing::HasSubstr("dp2 tp1 pp1 needs 2 devices; accepted: the 4 of its mesh"));
   llm::Transformer tied = model;
   tied.tied_embeddings = true;
   EXPECT_THAT(fault(side_of(tied, {}, 0)), testing::HasSubstr("tied"));
 }
 
-/// Milliseconds of the fastest of some plans with their summaries.
+/// Milliseconds to plan and to summarize, the fastest of several runs.
 double milliseconds(const cluster::Cluster& cluster, const Side& source, const Side& destination) {
   double best = 1e9;
   for (int i = 0; i < 5; ++i) {
@@ -314,7 +314,7 @@ double milliseconds(const cluster::Cluster& cluster, const Side& source, const S
 }
 
 TEST(Reallocation, IsPlannedInMilliseconds) {
-  // Bounds are lenient, for slow machines and sanitizers; the figures are among the test's properties
+  // Bounds are lenient for slow machines and sanitizers. The measured times are properties of the test
   // (--gtest_output=xml).
   const cluster::Cluster cluster = cluster_of(16, 8);
   const llm::Transformer dense = model_named("llama-2-70b");

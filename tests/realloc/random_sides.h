@@ -1,4 +1,4 @@
-// Clusters and pairs of sides for properties.
+// Random clusters and pairs of sides for property tests.
 #pragma once
 
 #include <rapidcheck.h>
@@ -36,8 +36,8 @@ inline llm::Layout layout_of(int data, int tensor, int pipeline) {
   return layout;
 }
 
-/// A sound layout for `model` on at most `max_devices`, of every kind: uneven and virtual stages, expert parallel,
-/// ZeRO 3.
+/// A random valid layout for `model` on at most `max_devices`, including uneven and virtual stages, expert parallelism
+/// and ZeRO 3.
 inline llm::Layout random_layout(const llm::Transformer& model, int max_devices) {
   llm::Layout layout;
   do {
@@ -57,7 +57,7 @@ inline llm::Layout random_layout(const llm::Transformer& model, int max_devices)
   return layout;
 }
 
-/// A transformer that can often be cut into three as well.
+/// A random transformer that can often be divided by three.
 inline llm::Transformer random_model() {
   llm::Transformer model = *llm::test::random_transformer();
   if (*rc::gen::arbitrary<bool>()) return model;
@@ -73,8 +73,8 @@ struct Case {
   Side destination;
 };
 
-/// Two sound sides on a cluster of equal or unequal nodes; meshes that are equal, overlap, or have nothing in common.
-/// The models differ in their head now and then.
+/// Two random valid sides on a cluster of equal or unequal nodes. Their meshes may be equal, overlap or be disjoint.
+/// Sometimes the models have different heads.
 inline Case random_case(int max_devices) {
   const llm::Transformer model = random_model();
   const int devices_per_node = *rc::gen::element(1, 2, 3, 4, 8);

@@ -18,8 +18,8 @@ constexpr double seconds_per_receipt = 0.03;
 
 int node_of(int rank) { return rank / devices_per_node; }
 
-/// Elements of one of ReaL's pipeline layers (the embedding is 0, the head the last) on one of `ranks` tensor-parallel
-/// ranks.
+/// Elements of one of ReaL's pipeline layers on one of `ranks` tensor-parallel ranks. Layer 0 is the embedding, the
+/// last layer the head.
 std::int64_t elements_of(const llm::Transformer& model, int layer, int ranks) {
   const bool is_head = layer == static_cast<int>(model.layers) + 1;
   std::int64_t elements = 0;
@@ -30,8 +30,8 @@ std::int64_t elements_of(const llm::Transformer& model, int layer, int ranks) {
   return elements;
 }
 
-/// The ends of `stages` runs of `sizes`, each of at least `least`, with the smallest largest run; nothing where there
-/// are none.
+/// Ends of `stages` runs of `sizes`, each with a sum of at least `least`, that minimize the largest sum. nullopt if
+/// impossible.
 std::optional<std::pair<std::int64_t, std::vector<int>>> split_above(const std::vector<std::int64_t>& sums, int stages,
                                                                      std::int64_t least) {
   constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
@@ -56,14 +56,13 @@ std::optional<std::pair<std::int64_t, std::vector<int>>> split_above(const std::
   return std::pair(largest[at(stages, layers)], split);
 }
 
-/// Chooses a sender on each source node that is needed: [sender] its receivers, itself among them where it needs the
-/// piece.
+/// Chooses a sender on each source node that is needed: [sender] its receivers, including itself if it needs the piece.
 std::map<int, std::vector<int>> groups_of(const std::vector<int>& sources, const std::vector<int>& destinations) {
   std::map<int, std::vector<int>> sources_on;
   std::map<int, std::vector<int>> destinations_on;
   for (const int rank : sources) sources_on[node_of(rank)].push_back(rank);
   for (const int rank : destinations) destinations_on[node_of(rank)].push_back(rank);
-  std::map<int, int> workload;  // [source node] destination nodes that it serves, when the choice is made
+  std::map<int, int> workload;  // [source node] number of destination nodes that it already serves
   std::map<int, std::vector<int>> served;
   for (const auto& [node, ranks] : sources_on) workload[node] = destinations_on.count(node) != 0 ? 1 : 0;
   const auto least = std::min_element(workload.begin(), workload.end(),
@@ -159,8 +158,7 @@ std::vector<int> real_stage_split(const llm::Transformer& model, int stages) {
   std::vector<std::int64_t> sums{0};
   for (int layer = 0; layer < static_cast<int>(model.layers) + 2; ++layer)
     sums.push_back(sums.back() + elements_of(model, layer, 1));
-  // The smallest stage is some run of layers: all of them are tried, the largest first, until no smaller one can be
-  // better.
+  // The smallest stage is a run of layers. Tries all runs, the largest first, until no smaller one can be better.
   std::set<std::int64_t> runs;
   for (std::size_t begin = 0; begin < sums.size(); ++begin)
     for (std::size_t end = begin + 1; end < sums.size(); ++end) runs.insert(sums[end] - sums[begin]);

@@ -1,4 +1,4 @@
-// ReaL's rule gives what was re-derived from it elsewhere, and we never move more.
+// ReaL's rule gives the values of an independent derivation, and our plans never move more.
 #include "realloc/real_rule.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// With as many key-value heads as heads, which is what ReaL's table takes all models for.
+/// A model with as many key-value heads as heads, which ReaL's table assumes for all models.
 llm::Transformer multi_head(const std::string& name) {
   llm::Transformer model = llm::find_bundled_model(name).value();
   model.key_value_heads = model.heads;
@@ -31,7 +31,7 @@ struct Degrees {
   int data;
 };
 
-/// The source on the first devices, the destination on the last of as many as the larger has.
+/// The source on the first devices and the destination on the last, of as many devices as the larger one has.
 struct Sides {
   Side source;
   Side destination;
@@ -57,7 +57,7 @@ TEST(RealRule, SplitsStagesByParameters) {
   EXPECT_THAT(test::real_stage_split(multi_head("llama-2-70b"), 8), ElementsAre(0, 11, 21, 31, 41, 51, 61, 71, 82));
 }
 
-TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
+TEST(RealRule, MatchesItsTableAndOurPlansMoveNoMore) {
   struct Known {
     std::string model;
     Degrees from;
@@ -95,7 +95,7 @@ TEST(RealRule, GivesTheValuesOfItsTableAndWeMoveNoMore) {
   }
 }
 
-RC_GTEST_PROP(RealRule, WeNeverMoveMore, ()) {
+RC_GTEST_PROP(RealRule, OurPlansNeverMoveMore, ()) {
   llm::Transformer model = multi_head("llama-2-7b");
   model.layers = *rc::gen::inRange(4, 20);
   const auto degrees = [&] {
