@@ -14,7 +14,6 @@
 
 #include "plan/host_transfers.h"
 #include "plan/iteration_graph.h"
-#include "plan/iteration_order.h"
 #include "plan/timing.h"
 #include "predict/closed_form/activity_seconds.h"
 #include "predict/closed_form/inter_stage.h"
