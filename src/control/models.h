@@ -1,7 +1,8 @@
-// What an iteration asks of the models: the seam between the controller, which knows the algorithm and no tensors, and
-// the runtime, which has the tensors and knows no algorithm.
+// Interface between the controller, which knows the algorithm but no tensors, and the runtime, which has the tensors
+// but knows no algorithm.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,7 +13,6 @@
 
 #include "base/result.h"
 #include "control/run_settings.h"
-#include "control/training_sums.h"
 #include "learn/sampling.h"
 #include "parallel/cancellation.h"
 #include "plan/task_plan.h"
@@ -20,140 +20,181 @@
 
 namespace dovetail::control {
 
-using text::TokenId;
+/// Sums of loss statistics over the micro-batches of a mini-batch, or the mini-batches of an iteration. `weight` counts
+/// tokens of a policy, values of a critic, learned tokens of a text, or pairs.
+struct TrainingSums {
+  double weight = 0;
+  double loss = 0;  ///< of mini-batches, with the weights of the loss
+  double entropy = 0;
+  double clipped = 0;
+  double ratio = 0;
+  double max_ratio = 0;
+  double divergence = 0;  ///< from the policy before training, k3
+  double gap = 0;         ///< |log-probability - the engine's log-probability|
+  double max_gap = 0;
+  double squared_error = 0;
+  double target = 0;
+  double squared_target = 0;
+  double accurate = 0;  ///< correctly ordered pairs
+  double margin = 0;
+  double log_probability = 0;
 
-/// A response to be sampled.
-struct GenerationRequest {
-  std::vector<TokenId> prompt;
-  std::int64_t group = 0;  ///< who has the same prompt has the same group
-  learn::DrawKey key;      ///< of its first token; its position counts on
+  void add(const TrainingSums& more);
 };
 
-/// How all responses of a call are sampled.
+inline void TrainingSums::add(const TrainingSums& more) {
+  weight += more.weight;
+  loss += more.loss;
+  entropy += more.entropy;
+  clipped += more.clipped;
+  ratio += more.ratio;
+  max_ratio = std::max(max_ratio, more.max_ratio);
+  divergence += more.divergence;
+  gap += more.gap;
+  max_gap = std::max(max_gap, more.max_gap);
+  squared_error += more.squared_error;
+  target += more.target;
+  squared_target += more.squared_target;
+  accurate += more.accurate;
+  margin += more.margin;
+  log_probability += more.log_probability;
+}
+
+using text::TokenId;
+
+/// Request to sample one response.
+struct GenerationRequest {
+  std::vector<TokenId> prompt;
+  std::int64_t group = 0;  ///< equal for requests with the same prompt
+  learn::DrawKey key;      ///< key of the first token; later tokens increment its position
+};
+
+/// Sampling settings of a generation call.
 struct GenerationSettings {
   learn::SamplingLimits limits;
   std::int64_t max_tokens = 1;
-  std::int64_t min_tokens = 0;     ///< before them no token of `ends` is sampled, and no text of `stops` ends it
-  std::vector<TokenId> ends;       ///< tokens that end a response and belong to it
-  std::vector<std::string> stops;  ///< texts that end a response
-  const text::Tokenizer* tokenizer = nullptr;  ///< whose bytes `stops` are looked for in
-  plan::Engine engine;                         ///< how many are decoded together
+  std::int64_t min_tokens = 0;  ///< before this many tokens, no end token is sampled and no stop text ends the response
+  std::vector<TokenId> ends;    ///< tokens that end a response and are part of it
+  std::vector<std::string> stops;              ///< texts that end a response
+  const text::Tokenizer* tokenizer = nullptr;  ///< converts tokens to bytes, to search for `stops`
+  plan::Engine engine;                         ///< limits of the batch that is decoded together
 };
 
-/// A sampled response.
+/// Sampled response.
 struct GeneratedResponse {
-  std::vector<TokenId> tokens;            ///< at least one; the last one ended it, or it was cut off
-  std::vector<double> log_probabilities;  ///< of each, under the logits over the temperature
-  bool ended = false;                     ///< by a token of `ends` or a text of `stops`; else it was cut off
-  std::optional<std::size_t> text_bytes;  ///< where a stop ended it: so many of its tokens' bytes stand before the stop
+  std::vector<TokenId> tokens;            ///< at least one
+  std::vector<double> log_probabilities;  ///< of each token, from logits divided by the temperature
+  bool ended = false;  ///< by a token of `ends` or a text of `stops`; otherwise the response was cut off
+  std::optional<std::size_t> text_bytes;  ///< number of bytes before the stop text, if one ended the response
 };
 
-/// Tokens of which a model scores the last ones: those of a response.
+/// Tokens of which a model scores the last ones, the response.
 struct TokenSequence {
   std::vector<TokenId> tokens;
-  std::size_t first_scored = 1;  ///< at least 1, and less than there are tokens
+  std::size_t first_scored = 1;  ///< at least 1, less than the number of tokens
 
   std::size_t scored() const { return tokens.size() - first_scored; }
 };
 
-/// What a model says of a sequence. A language model: of each scored token the log-probability that it follows those
-/// before it, and the entropy of that distribution (in nats). A scalar head: the value at the token before the first
-/// scored one, and at each scored one; no entropies.
+/// Model output for a sequence. A language model gives, for each scored token, its log-probability and the entropy of
+/// the distribution in nats. A scalar head gives the value at the token before the first scored one and at each scored
+/// token, and no entropies.
 struct Scores {
   std::vector<double> values;
   std::vector<double> entropies;
 };
 
-/// The derivative of a mini-batch's loss by what Scores has of one sequence.
+/// Gradient of a mini-batch's loss with respect to the scores of one sequence.
 struct ScoreSlopes {
   std::vector<double> values;
-  std::vector<double> entropies;  ///< empty: the loss does not depend on them
+  std::vector<double> entropies;  ///< empty if the loss does not depend on them
 };
 
-/// Says the slopes of the sequences of a micro-batch, given what the model says of them, and adds to `sums`. `ids`:
-/// their places in the mini-batch.
+/// Function that returns the gradients for the sequences of a micro-batch, given their scores, and adds to `sums`.
+/// `ids` are their indexes in the mini-batch.
 using MicroBatchLoss = std::function<std::vector<ScoreSlopes>(std::span<const std::size_t> ids,
                                                               std::span<const Scores> scores, TrainingSums& sums)>;
 
-/// The sequences of one mini-batch and its loss.
+/// Sequences of one mini-batch and their loss.
 struct MiniBatch {
   std::vector<TokenSequence> sequences;
   std::size_t kept_together = 1;  ///< as in PassSettings
   MicroBatchLoss loss;
 };
 
-/// How a mini-batch is computed.
+/// Settings of the passes over a mini-batch.
 struct PassSettings {
-  double temperature = 1;  ///< of log-probabilities: logits are divided by it
+  double temperature = 1;  ///< divides the logits
   plan::MicroBatching micro_batching;
-  std::size_t kept_together = 1;  ///< so many sequences that follow each other share a micro-batch: 2 of a pair
-  const parallel::Cancellation* cancellation = nullptr;  ///< looked at between micro-batches
-  std::function<void(std::size_t done)> on_progress;     ///< sequences or responses that are done; may be empty
+  std::size_t kept_together = 1;  ///< number of consecutive sequences that share a micro-batch: 2 for pairs
+  const parallel::Cancellation* cancellation = nullptr;  ///< checked between micro-batches
+  std::function<void(std::size_t done)>
+      on_progress;  ///< receives the number of finished sequences or responses; may be empty
 };
 
-/// The rates of one optimizer step (AdamW).
+/// Settings of one AdamW step.
 struct StepSettings {
   OptimizerSettings optimizer;
-  double rate_part = 1;    ///< of its learning rate
-  double clip_factor = 1;  ///< that gradients are multiplied by
+  double rate_part = 1;    ///< factor of the learning rate
+  double clip_factor = 1;  ///< factor of the gradients
 };
 
-/// What is done when the gradients of a mini-batch are there.
+/// Decision after the gradients of a mini-batch are computed.
 struct StepDecision {
-  std::optional<StepSettings> step;  ///< nothing: none is taken
-  bool ends = false;                 ///< what comes behind this mini-batch is not trained on
+  std::optional<StepSettings> step;  ///< nullopt to skip the step
+  bool ends = false;                 ///< the remaining mini-batches are not trained
 };
 
-/// One role's part of a training phase: mini-batches one after the other, each with a step behind it.
+/// Training of one role in a phase: mini-batches in order, each followed by an optimizer step.
 struct Training {
   std::string role;
   std::vector<MiniBatch> mini_batches;
   PassSettings settings;
-  /// Called once for each mini-batch that is trained on, in their order, with the global norm of its gradients (in
-  /// double precision) and its sums. What it answers hangs on these alone. An Error ends the training.
+  /// Called once for each trained mini-batch, in order, with the global norm of its gradients (in double precision) and
+  /// its sums. The result must depend only on these. An Error ends the training.
   std::function<base::Result<StepDecision>(std::size_t mini_batch, double norm, const TrainingSums& sums)> decide;
 };
 
-/// What a rank took of its machine.
+/// Resources that a rank used.
 struct RankUsage {
-  double processor_seconds = 0;  ///< of its tasks, not of what a run judges, writes and reports
-  std::int64_t live = 0;         ///< bytes that its tensors had at most in a training
+  double processor_seconds = 0;  ///< of its tasks, without rewards, writing and reports
+  std::int64_t live = 0;         ///< peak bytes of tensors in training
 };
 
-/// The models of a run. Roles are those of the workflow. An Error is Failure::interrupted where it was cancelled,
-/// io where memory or a disk fails; what was asked for is then undone but for finished responses.
+/// Models of a run, by role of the workflow. Errors are Failure::interrupted after a cancellation, and io if memory
+/// runs out or a disk fails. A failed call has no effect, except for finished responses.
 class Models {
  public:
   virtual ~Models() = default;
 
-  /// The responses to `requests`, in their order, each given to `on_response` as it ends. The text of a response hangs
-  /// on its prompt, its key, the settings' limits and ends, and the weights alone.
+  /// Returns the responses to `requests` in order. Passes each to `on_response` when it ends. The text of a response
+  /// depends only on its prompt, its key, the sampling limits, the ends and the weights.
   virtual base::Result<std::vector<GeneratedResponse>> generate(
       const std::string& role, std::span<const GenerationRequest> requests, const GenerationSettings& settings,
       const parallel::Cancellation* cancellation,
       const std::function<void(std::size_t index, const GeneratedResponse&)>& on_response) = 0;
 
-  /// What the role's model says of each sequence.
+  /// Returns the scores of each sequence.
   virtual base::Result<std::vector<Scores>> score(const std::string& role, std::span<const TokenSequence> sequences,
                                                   const PassSettings& settings) = 0;
 
-  /// Trains roles, by AdamW: of each all mini-batches in their order; those of different roles in any.
+  /// Trains roles by AdamW. The mini-batches of a role are trained in order, those of different roles in any order.
   virtual base::Status train(std::span<const Training> trainings) = 0;
 
-  /// Moves the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
+  /// Updates the weights of a role that is a moving average: decay * own + (1 - decay) * `trained`.
   virtual void average(const std::string& role, const std::string& trained, double decay) = 0;
 
-  /// Writes the weights of the roles that change, and the state of their optimizers, as files into the folder.
+  /// Writes the weights of roles that change, and their optimizer state, into the folder.
   virtual base::Status save(const std::string& folder) const = 0;
-  /// Reads what save wrote. An Error where a file is damaged or of another run.
+  /// Reads the files of save. Returns an Error if a file is damaged or from another run.
   virtual base::Status load(const std::string& folder) = 0;
-  /// Writes a Hugging Face folder of the role: config.json, weights, and the tokenizer that belongs to it.
+  /// Writes a Hugging Face folder for the role: config.json, weights and tokenizer.
   virtual base::Status export_role(const std::string& role, const std::string& folder) const = 0;
 
-  /// [rank] since it was last asked.
+  /// Returns the usage of each rank since the last call.
   virtual base::Result<std::vector<RankUsage>> take_usage() = 0;
 
-  /// Parameters of the role's model.
+  /// Returns the number of parameters of the role's model.
   virtual std::int64_t parameters(const std::string& role) const = 0;
 };
 

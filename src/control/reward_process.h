@@ -1,4 +1,4 @@
-// The user's program that judges responses.
+// Program of the user that judges responses.
 #pragma once
 
 #include <memory>
@@ -12,26 +12,29 @@
 
 namespace dovetail::control {
 
-/// A response to be judged.
+/// Response to be judged.
 struct Response {
-  std::string id;  ///< tells it from all others of a call
+  std::string id;  ///< unique within a call
   std::string prompt;
   std::string response;
-  std::string answer;  ///< JSON; empty: null
+  std::string answer;  ///< JSON; null if empty
 };
 
-/// The processes of a RewardCommand. Each gets a line of JSON for a response, `{"id", "prompt", "response", "answer"}`,
-/// on its standard input, and writes a line `{"id", "reward"}` for each, in any order; its standard error is this
-/// program's. They run until this is gone, and see the end of their input then.
+/// Processes of a RewardCommand. Each reads one JSON line per response, `{"id", "prompt", "response", "answer"}`, on
+/// its standard input, and writes a line `{"id", "reward"}` per response, in any order. They share this program's
+/// standard error. They run until this object is destroyed, which closes their input.
 class RewardProcesses {
  public:
-  /// Starts them in `folder`, or where this program runs. An Error where the command cannot be run.
+  /// Starts the processes in `folder`, or in the current directory if that is empty. Returns an Error if the command
+  /// cannot be run.
   static base::Result<RewardProcesses> start(const RewardCommand& command, const std::string& folder = {});
 
-  /// The reward of each response, in their order. A process that ends, or says nothing for `timeout` seconds while a
-  /// response waits, is started anew once, and gets again what it has not answered; the second time is an Error, as is
-  /// a line that is no answer, has no finite number, names no response, or names one twice: each names the response and
-  /// the line. Failure::interrupted where it is cancelled.
+  /// Returns the rewards of the responses, in order.
+  ///
+  /// A process that ends, or is silent for `timeout` seconds while a response waits, is restarted once and gets its
+  /// unanswered responses again. A second failure is an Error. So is a line that is not an answer, has no finite
+  /// number, or names an unknown or already judged response. Errors name the response and the line. Returns
+  /// Failure::interrupted after a cancellation.
   base::Result<std::vector<double>> judge(std::span<const Response> responses,
                                           const parallel::Cancellation* cancellation = nullptr);
 

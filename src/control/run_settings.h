@@ -1,5 +1,16 @@
-// What a run does beyond what its plan says: its data, weights, losses, when it looks at itself. The section `train` of
-// a job.
+// Settings of a run beyond its plan: data, weights, losses, evaluation. The section `train` of a job (dovetail/job@1):
+//
+//   train:
+//     iterations: 60                   # or epochs: passes over data.train
+//     seed: 1
+//     data: {train: prompts.jsonl, validation: held-out.jsonl, shuffle: true, template: none}
+//     tokenizer: folder                # with tokenizer.json; default: weights of actor, else of reward
+//     weights: {actor: folder, ...}    # Hugging Face folders, by role
+//     precision: {train: fp32, generate: fp32}
+//     optimizer: {actor: {learning_rate: 1e-5, ...}}  # per trained role
+//     sampling, loss, reward, evaluate, checkpoint, guards: the structs of this file
+//
+// Paths are relative to the job's folder (plan/job_folder.h). Keys that the algorithm does not use are errors.
 #pragma once
 
 #include <array>
@@ -13,21 +24,24 @@
 
 #include "base/descriptor.h"
 #include "base/descriptor_file.h"
+#include "base/document.h"
+#include "base/result.h"
 #include "learn/kl.h"
 #include "learn/learning_rate.h"
 #include "learn/token_weights.h"
 #include "text/chat_template.h"
+#include "workflow/workflow.h"
 
 namespace dovetail::control {
 
-/// Limits of what a file may ask for.
+/// Limits of values in the file.
 inline constexpr std::int64_t max_iteration_count = 1'000'000'000;
 inline constexpr double max_coefficient = 1e6;
 
-/// The data of a run; paths begin at the working folder.
+/// Data of a run. Paths are relative to the working directory.
 struct RunData {
   std::string train;
-  std::string validation;  ///< empty: none
+  std::string validation;  ///< empty if absent
   bool shuffle = true;
   text::ChatTemplate chat_template = text::ChatTemplate::none;
 
@@ -60,8 +74,8 @@ constexpr auto fields_of(const T*) {
 
 struct RateSchedule {
   learn::RateShape name = learn::RateShape::constant;
-  std::int64_t warmup = 0;  ///< optimizer steps until the full rate, from 0 by equal parts
-  double minimum = 0;       ///< what linear and cosine end at, as a part of the full rate
+  std::int64_t warmup = 0;  ///< optimizer steps of linear growth from 0 to the full rate
+  double minimum = 0;       ///< final fraction of the full rate, for linear and cosine
 
   friend bool operator==(const RateSchedule&, const RateSchedule&) = default;
 };
@@ -79,7 +93,7 @@ struct OptimizerSettings {
   std::vector<double> betas{0.9, 0.95};
   double epsilon = 1e-8;
   double weight_decay = 0;
-  std::optional<double> clip = 1.0;  ///< of the global norm of the gradients
+  std::optional<double> clip = 1.0;  ///< of the global gradient norm
   RateSchedule schedule = {};
 
   friend bool operator==(const OptimizerSettings&, const OptimizerSettings&) = default;
@@ -96,8 +110,8 @@ constexpr auto fields_of(const T*) {
 }
 
 struct Sampling {
-  double temperature = 1;  ///< 0: the most likely token
-  std::int64_t top_k = 0;  ///< 0: all
+  double temperature = 1;  ///< 0 for greedy decoding
+  std::int64_t top_k = 0;  ///< 0 for no limit
   double top_p = 1;
   std::vector<std::string> stop = {};
   std::int64_t min_tokens = 0;
@@ -113,7 +127,7 @@ constexpr auto fields_of(const T*) {
                          field("min_tokens", &T::min_tokens, Whole{0, 1 << 24}));
 }
 
-/// Where the divergence from the reference counts.
+/// Term that includes the divergence from the reference.
 enum class KlPlace { reward, loss };
 constexpr auto names_of(KlPlace) {
   return std::array{base::EnumName{"reward", KlPlace::reward}, base::EnumName{"loss", KlPlace::loss}};
@@ -123,7 +137,7 @@ struct KlSettings {
   KlPlace in = KlPlace::reward;
   learn::KlEstimator estimator = learn::KlEstimator::k1;
   double coefficient = 0.1;
-  std::optional<double> target = std::nullopt;  ///< given: the coefficient is learn::AdaptiveKl's first
+  std::optional<double> target = std::nullopt;  ///< if set, the coefficient is the initial one of learn::AdaptiveKl
   double horizon = 10'000;
 
   friend bool operator==(const KlSettings&, const KlSettings&) = default;
@@ -139,7 +153,7 @@ constexpr auto fields_of(const T*) {
             {.applies = [](const T& kl) { return kl.target.has_value(); }, .only_with = "`target`"}));
 }
 
-/// What advantages are divided by.
+/// Scope over which advantages are scaled.
 enum class AdvantageScale { none, group, batch };
 constexpr auto names_of(AdvantageScale) {
   return std::array{base::EnumName{"none", AdvantageScale::none}, base::EnumName{"group", AdvantageScale::group},
@@ -161,13 +175,14 @@ struct LossSettings {
   AdvantageScale advantage = AdvantageScale::batch;
   Norm value_norm = Norm::running;
   Norm reward_norm = Norm::none;
-  std::optional<double> reward_clip = std::nullopt;     ///< rewards are cut to [-it, it]
-  double no_eos = 0;                                    ///< added to the reward of a response that was cut off
-  std::optional<double> length_penalty = std::nullopt;  ///< taken off the reward, times the part of the cap it has
+  std::optional<double> reward_clip = std::nullopt;     ///< rewards are clipped to [-value, value]
+  double no_eos = 0;                                    ///< added to the reward of a truncated response
+  std::optional<double> length_penalty = std::nullopt;  ///< subtracted from the reward, times length / cap
   learn::Weighing weigh = learn::Weighing::tokens;
   double entropy = 0;
   std::optional<double> importance_cap = std::nullopt;
-  std::optional<double> early_stop_kl = std::nullopt;  ///< of a mini-batch: no steps beyond it in the iteration
+  std::optional<double> early_stop_kl =
+      std::nullopt;  ///< per mini-batch; above it, the rest of the iteration takes no steps
   double beta = 0.1;
 
   friend bool operator==(const LossSettings&, const LossSettings&) = default;
@@ -190,11 +205,11 @@ constexpr auto fields_of(const T*) {
                          field("beta", &T::beta, Number{0, max_coefficient}));
 }
 
-/// A program that judges responses.
+/// Program that judges responses.
 struct RewardCommand {
   std::vector<std::string> command;
   std::int64_t processes = 1;
-  double timeout = 10;  ///< seconds for one response
+  double timeout = 10;  ///< seconds per response
 
   friend bool operator==(const RewardCommand&, const RewardCommand&) = default;
 };
@@ -207,8 +222,8 @@ constexpr auto fields_of(const T*) {
 }
 
 struct Evaluation {
-  std::int64_t every = 20;     ///< iterations; 0: never
-  std::int64_t samples = 256;  ///< of the validation data, from its first
+  std::int64_t every = 20;     ///< iterations; 0 for never
+  std::int64_t samples = 256;  ///< first items of the validation data
   double temperature = 0;
 
   friend bool operator==(const Evaluation&, const Evaluation&) = default;
@@ -221,7 +236,7 @@ constexpr auto fields_of(const T*) {
                          field("temperature", &T::temperature, base::Number{0, 100}));
 }
 
-/// By what the best checkpoint is told.
+/// Figure by which the best checkpoint is chosen.
 enum class BestBy { none, reward, loss };
 constexpr auto names_of(BestBy) {
   return std::array{base::EnumName{"none", BestBy::none}, base::EnumName{"reward", BestBy::reward},
@@ -229,7 +244,7 @@ constexpr auto names_of(BestBy) {
 }
 
 struct CheckpointSettings {
-  std::int64_t every = 20;  ///< iterations; 0: at the end only
+  std::int64_t every = 20;  ///< iterations; 0 for only at the end
   std::int64_t keep = 2;
   BestBy best = BestBy::none;
 
@@ -242,7 +257,7 @@ constexpr auto fields_of(const T*) {
                          field("keep", &T::keep, Whole{1, 1'000'000}), field("best", &T::best, base::Choice{}));
 }
 
-/// What becomes of an optimizer step whose loss or gradients are no numbers.
+/// Reaction to an optimizer step whose loss or gradients are not finite.
 enum class NonFinite { skip, stop };
 constexpr auto names_of(NonFinite) {
   return std::array{base::EnumName{"skip", NonFinite::skip}, base::EnumName{"stop", NonFinite::stop}};
@@ -250,7 +265,7 @@ constexpr auto names_of(NonFinite) {
 
 struct Guards {
   NonFinite non_finite = NonFinite::skip;
-  std::int64_t in_a_row = 3;  ///< so many skipped steps end the run
+  std::int64_t in_a_row = 3;  ///< number of consecutive skipped steps that end the run
 
   friend bool operator==(const Guards&, const Guards&) = default;
 };
@@ -262,15 +277,15 @@ constexpr auto fields_of(const T*) {
 }
 
 struct RunSettings {
-  std::optional<std::int64_t> iterations;  ///< this or epochs
+  std::optional<std::int64_t> iterations;  ///< exclusive with epochs
   std::optional<std::int64_t> epochs;      ///< passes over the data
-  std::string folder;                      ///< of the job: commands run in it
+  std::string folder;                      ///< folder of the job, in which commands run
   std::uint64_t seed = 1;
   RunData data;
-  std::string tokenizer;                       ///< a folder with a tokenizer.json
-  std::map<std::string, std::string> weights;  ///< by role: Hugging Face folders
+  std::string tokenizer;                       ///< folder with tokenizer.json
+  std::map<std::string, std::string> weights;  ///< Hugging Face folders by role
   Precisions precision;
-  std::map<std::string, OptimizerSettings> optimizer;  ///< by role: of each that is trained
+  std::map<std::string, OptimizerSettings> optimizer;  ///< by trained role
   Sampling sampling;
   LossSettings loss;
   std::optional<RewardCommand> reward;
@@ -279,8 +294,19 @@ struct RunSettings {
   Guards guards;
 };
 
-/// The SHA-256 of what decides what a run computes: all but how long it is. A run goes on only under the hash that it
-/// began with.
+/// Returns the SHA-256 of all settings that affect the numbers, which excludes the run's length. A run resumes only
+/// with the hash it started with.
 std::string hash_of(const RunSettings& settings);
+
+/// Returns the default settings of a run with this algorithm. REQUIRES: can_run(algorithm).
+RunSettings default_settings(std::string_view algorithm);
+
+/// Whether the runtime can train with this algorithm, and a list of all such algorithms.
+bool can_run(std::string_view algorithm);
+std::string runnable_algorithms();
+
+/// Reads the section `train` of a valid job with this workflow. `path` is the job's. Errors give their position: the
+/// algorithm if runs do not support it, the job if the section is missing.
+base::Result<RunSettings> read_run(const base::Node& root, const std::string& path, const workflow::Workflow& workflow);
 
 }  // namespace dovetail::control

@@ -27,7 +27,7 @@ TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
       {{"--fuse", "inter"}, "--fuse: dovetail does not fuse generation with inference"},
       {{"--placement", "anywhere"}, "anywhere"},
       {{"--plan", folder.file("none.json")}, "cannot be read"},
-      {{"--resume"}, "no such folder to go on in"}};
+      {{"--resume"}, "the folder does not exist"}};
   for (const auto& [options, message] : refused) {
     const ProgramResult result = train(folder, options);
     EXPECT_NE(result.exit_code, 0) << options.front();
@@ -43,7 +43,7 @@ TEST(Train, InputIsCheckedBeforeAnythingIsWritten) {
                 HasSubstr("run.sh: this is the configuration of another trainer; accepted: a job with a section"));
   }
   folder.write("file", "");
-  EXPECT_THAT(run_program({"train", example, "-o", folder.file("file")}).err, HasSubstr("this is no folder"));
+  EXPECT_THAT(run_program({"train", example, "-o", folder.file("file")}).err, HasSubstr("not a folder"));
 }
 
 TEST(Train, APlanOutsideIsRefusedAtItsKey) {

@@ -64,7 +64,7 @@ Result<std::vector<GeneratedResponse>> FakeModels::generate(
     const parallel::Cancellation* cancellation,
     const std::function<void(std::size_t, const GeneratedResponse&)>& on_response) {
   std::vector<GeneratedResponse> responses(requests.size());
-  // From the last one on: nobody may count on their order.
+  // In reverse order: callers must not depend on it.
   for (std::size_t index = requests.size(); index-- > 0;) {
     if (is_stopped(cancellation)) return parallel::stopped_before("all were sampled", *cancellation->ended_by());
     GeneratedResponse& response = responses[index];
@@ -194,10 +194,10 @@ void FakeModels::average(const std::string& role, const std::string& trained, do
     own[index] = decay * own[index] + (1 - decay) * roles.at(trained).weights[index];
 }
 
-base::Status FakeModels::save(const std::string&) const { return base::bad_input("a fake is kept by copying it"); }
-base::Status FakeModels::load(const std::string&) { return base::bad_input("a fake is kept by copying it"); }
+base::Status FakeModels::save(const std::string&) const { return base::bad_input("a fake is saved by copying it"); }
+base::Status FakeModels::load(const std::string&) { return base::bad_input("a fake is saved by copying it"); }
 base::Status FakeModels::export_role(const std::string&, const std::string&) const {
-  return base::bad_input("a fake is nothing to others");
+  return base::bad_input("a fake cannot be exported");
 }
 std::int64_t FakeModels::parameters(const std::string& role) const {
   return static_cast<std::int64_t>(roles.at(role).weights.size());

@@ -1,4 +1,4 @@
-// Models whose arithmetic fits on a page: what comes next hangs on the last token alone.
+// Models whose arithmetic fits on a page: the next token depends only on the last one.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace dovetail::control {
 
-/// A role: of a language model logits [last token][next token], of a scalar head a value [last token]; what is trained
-/// of it, and AdamW's state, all in double precision.
+/// Role. A language model has logits [last token][next token], a scalar head a value [last token]. Holds the trained
+/// parameters and AdamW's state, all in double precision.
 struct FakeRole {
   bool is_scalar = false;
   std::vector<double> weights;
   std::vector<double> first_moments = {};
   std::vector<double> second_moments = {};
   std::int64_t steps = 0;
-  /// Given: what it says of a whole sequence, in place of the table.
+  /// If set, gives the score of a whole sequence instead of the table.
   std::function<double(std::span<const TokenId>)> judge = {};
 };
 
@@ -46,21 +46,21 @@ class FakeModels : public Models {
   base::Result<std::vector<RankUsage>> take_usage() override { return std::vector<RankUsage>(1); }
   std::int64_t parameters(const std::string& role) const override;
 
-  /// The probability that `next` follows `last`.
+  /// Returns the probability that `next` follows `last`.
   double probability(const std::string& role, TokenId last, TokenId next) const;
 
   std::map<std::string, FakeRole> roles;
-  std::vector<double> accumulated;  ///< the gradients of the last mini-batch
-  std::vector<StepSettings> taken;  ///< the settings of all steps
-  std::size_t sampled = 0;          ///< responses
-  /// The sequences of all mini-batches of a role.
+  std::vector<double> accumulated;  ///< gradients of the last mini-batch
+  std::vector<StepSettings> taken;  ///< settings of all steps
+  std::size_t sampled = 0;          ///< number of responses
+  /// Sequences of all mini-batches of a role.
   std::map<std::string, std::vector<std::vector<TokenSequence>>> mini_batches;
 
-  /// Every response, sequence that is scored, and micro-batch is a call of this; it may request the cancellation.
+  /// Called for every response, inferred sequence and micro-batch; may request the cancellation.
   std::function<void()> on_work;
-  /// A role that cannot be inferred with: an Error of its own.
+  /// Role whose inference fails.
   std::string broken;
-  /// Of each mini-batch's gradients, by the role: may spoil the norm that is said.
+  /// May replace the gradient norm of a role's mini-batch.
   std::function<double(const std::string& role, double norm)> on_norm;
 
  private:

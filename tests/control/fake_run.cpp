@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "control/run_file.h"
+#include "control/run_settings.h"
 
 namespace dovetail::control {
 
@@ -32,7 +32,7 @@ text::Tokenizer letter_tokenizer(std::size_t count) {
 
 namespace {
 
-/// A job with what models its algorithm needs.
+/// Returns a job with the models that its algorithm needs.
 plan::Job job_of(const std::string& algorithm, const std::string& workload) {
   const auto read = [&](const std::string& models) {
     return plan::parse_job("format: dovetail/job@1\nalgorithm: " + algorithm + "\nmodels: {" + models +

@@ -1,4 +1,4 @@
-// Runs with fake models, and what they tell.
+// Runs with fake models, and records of their output.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dovetail::control {
 
-/// What a run has told. What hangs on the machine stands apart.
+/// Output of a run. Machine-dependent figures are separate.
 struct RunTale {
   std::vector<Figures> metrics;
   std::vector<Figures> timings;  ///< of the same rows
@@ -24,25 +24,25 @@ struct RunTale {
   std::vector<std::string> states;  ///< of checkpoints, as JSON
   std::vector<CheckpointReason> reasons;
   std::vector<bool> best;
-  std::vector<std::map<std::string, FakeRole>> kept;  ///< the models at each checkpoint
+  std::vector<std::map<std::string, FakeRole>> kept;  ///< models at each checkpoint
 
   double metric(std::size_t iteration, std::string_view name) const;
   double last(std::string_view name) const { return metric(metrics.size() - 1, name); }
 };
 
-/// A run over a vocabulary of `vocabulary` tokens. Its plan has no devices; each task has micro-batches of three
+/// Run over a vocabulary of `vocabulary` tokens. Its plan has no devices. Each task has micro-batches of three
 /// sequences.
 struct FakeRun {
-  /// `algorithm` and `workload` as a job says them ("{name: ppo, reward: model}", "{prompts: 8, ...}").
+  /// `algorithm` and `workload` are as in a job ("{name: ppo, reward: model}", "{prompts: 8, ...}").
   FakeRun(const std::string& algorithm, const std::string& workload, std::size_t vocabulary);
 
-  /// Prompts of one token each, which are the vocabulary's first `count`.
+  /// Sets prompts of one token each: the first `count` tokens of the vocabulary.
   void prompt_with(TokenId count);
 
   RunSetup setup() const;
-  /// Goes on from the state to the end, or to an Error.
+  /// Continues from the state to the end, or to an Error.
   base::Status go_on(RunState& state, RunTale& tale, const parallel::Cancellation* cancellation = nullptr);
-  /// The same from the start. EXPECTS that it ends well.
+  /// Runs from the start. EXPECTS success.
   RunTale run();
 
   plan::Job job;
@@ -50,11 +50,11 @@ struct FakeRun {
   RunSettings settings;
   RunInputs inputs;
   FakeModels models;
-  RewardProcesses* rewards = nullptr;  ///< of a rule; null: there is none
-  Judge judge = {};                    ///< in place of these
+  RewardProcesses* rewards = nullptr;  ///< for a rule; null otherwise
+  Judge judge = {};                    ///< replaces `rewards`
 };
 
-/// A tokenizer of single letters: "a" is token 0.
+/// Tokenizer of single letters: "a" is token 0.
 text::Tokenizer letter_tokenizer(std::size_t count);
 
 }  // namespace dovetail::control

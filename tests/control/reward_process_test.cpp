@@ -15,7 +15,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A reward command in Python: `judge(q)` gives the lines that it writes for a response.
+/// Reward command in Python: `judge(q)` returns the lines that it writes for a response.
 RewardCommand python(const std::string& judge, double timeout = 20) {
   return {{"python3", "-u", "-c",
            "import json, os, sys, time\n" + judge +
@@ -50,14 +50,14 @@ TEST(RewardProcesses, JudgeEachResponse) {
   EXPECT_THAT(judged(python(by_length), {}).value(), ElementsAre());
 }
 
-TEST(RewardProcesses, GetTheAnswerAsTheDataHaveIt) {
+TEST(RewardProcesses, ReceiveTheAnswerUnchanged) {
   const RewardCommand command = python(
       "def judge(q): return [json.dumps({'id': q['id'], 'reward': q['answer']['n'][1] if q['answer'] else -1})]");
   EXPECT_THAT(judged(command, {{"a", "p", "r", R"({"n":[1,2.5]})"}, {"b", "p", "r", ""}}).value(),
               ElementsAre(2.5, -1));
 }
 
-TEST(RewardProcesses, ShareManyResponsesOutAndAnswerInAnyOrder) {
+TEST(RewardProcesses, ShareResponsesAndAnswerInAnyOrder) {
   RewardCommand command = python(
       "held = []\n"
       "def judge(q):\n"
@@ -70,19 +70,19 @@ TEST(RewardProcesses, ShareManyResponsesOutAndAnswerInAnyOrder) {
     ASSERT_EQ(rewards[index], static_cast<double>(index % 7));
 }
 
-TEST(RewardProcesses, TakeTextsLargerThanAPipe) {
+TEST(RewardProcesses, AcceptTextsLargerThanAPipe) {
   std::vector<Response> responses = some(20);
   for (Response& response : responses) response.response.assign(300'000, 'y');
   const std::vector<double> rewards = judged(python(by_length), responses).value();
   for (const double reward : rewards) EXPECT_EQ(reward, 300'000);
 }
 
-TEST(RewardProcesses, MayBeAskedAgain) {
+TEST(RewardProcesses, AreReusable) {
   auto processes = RewardProcesses::start(python(by_length)).value();
   for (int turn = 0; turn < 3; ++turn) EXPECT_EQ(processes.judge(some(5)).value().size(), 5U);
 }
 
-TEST(RewardProcesses, AreStartedAnewOnce) {
+TEST(RewardProcesses, AreRestartedOnce) {
   const test::TemporaryFolder folder;
   const std::string once =
       "def judge(q):\n"
@@ -101,7 +101,7 @@ TEST(RewardProcesses, AreStartedAnewOnce) {
   }
 }
 
-TEST(RewardProcesses, ThatFailTwiceSayAtWhichResponse) {
+TEST(RewardProcesses, ASecondFailureNamesTheResponse) {
   const std::string at =
       "def judge(q):\n    if q['id'] == 'r1': ACT\n    return [json.dumps({'id': q['id'], 'reward': 1})]";
   const auto with = [&](const std::string& act) {
@@ -109,26 +109,27 @@ TEST(RewardProcesses, ThatFailTwiceSayAtWhichResponse) {
     return judge.replace(judge.find("ACT"), 3, act);
   };
   EXPECT_EQ(error_of(python(with("os._exit(3)"))),
-            "the reward command failed twice, last at response `r1`: it ended with exit code 3");
+            "the reward command failed twice, last at response `r1`: it exited with code 3");
   EXPECT_EQ(error_of(python(with("time.sleep(100)"), 3)),
             "the reward command failed twice, last at response `r1`: no answer for 3 s");
   EXPECT_EQ(error_of({{"/no/such/judge", "--now"}, 1, 10}),
             "the reward command `/no/such/judge --now` cannot be run: No such file or directory");
 }
 
-TEST(RewardProcesses, ThatAnswerNonsenseAreRefused) {
+TEST(RewardProcesses, RejectMalformedAnswers) {
   const auto saying = [](const std::string& text) { return error_of(python("def judge(q): return [" + text + "]")); };
   EXPECT_THAT(saying("'nonsense'"), HasSubstr("the reward command wrote `nonsense`: "));
-  EXPECT_THAT(saying("'[]'"), HasSubstr("this is no object"));
-  EXPECT_THAT(saying("'{\"reward\": 1}'"), HasSubstr("it has no `id`"));
-  EXPECT_THAT(saying("json.dumps({'id': q['id'], 'reward': 'high'})"), HasSubstr("it has no number as `reward`"));
+  EXPECT_THAT(saying("'[]'"), HasSubstr("not a JSON object"));
+  EXPECT_THAT(saying("'{\"reward\": 1}'"), HasSubstr("`id` is missing"));
+  EXPECT_THAT(saying("json.dumps({'id': q['id'], 'reward': 'high'})"),
+              HasSubstr("`reward` is missing or not a number"));
   EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": 1e999}'"), HasSubstr("the number is too large"));
   EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": NaN}'"), HasSubstr("the reward command wrote"));
-  EXPECT_THAT(saying("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("judged `other`, which it was not asked for"));
+  EXPECT_THAT(saying("'{\"id\": \"other\", \"reward\": 1}'"), HasSubstr("returned the unknown id `other`"));
   EXPECT_THAT(saying("'{\"id\": \"r0\", \"reward\": 1}'"), HasSubstr("judged `r0` twice"));
 }
 
-TEST(RewardProcesses, GetTheSignalsThatThisProgramHoldsBack) {
+TEST(RewardProcesses, DoNotInheritBlockedSignals) {
   sigset_t held;
   sigset_t before;
   sigemptyset(&held);
@@ -141,7 +142,7 @@ TEST(RewardProcesses, GetTheSignalsThatThisProgramHoldsBack) {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-TEST(RewardProcesses, StopWhereTheyAreCancelled) {
+TEST(RewardProcesses, StopWhenCancelled) {
   auto processes = RewardProcesses::start(python("def judge(q):\n    time.sleep(100)")).value();
   const parallel::Cancellation soon(nullptr, 0.2);
   const auto begin = std::chrono::steady_clock::now();

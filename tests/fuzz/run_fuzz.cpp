@@ -1,6 +1,6 @@
 // Reads a job with a section `train`; what is read has a hash, and an optimizer for each role that is trained.
 #include "base/sha256.h"
-#include "control/run_file.h"
+#include "control/run_settings.h"
 #include "fuzz.h"
 #include "plan/job_file.h"
 

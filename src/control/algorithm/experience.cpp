@@ -22,7 +22,7 @@ void shape_rewards(std::span<Sample> samples, const LossSettings& loss, std::int
   for (Sample& sample : samples) {
     double reward = loss.reward_norm == Norm::running ? scale.normalized(sample.reward) : sample.reward;
     if (loss.reward_clip) reward = std::clamp(reward, -*loss.reward_clip, *loss.reward_clip);
-    // What it would have become is for its value to say; both together would pay for being cut off.
+    // The bootstrap value covers the missing rest. Adding the reward would count it twice.
     if (!sample.ended && has_bootstrap) reward = 0;
     if (!sample.ended) reward += loss.no_eos;
     if (loss.length_penalty)
@@ -39,7 +39,7 @@ std::vector<double> log_ratios_of(const Sample& sample) {
   return ratios;
 }
 
-/// Generalized advantages and returns of each sample, with values as the critic means them.
+/// Computes generalized advantages and returns of each sample, with values on the scale of rewards.
 void estimate_by_values(std::span<Sample> samples, const LossSettings& loss, Scales& scales) {
   const bool scaled = loss.value_norm == Norm::running;
   const double coefficient = loss.kl.in == KlPlace::reward ? scales.kl_coefficient : 0;
@@ -63,7 +63,7 @@ void estimate_by_values(std::span<Sample> samples, const LossSettings& loss, Sca
     for (double& target : sample.targets) target = scales.returns.normalized(target);
 }
 
-/// [group] places of its samples, in the order of the groups' numbers.
+/// Returns the sample indexes of each group, by group number.
 std::vector<std::vector<std::size_t>> groups_of(std::span<const Sample> samples) {
   std::map<std::int64_t, std::vector<std::size_t>> by_number;
   for (std::size_t i = 0; i < samples.size(); ++i) by_number[samples[i].group].push_back(i);
@@ -72,7 +72,7 @@ std::vector<std::vector<std::size_t>> groups_of(std::span<const Sample> samples)
   return groups;
 }
 
-/// One advantage a response, which each of its tokens has.
+/// Computes one advantage per response, which all its tokens share.
 void estimate_by_groups(std::span<Sample> samples, AdvantageScale scale) {
   std::vector<std::vector<double>> advantages(1, std::vector<double>(samples.size()));
   for (const std::vector<std::size_t>& group : groups_of(samples)) {
@@ -86,7 +86,7 @@ void estimate_by_groups(std::span<Sample> samples, AdvantageScale scale) {
     samples[i].advantages.assign(samples[i].sequence.scored(), advantages.front()[i]);
 }
 
-/// Mean 0 and deviation 1 over all tokens of those in `places`.
+/// Scales the advantages of the samples `places` to mean 0 and deviation 1 over all their tokens.
 void whiten_together(std::span<Sample> samples, const std::vector<std::size_t>& places) {
   std::vector<std::vector<double>> advantages;
   for (const std::size_t place : places) advantages.push_back(std::move(samples[place].advantages));

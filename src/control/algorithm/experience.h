@@ -1,4 +1,4 @@
-// What an iteration of PPO or GRPO has sampled, and what is learned from it: from rewards to advantages.
+// Samples of an iteration of PPO or GRPO, and the computation of advantages from rewards.
 #pragma once
 
 #include <cstddef>
@@ -15,49 +15,51 @@
 
 namespace dovetail::control {
 
-/// A sampled response and what is known of it. What is of tokens is of the response's.
+/// Sampled response and its data. Token data covers the tokens of the response.
 struct Sample {
-  std::uint64_t epoch = 0;        ///< of the data
-  std::uint64_t prompt = 0;       ///< its place in the data
-  std::uint64_t copy = 0;         ///< of the prompt's responses
-  std::int64_t group = 0;         ///< of an iteration's samples those of one prompt
-  TokenSequence sequence;         ///< prompt and response; the response is scored
-  bool is_sampled = false;        ///< the response is there
-  bool ended = false;             ///< it was not cut off
-  std::string text;               ///< the response, up to what stopped it
-  double reward = 0;              ///< as it was judged
-  std::vector<double> sampled;    ///< the engine's log-probabilities
-  std::vector<double> policy;     ///< the trainer's before training; empty: the engine's stand for them
-  std::vector<double> reference;  ///< the reference's; empty: there is none
-  std::vector<double> values;     ///< as the critic gave them, one more than tokens; empty: there is none
-  double shaped_reward = 0;       ///< what is learned from
+  std::uint64_t epoch = 0;      ///< pass over the data
+  std::uint64_t prompt = 0;     ///< index in the data
+  std::uint64_t copy = 0;       ///< index among the responses to the prompt
+  std::int64_t group = 0;       ///< number of the prompt within the iteration
+  TokenSequence sequence;       ///< prompt and response; the response is scored
+  bool is_sampled = false;      ///< the response is present
+  bool ended = false;           ///< false if the response was cut off
+  std::string text;             ///< response, up to the stop text
+  double reward = 0;            ///< as judged
+  std::vector<double> sampled;  ///< log-probabilities from the engine
+  std::vector<double> policy;   ///< log-probabilities from the trainer before training; if empty, the engine's are used
+  std::vector<double> reference;  ///< log-probabilities from the reference; empty without one
+  std::vector<double> values;     ///< output of the critic, one more than tokens; empty without a critic
+  double shaped_reward = 0;       ///< reward that training uses
   std::vector<double> advantages;
-  std::vector<double> targets;  ///< of the critic's numbers
+  std::vector<double> targets;  ///< targets of the critic's output
 
   const std::vector<double>& old_policy() const { return policy.empty() ? sampled : policy; }
   std::int64_t tokens() const { return static_cast<std::int64_t>(sequence.scored()); }
 };
 
-/// What is followed over the iterations of a run.
+/// Statistics followed over the iterations of a run.
 struct Scales {
   learn::RunningMoments rewards;
   learn::RunningMoments returns;
   double kl_coefficient = 0;
 };
 
-/// Settles what is learned from each sample: shaped rewards, the penalty of the divergence where it is in the reward,
-/// returns and advantages, targets of the critic. Follows `scales`: rewards, then returns, each before it is used;
-/// values are read with the scale of before. The order is: reward_norm, reward_clip, then no_eos and length_penalty.
-/// `max_tokens`: the cap of a response.
+/// Computes each sample's shaped reward, KL penalty (if it is part of the reward), returns, advantages and critic
+/// targets. Updates the `scales` of rewards, then of returns, each before use; values are read with the previous scale.
+/// Rewards are shaped in the order reward_norm, reward_clip, no_eos, length_penalty. `max_tokens` is the cap of a
+/// response.
 ///
-/// Where samples have values: generalized advantage estimation; a response that was cut off has the value at its last
-/// token in place of its reward, as nobody has judged what it would have become (ReaL does the same: with both, a
-/// critic's targets grow without end). They are whitened over all tokens of the batch or of a group. Else: relative to
-/// the rewards of their group, one number a response; scaled by the batch they are whitened over its responses.
+/// Samples with values use generalized advantage estimation. A response that was cut off gets the value at its last
+/// token instead of its reward, because its continuation was not judged. ReaL does the same: with both, the critic's
+/// targets grow without bound. Advantages are whitened over all tokens of the batch or group.
+///
+/// Samples without values use the reward relative to their group, one number per response. With the scale `batch` it is
+/// whitened over the responses of the batch.
 void settle(std::span<Sample> samples, const LossSettings& loss, std::int64_t max_tokens, Scales& scales);
 
-/// Of the policy before training from the reference: means over tokens and over responses (sums over their tokens).
-/// Nothing without a reference.
+/// Divergence of the policy before training from the reference: means over tokens, and over responses of the sums over
+/// their tokens. nullopt without a reference.
 struct Divergence {
   double k1_token = 0;
   double k3_token = 0;
@@ -66,7 +68,7 @@ struct Divergence {
 };
 std::optional<Divergence> divergence_of(std::span<const Sample> samples);
 
-/// Moves the coefficient where `kl` has a target.
+/// Adapts the coefficient if `kl` has a target.
 void follow_divergence(std::span<const Sample> samples, const KlSettings& kl, Scales& scales);
 
 }  // namespace dovetail::control

@@ -24,12 +24,12 @@ std::vector<TokenSequence> sequences_of(std::span<const Sample> samples, std::sp
   return sequences;
 }
 
-/// One sequence's part of the policy's loss.
+/// Policy loss of one sequence.
 struct PolicyTokens {
   const Sample& sample;
   const LossSettings& loss;
   double kl_coefficient;
-  double weight;  ///< of each token
+  double weight;  ///< per token
 
   ScoreSlopes operator()(const Scores& scores, TrainingSums& sums) const {
     ScoreSlopes slopes;
@@ -64,7 +64,7 @@ struct PolicyTokens {
   }
 };
 
-/// One sequence's part of the critic's loss.
+/// Value loss of one sequence.
 struct ValueTokens {
   const Sample& sample;
   const LossSettings& loss;
@@ -82,7 +82,7 @@ struct ValueTokens {
       sums.target += target;
       sums.squared_target += target * target;
     }
-    slopes.values.push_back(0);  // of the value behind the last token
+    slopes.values.push_back(0);  // value after the last token
     return slopes;
   }
 };

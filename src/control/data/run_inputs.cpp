@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/file.h"
+#include "base/random.h"
 #include "base/sha256.h"
 #include "text/data.h"
 
 namespace dovetail::control {
 namespace {
+
+constexpr std::uint64_t order_of_data = 1;
 
 namespace fs = std::filesystem;
 using base::Error;
@@ -21,7 +25,7 @@ using base::Result;
 using base::Status;
 using text::Frame;
 
-/// What the texts of one file are turned into tokens with.
+/// Converts the texts of a file to tokens.
 class DataReader {
  public:
   DataReader(const RunSettings& settings, const RunInputs& inputs, const ModelLimits& limits, std::int64_t max_response)
@@ -52,11 +56,11 @@ class DataReader {
   Status check_length(std::size_t count, int line, std::string_view what) const {
     const auto tokens = static_cast<std::int64_t>(count);
     if (tokens <= limits_.context) return {};
-    return error_at(line, fmt::format("{} has {} tokens; accepted: at most {}, the context of the model", what, tokens,
+    return error_at(line, fmt::format("{} has {} tokens; at most {} are accepted, the model's context", what, tokens,
                                       limits_.context));
   }
 
-  /// The end of a response where neither the chat template nor the text has one of its own.
+  /// Adds an end token to a response, unless the chat template or the text has one.
   void add_end(std::vector<TokenId>& tokens) const {
     const std::vector<TokenId>& ends = inputs_.ends;
     if (!text::end_of_turn(template_).empty() || ends.empty()) return;
@@ -69,15 +73,13 @@ class DataReader {
     for (text::Prompt& prompt : prompts) {
       PromptTokens read{{}, std::move(prompt.text), std::move(prompt.answer)};
       DOVETAIL_CHECK(encode(read.text, Frame::added, prompt.line, read.tokens));
-      if (read.tokens.empty())
-        return error_at(prompt.line, "the prompt has no tokens; accepted: a text with one at least");
+      if (read.tokens.empty()) return error_at(prompt.line, "the prompt has no tokens; at least one is required");
       const std::int64_t room = limits_.context - max_response_;
       const auto tokens = static_cast<std::int64_t>(read.tokens.size());
       if (tokens > room)
         return error_at(
             prompt.line,
-            fmt::format("the prompt has {} tokens; accepted: at most {}, the context of {} less the {} of a "
-                        "response",
+            fmt::format("the prompt has {} tokens; at most {} are accepted, the context of {} less {} for the response",
                         tokens, std::max<std::int64_t>(0, room), limits_.context, max_response_));
       data.prompts.push_back(std::move(read));
     }
@@ -104,11 +106,11 @@ class DataReader {
     }
     add_end(read.sequence.tokens);
     learned.resize(read.sequence.tokens.size(), true);
-    // Nothing comes before the first token, so nothing can be learned of it.
+    // The first token has no predecessor, so it cannot be learned.
     const auto first = std::find(learned.begin() + (learned.empty() ? 0 : 1), learned.end(), true);
     if (first == learned.end())
       return error_at(example.line,
-                      "the text has no token to learn; accepted: two tokens at least, one of them learned");
+                      "the text has no token to learn; it must have at least two tokens, one of them learned");
     read.sequence.first_scored = static_cast<std::size_t>(first - learned.begin());
     read.learned.assign(first, learned.end());
     return read;
@@ -128,12 +130,11 @@ class DataReader {
                                     std::string_view what) const {
     TokenSequence sequence;
     DOVETAIL_CHECK(encode(prompt, Frame::added, line, sequence.tokens));
-    if (sequence.tokens.empty()) return error_at(line, "the prompt has no tokens; accepted: a text with one at least");
+    if (sequence.tokens.empty()) return error_at(line, "the prompt has no tokens; at least one is required");
     sequence.first_scored = sequence.tokens.size();
     DOVETAIL_CHECK(encode(response + std::string(text::end_of_turn(template_)), Frame::none, line, sequence.tokens));
     add_end(sequence.tokens);
-    if (sequence.scored() == 0)
-      return error_at(line, fmt::format("{} has no tokens; accepted: a text with one at least", what));
+    if (sequence.scored() == 0) return error_at(line, fmt::format("{} has no tokens; at least one is required", what));
     DOVETAIL_CHECK(check_length(sequence.tokens.size(), line, fmt::format("{} with its prompt", what)));
     return sequence;
   }
@@ -145,18 +146,17 @@ class DataReader {
   std::string path_;
 };
 
-/// The models' end tokens, and the one that ends a turn.
+/// Returns the end tokens of the models, and the token that ends a turn.
 Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::Tokenizer& tokenizer,
                                      const ModelLimits& limits, const std::string& path) {
   std::vector<TokenId> ends;
   if (const std::string_view turn = text::end_of_turn(settings.data.chat_template); !turn.empty()) {
     const auto token = tokenizer.find(turn);
     if (!token)
-      return Error{
-          Failure::bad_input, path, 0, 0,
-          fmt::format("the tokenizer has no token \"{}\", which ends a turn of the chat template {}; accepted: "
-                      "a template that the model was trained with",
-                      turn, base::enum_name(settings.data.chat_template))};
+      return Error{Failure::bad_input, path, 0, 0,
+                   fmt::format("the tokenizer has no token \"{}\", which ends a turn of the chat template {}; use the "
+                               "template that the model was trained with",
+                               turn, base::enum_name(settings.data.chat_template))};
     ends.push_back(*token);
   }
   for (const TokenId token : limits.end_tokens) {
@@ -169,6 +169,37 @@ Result<std::vector<TokenId>> ends_of(const RunSettings& settings, const text::To
 }
 
 }  // namespace
+
+std::vector<std::size_t> permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index,
+                                     std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  base::Random random(seed, base::scatter(purpose) ^ index);
+  for (std::size_t left = count; left > 1; --left)
+    std::swap(order[left - 1], order[random.below(static_cast<std::uint32_t>(left))]);
+  return order;
+}
+
+std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t count, std::int64_t iteration,
+                                 std::int64_t batch) {
+  DOVETAIL_ASSERT(count >= 1);
+  std::vector<DataPlace> places;
+  std::vector<std::size_t> order;
+  std::uint64_t order_epoch = 0;
+  for (std::int64_t i = 0; i < batch; ++i) {
+    const auto position = static_cast<std::uint64_t>(iteration * batch + i);
+    const std::uint64_t epoch = position / count;
+    const auto within = static_cast<std::size_t>(position % count);
+    if (shuffle && (order.empty() || order_epoch != epoch)) order = permutation(seed, order_of_data, epoch, count);
+    order_epoch = epoch;
+    places.push_back({epoch, shuffle ? order[within] : within});
+  }
+  return places;
+}
+
+std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch) {
+  return (epochs * static_cast<std::int64_t>(count) + batch - 1) / batch;
+}
 
 Result<std::string> hash_of_inputs(const RunSettings& settings) {
   std::vector<fs::path> files{fs::path(settings.tokenizer) / "tokenizer.json", settings.data.train};
@@ -194,9 +225,9 @@ Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algo
   if (static_cast<std::int64_t>(tokenizer.size()) > limits.vocabulary)
     return Error{
         Failure::bad_input, path, 0, 0,
-        fmt::format("the tokenizer has tokens up to {}, the model a vocabulary of {}; accepted: the model's own "
-                    "tokenizer",
-                    tokenizer.size() - 1, limits.vocabulary)};
+        fmt::format(
+            "the tokenizer has tokens up to {}, but the model's vocabulary is {}; use the model's own tokenizer",
+            tokenizer.size() - 1, limits.vocabulary)};
   DOVETAIL_TRY(std::vector<TokenId> ends, ends_of(settings, tokenizer, limits, path));
   RunInputs inputs{std::move(tokenizer), std::move(ends), {}, {}};
   DataReader reader(settings, inputs, limits, max_response);

@@ -1,4 +1,4 @@
-// The data of a run as tokens, checked against the models before anything runs.
+// Data of a run as tokens, checked against the models before the run starts, and the order in which it is read.
 #pragma once
 
 #include <cstddef>
@@ -14,32 +14,52 @@
 
 namespace dovetail::control {
 
-/// What data must fit: the smallest of all models that read it.
+/// Returns a permutation of [0, count) that depends only on (seed, purpose, index).
+std::vector<std::size_t> permutation(std::uint64_t seed, std::uint64_t purpose, std::uint64_t index, std::size_t count);
+
+/// Item of the data in one pass over it.
+struct DataPlace {
+  std::uint64_t epoch = 0;
+  std::size_t index = 0;
+
+  friend bool operator==(const DataPlace&, const DataPlace&) = default;
+};
+
+/// Returns the items that iteration `iteration` (from 0) reads, `batch` of `count`. Epochs follow each other without a
+/// gap, so an iteration may end one and begin the next. With `shuffle`, each epoch has a different order. REQUIRES:
+/// count >= 1.
+std::vector<DataPlace> places_of(std::uint64_t seed, bool shuffle, std::size_t count, std::int64_t iteration,
+                                 std::int64_t batch);
+
+/// Returns the number of iterations that complete `epochs` passes. The last one may begin another pass.
+std::int64_t iterations_of(std::int64_t epochs, std::size_t count, std::int64_t batch);
+
+/// Limits that data must satisfy: the smallest of all models that read it.
 struct ModelLimits {
   std::int64_t vocabulary = 0;
   std::int64_t context = 0;         ///< tokens of a sequence
-  std::vector<TokenId> end_tokens;  ///< that end a text
+  std::vector<TokenId> end_tokens;  ///< tokens that end a text
 };
 
 struct PromptTokens {
   std::vector<TokenId> tokens;
   std::string text;
-  std::string answer;  ///< JSON; empty: none
+  std::string answer;  ///< JSON; empty if absent
 };
 
-/// A text to imitate: sequence.first_scored is its first learned token.
+/// Text to imitate. sequence.first_scored is its first learned token.
 struct ExampleTokens {
   TokenSequence sequence;
   std::vector<bool> learned;  ///< [scored token]
 };
 
-/// Two responses to one prompt. Both sequences are scored from their responses on.
+/// Two responses to one prompt. Both sequences are scored from the start of the response.
 struct PairTokens {
   TokenSequence chosen;
   TokenSequence rejected;
 };
 
-/// One file of data; what the algorithm reads is filled.
+/// One data file. Only the member that the algorithm reads is filled.
 struct RunDataset {
   std::vector<PromptTokens> prompts;
   std::vector<ExampleTokens> examples;
@@ -50,20 +70,21 @@ struct RunDataset {
 
 struct RunInputs {
   text::Tokenizer tokenizer;
-  std::vector<TokenId> ends;  ///< tokens that end a response: the models', and what ends a turn of the chat template
+  std::vector<TokenId> ends;  ///< tokens that end a response: the models' and the chat template's
   RunDataset train;
-  RunDataset validation;  ///< empty: there is none
+  RunDataset validation;  ///< empty if absent
 };
 
-/// The SHA-256 of what a run reads while it goes on: the tokenizer, the data, and the files among the words of the
-/// reward command. With others it would go on to other numbers. An Error where a file cannot be read.
+/// Returns the SHA-256 of the files that affect a run: tokenizer, data, and files named in the reward command. Other
+/// files would yield other numbers. Returns an Error if a file cannot be read.
 base::Result<std::string> hash_of_inputs(const RunSettings& settings);
 
-/// Reads the tokenizer and all data of a run under that algorithm. Texts to imitate and both responses of a pair end
-/// with the first of `ends` where neither they nor the template have an end of their own. `max_response`: tokens of a
-/// sampled response. Errors, by file and line: what text::parse_prompts and its like find; a tokenizer that has more
-/// tokens than the model; a text without tokens; one that is longer than the context, a prompt also with max_response
-/// behind it.
+/// Reads the tokenizer and all data of a run with this algorithm. Texts to imitate and the responses of pairs get the
+/// first of `ends` as their end token, unless they or the template have one. `max_response` is the cap of a sampled
+/// response in tokens.
+///
+/// Errors give file and line. They are those of text::parse_prompts and its variants, a tokenizer larger than the
+/// model's vocabulary, a text without tokens, and one that exceeds the context (a prompt including max_response).
 base::Result<RunInputs> read_inputs(const RunSettings& settings, std::string_view algorithm, const ModelLimits& limits,
                                     std::int64_t max_response);
 

@@ -1,6 +1,7 @@
-// What the ranks of a run agree on between their phases.
+// Messages between the ranks of a run, in CBOR (RFC 8949), and their exchange.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -9,16 +10,41 @@
 #include <vector>
 
 #include "base/result.h"
+#include "control/models.h"
+#include "control/run/run.h"
+#include "execute/op_medians.h"
 #include "parallel/cancellation.h"
 #include "transport/transport.h"
 
 namespace dovetail::control {
 
-/// One rank's part of a talk in which all ranks say the same kinds of things in the same order.
+/// Results of a rank, each with its index among all results.
+template <class Found>
+using Places = std::vector<std::pair<std::size_t, Found>>;
+
+std::string encode(const Places<GeneratedResponse>& responses);
+Places<GeneratedResponse> decode_responses(const std::string& bytes);
+
+std::string encode(const Places<Scores>& scores);
+Places<Scores> decode_scores(const std::string& bytes);
+
+std::string encode(const RankUsage& usage);
+RankUsage decode_usage(const std::string& bytes);
+
+std::string encode(const execute::OpMedians& medians);
+execute::OpMedians decode_medians(const std::string& bytes);
+
+std::string encode(const base::Error& error);
+base::Error decode_error(const std::string& bytes);
+
+std::string encode(const base::Result<std::vector<double>>& numbers);
+base::Result<std::vector<double>> decode_numbers(const std::string& bytes);
+
+/// Exchanges between all ranks. All ranks must make the same calls in the same order.
 class RankTalk {
  public:
-  /// `local` may stop this rank; `timeout` is of each wait for the others; `on_phase` hears what this rank does between
-  /// the tasks of the run. All and the transport must stay.
+  /// `local` may stop this rank. `timeout` limits each wait for other ranks. `on_phase` receives this rank's activity
+  /// between the tasks of the run. All arguments must outlive this object.
   RankTalk(transport::Transport& transport, const parallel::Cancellation* local, transport::Clock::duration timeout,
            std::function<void(std::string_view phase)> on_phase = {})
       : transport_(transport), local_(local), timeout_(timeout), on_phase_(std::move(on_phase)) {}
@@ -28,19 +54,19 @@ class RankTalk {
   transport::Transport& transport() { return transport_; }
   transport::Clock::duration timeout() const { return timeout_; }
 
-  /// [rank] what each rank says here.
+  /// Returns the texts of all ranks, by rank.
   base::Result<std::vector<std::string>> exchange(std::string own);
-  /// What rank 0 says here; what others say is nothing.
+  /// Returns rank 0's text. The texts of other ranks are ignored.
   base::Result<std::string> hear_first(std::string own);
-  /// The first rank's Error where one has any.
+  /// Returns the Error of the first rank that has one.
   base::Status agree(const base::Status& own);
   void begin_phase(std::string_view phase) const {
     if (on_phase_) on_phase_(phase);
   }
-  /// A number that no exchange has, the same on all ranks.
+  /// Returns an unused exchange number, equal on all ranks.
   std::uint32_t take_number() { return number_++; }
 
-  /// Requested in the exchange before which any rank was asked to stop: at the same place of the talk on all ranks.
+  /// Requested during the first exchange after any rank was requested to stop, so all ranks see it at the same call.
   const parallel::Cancellation& agreed() const { return agreed_; }
   const parallel::Cancellation* local() const { return local_; }
 
@@ -52,5 +78,10 @@ class RankTalk {
   std::uint32_t number_ = 0;
   parallel::Cancellation agreed_;
 };
+
+/// Returns a judge that runs `own` on rank 0 and sends its rewards, or its Error, to all ranks. `own` is not called on
+/// other ranks. It receives only this rank's cancellation, so that rank 0 answers while the others wait. `talk` must
+/// outlive the result.
+Judge shared_judge(Judge own, RankTalk& talk);
 
 }  // namespace dovetail::control

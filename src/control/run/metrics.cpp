@@ -1,18 +1,22 @@
 #include "control/run/metrics.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <optional>
 #include <utility>
 
+#include "cluster/cluster.h"
 #include "learn/advantages.h"
+#include "workflow/workflow.h"
 
 namespace dovetail::control {
 namespace {
 
-/// Linear between the two neighbours, as NumPy's default. REQUIRES: sorted, not empty.
+/// Returns a quantile, interpolated linearly as NumPy does by default. REQUIRES: `sorted` is sorted and not empty.
 double quantile(const std::vector<double>& sorted, double part) {
   const double place = part * static_cast<double>(sorted.size() - 1);
   const auto below = static_cast<std::size_t>(place);
@@ -63,7 +67,7 @@ void add_lengths(std::span<const Sample> samples, Figures& figures) {
   add(figures, "truncated", static_cast<double>(cut) / count);
 }
 
-/// Between the engine's and the trainer's log-probabilities, where both are known.
+/// Adds the gap between the engine's and the trainer's log-probabilities, if both are known.
 void add_gap(std::span<const Sample> samples, Figures& figures) {
   double sum = 0;
   double max = 0;
@@ -97,6 +101,78 @@ void add_values(const std::string& role, const TrainingSums& sums, Figures& figu
   const double variance = sums.squared_target / sums.weight - mean * mean;
   const double error = sums.squared_error / sums.weight;
   add(figures, role + "_explained", variance > 0 ? 1 - error / variance : 0);
+}
+
+struct Warning {
+  std::string kind;
+  std::string text;
+};
+
+/// Finds the problems of an iteration.
+class WarningFinder {
+ public:
+  explicit WarningFinder(const Figures& figures) : figures_(figures) {}
+
+  std::vector<Warning> find(HealthRecord& health) {
+    look_at_entropy(health);
+    above("actor_divergence", 0.1, "the policy diverged from the sampling policy by",
+          " nats per token; try a lower learning rate or a warm-up");
+    above("kl_token", 10, "the policy diverged from the reference by", " nats per token");
+    above("kl_sequence", 50, "the policy diverged from the reference by", " nats per response");
+    constexpr double percent = 100;
+    above("truncated", 0.9, "responses truncated at the cap:", "%", percent);
+    const Figure* const min = find_figure(figures_, "reward_min");
+    const Figure* const max = find_figure(figures_, "reward_max");
+    if (min != nullptr && max != nullptr && min->value == max->value)
+      found_.push_back({"reward", "all rewards are equal, so there is nothing to learn from them"});
+    for (const Figure& figure : figures_)
+      if (figure.name.ends_with("_skipped") && figure.value > 0)
+        found_.push_back(
+            {figure.name,
+             fmt::format("{:.0f} steps were skipped because the loss or gradients were not finite", figure.value)});
+    return std::move(found_);
+  }
+
+ private:
+  void above(std::string_view name, double limit, std::string_view before, std::string_view after, double unit = 1) {
+    const Figure* const figure = find_figure(figures_, name);
+    if (figure == nullptr || !(figure->value > limit)) return;
+    found_.push_back({std::string(name), fmt::format("{} {:.3g}{}", before, figure->value * unit, after)});
+  }
+
+  void look_at_entropy(HealthRecord& health) {
+    const Figure* const entropy = find_figure(figures_, "actor_entropy");
+    if (entropy == nullptr || find_figure(figures_, "reward") == nullptr) return;
+    if (!health.first_entropy) {
+      health.first_entropy = entropy->value;
+      return;
+    }
+    const double first = *health.first_entropy;
+    if (entropy->value < first / 4)
+      found_.push_back(
+          {"entropy", fmt::format("the entropy fell from {:.3f} to {:.3f} nats per token: the policy repeats itself",
+                                  first, entropy->value)});
+    if (entropy->value > 2 * first)
+      found_.push_back(
+          {"entropy", fmt::format("the entropy rose from {:.3f} to {:.3f} nats per token: the policy is degenerating",
+                                  first, entropy->value)});
+  }
+
+  const Figures& figures_;
+  std::vector<Warning> found_;
+};
+
+constexpr double gibibyte = 1 << 30;
+
+double sampled_tokens(std::span<const Sample> samples) {
+  double tokens = 0;
+  for (const Sample& sample : samples) tokens += static_cast<double>(sample.sequence.tokens.size());
+  return tokens;
+}
+
+double trained_tokens(const std::map<std::string, TrainingRecord>& training, const std::string& task) {
+  const auto found = training.find(task);
+  return found == training.end() ? 0 : static_cast<double>(found->second.tokens);
 }
 
 }  // namespace
@@ -150,69 +226,6 @@ void add_training_figures(const std::map<std::string, TrainingRecord>& training,
   }
 }
 
-namespace {
-
-struct Warning {
-  std::string kind;
-  std::string text;
-};
-
-/// What is wrong now.
-class WarningFinder {
- public:
-  explicit WarningFinder(const Figures& figures) : figures_(figures) {}
-
-  std::vector<Warning> find(HealthRecord& health) {
-    look_at_entropy(health);
-    above("actor_divergence", 0.1, "the policy moved away from the one that sampled by",
-          " nats a token; a lower learning rate or a warm-up helps");
-    above("kl_token", 10, "the policy is away from the reference by", " nats a token");
-    above("kl_sequence", 50, "the policy is away from the reference by", " nats a response");
-    constexpr double percent = 100;
-    above("truncated", 0.9, "responses were cut off at their cap:", "% of them", percent);
-    const Figure* const min = find_figure(figures_, "reward_min");
-    const Figure* const max = find_figure(figures_, "reward_max");
-    if (min != nullptr && max != nullptr && min->value == max->value)
-      found_.push_back({"reward", "all rewards are equal: nothing is learned from them"});
-    for (const Figure& figure : figures_)
-      if (figure.name.ends_with("_skipped") && figure.value > 0)
-        found_.push_back(
-            {figure.name, fmt::format("{:.0f} steps were skipped: a loss or gradients were no numbers", figure.value)});
-    return std::move(found_);
-  }
-
- private:
-  void above(std::string_view name, double limit, std::string_view before, std::string_view after, double unit = 1) {
-    const Figure* const figure = find_figure(figures_, name);
-    if (figure == nullptr || !(figure->value > limit)) return;
-    found_.push_back({std::string(name), fmt::format("{} {:.3g}{}", before, figure->value * unit, after)});
-  }
-
-  void look_at_entropy(HealthRecord& health) {
-    const Figure* const entropy = find_figure(figures_, "actor_entropy");
-    if (entropy == nullptr || find_figure(figures_, "reward") == nullptr) return;
-    if (!health.first_entropy) {
-      health.first_entropy = entropy->value;
-      return;
-    }
-    const double first = *health.first_entropy;
-    if (entropy->value < first / 4)
-      found_.push_back(
-          {"entropy", fmt::format("the entropy fell from {:.3f} to {:.3f} nats a token: the policy says the "
-                                  "same again and again",
-                                  first, entropy->value)});
-    if (entropy->value > 2 * first)
-      found_.push_back({"entropy", fmt::format("the entropy rose from {:.3f} to {:.3f} nats a token: the policy comes "
-                                               "apart",
-                                               first, entropy->value)});
-  }
-
-  const Figures& figures_;
-  std::vector<Warning> found_;
-};
-
-}  // namespace
-
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health) {
   std::vector<std::string> said;
   std::vector<std::string> standing;
@@ -223,6 +236,58 @@ std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& healt
   }
   health.standing = std::move(standing);
   return said;
+}
+
+double flops_of(const IterationWork& work, const workflow::Workflow& workflow, const Models& models) {
+  constexpr double forward = 2;
+  constexpr double forward_and_backward = 6;
+  double flops = 0;
+  for (const workflow::Task& task : workflow.tasks) {
+    if (task.role.empty()) continue;
+    const double parameter_tokens = task.kind == workflow::TaskKind::train
+                                        ? forward_and_backward * trained_tokens(work.training, task.name)
+                                        : forward * sampled_tokens(work.samples);
+    flops += parameter_tokens * static_cast<double>(models.parameters(task.role));
+  }
+  return flops;
+}
+
+std::int64_t peak_resident_memory() {
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  constexpr std::int64_t kibibyte = 1024;
+  return static_cast<std::int64_t>(usage.ru_maxrss) * kibibyte;
+}
+
+void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds,
+               Figures& figures) {
+  double tokens = sampled_tokens(work.samples);
+  if (work.samples.empty())
+    for (const auto& [task, record] : work.training) tokens += static_cast<double>(record.tokens);
+  double flops_a_second = 0;
+  for (const cluster::NodeGroup& group : job.cluster.groups)
+    flops_a_second += group.gpu.bf16 * static_cast<double>(group.nodes) * static_cast<double>(group.devices_per_node);
+  figures.push_back({"seconds", seconds, true});
+  if (seconds > 0) {
+    figures.push_back({"tokens_per_second", tokens / seconds, true});
+    if (flops_a_second > 0)
+      figures.push_back({"mfu", flops_of(work, job.workflow, models) / seconds / flops_a_second, true});
+  }
+  figures.push_back({"memory_gib", static_cast<double>(peak_resident_memory()) / gibibyte, true});
+}
+
+void add_shares(std::span<const RankUsage> usage, Figures& figures) {
+  if (usage.size() < 2) return;
+  for (std::size_t rank = 0; rank < usage.size(); ++rank)
+    figures.push_back({fmt::format("processor_seconds/{}", rank), usage[rank].processor_seconds, true});
+  for (std::size_t rank = 0; rank < usage.size(); ++rank)
+    figures.push_back({fmt::format("live_gib/{}", rank), static_cast<double>(usage[rank].live) / gibibyte, true});
+}
+
+double processor_seconds() {
+  timespec time{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time) != 0) return 0;
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) / 1e9;
 }
 
 }  // namespace dovetail::control

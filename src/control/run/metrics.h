@@ -1,4 +1,4 @@
-// The figures of an iteration, and what they warn of.
+// Figures of an iteration, its resource usage, and warnings about them.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,58 @@
 #include <vector>
 
 #include "control/algorithm/experience.h"
+#include "control/models.h"
 #include "control/run/run_sink.h"
 #include "control/run/run_state.h"
+#include "plan/job.h"
 
 namespace dovetail::control {
 
-/// Of sampled and judged responses: reward, its deviation and quartiles, share of groups whose rewards are equal (where
-/// prompts have several responses), lengths, share of those that were cut off, divergence from the reference, gap
-/// between the engine's and the trainer's log-probabilities where the trainer's are known before training.
-/// `kl_coefficient`: of this iteration.
+/// Adds figures of sampled and judged responses: reward, its deviation and quartiles, share of groups with equal
+/// rewards (if prompts have several responses), lengths, share of truncated responses, and divergence from the
+/// reference. Also adds the gap between the engine's and the trainer's log-probabilities if the trainer's are known
+/// before training. `kl_coefficient` is this iteration's.
 void add_sample_figures(std::span<const Sample> samples, double kl_coefficient, Figures& figures);
 
-/// Of each train task: loss, gradient norms, learning rate, skipped steps, and what its algorithm tells. Names begin
-/// with the task's role: "actor_loss". Also that gap where it is not among the figures yet, of the first mini-batch.
+/// Adds figures of each train task: loss, gradient norms, learning rate, skipped steps, and those of its algorithm.
+/// Names begin with the task's role, as in "actor_loss". Adds the log-probability gap of the first mini-batch, unless
+/// it is already among the figures.
 void add_training_figures(const std::map<std::string, TrainingRecord>& training, std::string_view algorithm,
                           Figures& figures);
 
-/// Looks at an iteration's figures, and says what goes wrong: the entropy of a token fell below a quarter of that of
-/// the first iteration or rose above twice it; a token diverged from the policy before training by more than 0.1 nats
-/// in an iteration's mini-batches; the divergence from the reference is above 10 nats a response's token or 50 a
-/// response; all rewards are equal; nine of ten responses were cut off; steps were skipped. Each is said when it
-/// begins, and again only after an iteration without it.
+/// Returns warnings about an iteration's figures:
+///
+/// - The entropy per token fell below a quarter of the first iteration's, or rose above twice that.
+/// - The policy diverged from the policy before training by more than 0.1 nats per token in the mini-batches.
+/// - The policy diverged from the reference by more than 10 nats per token or 50 per response.
+/// - All rewards are equal.
+/// - More than 90% of the responses were truncated.
+/// - Steps were skipped.
+///
+/// A warning is repeated only after an iteration without it.
 std::vector<std::string> warnings_of(const Figures& figures, HealthRecord& health);
+
+/// Work of an iteration. If there are no samples, its tokens are the trained ones.
+struct IterationWork {
+  std::span<const Sample> samples;
+  const std::map<std::string, TrainingRecord>& training;  ///< by task
+};
+
+/// Returns the FLOPs of the iteration's tasks: per parameter and token 2 forward and 4 backward (Kaplan et al. 2020,
+/// arXiv 2001.08361, section 2.1). Excludes attention and recomputation.
+double flops_of(const IterationWork& work, const workflow::Workflow& workflow, const Models& models);
+
+/// Returns the peak resident memory of this process in bytes.
+std::int64_t peak_resident_memory();
+
+/// Adds timings: `seconds`, `tokens_per_second`, `mfu` (share of the FLOP/s of the job's devices) and `memory_gib`.
+void add_usage(const IterationWork& work, const plan::Job& job, const Models& models, double seconds, Figures& figures);
+
+/// Adds timings per rank, if there are several: `processor_seconds/RANK` of its tasks, and `live_gib/RANK`, the peak of
+/// its tensors in training.
+void add_shares(std::span<const RankUsage> usage, Figures& figures);
+
+/// Returns the processor time of this process in seconds.
+double processor_seconds();
 
 }  // namespace dovetail::control

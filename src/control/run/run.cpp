@@ -2,27 +2,122 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
+#include "base/result.h"
 #include "base/stopwatch.h"
-#include "control/data/order.h"
-#include "control/run/evaluation.h"
+#include "control/algorithm/mini_batch.h"
+#include "control/data/run_inputs.h"
 #include "control/run/metrics.h"
+#include "control/run/run_sink.h"
 #include "control/run/tasks.h"
-#include "control/run/usage.h"
 #include "plan/fusion.h"
 
 namespace dovetail::control {
 namespace {
 
+using base::Result;
 using base::Status;
+
+/// Epoch number that training never uses.
+constexpr std::uint64_t evaluation_epoch = std::numeric_limits<std::uint64_t>::max();
+
+std::size_t count_of(const TaskContext& context) {
+  return std::min(context.setup.inputs.validation.size(),
+                  static_cast<std::size_t>(context.setup.settings.evaluate.samples));
+}
+
+/// Returns the workflow's first task of this kind. REQUIRES: there is one.
+std::size_t task_of_kind(const workflow::Workflow& workflow, workflow::TaskKind kind) {
+  for (std::size_t i = 0; i < workflow.tasks.size(); ++i)
+    if (workflow.tasks[i].kind == kind) return i;
+  DOVETAIL_ASSERT(false);
+}
+
+Status evaluate_responses(TaskContext& context, Figures& figures) {
+  std::vector<Sample> samples(count_of(context));
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    samples[i].epoch = evaluation_epoch;
+    samples[i].prompt = i;
+    samples[i].group = static_cast<std::int64_t>(i);
+  }
+  const RunSetup& setup = context.setup;
+  const std::size_t task = task_of_kind(setup.job.workflow, workflow::TaskKind::generate);
+  Sampling sampling = setup.settings.sampling;
+  sampling.temperature = setup.settings.evaluate.temperature;
+  DOVETAIL_CHECK(sample_responses(context, samples, setup.inputs.validation, setup.job.workflow.tasks[task].role,
+                                  setup.plan.tasks[task].engine, sampling, "evaluate"));
+  DOVETAIL_CHECK(judge_responses(context, samples, setup.inputs.validation));
+  add_sample_figures(samples, 0, figures);
+  return {};
+}
+
+/// Adds up a mini-batch's loss without training.
+Status score_batch(TaskContext& context, const MiniBatch& batch, TrainingSums& sums) {
+  const std::size_t task = task_of_kind(context.setup.job.workflow, workflow::TaskKind::train);
+  PassSettings settings;
+  settings.micro_batching = context.setup.plan.tasks[task].micro_batching;
+  settings.kept_together = batch.kept_together;
+  settings.cancellation = context.cancellation;
+  DOVETAIL_TRY(const std::vector<Scores> scores,
+               context.models.score(context.setup.job.workflow.tasks[task].role, batch.sequences, settings));
+  std::vector<std::size_t> ids(scores.size());
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = i;
+  (void)batch.loss(ids, scores, sums);
+  return {};
+}
+
+Status evaluate_texts(TaskContext& context, Figures& figures) {
+  std::vector<std::size_t> places(count_of(context));
+  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  TrainingSums sums;
+  const RunSetup& setup = context.setup;
+  const RunDataset& data = setup.inputs.validation;
+  if (!data.pairs.empty()) {
+    DOVETAIL_CHECK(score_batch(context, preference_mini_batch(data.pairs, places), sums));
+    figures.push_back({"loss", sums.loss});
+    figures.push_back({"accuracy", sums.accurate / sums.weight});
+    figures.push_back({"margin", sums.margin / sums.weight});
+    return {};
+  }
+  DOVETAIL_CHECK(score_batch(
+      context, imitation_mini_batch(data.examples, places, setup.settings.loss.weigh, setup.context), sums));
+  figures.push_back({"loss", sums.loss});
+  figures.push_back({"perplexity", std::exp(-sums.log_probability / sums.weight)});
+  return {};
+}
+
+/// Evaluates the first `evaluate.samples` items of the validation data. Prompts get one response each, sampled at
+/// `evaluate.temperature`: mean reward, lengths and share of truncated responses. Texts yield the cross entropy; pairs
+/// yield loss, accuracy and margin. `iteration` is the first figure. Sampling uses an epoch number that training never
+/// uses.
+Result<Figures> evaluate(TaskContext& context) {
+  const auto begin = std::chrono::steady_clock::now();
+  Figures figures{{"iteration", static_cast<double>(context.state.iterations)}};
+  DOVETAIL_CHECK(context.setup.inputs.validation.prompts.empty() ? evaluate_texts(context, figures)
+                                                                 : evaluate_responses(context, figures));
+  figures.push_back({"evaluate_seconds", base::seconds_since(begin), true});
+  return figures;
+}
+
+/// Returns the figure by which the best checkpoint is chosen; greater is better. nullopt if the settings choose none.
+std::optional<double> merit_of(const Figures& evaluation, BestBy best) {
+  if (best == BestBy::none) return std::nullopt;
+  const Figure* const figure = find_figure(evaluation, best == BestBy::reward ? "reward" : "loss");
+  if (figure == nullptr) return std::nullopt;
+  return best == BestBy::reward ? figure->value : -figure->value;
+}
+
 using Clock = std::chrono::steady_clock;
 
-/// One run, from the state that it is given on.
+/// One run, from a given state.
 class RunLoop {
  public:
   RunLoop(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
@@ -53,7 +148,7 @@ class RunLoop {
     return {};
   }
 
-  /// Whether the state is of this job and data: what of it is looked up must be there.
+  /// Returns an Error if the state does not fit this job and data: its indexes must exist.
   Status check_state() const {
     const std::vector<Sample>& samples = state_.samples;
     const bool fits = state_.tasks_done <= setup_.job.workflow.order.size() && state_.mini_batches_done >= 0 &&
@@ -63,11 +158,11 @@ class RunLoop {
                       });
     if (fits) return {};
     return base::bad_input(
-        "the run was stopped within an iteration of another workload or other data; accepted: those that it began "
-        "with");
+        "the run was stopped within an iteration, and its workload or data have changed since; restore those that it "
+        "started with");
   }
 
-  /// What models and rewards could not do ends the run, and what was done before is kept.
+  /// Marks errors of models and rewards as resumable: they end the run, and completed work is kept.
   Status resumable(Status status) {
     is_resumable_ = !status.ok() && status.error().failure != base::Failure::invalid;
     return status;
@@ -90,8 +185,8 @@ class RunLoop {
     return {};
   }
 
-  /// What comes next of the workflow's order: a task, or two trainings that the plan fuses. A training that was begun
-  /// alone goes on alone.
+  /// Returns the next of the workflow's order: a task, or two train tasks that the plan fuses. A train task that was
+  /// started alone continues alone.
   std::span<const workflow::TaskId> tasks_at(std::size_t place) const {
     const std::span<const workflow::TaskId> rest = std::span(setup_.job.workflow.order).subspan(place);
     const auto& pair = setup_.plan.fusion.training;
@@ -109,7 +204,7 @@ class RunLoop {
     return name;
   }
 
-  /// What comes after the tasks cannot be stopped in between: the state is then that of the next iteration.
+  /// The work after the tasks cannot be interrupted: the state already belongs to the next iteration.
   Status finish() {
     DOVETAIL_TRY(const std::vector<RankUsage> usage, context_.models.take_usage());
     Figures figures{{"iteration", static_cast<double>(state_.iterations + 1)}};
@@ -135,7 +230,7 @@ class RunLoop {
     return {};
   }
 
-  /// Of all parts of an iteration that was stopped in between.
+  /// Adds the times of all parts of an iteration, including those before an interruption.
   void add_timings(const std::vector<Sample>& samples, Figures& figures) {
     const workflow::Workflow& workflow = setup_.job.workflow;
     for (const workflow::TaskId task : workflow.order) {
@@ -150,8 +245,7 @@ class RunLoop {
 
   static bool is_due(std::int64_t every, std::int64_t iteration) { return every > 0 && iteration % every == 0; }
 
-  /// Evaluation and checkpoint where they are due; both at the end. The models that the run begins with are evaluated,
-  /// too.
+  /// Evaluates and saves a checkpoint when due, and at the end. The initial models are evaluated, too.
   Status look_and_keep() {
     const bool is_end = state_.iterations == setup_.iterations;
     const std::int64_t evaluated = setup_.settings.evaluate.every;
@@ -175,8 +269,8 @@ class RunLoop {
   const RunSink& sink_;
   RunState& state_;
   TaskContext context_;
-  Clock::time_point begin_;    // of the iteration, or of what a resumption does of it
-  bool is_resumable_ = false;  // what is kept when it ends: not what guards refuse, nor beside a sink that fails
+  Clock::time_point begin_;    // of the iteration, or of its resumed part
+  bool is_resumable_ = false;  // whether to save a checkpoint on an error; false for errors of guards and sinks
 };
 
 }  // namespace

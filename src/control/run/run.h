@@ -1,4 +1,4 @@
-// The loop of a run: iteration after iteration as the plan's graph says, until it ends or is stopped.
+// Loop of a run over its iterations.
 #pragma once
 
 #include <cstdint>
@@ -20,44 +20,46 @@
 
 namespace dovetail::control {
 
-/// Between the names of tasks that are trained together, where a figure is of all of them.
+/// Separator between the names of tasks that are trained together, in names of figures.
 inline constexpr std::string_view fused_phase_joint = "+";
 
-/// The rewards of responses, in their order: RewardProcesses::judge, or who asks it.
+/// Returns the rewards of responses, in order, as RewardProcesses::judge does.
 using Judge = std::function<base::Result<std::vector<double>>(std::span<const Response> responses,
                                                               const parallel::Cancellation* cancellation)>;
 
-/// What a run is of. All must outlive it.
+/// Inputs of a run. All must outlive it.
 struct RunSetup {
   const plan::Job& job;
   const plan::Plan& plan;
   const RunSettings& settings;
   const RunInputs& inputs;
-  std::int64_t iterations = 1;  ///< of the run, those before a resumption among them
-  std::int64_t context = 1;     ///< tokens of a sequence at most
-  Judge judge = {};             ///< where the workflow has a rule
+  std::int64_t iterations = 1;  ///< total, including those before a resumption
+  std::int64_t context = 1;     ///< maximum tokens of a sequence
+  Judge judge = {};             ///< only if the workflow has a rule
 };
 
-/// Iterations of a run: what the settings say, or as many as its epochs have.
+/// Returns the number of iterations of a run: from the settings, or from its epochs.
 std::int64_t iterations_of(const RunSettings& settings, const plan::Job& job, const RunInputs& inputs);
 
-/// The state that a run begins with.
+/// Returns the initial state of a run.
 RunState initial_state(const RunSettings& settings);
 
-/// Goes on from `state`, with models that belong to it, until all iterations are done. What the run begins with is
-/// evaluated, too, where there is something to evaluate on.
+/// Continues from `state`, with the models that belong to it, until all iterations are done. The initial models are
+/// evaluated if there is validation data.
 ///
-/// An iteration does the tasks of the workflow in their order. Each train task goes through the samples as often as the
-/// workload has epochs, each time in an order of its own from (seed, iteration, epoch), the same for all roles, in as
-/// many mini-batches of equal sizes (the first ones one sample more) as it has. A mini-batch whose loss or gradients
-/// are no numbers takes no step; guards.in_a_row of them end the run, as does the first one with `stop`. With
-/// early_stop_kl a mini-batch whose divergence from the policy before training is beyond it takes no step, nor does any
-/// after it in the iteration. Learning rates follow the count of mini-batches, whether they stepped or not.
+/// An iteration does the tasks of the workflow in order. Each train task passes over the samples as often as the
+/// workload has epochs. Each pass has its own order, derived from (seed, iteration, epoch) and equal for all roles. It
+/// is divided into the workload's number of mini-batches of equal size; the first ones may have one sample more.
 ///
-/// Where `cancellation` is requested the run ends with Failure::interrupted: the micro-batch or decode step under way
-/// is finished, and a checkpoint is kept from which it goes on to the same numbers; so is one after an Error of models
-/// or rewards. Failure::invalid ends it where guards do, or where a reward is no number; Failure::bad_input where the
-/// state is of another workload or other data. An Error of the sink ends it at once.
+/// A mini-batch whose loss or gradients are not finite takes no step. guards.in_a_row of them end the run, and with
+/// `stop` the first one does. With early_stop_kl, a mini-batch that diverges too far from the policy before training
+/// takes no step, nor do later ones in the iteration. Learning rates follow the number of mini-batches, including those
+/// without a step.
+///
+/// If `cancellation` is requested, the run finishes the current micro-batch or decode step, saves a checkpoint and
+/// returns Failure::interrupted. Resuming yields the same numbers. An Error of models or rewards also saves a
+/// checkpoint. Failure::invalid means that guards ended the run or a reward was not finite. Failure::bad_input means
+/// that the state has another workload or other data. An Error of the sink ends the run at once.
 base::Status run(const RunSetup& setup, Models& models, const RunSink& sink, RunState& state,
                  const parallel::Cancellation* cancellation);
 

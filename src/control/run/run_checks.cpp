@@ -12,7 +12,7 @@
 #include "base/assert.h"
 #include "base/file.h"
 #include "control/reward_process.h"
-#include "control/run_file.h"
+#include "control/run_settings.h"
 #include "llm/huggingface_config.h"
 #include "llm/tensors.h"
 #include "plan/job_file.h"
@@ -29,7 +29,7 @@ using base::Node;
 using base::Result;
 using base::Status;
 
-/// Opens the models of a run one after the other.
+/// Opens the models of a run in dependency order.
 class ModelOpener {
  public:
   explicit ModelOpener(const RunJob& run)
@@ -45,7 +45,7 @@ class ModelOpener {
 
   const workflow::Role& role_of(std::size_t index) const { return run_.job.workflow.roles[index]; }
 
-  /// The role that it starts from, or is an average of.
+  /// Returns the role that this one is initialized from, or is an average of.
   std::optional<std::size_t> source_of(std::size_t index) const {
     const workflow::Role& role = role_of(index);
     const std::string& name = role.initialised_from.empty() ? role.averaged_from : role.initialised_from;
@@ -90,7 +90,7 @@ class ModelOpener {
     model.like = role;
   }
 
-  /// Where the job says the role's model.
+  /// Returns the job's entry for the role's model.
   Node node_of(std::size_t index) const {
     const Node models = *run_.document.root().find("models");
     for (std::size_t hop = 0; hop < states_.size(); ++hop) {
@@ -128,11 +128,12 @@ class ModelOpener {
       if (differing.empty() && shape.*(field.member) != model.shape.*(field.member)) differing = field.key;
     });
     if (differing.empty()) return {};
-    return Error{Failure::bad_input, path, 0, 0,
-                 fmt::format("the weights of {} are of another model than the job's: they differ in {}; accepted: "
-                             "`models: {{{}: {}}}` in the job",
-                             base::quote(model.role), base::quote(differing), model.role,
-                             fs::path(path).parent_path().filename().string())};
+    return Error{
+        Failure::bad_input, path, 0, 0,
+        fmt::format(
+            "the weights of {} do not match the job's model: they differ in {}; use `models: {{{}: {}}}` in the job",
+            base::quote(model.role), base::quote(differing), model.role,
+            fs::path(path).parent_path().filename().string())};
   }
 
   const RunJob& run_;
@@ -151,14 +152,13 @@ Status check_tensor(const weights::Checkpoint& checkpoint, const weights::Stored
   const std::vector<std::int64_t> shape = tensor.columns == 1 ? std::vector<std::int64_t>{tensor.rows}
                                                               : std::vector<std::int64_t>{tensor.rows, tensor.columns};
   if (stored.shape != shape)
-    return weight_error(checkpoint,
-                        fmt::format("tensor \"{}\" has the shape {}; accepted: {}, as config.json has it", stored.name,
-                                    weights::shape_text(stored.shape), weights::shape_text(shape)));
+    return weight_error(checkpoint, fmt::format("tensor \"{}\" has shape {}; config.json requires {}", stored.name,
+                                                weights::shape_text(stored.shape), weights::shape_text(shape)));
   const bool is_floating = stored.type == ElementType::f64 || stored.type == ElementType::f32 ||
                            stored.type == ElementType::f16 || stored.type == ElementType::bf16;
   if (!is_floating)
-    return weight_error(checkpoint, fmt::format("tensor \"{}\" has numbers of type {}; accepted: F32, F16, BF16, F64",
-                                                stored.name, base::enum_name(stored.type)));
+    return weight_error(checkpoint, fmt::format("tensor \"{}\" has type {}; accepted: F32, F16, BF16, F64", stored.name,
+                                                base::enum_name(stored.type)));
   return {};
 }
 
@@ -183,28 +183,26 @@ bool names_cluster_file(const base::Node& job) {
   return cluster && cluster->is_string();
 }
 
-/// The devices of a file stay as they are.
+/// The devices of a cluster file cannot be overridden.
 Status check_devices(const base::Node& root, const plan::Job& job, int ranks) {
   const int devices = cluster::device_count(job.cluster);
   if (devices == ranks) return {};
-  return root.find("cluster")->error(
-      fmt::format("the cluster of this file has {} devices, and {} ranks were asked for; accepted: --ranks {}, or a "
-                  "cluster that the job itself says",
-                  devices, ranks, devices));
+  return root.find("cluster")->error(fmt::format(
+      "the cluster file has {} devices, but --ranks is {}; use --ranks {}, or define the cluster in the job", devices,
+      ranks, devices));
 }
 
-/// A run cuts responses where response_length ends, whatever their prompts.
+/// A run truncates responses at the cap of response_length, whatever their prompts.
 Status check_lengths(const Node& job) {
   const auto workload = job.find("workload");
   const auto cap = workload ? workload->find("sequence_cap") : std::nullopt;
   if (!cap) return {};
-  return cap->error(
-      fmt::format("`sequence_cap` is {}, and a run ends responses at the cap of response_length alone; "
-                  "accepted: no `sequence_cap`",
-                  cap->describe()));
+  return cap->error(fmt::format(
+      "`sequence_cap` is {}, but a run ends responses only at the cap of response_length; remove `sequence_cap`",
+      cap->describe()));
 }
 
-/// A run has all in fp32, on the devices, whole logits, one group and an engine of its own.
+/// A run computes in fp32, on the devices, with whole logits, one group and its own engine.
 Status check_types(const Node& job) {
   const auto software = job.find("software");
   for (const std::string_view key : {"weight_type", "gradient_type", "moment_type", "master_type", "logit_tokens",
@@ -212,8 +210,9 @@ Status check_types(const Node& job) {
                                      "shard_group", "engine_sleep", "sync_bucket", "optimizer_host_share"})
     if (const auto said = software ? software->find(key) : std::nullopt;
         said && said->text() != "usual" && said->text() != "vllm")
-      return said->error(fmt::format("{} is {}, and a run keeps all in fp32, logits and groups whole; accepted: no {}",
-                                     base::quote(key), said->describe(), base::quote(key)));
+      return said->error(
+          fmt::format("{} is {}, but a run keeps everything in fp32, with whole logits and groups; remove {}",
+                      base::quote(key), said->describe(), base::quote(key)));
   return {};
 }
 
@@ -234,7 +233,7 @@ Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks) {
     return document.root()
         .find("software")
         ->find("framework")
-        ->error(fmt::format("`framework` is {}; accepted for a run: {}, or no `framework`",
+        ->error(fmt::format("`framework` is {}; a run requires {}, or no `framework`",
                             base::quote(job.software.framework), run_framework));
   DOVETAIL_CHECK(check_types(document.root()));
   DOVETAIL_CHECK(check_lengths(document.root()));
@@ -259,14 +258,14 @@ Status check_weights(const weights::Checkpoint& checkpoint, const llm::Transform
     }
     const bool is_new_head = tensor.part == llm::Part::head && shape.head == llm::Head::scalar && trained;
     if (!tensor.tied && !is_new_head)
-      return weight_error(checkpoint, fmt::format("tensor \"{}\" is missing; accepted: all weights of the model that "
-                                                  "config.json describes",
-                                                  tensor.name));
+      return weight_error(
+          checkpoint,
+          fmt::format("tensor \"{}\" is missing; the folder must have all weights of the model in config.json",
+                      tensor.name));
   }
   if (unknown.empty()) return {};
-  return weight_error(checkpoint, fmt::format("tensor \"{}\" belongs to no part of the model that config.json "
-                                              "describes; accepted: its weights alone",
-                                              *unknown.begin()));
+  return weight_error(checkpoint,
+                      fmt::format("tensor \"{}\" is not part of the model in config.json", *unknown.begin()));
 }
 
 ModelLimits limits_of(const std::vector<RunModel>& models) {
@@ -293,7 +292,7 @@ Status check_reward(const RewardCommand& command, const std::string& folder, con
   const auto rewards = processes.judge(probes, cancellation);
   if (rewards.ok()) return {};
   Error error = rewards.error();
-  error.message = "a response without text was to be judged before the run: " + error.message;
+  error.message = "the reward command failed its test with an empty response: " + error.message;
   if (error.failure == Failure::io) error.failure = Failure::bad_input;
   return error;
 }
@@ -304,17 +303,17 @@ Status check_run_folder(const std::string& folder, bool resume) {
     return Error{Failure::bad_input, folder, 0, 0, std::move(message)};
   };
   if (!fs::exists(folder, failed)) {
-    if (resume) return error("there is no such folder to go on in; accepted: the folder of a run, or no --resume");
+    if (resume) return error("the folder does not exist; --resume needs the folder of a run");
     return {};
   }
-  if (!fs::is_directory(folder, failed)) return error("this is no folder; accepted: a new folder, or an empty one");
+  if (!fs::is_directory(folder, failed)) return error("not a folder; use a new or an empty folder");
   bool is_used = false;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, failed))
     is_used = is_used || entry.path().filename() != plan_file_name;
   if (failed) return error(failed.message());
   if (is_used && !resume)
-    return error("the folder is not empty; accepted: a new folder, an empty one, or --resume to go on in it");
-  if (!is_used && resume) return error("no run was begun here; accepted: the folder of a run, or no --resume");
+    return error("the folder is not empty; use a new or an empty folder, or --resume to continue its run");
+  if (!is_used && resume) return error("there is no run in this folder; --resume needs the folder of a run");
   return {};
 }
 

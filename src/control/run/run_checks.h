@@ -1,4 +1,4 @@
-// What a run reads, opened and checked before anything runs.
+// Inputs of a run, opened and checked before it starts.
 #pragma once
 
 #include <optional>
@@ -17,63 +17,63 @@
 
 namespace dovetail::control {
 
-/// The framework (plan/framework.h) that runs are planned for.
+/// Framework (plan/framework.h) of the plans of runs.
 inline constexpr std::string_view run_framework = "dovetail";
-/// What a folder may have that stands for the job in it, and what `dovetail train` writes into the folder of a run.
+/// File names of job and plan in a folder that is given as a job, and in the run directory that `dovetail train`
+/// writes.
 inline constexpr std::string_view job_file_name = "job.yaml";
 inline constexpr std::string_view plan_file_name = "plan.json";
 
-/// A job and how it is run.
+/// Job, and the settings of its run.
 struct RunJob {
-  std::string path;         ///< of its file
-  std::string text;         ///< what it says there, but for the number of devices where another one was asked for
-  base::Document document;  ///< what it says
-  plan::Job job;            ///< under run_framework
+  std::string path;         ///< path of the job file
+  std::string text;         ///< content of the file, with the number of devices replaced if another one was requested
+  base::Document document;  ///< parsed `text`
+  plan::Job job;            ///< for run_framework
   RunSettings settings;
 };
 
-/// The file of the job at `path`: itself, or the job.yaml in that folder.
+/// Returns the job file at `path`: the path itself, or job.yaml in that folder.
 std::string job_file_of(const std::string& path);
-/// The plan.json in the folder `path`; nothing where it has none, or is no folder.
+/// Returns plan.json in the folder `path`; nullopt if the file does not exist.
 std::optional<std::string> plan_file_in(const std::string& path);
 
-/// Reads the job at `path`, a file or a folder with a job.yaml; on so many devices of one node, where `ranks` says how
-/// many. Errors of both readers, and of plan::job_on_devices; a job for another framework.
+/// Reads the job at `path`, a file or a folder with job.yaml. With `ranks`, the job runs on this many devices of one
+/// node. Returns errors of the readers and of plan::job_on_devices, and an Error for a job of another framework.
 base::Result<RunJob> read_run_job(const std::string& path, std::optional<int> ranks = std::nullopt);
 
-/// A role's model before its weights are read. It has the weights of `checkpoint`, else at first those of the model
-/// `like`, else random ones.
+/// Model of a role before its weights are read. Its weights come from `checkpoint`, otherwise from the model `like`,
+/// otherwise they are random.
 struct RunModel {
   std::string role;
   llm::Transformer shape;
   llm::Computation computation;
-  std::string folder;  ///< of its config.json; empty: the job says the model itself
+  std::string folder;  ///< folder of its config.json; empty if the job defines the model itself
   std::optional<weights::Checkpoint> checkpoint = {};
   std::string like = {};
   bool trained = false;
 };
 
-/// The models of all roles, each behind the one that it is like. A role that `weights` does not name is like the one
-/// that it is initialised or averaged from, where that has the same layers. Errors: of config.json and its model
-/// (llm::parse_computation); one in a folder of weights that is of another model than the job's; those of
-/// check_weights.
+/// Opens the models of all roles, each after the model that it copies. A role without an entry in `weights` copies the
+/// role that it is initialized or averaged from, if that has the same layers. Returns errors of llm::parse_computation
+/// and check_weights, and an Error if a folder of weights is for another model than the job's.
 base::Result<std::vector<RunModel>> open_models(const RunJob& run);
 
-/// Whether the checkpoint has each tensor of the model in its shape, in a type of floating-point numbers, and none that
-/// belongs to no part of it. A head that is trained may be missing where it is a scalar one: it begins as 0. A head of
-/// the other kind, a tied one and stored rotary frequencies may be there.
+/// Returns an Error unless the checkpoint has each tensor of the model, in its shape and a floating-point type, and no
+/// other tensor. A trained scalar head may be missing and starts as 0. A head of the other kind, a tied head and stored
+/// rotary frequencies are allowed.
 base::Status check_weights(const weights::Checkpoint& checkpoint, const llm::Transformer& shape, bool trained);
 
-/// The limits that data have by all models. REQUIRES: there is one.
+/// Returns the limits that all models set for the data. REQUIRES: `models` is not empty.
 ModelLimits limits_of(const std::vector<RunModel>& models);
 
-/// Lets each process of the command judge a response without text to one of the prompts. Errors of RewardProcesses.
+/// Makes each process of the command judge an empty response to one of the prompts. Returns errors of RewardProcesses.
 base::Status check_reward(const RewardCommand& command, const std::string& folder,
                           const std::vector<PromptTokens>& prompts,
                           const parallel::Cancellation* cancellation = nullptr);
 
-/// Whether a run may write into `folder`: it is not there, or has nothing but a plan; one that goes on (`resume`) was
-/// begun there.
+/// Returns an Error unless a run may write into `folder`. A new run needs a folder that does not exist or holds only a
+/// plan. With `resume`, the folder must hold a run.
 base::Status check_run_folder(const std::string& folder, bool resume);
 
 struct CheckedRun {
@@ -81,7 +81,7 @@ struct CheckedRun {
   RunInputs inputs;
 };
 
-/// Opens models, tokenizer and data, and tries the reward command.
+/// Opens models, tokenizer and data, and tests the reward command.
 base::Result<CheckedRun> check_run(const RunJob& run, const parallel::Cancellation* cancellation = nullptr);
 
 }  // namespace dovetail::control

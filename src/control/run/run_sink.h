@@ -1,4 +1,4 @@
-// What a run tells while it goes on.
+// Progress reports of a run.
 #pragma once
 
 #include <cstdint>
@@ -15,37 +15,37 @@ namespace dovetail::control {
 
 struct RunState;
 
-/// A named number of an iteration.
+/// Named number of an iteration.
 struct Figure {
   std::string name;
   double value = 0;
-  bool is_timing = false;  ///< it differs from run to run
+  bool is_timing = false;  ///< differs from run to run
 };
-/// In the order in which they are shown: first `iteration`, counted from 1.
+/// Figures in display order. The first is `iteration`, counted from 1.
 using Figures = std::vector<Figure>;
 
-/// Null where there is none of that name.
+/// Returns null if no figure has this name.
 const Figure* find_figure(const Figures& figures, std::string_view name);
 
-/// How far an iteration has come.
+/// Progress within an iteration.
 struct RunProgress {
   std::int64_t iteration = 0;  ///< from 1
   std::int64_t iterations = 0;
-  std::string_view phase;  ///< the task, or "evaluate"
+  std::string_view phase;  ///< task, or "evaluate"
   std::int64_t done = 0;   ///< of `total` responses, sequences or optimizer steps
   std::int64_t total = 0;
 };
 
 enum class CheckpointReason { due, end, interrupted };
 
-/// Who listens. An Error ends the run.
+/// Receiver of progress reports. An Error ends the run.
 struct RunSink {
   std::function<base::Status(const Figures&)> on_metrics;
   std::function<base::Status(const Figures&)> on_evaluation;
   std::function<base::Status(std::int64_t iteration, std::span<const Sample>)> on_samples;
   std::function<void(const RunProgress&)> on_progress;
   std::function<void(const std::string&)> on_warning;
-  /// To keep the state and the models as they are now; `is_best` by what the settings say.
+  /// Saves the current state and models. `is_best` is by the settings.
   std::function<base::Status(const RunState&, CheckpointReason, bool is_best)> on_checkpoint;
 };
 

@@ -26,7 +26,7 @@ void get(const Json& json, const char* key, std::optional<T>& value) {
 
 }  // namespace
 
-// What nlohmann-json finds by their names. Members are listed once: a forgotten one would be lost.
+// Definitions that nlohmann-json finds by name. Members that are not listed are lost.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TokenSequence, tokens, first_scored)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Sample, epoch, prompt, copy, group, sequence, is_sampled, ended, text, reward,
                                    sampled, policy, reference, values, shaped_reward, advantages, targets)
@@ -37,7 +37,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingRecord, sums, first, mini_batches, to
 
 namespace {
 
-/// JSON has no infinities and no NaN: each becomes {"not_finite": "inf"}, which no text of the state can be.
+/// JSON has no infinities or NaN. Each becomes {"not_finite": "inf"}, which no text of the state can be.
 void hide_not_finite(Json& json) {
   if (json.is_structured()) {
     for (Json& part : json) hide_not_finite(part);
@@ -117,7 +117,7 @@ base::Result<RunState> parse_state(const std::string& content, const std::string
   } catch (const Json::exception& error) {
     return base::Error{
         base::Failure::bad_input, path, 0, 0,
-        fmt::format("it is no state of a run ({}); accepted: what a checkpoint of this version has", error.what())};
+        fmt::format("not a run state ({}); it must come from a checkpoint of this version", error.what())};
   }
 }
 

@@ -1,4 +1,4 @@
-// All that a run needs to go on, but for weights and optimizers, which Models saves.
+// State that a run needs to continue, except weights and optimizer state, which Models saves.
 #pragma once
 
 #include <cstddef>
@@ -14,45 +14,46 @@
 
 namespace dovetail::control {
 
-/// What one train task of an iteration has done so far.
+/// Progress of one train task in an iteration.
 struct TrainingRecord {
   TrainingSums sums;              ///< over all mini-batches
-  TrainingSums first;             ///< of the first one, before any step
-  std::int64_t mini_batches = 0;  ///< that were computed
+  TrainingSums first;             ///< of the first mini-batch, before any step
+  std::int64_t mini_batches = 0;  ///< number of computed mini-batches
   std::int64_t tokens = 0;        ///< of all their sequences
-  std::int64_t steps = 0;         ///< that were taken
-  std::int64_t skipped = 0;       ///< as their loss or gradients were no numbers
-  bool is_stopped = false;        ///< the epochs that are left take no step: `early_stop_kl`
-  double norm = 0;                ///< of gradients, the sum over steps
+  std::int64_t steps = 0;         ///< number of steps taken
+  std::int64_t skipped = 0;       ///< steps skipped because loss or gradients were not finite
+  bool is_stopped = false;        ///< the remaining mini-batches take no step (`early_stop_kl`)
+  double norm = 0;                ///< gradient norm, summed over steps
   double max_norm = 0;
-  double rate = 0;  ///< the learning rate of the last step
+  double rate = 0;  ///< learning rate of the last step
 };
 
-/// What warnings are told by, followed over the iterations.
+/// Health of a run, followed over the iterations.
 struct HealthRecord {
-  std::optional<double> first_entropy;  ///< of the first iterations, a token
-  std::vector<std::string> standing;    ///< warnings that were said and hold on
+  std::optional<double> first_entropy;  ///< per token, in the first iteration
+  std::vector<std::string> standing;    ///< kinds of warnings in effect
 };
 
 struct RunState {
-  std::int64_t iterations = 0;  ///< done
+  std::int64_t iterations = 0;  ///< number of completed iterations
   Scales scales;
   std::map<std::string, std::int64_t> skipped_in_a_row;  ///< steps, by role
-  std::optional<double> best;                            ///< the best evaluation so far
-  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations`, where they are due, come first
+  std::optional<double> best;                            ///< best evaluation so far
+  bool is_to_be_evaluated = false;  ///< evaluation and checkpoint after `iterations` are still to do, if due
   HealthRecord health;
 
-  // Of the iteration under way.
-  std::size_t tasks_done = 0;          ///< of Workflow::order
-  std::int64_t mini_batches_done = 0;  ///< of the train task that is under way
+  // Of the current iteration.
+  std::size_t tasks_done = 0;          ///< tasks of Workflow::order that are done
+  std::int64_t mini_batches_done = 0;  ///< of the current train task
   bool is_settled = false;             ///< the samples have advantages
   std::vector<Sample> samples;
   std::map<std::string, TrainingRecord> training;  ///< by task
-  double seconds = 0;                              ///< that it took before it was stopped
-  std::map<std::string, double> phase_seconds;     ///< the same of each task that was begun, or of tasks that are fused
+  double seconds = 0;                              ///< duration before an interruption
+  std::map<std::string, double> phase_seconds;     ///< duration before an interruption, by task or fused tasks
 };
 
-/// The state as JSON, and back to the bit. An Error where the text is none that state_to_json wrote; `path` is for it.
+/// Convert the state to JSON and back without loss. parse_state returns an Error unless state_to_json wrote the text;
+/// `path` is for the Error.
 std::string state_to_json(const RunState& state);
 base::Result<RunState> parse_state(const std::string& content, const std::string& path);
 

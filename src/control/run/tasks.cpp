@@ -14,7 +14,7 @@
 
 #include "base/assert.h"
 #include "control/algorithm/mini_batch.h"
-#include "control/data/order.h"
+#include "control/data/run_inputs.h"
 #include "learn/learning_rate.h"
 #include "text/unicode.h"
 #include "workflow/workflow.h"
@@ -40,7 +40,7 @@ void tell(const TaskContext& context, std::string_view phase, std::size_t done, 
 
 std::int64_t max_response(const RunSetup& setup) { return setup.job.workload.response_length.longest(); }
 
-/// What a user reads of a response: no special tokens, and nothing from a stop on.
+/// Returns the text of a response for users, without special tokens and without text from a stop on.
 std::string text_of(const text::Tokenizer& tokenizer, const GeneratedResponse& response) {
   if (!response.text_bytes) return tokenizer.decode(response.tokens, text::SpecialTokens::left_out);
   return text::to_valid_utf8(tokenizer.bytes_of(response.tokens).substr(0, *response.text_bytes));
@@ -98,7 +98,7 @@ Status infer(TaskContext& context, TaskId id) {
   return {};
 }
 
-/// One train task of an iteration: the mini-batches that are left of it.
+/// One train task of an iteration: its remaining mini-batches.
 class TrainTask {
  public:
   TrainTask(TaskContext& context, TaskId id)
@@ -110,7 +110,7 @@ class TrainTask {
         samples_(sample_count()),
         first_(context.state.mini_batches_done) {}
 
-  /// `follow`: the state is told of each mini-batch that is done.
+  /// Returns the training of the remaining mini-batches. With `follow`, the state is updated after each.
   Training training(bool follow) {
     Training training{.role = task_.role, .mini_batches = {}, .settings = pass_settings(context_, id_), .decide = {}};
     if (!record_.is_stopped)
@@ -141,7 +141,7 @@ class TrainTask {
     return static_cast<std::size_t>(setup_.job.workload.prompts);
   }
 
-  /// Of the samples, or of the iteration's part of the data.
+  /// Returns indexes of samples, or of data items if there are no samples.
   std::vector<std::size_t> places_of_mini_batch(std::int64_t number) const {
     const workflow::OwnTraining training = workflow::training_of(task_, setup_.job.workload);
     const std::int64_t epoch = context_.state.iterations * training.epochs + number / training.mini_batches;
@@ -223,11 +223,10 @@ class TrainTask {
     const std::int64_t in_a_row = ++context_.state.skipped_in_a_row[task_.role];
     const Guards& guards = setup_.settings.guards;
     if (guards.non_finite == NonFinite::skip && in_a_row < guards.in_a_row) return {};
-    return base::Error{
-        base::Failure::invalid, "", 0, 0,
-        fmt::format("the loss or gradients of {} are no numbers, in iteration {} for {} steps in a row; the "
-                    "last ones were of samples {}; a lower learning rate or clipping helps",
-                    task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
+    return base::Error{base::Failure::invalid, "", 0, 0,
+                       fmt::format("the loss or gradients of {} are not finite, in iteration {} for {} steps in a row; "
+                                   "the last step used samples {}; try a lower learning rate or clipping",
+                                   task_.role, context_.state.iterations + 1, in_a_row, fmt::join(places, ", "))};
   }
 
   TaskContext& context_;
@@ -240,7 +239,7 @@ class TrainTask {
   std::vector<std::int64_t> tokens_;  // of each mini-batch
 };
 
-/// Trains roles beside each other, or one, which may go on where it was stopped.
+/// Trains several roles together, or one role, which may resume where it was interrupted.
 Status train(TaskContext& context, std::span<const TaskId> ids) {
   std::vector<std::unique_ptr<TrainTask>> tasks;
   std::vector<Training> trainings;
@@ -319,10 +318,10 @@ Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const
     for (std::size_t i = 0; i < samples.size(); ++i) {
       samples[i].reward = scores[i].values.back();
       if (!std::isfinite(samples[i].reward))
-        return base::Error{base::Failure::invalid, "", 0, 0,
-                           fmt::format("{} says {} of response {} to prompt {} of the data; accepted: a reward model "
-                                       "that gives numbers",
-                                       task.role, samples[i].reward, samples[i].copy + 1, samples[i].prompt + 1)};
+        return base::Error{
+            base::Failure::invalid, "", 0, 0,
+            fmt::format("{} returned {} for response {} to prompt {} of the data; rewards must be finite", task.role,
+                        samples[i].reward, samples[i].copy + 1, samples[i].prompt + 1)};
     }
     return {};
   }

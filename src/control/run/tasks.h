@@ -1,4 +1,4 @@
-// The tasks of one iteration, each from the state to the state.
+// Tasks of an iteration. Each updates the run's state.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace dovetail::control {
 
-/// Where an iteration's tasks are done.
+/// Context of an iteration's tasks.
 struct TaskContext {
   const RunSetup& setup;
   Models& models;
@@ -19,20 +19,20 @@ struct TaskContext {
   const parallel::Cancellation* cancellation;
 };
 
-/// The samples of the iteration, without responses. Nothing where the workflow samples none.
+/// Creates the samples of the iteration, without responses. Does nothing if the workflow samples none.
 void begin_samples(TaskContext& context);
 
-/// Does task `task` of the workflow, or what is left of it.
+/// Does a task of the workflow, or the rest of it.
 base::Status do_task(TaskContext& context, workflow::TaskId task);
 
-/// Does train tasks together.
+/// Does several train tasks together.
 base::Status do_training(TaskContext& context, std::span<const workflow::TaskId> tasks);
 
-/// Samples the responses that are not there yet, at that temperature.
+/// Samples the missing responses.
 base::Status sample_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data,
                               const std::string& role, const plan::Engine& engine, const Sampling& sampling,
                               std::string_view phase);
-/// Judges them by the workflow's reward model or rule.
+/// Judges the samples by the workflow's reward model or rule.
 base::Status judge_responses(TaskContext& context, std::vector<Sample>& samples, const RunDataset& data);
 
 }  // namespace dovetail::control

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "answer/words/amounts.h"
-#include "control/run/usage.h"
+#include "control/run/metrics.h"
 
 namespace dovetail::runtime {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "control/ranks/rank_messages.h"
+#include "control/ranks/rank_talk.h"
 #include "runtime/run/model_state.h"
 #include "runtime/run/rank_times.h"
 #include "runtime/training/micro_batches.h"

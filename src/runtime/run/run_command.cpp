@@ -24,7 +24,7 @@
 #include "cli/output.h"
 #include "cli/run_results.h"
 #include "cluster/cluster.h"
-#include "control/ranks/shared_judge.h"
+#include "control/ranks/rank_talk.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "control/run/usage.h"
+#include "control/run/metrics.h"
 
 namespace dovetail::runtime {
 

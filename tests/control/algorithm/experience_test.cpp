@@ -12,7 +12,7 @@ using testing::DoubleNear;
 using testing::ElementsAre;
 using testing::Pointwise;
 
-/// A response of so many tokens, each as likely under the policy as the other, in group `group`.
+/// Returns a response with this many tokens, all equally likely under the policy, in group `group`.
 Sample sample_of(std::size_t tokens, double reward, std::int64_t group = 0, bool ended = true) {
   Sample sample;
   sample.group = group;
@@ -36,7 +36,7 @@ LossSettings plain() {
   return loss;
 }
 
-TEST(Settle, RewardsAreNormalisedThenClippedThenFined) {
+TEST(Settle, RewardsAreNormalizedThenClippedThenPenalized) {
   LossSettings loss = plain();
   loss.reward_clip = 1;
   loss.no_eos = -0.5;
@@ -46,19 +46,19 @@ TEST(Settle, RewardsAreNormalisedThenClippedThenFined) {
   settle(samples, loss, 8, scales);
   EXPECT_DOUBLE_EQ(samples[0].shaped_reward, 1 - 2 * 2.0 / 8);
   EXPECT_DOUBLE_EQ(samples[1].shaped_reward, -0.25 - 0.5 - 2 * 4.0 / 8);
-  EXPECT_EQ(samples[0].reward, 5) << "what was judged stays";
+  EXPECT_EQ(samples[0].reward, 5) << "the judged reward is kept";
   EXPECT_EQ(scales.rewards.weight, 0);
 
   loss = plain();
   loss.reward_norm = Norm::running;
   settle(samples, loss, 8, scales);
-  // After one batch the running moments are its own: mean 2.375, deviation 2.625.
+  // After one batch the running moments are the batch's: mean 2.375, deviation 2.625.
   EXPECT_DOUBLE_EQ(samples[0].shaped_reward, 1);
   EXPECT_DOUBLE_EQ(samples[1].shaped_reward, -1);
   EXPECT_GT(scales.rewards.weight, 0);
 }
 
-TEST(Settle, AResponseThatWasCutOffHasAValueInPlaceOfItsReward) {
+TEST(Settle, ATruncatedResponseUsesItsValueInsteadOfItsReward) {
   LossSettings loss = plain();
   loss.lambda = 1;
   loss.no_eos = -0.5;
@@ -68,17 +68,17 @@ TEST(Settle, AResponseThatWasCutOffHasAValueInPlaceOfItsReward) {
   settle(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].targets, ElementsAre(3, 3));
   EXPECT_THAT(samples[0].advantages, ElementsAre(2.5, 2));
-  EXPECT_THAT(samples[1].targets, ElementsAre(6.5, 6.5)) << "7 - 0.5; the judged 3 is of no account";
+  EXPECT_THAT(samples[1].targets, ElementsAre(6.5, 6.5)) << "7 - 0.5; the judged 3 is ignored";
 }
 
-TEST(Settle, ACriticThatIsRightStaysRightWhereAllAreCutOff) {
+TEST(Settle, ACorrectCriticStaysCorrectIfAllAreTruncated) {
   std::vector<Sample> samples{with_values(sample_of(1, 1, 0, false), {4, 4})};
   Scales scales;
   settle(samples, plain(), 1, scales);
   EXPECT_THAT(samples[0].targets, ElementsAre(4));
 }
 
-TEST(Settle, ThePenaltyIsOfEachTokenAndOnlyWhereItIsInTheReward) {
+TEST(Settle, TheKlPenaltyIsPerTokenAndOnlyInTheReward) {
   LossSettings loss = plain();
   loss.gamma = 0.5;
   loss.lambda = 0;
@@ -87,7 +87,7 @@ TEST(Settle, ThePenaltyIsOfEachTokenAndOnlyWhereItIsInTheReward) {
   Scales scales{.rewards = {}, .returns = {}, .kl_coefficient = 0.1};
   settle(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {-0.1, 3 + 0.05}));
-  samples[0].policy = {-2, -0.5};  // the trainer's go before the engine's
+  samples[0].policy = {-2, -0.5};  // the trainer's take precedence over the engine's
   settle(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {0.0, 3.0}));
   samples[0].policy.clear();
@@ -96,7 +96,7 @@ TEST(Settle, ThePenaltyIsOfEachTokenAndOnlyWhereItIsInTheReward) {
   EXPECT_THAT(samples[0].advantages, Pointwise(DoubleNear(1e-12), {0.0, 3.0}));
 }
 
-TEST(Settle, ValuesAreReadWithTheScaleThatTheyWereLearnedIn) {
+TEST(Settle, ValuesUseThePreviousScale) {
   LossSettings loss = plain();
   loss.value_norm = Norm::running;
   loss.lambda = 0;
@@ -106,7 +106,7 @@ TEST(Settle, ValuesAreReadWithTheScaleThatTheyWereLearnedIn) {
   settle(samples, loss, 8, scales);
   EXPECT_THAT(samples[0].advantages, ElementsAre(10 - 7.5));
   EXPECT_THAT(samples[1].advantages, ElementsAre(20 - 7.5));
-  // The returns are 10 and 20: the mean goes to (6 + 15) / 2, the mean square to (45 + 250) / 2.
+  // The returns are 10 and 20: the mean becomes (6 + 15) / 2, the mean square (45 + 250) / 2.
   const double mean = 10.5;
   const double deviation = std::sqrt(147.5 - mean * mean);
   EXPECT_DOUBLE_EQ(samples[0].targets[0], (10 - mean) / deviation);
@@ -144,7 +144,7 @@ TEST(Settle, AdvantagesOfTokensAreWhitenedOverBatchOrGroup) {
   EXPECT_GT(settled(AdvantageScale::group)[1].advantages[0], 0);
 }
 
-TEST(Settle, WithoutValuesAResponseIsMeasuredByItsGroup) {
+TEST(Settle, WithoutValuesRewardsAreRelativeToTheGroup) {
   const auto advantages_of = [](AdvantageScale scale) {
     LossSettings loss = plain();
     loss.advantage = scale;
@@ -166,7 +166,7 @@ TEST(Settle, WithoutValuesAResponseIsMeasuredByItsGroup) {
               Pointwise(DoubleNear(1e-4), {0.0, 0.0, -std::sqrt(2.0), std::sqrt(2.0)}));
 }
 
-TEST(Divergence, IsOfATokenAndOfAResponse) {
+TEST(Divergence, IsPerTokenAndPerResponse) {
   std::vector<Sample> samples{sample_of(2, 0), sample_of(1, 0)};
   EXPECT_FALSE(divergence_of(samples).has_value());
   samples[0].reference = {-2, -1.5};
@@ -180,7 +180,7 @@ TEST(Divergence, IsOfATokenAndOfAResponse) {
   Scales scales{.rewards = {}, .returns = {}, .kl_coefficient = 0.1};
   KlSettings kl;
   follow_divergence(samples, kl, scales);
-  EXPECT_EQ(scales.kl_coefficient, 0.1) << "without a target it stays";
+  EXPECT_EQ(scales.kl_coefficient, 0.1) << "unchanged without a target";
   kl.target = 1;
   kl.horizon = 10;
   follow_divergence(samples, kl, scales);

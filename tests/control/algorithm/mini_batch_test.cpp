@@ -12,7 +12,7 @@
 namespace dovetail::control {
 namespace {
 
-/// Uniform between the two.
+/// Returns a uniform number between the two.
 double any_between(double low, double high) {
   return low + (high - low) * *rc::gen::inRange(0, 1'000'001) / 1'000'000.0;
 }
@@ -53,7 +53,7 @@ LossSettings any_loss() {
   return loss;
 }
 
-/// What a token counts for, said anew.
+/// Weight of a token, computed independently.
 double weight_of(learn::Weighing weighing, const std::vector<Sample>& samples, const std::vector<std::size_t>& places,
                  std::size_t place) {
   double tokens = 0;
@@ -64,7 +64,7 @@ double weight_of(learn::Weighing weighing, const std::vector<Sample>& samples, c
   return 1 / count / static_cast<double>(cap);
 }
 
-/// The whole loss of a policy's mini-batch by its definition, of the scores of all its sequences.
+/// Loss of a policy's mini-batch by its definition, from the scores of all its sequences.
 double policy_total(const std::vector<Sample>& samples, const std::vector<std::size_t>& places,
                     const LossSettings& loss, double coefficient, const std::vector<Scores>& scores) {
   double total = 0;
@@ -112,7 +112,7 @@ double value_total(const std::vector<Sample>& samples, const std::vector<std::si
 
 using Total = std::function<double(const std::vector<Scores>&)>;
 
-/// The slope of `total` by `number`, which is one of `scores`; nothing where it has a corner within reach.
+/// Derivative of `total` with respect to `number`, one of `scores`; nullopt near a kink.
 std::optional<double> slope_of(const Total& total, const std::vector<Scores>& scores, double& number) {
   constexpr double reach = 1e-6;
   const double before = number;
@@ -127,7 +127,7 @@ std::optional<double> slope_of(const Total& total, const std::vector<Scores>& sc
 }
 
 void expect_slopes(const MiniBatch& batch, const Total& total, std::vector<Scores> scores) {
-  // In micro-batches of one, from the last one on: neither counts.
+  // In micro-batches of one, in reverse order: neither matters.
   TrainingSums sums;
   std::vector<ScoreSlopes> slopes(scores.size());
   for (std::size_t id = scores.size(); id-- > 0;)
@@ -145,7 +145,7 @@ void expect_slopes(const MiniBatch& batch, const Total& total, std::vector<Score
   }
 }
 
-/// Some of the samples, in any order.
+/// Returns some of the samples, in any order.
 std::vector<std::size_t> any_places(std::size_t count) {
   std::vector<std::size_t> places(count);
   std::iota(places.begin(), places.end(), std::size_t{0});
@@ -155,7 +155,7 @@ std::vector<std::size_t> any_places(std::size_t count) {
   return places;
 }
 
-RC_GTEST_PROP(MiniBatch, SlopesOfAPolicyAreThoseOfItsLoss, ()) {
+RC_GTEST_PROP(MiniBatch, PolicyGradientsMatchTheLoss, ()) {
   const std::vector<Sample> samples = any_samples();
   const LossSettings loss = any_loss();
   const std::vector<std::size_t> places = any_places(samples.size());
@@ -172,7 +172,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfAPolicyAreThoseOfItsLoss, ()) {
       scores);
 }
 
-RC_GTEST_PROP(MiniBatch, SlopesOfACriticAreThoseOfItsLoss, ()) {
+RC_GTEST_PROP(MiniBatch, CriticGradientsMatchTheLoss, ()) {
   const std::vector<Sample> samples = any_samples();
   const LossSettings loss = any_loss();
   const std::vector<std::size_t> places = any_places(samples.size());
@@ -182,7 +182,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfACriticAreThoseOfItsLoss, ()) {
   expect_slopes(batch, [&](const std::vector<Scores>& at) { return value_total(samples, places, loss, at); }, scores);
 }
 
-RC_GTEST_PROP(MiniBatch, SlopesOfTextsAreThoseOfTheirCrossEntropy, ()) {
+RC_GTEST_PROP(MiniBatch, TextGradientsMatchTheCrossEntropy, ()) {
   std::vector<ExampleTokens> examples(*rc::gen::inRange<std::size_t>(1, 4));
   std::vector<Scores> scores;
   double learned_count = 0;
@@ -207,7 +207,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfTextsAreThoseOfTheirCrossEntropy, ()) {
   expect_slopes(batch, total, scores);
 }
 
-RC_GTEST_PROP(MiniBatch, SlopesOfPairsAreThoseOfBradleyAndTerry, ()) {
+RC_GTEST_PROP(MiniBatch, PairGradientsMatchBradleyTerry, ()) {
   const auto count = *rc::gen::inRange<std::size_t>(1, 4);
   const std::vector<PairTokens> pairs(count, {{{0, 1}, 1}, {{0, 1, 2}, 1}});
   std::vector<Scores> scores;
@@ -236,7 +236,7 @@ RC_GTEST_PROP(MiniBatch, SlopesOfPairsAreThoseOfBradleyAndTerry, ()) {
       RC_ASSERT(std::abs(slope_of(total, scores, scores[id].values[t]).value() - slopes[id].values[t]) < 1e-6);
 }
 
-TEST(MiniBatch, SaysWhatAPolicyDid) {
+TEST(MiniBatch, ReportsPolicySums) {
   std::vector<Sample> samples(1);
   samples[0].sequence = {{0, 1, 2}, 1};
   samples[0].sampled = {-1, -1.5};

@@ -2,7 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -10,6 +13,56 @@
 
 namespace dovetail::control {
 namespace {
+
+RC_GTEST_PROP(Order, EachEpochHasEachItemOnceAndEpochsFollowWithoutGaps, ()) {
+  const auto count = *rc::gen::inRange<std::size_t>(1, 20);
+  const auto batch = *rc::gen::inRange<std::int64_t>(1, 30);
+  const auto seed = *rc::gen::arbitrary<std::uint64_t>();
+  const bool shuffle = *rc::gen::arbitrary<bool>();
+  std::vector<DataPlace> all;
+  while (all.size() < 3 * count) {
+    const auto iteration = static_cast<std::int64_t>(all.size()) / batch;
+    const std::vector<DataPlace> more = places_of(seed, shuffle, count, iteration, batch);
+    RC_ASSERT(static_cast<std::int64_t>(more.size()) == batch);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  for (std::size_t epoch = 0; epoch < 3; ++epoch) {
+    std::vector<std::size_t> indices;
+    for (std::size_t i = epoch * count; i < (epoch + 1) * count; ++i) {
+      RC_ASSERT(all[i].epoch == epoch);
+      indices.push_back(all[i].index);
+    }
+    RC_ASSERT(shuffle || std::is_sorted(indices.begin(), indices.end()));
+    std::sort(indices.begin(), indices.end());
+    for (std::size_t i = 0; i < count; ++i) RC_ASSERT(indices[i] == i);
+  }
+  const auto iterations = iterations_of(3, count, batch);
+  RC_ASSERT(iterations * batch >= static_cast<std::int64_t>(3 * count));
+  RC_ASSERT((iterations - 1) * batch < static_cast<std::int64_t>(3 * count));
+}
+
+TEST(Order, EachEpochIsShuffledDifferently) {
+  const std::vector<DataPlace> both = places_of(1, true, 50, 0, 100);
+  std::size_t equal = 0;
+  for (std::size_t i = 0; i < 50; ++i) equal += both[i].index == both[i + 50].index ? 1U : 0U;
+  EXPECT_LT(equal, 10U);
+}
+
+TEST(Permutation, DependsOnSeedPurposeAndIndex) {
+  const auto order = permutation(1, 1, 1, 50);
+  EXPECT_EQ(order, permutation(1, 1, 1, 50));
+  EXPECT_NE(order, permutation(2, 1, 1, 50));
+  EXPECT_NE(order, permutation(1, 2, 1, 50));
+  EXPECT_NE(order, permutation(1, 1, 2, 50));
+}
+
+TEST(Permutation, IsUniform) {
+  std::map<std::vector<std::size_t>, int> counts;
+  for (std::uint64_t seed = 0; seed < 6000; ++seed) ++counts[permutation(seed, 1, 0, 3)];
+  ASSERT_EQ(counts.size(), 6U);
+  // 1000 expected each, standard deviation 29.
+  for (const auto& [order, count] : counts) EXPECT_NEAR(count, 1000, 150);
+}
 
 using nlohmann::json;
 using testing::AllOf;
@@ -20,7 +73,7 @@ using testing::HasSubstr;
 constexpr TokenId end_of_text = 421;
 constexpr TokenId end_of_turn = 424;
 
-/// A tokenizer of 420 byte pairs with "<|end|>" (421) and, where it is asked for, "<|im_end|>" (424).
+/// Tokenizer of 420 byte pairs with "<|end|>" (421) and, if requested, "<|im_end|>" (424).
 std::string tokenizer_json(bool has_turns) {
   const std::string path = std::string(DOVETAIL_SOURCE_DIR) + "/tests/data/tokenizers/smollm2.json";
   json tokenizer = json::parse(base::read_file(path).value());
@@ -31,7 +84,7 @@ std::string tokenizer_json(bool has_turns) {
   return tokenizer.dump();
 }
 
-/// A folder with a tokenizer and data.
+/// Folder with a tokenizer and data.
 class Inputs {
  public:
   explicit Inputs(bool has_turns = false) {
@@ -86,12 +139,12 @@ TEST(ReadInputs, TextsToImitateEndOnceAndOnlyTheirResponsesAreLearned) {
   EXPECT_EQ(read.tokenizer.decode(std::span(pair.sequence.tokens).first(pair.sequence.first_scored)), "ab");
   EXPECT_EQ(pair.learned, std::vector<bool>(pair.sequence.scored(), true));
   const ExampleTokens& text = read.train.examples[1];
-  EXPECT_EQ(text.sequence.first_scored, 1U) << "nothing foretells the first token";
+  EXPECT_EQ(text.sequence.first_scored, 1U) << "the first token has no predecessor";
   EXPECT_EQ(text.sequence.tokens.back(), end_of_text);
   EXPECT_EQ(text.sequence.tokens, read.train.examples[2].sequence.tokens);
 }
 
-TEST(ReadInputs, ConversationsEndAsTheirTemplateSays) {
+TEST(ReadInputs, ConversationsEndAsInTheirTemplate) {
   Inputs inputs(true);
   inputs.settings.data.chat_template = text::ChatTemplate::chatml;
   inputs.limits.context = 500;
@@ -126,7 +179,7 @@ TEST(ReadInputs, BothResponsesOfAPairEnd) {
   EXPECT_EQ(turned.rejected.tokens.back(), end_of_turn);
 }
 
-TEST(ReadInputs, SaysWhatIsWrongByLine) {
+TEST(ReadInputs, ErrorsNameTheLine) {
   Inputs inputs;
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n{\"prompt\": \"\"}\n"),
               HasSubstr("train.jsonl:2:12: `prompt` is empty"));
@@ -141,13 +194,13 @@ TEST(ReadInputs, SaysWhatIsWrongByLine) {
   EXPECT_THAT(inputs.error("sft", "{\"text\": \"a\"}\n"), HasSubstr("train.jsonl:1:1: the text has no token to learn"));
 }
 
-TEST(ReadInputs, RefusesATokenizerThatDoesNotMatch) {
+TEST(ReadInputs, RejectsAMismatchedTokenizer) {
   Inputs inputs;
   inputs.limits.vocabulary = 424;
   EXPECT_EQ(inputs.error("ppo", "{\"prompt\": \"a\"}\n"), "no error");
   inputs.limits.vocabulary = 423;
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n"),
-              HasSubstr("tokenizer.json: the tokenizer has tokens up to 423, the model a vocabulary of 423"));
+              HasSubstr("tokenizer.json: the tokenizer has tokens up to 423, but the model's vocabulary is 423"));
   inputs.limits = {.vocabulary = 430, .context = 12, .end_tokens = {430}};
   EXPECT_THAT(inputs.error("ppo", "{\"prompt\": \"a\"}\n"), HasSubstr("430 is beyond the model's vocabulary"));
   inputs.limits.end_tokens = {};
@@ -156,4 +209,5 @@ TEST(ReadInputs, RefusesATokenizerThatDoesNotMatch) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::control

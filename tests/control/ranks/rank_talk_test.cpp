@@ -7,18 +7,55 @@
 #include <thread>
 
 #include "control/fake_run.h"
-#include "control/ranks/shared_judge.h"
 #include "transport/threads.h"
 
 namespace dovetail::control {
 namespace {
+
+TEST(RankMessages, RoundTrip) {
+  const base::Error error{base::Failure::lost, "store", 3, 4, "rank 2 is gone"};
+  const base::Error heard = decode_error(encode(error));
+  EXPECT_EQ(heard.failure, error.failure);
+  EXPECT_EQ(base::to_text(heard), base::to_text(error));
+  EXPECT_EQ(*decode_numbers(encode(base::Result<std::vector<double>>({1.5, -2}))), (std::vector<double>{1.5, -2}));
+  EXPECT_EQ(decode_numbers(encode(base::Result<std::vector<double>>(error))).error().message, error.message);
+  const RankUsage usage = decode_usage(encode(RankUsage{2.5, 1 << 30}));
+  EXPECT_EQ(usage.processor_seconds, 2.5);
+  EXPECT_EQ(usage.live, 1 << 30);
+  const execute::OpMedians medians{{{base::ModelId(1), base::StageId(3), pipeline::OpKind::B}, base::Ticks(77)},
+                                   {{base::ModelId(0), base::StageId(0), pipeline::OpKind::S}, base::Ticks(5)}};
+  EXPECT_EQ(decode_medians(encode(medians)), medians);
+}
+
+TEST(RankMessages, KeepIndexes) {
+  GeneratedResponse response;
+  response.tokens = {4, 5};
+  response.log_probabilities = {-0.5, -0.25};
+  response.ended = true;
+  response.text_bytes = 3;
+  const auto responses = decode_responses(encode(Places<GeneratedResponse>{{7, response}}));
+  ASSERT_EQ(responses.size(), 1U);
+  EXPECT_EQ(responses[0].first, 7U);
+  EXPECT_EQ(responses[0].second.tokens, response.tokens);
+  EXPECT_EQ(responses[0].second.log_probabilities, response.log_probabilities);
+  EXPECT_TRUE(responses[0].second.ended);
+  EXPECT_EQ(responses[0].second.text_bytes, response.text_bytes);
+  Scores scores;
+  scores.values = {1, 2};
+  scores.entropies = {0.5, 0.25};
+  const auto placed = decode_scores(encode(Places<Scores>{{2, scores}, {0, {}}}));
+  ASSERT_EQ(placed.size(), 2U);
+  EXPECT_EQ(placed[0].first, 2U);
+  EXPECT_EQ(placed[0].second.values, scores.values);
+  EXPECT_EQ(placed[0].second.entropies, scores.entropies);
+}
 
 using namespace std::chrono_literals;
 using base::Status;
 
 constexpr int ranks = 3;
 
-/// Does `work` on ranks that are threads. `local` may stop rank 1.
+/// Runs `work` on ranks that are threads. `local` may stop rank 1.
 std::vector<Status> on_ranks(const std::function<Status(RankTalk&)>& work,
                              const parallel::Cancellation* local = nullptr) {
   const auto ends = transport::connect_threads(ranks);
@@ -39,7 +76,7 @@ void expect_all_well(const std::vector<Status>& ended) {
   for (const Status& status : ended) EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
-TEST(RankTalk, GivesAllRanksWhatAllSay) {
+TEST(RankTalk, ExchangesTextsOfAllRanks) {
   expect_all_well(on_ranks([](RankTalk& talk) -> Status {
     for (int i = 0; i < 20; ++i) {
       DOVETAIL_TRY(const auto said, talk.exchange(std::to_string(100 * i + talk.rank())));
@@ -63,7 +100,7 @@ TEST(RankTalk, AgreesOnTheFirstRanksError) {
   }
 }
 
-/// A run whose prompts and responses are letters, which a rule judges.
+/// Run whose prompts and responses are letters, judged by a rule.
 struct LetterRun : FakeRun {
   explicit LetterRun(RankTalk& talk)
       : FakeRun("{name: ppo, reward: rule}",
@@ -84,7 +121,7 @@ struct LetterRun : FakeRun {
   }
 };
 
-TEST(RankRuns, OfRanksThatComputeTheSameTellTheSame) {
+TEST(RankRuns, RanksWithTheSameWorkReportTheSame) {
   std::vector<RunTale> tales(ranks);
   expect_all_well(on_ranks([&](RankTalk& talk) -> Status {
     LetterRun run(talk);
@@ -100,7 +137,7 @@ TEST(RankRuns, OfRanksThatComputeTheSameTellTheSame) {
   }
 }
 
-TEST(RankRuns, StopTogetherWhereOneIsAskedTo) {
+TEST(RankRuns, StopTogetherWhenOneIsRequestedTo) {
   parallel::Cancellation stop;
   std::vector<RunTale> tales(ranks);
   const auto ended = on_ranks(
@@ -108,7 +145,7 @@ TEST(RankRuns, StopTogetherWhereOneIsAskedTo) {
         LetterRun run(talk);
         run.settings.iterations = 200;
         int calls = 0;
-        // Somewhere within an iteration, and on one rank alone.
+        // At some point within an iteration, and on only one rank.
         if (talk.rank() == 1)
           run.models.on_work = [&] {
             if (++calls == 300) stop.request();
@@ -129,7 +166,7 @@ TEST(RankRuns, StopTogetherWhereOneIsAskedTo) {
   }
 }
 
-TEST(RankRuns, EndWithTheErrorOfTheOneThatJudges) {
+TEST(RankRuns, EndWithTheErrorOfTheJudgingRank) {
   const auto ended = on_ranks([&](RankTalk& talk) {
     LetterRun run(talk);
     run.judge = shared_judge(
@@ -148,4 +185,5 @@ TEST(RankRuns, EndWithTheErrorOfTheOneThatJudges) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::control

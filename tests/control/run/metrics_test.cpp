@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <vector>
+
+#include "control/fake_run.h"
 
 namespace dovetail::control {
 namespace {
@@ -30,7 +33,7 @@ double value_of(const Figures& figures, std::string_view name) {
   return figure != nullptr ? figure->value : std::nan("");
 }
 
-TEST(SampleFigures, SayHowRewardsAndLengthsLie) {
+TEST(SampleFigures, DescribeRewardsAndLengths) {
   Figures figures;
   std::vector<Sample> samples = samples_with({4, 4, 0, 2}, 2);
   samples[1].policy = {-1, -1.5};
@@ -54,10 +57,10 @@ TEST(SampleFigures, SayHowRewardsAndLengthsLie) {
   EXPECT_EQ(find_figure(figures, "kl_token"), nullptr) << "without a reference";
   Figures single;
   add_sample_figures(samples_with({1, 2}, 1), 0.1, single);
-  EXPECT_EQ(find_figure(single, "equal_groups"), nullptr) << "one response is no group";
+  EXPECT_EQ(find_figure(single, "equal_groups"), nullptr) << "one response does not form a group";
 }
 
-TEST(TrainingFigures, AreOfEachTokenOfAllMiniBatches) {
+TEST(TrainingFigures, ArePerTokenOverAllMiniBatches) {
   TrainingRecord actor;
   actor.sums.weight = 10;
   actor.sums.loss = 3;
@@ -111,7 +114,7 @@ void set(Figures& figures, std::string_view name, double value) {
     if (figure.name == name) figure.value = value;
 }
 
-TEST(Warnings, AreSaidOnceUntilTheyHaveRecovered) {
+TEST(Warnings, AreIssuedOnceUntilRecovery) {
   HealthRecord health;
   EXPECT_THAT(warnings_of(good(), health), IsEmpty());
   Figures bad = good();
@@ -122,14 +125,11 @@ TEST(Warnings, AreSaidOnceUntilTheyHaveRecovered) {
   EXPECT_THAT(warnings_of(bad, health), ElementsAre(HasSubstr("the entropy fell")));
 }
 
-TEST(Warnings, AreOfWhatIsBeyondItsBound) {
+TEST(Warnings, AreIssuedAboveTheirLimits) {
   const std::vector<std::pair<std::pair<std::string, double>, std::string>> cases{
-      {{"actor_entropy", 4.1}, "the entropy rose"},
-      {{"actor_divergence", 0.11}, "moved away from the one that sampled"},
-      {{"kl_token", 11}, "nats a token"},
-      {{"kl_sequence", 51}, "nats a response"},
-      {{"truncated", 0.95}, "95% of them"},
-      {{"reward_min", 1}, "all rewards are equal"},
+      {{"actor_entropy", 4.1}, "the entropy rose"},  {{"actor_divergence", 0.11}, "diverged from the sampling policy"},
+      {{"kl_token", 11}, "nats per token"},          {{"kl_sequence", 51}, "nats per response"},
+      {{"truncated", 0.95}, "at the cap: 95%"},      {{"reward_min", 1}, "all rewards are equal"},
       {{"actor_skipped", 2}, "2 steps were skipped"}};
   for (const auto& [figure, text] : cases) {
     HealthRecord health;
@@ -140,12 +140,72 @@ TEST(Warnings, AreOfWhatIsBeyondItsBound) {
   }
 }
 
-TEST(Warnings, SeeEqualRewardsWhoseMeanIsRounded) {
+TEST(Warnings, DetectEqualRewardsWithARoundedMean) {
   Figures figures;
   add_sample_figures(samples_with({0.1, 0.1, 0.1}, 1), 0, figures);
   HealthRecord health;
   EXPECT_THAT(warnings_of(figures, health), ElementsAre(HasSubstr("all rewards are equal")));
 }
 
+/// Ten tokens are sampled, and the actor trains on twice as many.
+struct Work {
+  std::vector<Sample> samples = std::vector<Sample>(2);
+  std::map<std::string, TrainingRecord> training;
+
+  Work() {
+    for (Sample& sample : samples) sample.sequence.tokens.assign(5, 0);
+    training["actor_train"].tokens = 20;
+  }
+};
+
+TEST(Usage, CountsTwoFlopsForwardAndSixInTraining) {
+  const FakeRun run("{name: ppo, reference: skip}", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
+  const Work work;
+  // The actor and the untrained reward and critic, with 4 parameters each, pass over the samples.
+  EXPECT_EQ(flops_of({work.samples, work.training}, run.job.workflow, run.models),
+            2 * 16 * 10 + 6 * 16 * 20 + 2 * 2 * 4 * 10);
+}
+
+TEST(Usage, IsPerSecondOfTheIteration) {
+  const FakeRun run("{name: ppo, reference: skip}", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
+  const Work work;
+  Figures figures;
+  add_usage({work.samples, work.training}, run.job, run.models, 2, figures);
+  for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
+  EXPECT_EQ(find_figure(figures, "seconds")->value, 2);
+  EXPECT_EQ(find_figure(figures, "tokens_per_second")->value, 5);
+  EXPECT_DOUBLE_EQ(find_figure(figures, "mfu")->value, 1200.0 / run.job.cluster.groups[0].gpu.bf16);
+  EXPECT_GT(find_figure(figures, "memory_gib")->value, 1e-4);
+  Figures trained;
+  add_usage({{}, work.training}, run.job, run.models, 2, trained);
+  EXPECT_EQ(find_figure(trained, "tokens_per_second")->value, 10) << "without samples, trained tokens count";
+}
+
+TEST(Usage, IsReportedPerRankIfThereAreSeveral) {
+  Figures figures;
+  add_shares(std::vector<RankUsage>{{1, 2}}, figures);
+  EXPECT_TRUE(figures.empty()) << "for a single rank, the rest of the row has it";
+  add_shares(std::vector<RankUsage>{{0.5, 1 << 30}, {0.25, 1 << 29}}, figures);
+  EXPECT_EQ(find_figure(figures, "processor_seconds/1")->value, 0.25);
+  EXPECT_EQ(find_figure(figures, "live_gib/1")->value, 0.5);
+  for (const Figure& figure : figures) EXPECT_TRUE(figure.is_timing) << figure.name;
+}
+
+TEST(Usage, ProcessorTimeGrows) {
+  const double before = processor_seconds();
+  EXPECT_GT(before, 0);
+  while (processor_seconds() == before) {
+  }
+  EXPECT_GT(processor_seconds(), before);
+}
+
+TEST(Usage, HandlesZeroSeconds) {
+  const FakeRun run("sft", "{prompts: 2, prompt_length: 1, response_length: 4}", 4);
+  Figures figures;
+  add_usage({{}, {}}, run.job, run.models, 0, figures);
+  EXPECT_EQ(find_figure(figures, "tokens_per_second"), nullptr) << "no figure instead of a division by zero";
+}
+
 }  // namespace
+
 }  // namespace dovetail::control

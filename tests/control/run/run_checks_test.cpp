@@ -37,7 +37,7 @@ llm::Transformer shape_of(int layers) {
   return shape;
 }
 
-/// Zeros for each tensor of the model, which `change` may change before they are written.
+/// Writes zeros for each tensor of the model. `change` may modify them first.
 struct StoredModel {
   std::vector<std::byte> zeros = std::vector<std::byte>(4096);
   std::vector<weights::StoredTensor> tensors;
@@ -71,28 +71,29 @@ std::string fault_of(const llm::Transformer& shape, bool trained, const std::fun
   return text_of(check_weights(model.write(folder.path()), shape, trained));
 }
 
-TEST(CheckWeights, AsksForEachTensorInItsShapeAndNoOthers) {
+TEST(CheckWeights, RequiresExactlyTheModelsTensors) {
   const llm::Transformer shape = shape_of(2);
   EXPECT_EQ(fault_of(shape, true, [](StoredModel&) {}), "no error");
-  EXPECT_THAT(fault_of(shape, true,
-                       [](StoredModel& model) { model.find("model.layers.1.mlp.up_proj.weight").shape = {8, 16}; }),
-              HasSubstr("tensor \"model.layers.1.mlp.up_proj.weight\" has the shape [8, 16]; accepted: [16, 8]"));
+  EXPECT_THAT(
+      fault_of(shape, true,
+               [](StoredModel& model) { model.find("model.layers.1.mlp.up_proj.weight").shape = {8, 16}; }),
+      HasSubstr("tensor \"model.layers.1.mlp.up_proj.weight\" has shape [8, 16]; config.json requires [16, 8]"));
   EXPECT_THAT(fault_of(shape, true, [](StoredModel& model) { model.tensors.erase(model.tensors.begin()); }),
               HasSubstr("tensor \"model.embed_tokens.weight\" is missing"));
   EXPECT_THAT(fault_of(shape, true, [](StoredModel& model) { model.add("model.layers.2.mlp.up_proj.weight", 16, 8); }),
-              HasSubstr("\"model.layers.2.mlp.up_proj.weight\" belongs to no part of the model"));
+              HasSubstr("\"model.layers.2.mlp.up_proj.weight\" is not part of the model"));
   EXPECT_THAT(fault_of(shape, true,
                        [](StoredModel& model) {
                          weights::StoredTensor& tensor = model.find("model.norm.weight");
                          tensor.type = weights::ElementType::i32;
                        }),
-              HasSubstr("tensor \"model.norm.weight\" has numbers of type I32; accepted: F32, F16, BF16, F64"));
+              HasSubstr("tensor \"model.norm.weight\" has type I32; accepted: F32, F16, BF16, F64"));
   EXPECT_EQ(fault_of(shape, true,
                      [](StoredModel& model) { model.add("model.layers.0.self_attn.rotary_emb.inv_freq", 2, 1); }),
             "no error");
 }
 
-TEST(CheckWeights, AHeadMayBeNewOnlyWhereItIsTrained) {
+TEST(CheckWeights, OnlyATrainedHeadMayBeMissing) {
   const llm::Transformer scalar = llm::with_scalar_head(shape_of(1));
   const auto without_head = [](StoredModel& model) {
     std::erase_if(model.tensors, [](const auto& tensor) { return tensor.name == "score.weight"; });
@@ -109,7 +110,7 @@ TEST(CheckWeights, AHeadMayBeNewOnlyWhereItIsTrained) {
             "no error");
 }
 
-/// A folder with a job of PPO, and models to begin with.
+/// Folder with a PPO job and models to start from.
 class RunChecks : public testing::Test {
  protected:
   void write_model(const std::string& name, int layers, bool with_head, const std::string& more = "") const {
@@ -144,7 +145,7 @@ class RunChecks : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(RunChecks, AJobIsPlannedForTheRuntimeAndMayBeAFolder) {
+TEST_F(RunChecks, AcceptsAJobFolderForTheRuntime) {
   write_job("{actor: actor}");
   const RunJob run = read_run_job(folder_.path()).value();
   EXPECT_EQ(run.path, folder_.file("job.yaml"));
@@ -152,25 +153,25 @@ TEST_F(RunChecks, AJobIsPlannedForTheRuntimeAndMayBeAFolder) {
   EXPECT_EQ(run.settings.weights.at("actor"), folder_.file("actor"));
 }
 
-TEST_F(RunChecks, TypesOfATrainerAreNotForARun) {
+TEST_F(RunChecks, RejectsTrainerTypes) {
   for (const std::string said : {"weight_type: bf16", "master_type: none", "logit_tokens: 512", "logit_entries: 512",
                                  "loss_entropy: none", "engine: sglang", "engine_weight_bits: 8", "key_value_bits: 8",
                                  "engine_sleep: copies", "sync_bucket: 1048576", "optimizer_host_share: 0.5"}) {
     const auto run = read_run_job(write_job("{actor: actor}", "{" + said + "}"));
     ASSERT_FALSE(run.ok()) << said;
-    EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("accepted: no `"))) << said;
+    EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:4:"), HasSubstr("; remove `"))) << said;
   }
   EXPECT_TRUE(read_run_job(write_job("{actor: actor}", "{weight_type: usual, engine: vllm}")).ok());
 }
 
-TEST_F(RunChecks, ACapOfPromptAndResponseIsNotForARun) {
+TEST_F(RunChecks, RejectsASequenceCap) {
   const auto run =
       read_run_job(write_job("{actor: actor}", "{}", "prompt_length: 4, response_length: 4, sequence_cap: 6"));
   ASSERT_FALSE(run.ok());
-  EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:5:"), HasSubstr("accepted: no `sequence_cap`")));
+  EXPECT_THAT(to_text(run.error()), AllOf(HasSubstr("job.yaml:5:"), HasSubstr("; remove `sequence_cap`")));
 }
 
-TEST_F(RunChecks, ModelsStandBehindTheOneThatTheyAreLike) {
+TEST_F(RunChecks, ModelsFollowTheModelTheyCopy) {
   const auto run = read_run_job(write_job("{actor: actor, reward: reward}"));
   ASSERT_TRUE(run.ok()) << to_text(run.error());
   const auto models = open_models(*run);
@@ -203,11 +204,10 @@ TEST_F(RunChecks, WithoutWeightsModelsAreRandom) {
   }
 }
 
-TEST_F(RunChecks, WeightsOfAnotherModelAreRefused) {
-  EXPECT_THAT(fault("{actor: reward}"),
-              AllOf(StartsWith(folder_.file("reward/config.json")),
-                    HasSubstr("the weights of `actor` are of another model than the job's: "
-                              "they differ in `layers`; accepted: `models: {actor: reward}`")));
+TEST_F(RunChecks, RejectsWeightsOfAnotherModel) {
+  EXPECT_THAT(fault("{actor: reward}"), AllOf(StartsWith(folder_.file("reward/config.json")),
+                                              HasSubstr("the weights of `actor` do not match the job's model: they "
+                                                        "differ in `layers`; use `models: {actor: reward}`")));
   EXPECT_THAT(fault("{reward: none}"), HasSubstr(folder_.file("none/config.json") + ": cannot be read"));
   write_model("actor", 2, true, R"(, "hidden_act": "gelu")");
   EXPECT_THAT(fault("{actor: actor}"),
@@ -217,18 +217,18 @@ TEST_F(RunChecks, WeightsOfAnotherModelAreRefused) {
   EXPECT_THAT(fault("{reward: reward}"), HasSubstr("tensor \"score.weight\" is missing"));
 }
 
-TEST_F(RunChecks, AFolderIsNewOrGoesOn) {
+TEST_F(RunChecks, AFolderIsNewOrResumed) {
   const std::string run = folder_.file("run");
   EXPECT_EQ(text_of(check_run_folder(run, false)), "no error");
-  EXPECT_THAT(text_of(check_run_folder(run, true)), HasSubstr("no such folder to go on in"));
+  EXPECT_THAT(text_of(check_run_folder(run, true)), HasSubstr("the folder does not exist"));
   fs::create_directories(run);
   folder_.write("run/plan.json", "{}");
   EXPECT_EQ(text_of(check_run_folder(run, false)), "no error");
-  EXPECT_THAT(text_of(check_run_folder(run, true)), HasSubstr("no run was begun here"));
+  EXPECT_THAT(text_of(check_run_folder(run, true)), HasSubstr("there is no run in this folder"));
   folder_.write("run/job.yaml", "");
   EXPECT_THAT(text_of(check_run_folder(run, false)), HasSubstr("the folder is not empty"));
   EXPECT_EQ(text_of(check_run_folder(run, true)), "no error");
-  EXPECT_THAT(text_of(check_run_folder(folder_.write("file", ""), false)), HasSubstr("this is no folder"));
+  EXPECT_THAT(text_of(check_run_folder(folder_.write("file", ""), false)), HasSubstr("not a folder"));
 }
 
 const std::string reward_script = R"(
@@ -238,14 +238,14 @@ for line in sys.stdin:
     print(json.dumps({"id": asked["id"], "reward": len(asked["answer"])}), flush=True)
 )";
 
-TEST_F(RunChecks, RewardCommandsRunInTheFolderOfTheJobAndJudgeAProbe) {
+TEST_F(RunChecks, RewardCommandsRunInTheJobFolderAndJudgeAProbe) {
   folder_.write("reward.py", reward_script);
   const std::vector<PromptTokens> prompts{{{1}, "a", "\"known\""}};
   EXPECT_EQ(text_of(check_reward({{"python3", "reward.py"}, 2, 20}, folder_.path(), prompts)), "no error");
   const base::Status failed = check_reward({{"python3", "none.py"}, 1, 20}, folder_.path(), prompts);
   ASSERT_FALSE(failed.ok());
   EXPECT_EQ(failed.error().failure, base::Failure::bad_input);
-  EXPECT_THAT(failed.error().message, StartsWith("a response without text was to be judged before the run: "));
+  EXPECT_THAT(failed.error().message, StartsWith("the reward command failed its test with an empty response: "));
 }
 
 }  // namespace

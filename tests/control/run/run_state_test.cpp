@@ -37,7 +37,7 @@ RunState example() {
   return state;
 }
 
-TEST(RunState, ComesBackFromItsText) {
+TEST(RunState, RoundTrips) {
   const RunState state = example();
   const std::string text = state_to_json(state);
   const RunState back = parse_state(text, "state.json").value();
@@ -67,7 +67,7 @@ RC_GTEST_PROP(RunState, KeepsEveryDoubleToTheBit, ()) {
     RC_ASSERT(std::bit_cast<std::uint64_t>(read) == std::bit_cast<std::uint64_t>(value));
 }
 
-TEST(RunState, KeepsWhatIsNoNumber) {
+TEST(RunState, KeepsInfinitiesAndNan) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   RunState state = example();
   state.samples[0].sampled = {-infinity, infinity, std::nan("")};
@@ -79,11 +79,10 @@ TEST(RunState, KeepsWhatIsNoNumber) {
   EXPECT_EQ(back.training.at("actor_train").sums.max_ratio, infinity);
 }
 
-TEST(RunState, RefusesWhatIsNone) {
+TEST(RunState, RejectsOtherTexts) {
   const std::string text = state_to_json(example());
   for (const std::string& bad : {std::string(), std::string("[]"), text.substr(0, text.size() / 2), std::string("{}")})
-    EXPECT_THAT(to_text(parse_state(bad, "state.json").error()),
-                testing::StartsWith("state.json: it is no state of a run"));
+    EXPECT_THAT(to_text(parse_state(bad, "state.json").error()), testing::StartsWith("state.json: not a run state"));
 }
 
 }  // namespace

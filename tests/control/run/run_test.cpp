@@ -20,7 +20,7 @@ using testing::IsEmpty;
 using testing::Lt;
 using testing::SizeIs;
 
-/// Two answers, of which the first is worth 1 and the second -1; whichever is given ends the response.
+/// Two answers: the first is worth 1, the second -1. Either ends the response.
 FakeRun two_answers(const std::string& algorithm = "ppo", const std::string& workload = {}) {
   FakeRun run(
       algorithm,
@@ -34,7 +34,7 @@ FakeRun two_answers(const std::string& algorithm = "ppo", const std::string& wor
   return run;
 }
 
-/// Longer responses, some of them cut off, over several prompts; judged by how many tokens are "b".
+/// Longer responses, some truncated, over several prompts, judged by their number of "b" tokens.
 FakeRun letters(const std::string& algorithm, const std::string& workload) {
   FakeRun run(algorithm, workload, 4);
   run.prompt_with(3);
@@ -49,8 +49,8 @@ FakeRun letters(const std::string& algorithm, const std::string& workload) {
 
 class KlLaw : public testing::TestWithParam<double> {};
 
-// max E[r] - b KL(p | reference): p is in proportion to reference * exp(r / b), so here 1 / (1 + exp(-2 / b)).
-TEST_P(KlLaw, PpoEndsAtTheKnownOptimum) {
+// max E[r] - b KL(p | reference): p is proportional to reference * exp(r / b), so here 1 / (1 + exp(-2 / b)).
+TEST_P(KlLaw, PpoReachesTheKnownOptimum) {
   FakeRun run = two_answers();
   run.settings.iterations = 150;
   run.settings.loss.kl.coefficient = GetParam();
@@ -64,7 +64,7 @@ TEST_P(KlLaw, PpoEndsAtTheKnownOptimum) {
 }
 INSTANTIATE_TEST_SUITE_P(OfCoefficients, KlLaw, testing::Values(1.0, 2.0));
 
-TEST(Run, PpoWithThePenaltyInItsLossEndsThereToo) {
+TEST(Run, PpoWithThePenaltyInTheLossReachesTheSameOptimum) {
   FakeRun run = two_answers();
   run.settings.iterations = 150;
   run.settings.loss.kl = {.in = KlPlace::loss, .estimator = learn::KlEstimator::k2, .coefficient = 1};
@@ -86,13 +86,13 @@ TEST(Run, GrpoFindsTheBetterAnswer) {
   EXPECT_THAT(tale.metric(0, "sampler_gap_max"), Lt(1e-6));
 }
 
-TEST(Run, SupervisedTrainingLearnsWhatFollows) {
+TEST(Run, SupervisedTrainingLearnsTheNextTokens) {
   FakeRun run("sft", "{prompts: 2, prompt_length: 1, response_length: 3}", 4);
   run.inputs.train.examples = {{{{0, 1, 2, 3}, 1}, {true, true, true}}, {{{0, 1, 1, 3}, 1}, {true, false, true}}};
   run.settings.iterations = 200;
   const RunTale tale = run.run();
   EXPECT_GT(run.models.probability("actor", 0, 1), 0.95);
-  // After "b" a "c" was learned and a "d"; the "b" was none of what is learned.
+  // After "b", both "c" and "d" were learned. "b" itself was not.
   EXPECT_THAT(run.models.probability("actor", 1, 2), DoubleNear(0.5, 0.05));
   EXPECT_THAT(run.models.probability("actor", 1, 3), DoubleNear(0.5, 0.05));
   EXPECT_LT(tale.last("actor_loss"), tale.metric(0, "actor_loss"));
@@ -133,7 +133,8 @@ void expect_equal(const std::vector<Figures>& a, const std::vector<Figures>& b) 
   }
 }
 
-/// Stops the run at piece of work `stop`, and goes on with another one from what was kept; whether there was so much.
+/// Stops the run at piece of work `stop`, and continues with another run from the saved state. Returns whether there
+/// was this much work.
 bool stop_and_go_on(const std::function<FakeRun()>& make, std::int64_t stop, const RunTale& whole,
                     const FakeRun& undisturbed) {
   SCOPED_TRACE(stop);
@@ -177,7 +178,7 @@ void expect_equal_wherever_it_stops(const std::function<FakeRun()>& make) {
   EXPECT_EQ(stop, work);
 }
 
-TEST(Run, GoesOnToTheSameNumbersWhereverItWasStopped) {
+TEST(Run, ResumesToTheSameNumbersFromAnyInterruption) {
   expect_equal_wherever_it_stops([] {
     FakeRun run = letters("{name: ppo, policy_log_probabilities: trainer, reference: averaged, reference_decay: 0.5}",
                           "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2, epochs: 2}");
@@ -204,7 +205,7 @@ TEST(Run, GoesOnToTheSameNumbersWhereverItWasStopped) {
   });
 }
 
-TEST(Run, GoesOnFromEachCheckpointAsItDid) {
+TEST(Run, ResumesFromEachCheckpointToTheSameNumbers) {
   const auto make = [] {
     FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2}");
     run.settings.iterations = 5;
@@ -228,7 +229,7 @@ TEST(Run, GoesOnFromEachCheckpointAsItDid) {
   }
 }
 
-TEST(Run, ARowHasTheTimesOfAllPartsOfAnIterationThatWasStopped) {
+TEST(Run, ARowIncludesTimesBeforeAnInterruption) {
   FakeRun run = letters("ppo", "{prompts: 5, prompt_length: 1, response_length: 4, mini_batches: 2}");
   run.settings.iterations = 2;
   const RunTale whole = run.run();
@@ -256,7 +257,7 @@ TEST(Run, ARowHasTheTimesOfAllPartsOfAnIterationThatWasStopped) {
   }
   EXPECT_GE(find_figure(tale.timings[0], "seconds")->value, 1000);
   for (const auto& [task, seconds] : before) EXPECT_GE(find_figure(tale.timings[0], task + "_seconds")->value, seconds);
-  EXPECT_LT(find_figure(tale.timings[1], "seconds")->value, 100) << "the next row begins anew";
+  EXPECT_LT(find_figure(tale.timings[1], "seconds")->value, 100) << "the next row starts from zero";
 }
 
 TEST(Run, FinishedResponsesAreNotSampledAgain) {
@@ -276,7 +277,7 @@ TEST(Run, FinishedResponsesAreNotSampledAgain) {
   EXPECT_EQ(run.models.sampled, 5U);
 }
 
-TEST(Run, RolesShareMiniBatchesThatEachEpochShufflesAnew) {
+TEST(Run, RolesShareMiniBatchesShuffledPerEpoch) {
   FakeRun run("ppo", "{prompts: 12, prompt_length: 1, response_length: 1, mini_batches: 2, epochs: 2}", 12);
   run.prompt_with(12);
   run.settings.data.shuffle = false;
@@ -296,7 +297,7 @@ TEST(Run, RolesShareMiniBatchesThatEachEpochShufflesAnew) {
     const std::vector<TokenId> second = prompts_of("actor", number + 1);
     both.insert(both.end(), second.begin(), second.end());
     orders.insert(both);
-    EXPECT_THAT(std::set<TokenId>(both.begin(), both.end()), SizeIs(12)) << "each sample once an epoch";
+    EXPECT_THAT(std::set<TokenId>(both.begin(), both.end()), SizeIs(12)) << "each sample once per epoch";
   }
   EXPECT_THAT(orders, SizeIs(4));
 }
@@ -312,7 +313,7 @@ TEST(Run, AnAveragedReferenceFollowsTheActor) {
                      0.75 + 0.25 * run.models.roles["actor"].weights[index]);
 }
 
-TEST(Run, MicroBatchesAreOfNoAccount) {
+TEST(Run, MicroBatchesDoNotChangeTheNumbers) {
   const auto weights_with = [](double sequences) {
     FakeRun run = letters("ppo", "{prompts: 9, prompt_length: 1, response_length: 5, mini_batches: 2, epochs: 2}");
     for (plan::TaskPlan& task : run.plan.tasks) task.micro_batching.sequences = sequences;
@@ -324,7 +325,7 @@ TEST(Run, MicroBatchesAreOfNoAccount) {
   for (std::size_t index = 0; index < one.size(); ++index) EXPECT_NEAR(one[index], many[index], 1e-12);
 }
 
-TEST(Run, SkipsStepsThatAreNoNumbersAndEndsAfterThreeOfARole) {
+TEST(Run, SkipsNonFiniteStepsAndEndsAfterThreeOfARole) {
   FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
   run.settings.iterations = 9;
   std::int64_t asked = 0;
@@ -335,7 +336,7 @@ TEST(Run, SkipsStepsThatAreNoNumbersAndEndsAfterThreeOfARole) {
   RunState state = initial_state(run.settings);
   RunTale tale;
   const base::Status status = run.go_on(state, tale);
-  ASSERT_FALSE(status.ok()) << "the critic's steps between them do not count";
+  ASSERT_FALSE(status.ok()) << "the critic's steps in between do not count";
   EXPECT_EQ(status.error().failure, base::Failure::invalid);
   EXPECT_THAT(status.error().message, AllOf(HasSubstr("actor"), HasSubstr("iteration 5"), HasSubstr("samples")));
   EXPECT_EQ(run.models.roles["actor"].steps, 2) << "no moments without a step";
@@ -344,7 +345,7 @@ TEST(Run, SkipsStepsThatAreNoNumbersAndEndsAfterThreeOfARole) {
   EXPECT_THAT(tale.warnings, testing::Contains(HasSubstr("skipped")));
 }
 
-TEST(Run, SkippedStepsThatAreNotInARowEndNothing) {
+TEST(Run, NonConsecutiveSkippedStepsDoNotEndTheRun) {
   FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
   run.settings.iterations = 8;
   run.settings.guards.in_a_row = 2;
@@ -355,7 +356,7 @@ TEST(Run, SkippedStepsThatAreNotInARowEndNothing) {
   EXPECT_EQ(run.models.roles["actor"].steps, 4);
 }
 
-TEST(Run, StopsAtTheFirstOneWhereItIsToldTo) {
+TEST(Run, StopsAtTheFirstNonFiniteStepIfConfigured) {
   FakeRun run = letters("grpo", "{prompts: 2, samples_per_prompt: 2, prompt_length: 1, response_length: 2}");
   run.settings.guards.non_finite = NonFinite::stop;
   run.models.on_norm = [](const std::string&, double) { return std::numeric_limits<double>::infinity(); };
@@ -366,14 +367,14 @@ TEST(Run, StopsAtTheFirstOneWhereItIsToldTo) {
   EXPECT_EQ(run.models.roles["actor"].steps, 0);
 }
 
-TEST(Run, TakesNoFurtherStepBeyondTheDivergence) {
+TEST(Run, TakesNoStepBeyondTheDivergenceLimit) {
   const std::string workload = "{prompts: 32, prompt_length: 1, response_length: 1, mini_batches: 4, epochs: 3}";
   FakeRun run = two_answers("ppo", workload);
   run.settings.iterations = 1;
   run.settings.optimizer["actor"].learning_rate = 0.5;
   run.settings.loss.early_stop_kl = 1e-6;
   const RunTale tale = run.run();
-  // The first mini-batch steps, the second one sees the divergence, and no other is looked at.
+  // The first mini-batch steps. The second one shows the divergence, and no other is computed.
   EXPECT_EQ(tale.last("actor_steps"), 1);
   EXPECT_THAT(run.models.mini_batches["actor"], SizeIs(2));
   EXPECT_EQ(run.models.roles["actor"].steps, 1);
@@ -414,9 +415,9 @@ TEST(Run, RatesFollowTheirScheduleAndGradientsAreClipped) {
   EXPECT_DOUBLE_EQ(run.models.taken[0].clip_factor, 1e-3 / norm_of_first);
 }
 
-TEST(Run, KeepsTheBestAndWhatIsDue) {
+TEST(Run, SavesTheBestAndDueCheckpoints) {
   FakeRun run = two_answers();
-  run.models.roles["actor"].weights[1] = 0.01;  // the better answer is the likelier one from the start
+  run.models.roles["actor"].weights[1] = 0.01;  // the better answer is more likely from the start
   run.settings.iterations = 6;
   run.settings.checkpoint = {.every = 4, .keep = 2, .best = BestBy::reward};
   run.settings.evaluate = {.every = 3, .samples = 1, .temperature = 0};
@@ -426,10 +427,10 @@ TEST(Run, KeepsTheBestAndWhatIsDue) {
   for (const Figures& figures : tale.evaluations) iterations.push_back(figures.front().value);
   EXPECT_THAT(iterations, ElementsAre(0, 3, 6));
   EXPECT_THAT(tale.reasons, ElementsAre(CheckpointReason::due, CheckpointReason::due, CheckpointReason::end));
-  EXPECT_THAT(tale.best, ElementsAre(true, false, false)) << "an equal one is no better";
+  EXPECT_THAT(tale.best, ElementsAre(true, false, false)) << "an equal one is not better";
 }
 
-TEST(Run, KeepsWhatWasDoneBeforeAnErrorOfTheModels) {
+TEST(Run, KeepsWorkDoneBeforeAnErrorOfTheModels) {
   const auto make = [] { return letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}"); };
   FakeRun run = make();
   const RunTale whole = run.run();
@@ -447,7 +448,7 @@ TEST(Run, KeepsWhatWasDoneBeforeAnErrorOfTheModels) {
   expect_equal(tale.metrics, whole.metrics);
 }
 
-/// Judges responses by a program: how many "b" they have, and one more where the answer is their prompt.
+/// Judges responses by a program: the number of "b" tokens, plus one if the answer equals the prompt.
 RewardProcesses judge_by(const std::string& says) {
   const std::string program =
       "import json,sys\n"
@@ -458,7 +459,7 @@ RewardProcesses judge_by(const std::string& says) {
   return RewardProcesses::start({{"python3", "-c", program}, 1, 10}).value();
 }
 
-TEST(Run, AskTheRuleWhatResponsesAreWorth) {
+TEST(Run, JudgesResponsesByTheRule) {
   const auto make = [] {
     FakeRun run = letters("{name: grpo, reward: rule}",
                           "{prompts: 2, samples_per_prompt: 3, prompt_length: 1, response_length: 4}");
@@ -483,7 +484,7 @@ TEST(Run, AskTheRuleWhatResponsesAreWorth) {
   RunState state = initial_state(broken.settings);
   RunTale tale;
   EXPECT_THAT(broken.go_on(state, tale).error().message, HasSubstr("good"));
-  ASSERT_THAT(tale.states, SizeIs(1)) << "what was sampled is kept";
+  ASSERT_THAT(tale.states, SizeIs(1)) << "samples are kept";
   RunState kept = parse_state(tale.states.back(), "state.json").value();
   broken.rewards = &rewards;
   EXPECT_TRUE(broken.go_on(kept, tale).ok());
@@ -491,18 +492,18 @@ TEST(Run, AskTheRuleWhatResponsesAreWorth) {
   expect_equal(tale.metrics, whole.metrics);
 }
 
-TEST(Run, EndsWhereARewardIsNoNumber) {
+TEST(Run, EndsIfARewardIsNotFinite) {
   FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
   run.models.roles["reward"].judge = [](std::span<const TokenId>) { return std::nan(""); };
   RunState state = initial_state(run.settings);
   RunTale nothing;
   const base::Status refused = run.go_on(state, nothing);
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().message, HasSubstr("reward says nan of response 1 to prompt"));
-  EXPECT_THAT(nothing.states, IsEmpty()) << "a run that goes on would end there again";
+  EXPECT_THAT(refused.error().message, HasSubstr("reward returned nan for response 1 to prompt"));
+  EXPECT_THAT(nothing.states, IsEmpty()) << "a resumed run would end there again";
 }
 
-TEST(Run, RefusesAStateOfAnotherWorkloadOrData) {
+TEST(Run, RejectsAStateOfAnotherWorkloadOrData) {
   FakeRun run = letters("ppo", "{prompts: 4, prompt_length: 1, response_length: 2}");
   parallel::Cancellation cancellation;
   run.models.on_work = [&, left = 6]() mutable {

@@ -3,7 +3,7 @@
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
-#include "control/run/usage.h"
+#include "control/run/metrics.h"
 #include "runtime/model/memory_count.h"
 
 namespace dovetail::runtime {

@@ -1,4 +1,4 @@
-#include "control/run_file.h"
+#include "control/run_settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Key;
 
-/// A job with that algorithm and that section `train`, indented by two.
+/// Returns a job with this algorithm and this section `train`, indented by two.
 std::string job_with(const std::string& algorithm, const std::string& models, const std::string& train,
                      const std::string& samples = "") {
   return "format: dovetail/job@1\nalgorithm: " + algorithm + "\nmodels: " + models + "\nworkload: {prompts: 8, " +
@@ -48,12 +48,12 @@ std::string error_of(const base::Result<RunSettings>& settings) {
 const std::string least = "train:\n  iterations: 3\n  data: {train: a.jsonl}\n  tokenizer: t\n";
 const std::string rewarded = least + "  reward: {command: [python3, reward.py]}\n";
 
-TEST(ReadRun, GroupsHaveSeveralResponses) {
+TEST(ReadRun, RequiresSeveralResponsesPerGroup) {
   const std::string train = "train: {data: {train: a}, iterations: 1, tokenizer: t, reward: {command: [a]}}\n";
   for (const char* const samples : {"", "samples_per_prompt: 1, "}) {
     const auto run = read(job_with("{name: grpo, reward: rule}", "{actor: qwen3-1.7b}", train, samples));
     ASSERT_FALSE(run.ok());
-    EXPECT_THAT(to_text(run.error()), HasSubstr("accepted: `samples_per_prompt` of 2 or more"));
+    EXPECT_THAT(to_text(run.error()), HasSubstr("`samples_per_prompt` must be at least 2"));
   }
 }
 
@@ -76,7 +76,7 @@ TEST(ReadRun, HasDefaultsForTheRest) {
   EXPECT_EQ(grpo.reward->timeout, 10);
 }
 
-TEST(ReadRun, TakesWhatTheSectionSays) {
+TEST(ReadRun, ReadsTheWholeSection) {
   const RunSettings run = read_grpo(R"(train:
   epochs: 2
   seed: 7
@@ -105,7 +105,7 @@ TEST(ReadRun, TakesWhatTheSectionSays) {
   EXPECT_THAT(run.sampling.stop, ElementsAre("\n", "end"));
   EXPECT_EQ(run.loss.clip, 0.2);
   EXPECT_EQ(run.loss.clip_high, 0.3);
-  EXPECT_EQ(run.loss.kl.in, KlPlace::loss) << "what is not said stays the algorithm's";
+  EXPECT_EQ(run.loss.kl.in, KlPlace::loss) << "unspecified settings keep the algorithm's default";
   EXPECT_EQ(run.loss.kl.coefficient, 0.5);
   EXPECT_EQ(run.loss.kl.target, 2);
   EXPECT_EQ(run.loss.reward_clip, 5);
@@ -115,72 +115,71 @@ TEST(ReadRun, TakesWhatTheSectionSays) {
   EXPECT_EQ(run.guards.non_finite, NonFinite::stop);
 }
 
-TEST(ReadRun, OfTextsToImitateHasOneLossOption) {
+TEST(ReadRun, TextsHaveOneLossOption) {
   EXPECT_EQ(read_sft(least + "  loss: {weigh: sequences}\n")->loss.weigh, learn::Weighing::sequences);
   EXPECT_THAT(error_of(read(job_with("reward_model", "{reward: qwen3-1.7b}", least + "  loss: {weigh: tokens}\n"))),
-              HasSubstr("`weigh` means nothing to reward_model; accepted: no `loss`"));
+              HasSubstr("`weigh` does not apply to reward_model; accepted: no `loss`"));
 }
 
-TEST(ReadRun, RefusesWhatAnAlgorithmDoesNotUse) {
+TEST(ReadRun, RejectsOptionsTheAlgorithmDoesNotUse) {
   EXPECT_THAT(error_of(read_sft(least + "  loss: {clip: 0.1}\n")),
-              HasSubstr("folder/job.yaml:10:10: `clip` means nothing to sft; accepted: weigh"));
+              HasSubstr("folder/job.yaml:10:10: `clip` does not apply to sft; accepted: weigh"));
   EXPECT_THAT(error_of(read_sft(least + "  sampling: {temperature: 1}\n")),
-              HasSubstr("`sampling` means nothing to sft, which generates nothing"));
-  EXPECT_THAT(error_of(read_grpo(rewarded + "  loss: {lambda: 0.9}\n")), HasSubstr("`lambda` means nothing to grpo"));
+              HasSubstr("`sampling` does not apply to sft, which generates no responses"));
+  EXPECT_THAT(error_of(read_grpo(rewarded + "  loss: {lambda: 0.9}\n")), HasSubstr("`lambda` does not apply to grpo"));
   EXPECT_THAT(error_of(read_grpo(rewarded + "  loss: {kl: {in: reward}}\n")),
-              HasSubstr("`in` is the string `reward`; accepted for grpo: loss"));
-  EXPECT_THAT(error_of(read_ppo(least + "  loss: {beta: 1}\n")), HasSubstr("`beta` means nothing to ppo"));
-  EXPECT_THAT(error_of(read_ppo(rewarded)), HasSubstr("`reward` stands beside a reward model"));
-  EXPECT_THAT(error_of(read_grpo(least)), HasSubstr("`train` does not say who rewards; accepted: `reward: {command:"));
+              HasSubstr("`in` is the string `reward`; grpo requires loss"));
+  EXPECT_THAT(error_of(read_ppo(least + "  loss: {beta: 1}\n")), HasSubstr("`beta` does not apply to ppo"));
+  EXPECT_THAT(error_of(read_ppo(rewarded)), HasSubstr("`reward` cannot be combined with a reward model"));
+  EXPECT_THAT(error_of(read_grpo(least)), HasSubstr("`train` needs a reward command: `reward: {command:"));
   EXPECT_THAT(
       error_of(read(job_with("dpo", "{actor: qwen3-1.7b}", least))),
-      HasSubstr("folder/job.yaml:2:12: dpo cannot be trained with yet; accepted: ppo, grpo, sft, reward_model"));
+      HasSubstr("folder/job.yaml:2:12: training with dpo is not supported; accepted: ppo, grpo, sft, reward_model"));
 }
 
-TEST(ReadRun, RefusesWhatWouldDoNothing) {
+TEST(ReadRun, RejectsOptionsWithoutEffect) {
   const std::string evaluated = "train:\n  iterations: 3\n  data: {train: a, validation: b}\n  tokenizer: t\n";
   EXPECT_THAT(error_of(read_ppo(least + "  loss: {importance_cap: 2}\n")),
-              HasSubstr("`importance_cap` stands beside log-probabilities of the engine alone"));
+              HasSubstr("`importance_cap` needs the trainer's log-probabilities"));
   EXPECT_TRUE(read_ppo(least + "  loss: {importance_cap: none}\n").ok());
   EXPECT_TRUE(read_grpo(rewarded + "  loss: {importance_cap: 2}\n").ok());
   EXPECT_THAT(error_of(read(job_with("{name: ppo, reference: skip}", "{actor: qwen3-1.7b, reward: qwen3-1.7b}",
                                      least + "  loss: {kl: {coefficient: 1}}\n"))),
-              HasSubstr("`kl` has no reference to diverge from"));
+              HasSubstr("`kl` needs a reference"));
   EXPECT_THAT(error_of(read(job_with("{name: ppo, ptx_tokens: 5}", "{actor: qwen3-1.7b, reward: qwen3-1.7b}", least))),
-              HasSubstr("folder/job.yaml:2:12: actor_train has pretraining tokens, which no run has yet"));
+              HasSubstr("folder/job.yaml:2:12: actor_train has pretraining tokens, which runs do not support"));
   EXPECT_THAT(error_of(read_sft(least + "  checkpoint: {best: loss}\n")),
-              HasSubstr("folder/job.yaml:10:22: `best` is loss, and nothing is evaluated"));
+              HasSubstr("folder/job.yaml:10:22: `best` is loss, but nothing is evaluated"));
   EXPECT_TRUE(read_sft(evaluated + "  checkpoint: {best: loss}\n").ok());
   EXPECT_THAT(error_of(read_sft(evaluated + "  checkpoint: {best: reward}\n")),
               HasSubstr("`best` is reward; accepted for sft: loss, none"));
   EXPECT_THAT(error_of(read_ppo(evaluated + "  checkpoint: {best: loss}\n")), HasSubstr("accepted for ppo: reward"));
 }
 
-TEST(ReadRun, RefusesWhatIsWrong) {
+TEST(ReadRun, RejectsInvalidSettings) {
   EXPECT_THAT(error_of(read_sft("")), HasSubstr("a job that is run needs the key `train`"));
   EXPECT_THAT(error_of(read_sft("train: {data: {train: a}, tokenizer: t}\n")),
-              HasSubstr("`train` does not say how long the run is; accepted: `iterations: N` or `epochs: N`"));
-  EXPECT_THAT(error_of(read_sft(least + "  epochs: 2\n")), HasSubstr("`epochs` stands beside `iterations`"));
+              HasSubstr("`train` needs a length: `iterations: N` or `epochs: N`"));
+  EXPECT_THAT(error_of(read_sft(least + "  epochs: 2\n")), HasSubstr("`epochs` and `iterations` cannot be combined"));
   EXPECT_THAT(error_of(read_sft("train: {iterations: 3, tokenizer: t}\n")), HasSubstr("needs the key `data`"));
   EXPECT_THAT(error_of(read_sft("train: {iterations: 3, data: {shuffle: true}, tokenizer: t}\n")),
               HasSubstr("`data` needs the key `train`"));
-  EXPECT_THAT(error_of(read_sft("train: {iterations: 3, data: {train: a}}\n")),
-              HasSubstr("`train` names no tokenizer"));
+  EXPECT_THAT(error_of(read_sft("train: {iterations: 3, data: {train: a}}\n")), HasSubstr("`train` needs a tokenizer"));
   EXPECT_THAT(error_of(read_sft(least + "  weights: {critic: w}\n")), HasSubstr("`critic`"));
   EXPECT_THAT(error_of(read_sft(least + "  optimizer: {reference: {}}\n")), HasSubstr("`reference`"));
   EXPECT_THAT(error_of(read_sft(least + "  optimizer: {actor: {betas: [0.9]}}\n")),
               HasSubstr("`betas` is a list of 1; accepted: a list of 2 numbers"));
   EXPECT_THAT(error_of(read_sft(least + "  optimizer: {actor: {clip: never}}\n")), HasSubstr("or `none`"));
   EXPECT_THAT(error_of(read_sft(least + "  precision: {train: bf16}\n")),
-              HasSubstr("`train` is the string `bf16`; accepted: fp32"));
-  EXPECT_THAT(error_of(read_sft(least + "  evaluate: {every: 5}\n")), HasSubstr("`evaluate` has no data"));
+              HasSubstr("`train` is the string `bf16`; only fp32 is supported"));
+  EXPECT_THAT(error_of(read_sft(least + "  evaluate: {every: 5}\n")), HasSubstr("`evaluate` needs validation data"));
   EXPECT_THAT(error_of(read_sft(least + "  colour: red\n")), HasSubstr("`colour`"));
-  EXPECT_THAT(error_of(read_grpo(least + "  reward: {command: []}\n")), HasSubstr("`reward` has no command"));
+  EXPECT_THAT(error_of(read_grpo(least + "  reward: {command: []}\n")), HasSubstr("`reward` needs a command"));
   EXPECT_THAT(error_of(read_grpo(least + "  reward: {command: [a], timeout: 0}\n")), HasSubstr("`timeout`"));
   EXPECT_THAT(error_of(read_grpo(rewarded + "  sampling: {top_p: 0}\n")), HasSubstr("`top_p`"));
 }
 
-TEST(HashOf, IsOfWhatARunComputes) {
+TEST(HashOf, CoversSettingsThatAffectTheNumbers) {
   const std::string hash = hash_of(read_ppo(least).value());
   EXPECT_TRUE(base::is_sha256_hex(hash));
   std::string longer = least;
@@ -193,4 +192,5 @@ TEST(HashOf, IsOfWhatARunComputes) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::control
