@@ -16,7 +16,7 @@
 #include "plan/job_file.h"
 #include "predict/closed_form/software.h"
 #include "report/text/table.h"
-#include "runtime/model/threads.h"
+#include "runtime/model/device.h"
 #include "runtime/run/rank_models.h"
 #include "tables.h"
 #include "transport/collectives.h"

@@ -14,9 +14,9 @@
 #include "base/stopwatch.h"
 #include "report/text/table.h"
 #include "runtime/generation/generator.h"
+#include "runtime/model/device.h"
 #include "runtime/model/micro_batch_pass.h"
-#include "runtime/model/threads.h"
-#include "runtime/profile/machine_times.h"
+#include "runtime/profile/measured_times.h"
 #include "runtime/training/optimizer.h"
 
 namespace {

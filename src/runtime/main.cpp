@@ -1,4 +1,4 @@
-// dovetail-train: runs what `dovetail train` has checked and planned.
+// dovetail-train: executes a job that `dovetail train` has checked and planned.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -28,19 +28,19 @@
 namespace dovetail::runtime {
 namespace {
 
-/// The command that was asked for.
+/// Parsed subcommand.
 struct Command {
   std::function<int()> run;
-  /// Of a command for ranks: whether so many can run it.
+  /// Checks that this many ranks can run the command. Empty if ranks cannot run it.
   std::function<base::Status(int ranks)> check;
-  transport::Clock::duration timeout{};  ///< likewise: of each wait for another rank
+  transport::Clock::duration timeout{};  ///< limit of each wait for another rank; only with `check`
 };
 
 int exit_code_of(const base::Status& status) {
   return status.ok() ? cli::exit_done : cli::report_failure(status.error(), "dovetail-train");
 }
 
-/// An option that takes a time: 20ms, 5s.
+/// Adds an option that takes a duration, such as 20ms or 5s.
 CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clock::duration& time,
                       const std::string& help) {
   return command.add_option_function<std::string>(
@@ -48,13 +48,13 @@ CLI::Option* add_time(CLI::App& command, const std::string& name, transport::Clo
       [name, &time](const std::string& text) {
         const auto seconds = base::parse_amount(text, base::Measure::time);
         if (!seconds.ok()) throw CLI::ValidationError(name, seconds.error().message);
-        if (*seconds < 1e-9 || *seconds > 1e7) throw CLI::ValidationError(name, "accepted: a time from 1ns to 1e7 s");
+        if (*seconds < 1e-9 || *seconds > 1e7) throw CLI::ValidationError(name, "must be a duration from 1ns to 1e7s");
         time = std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(*seconds));
       },
       help);
 }
 
-/// An option that takes one of an enum's names.
+/// Adds an option that takes the name of an enumerator.
 template <class Enum>
 void add_choice(CLI::App& command, const std::string& name, std::optional<Enum>& chosen, const std::string& help) {
   std::vector<std::string> names;
@@ -65,9 +65,9 @@ void add_choice(CLI::App& command, const std::string& name, std::optional<Enum>&
       ->check(CLI::IsMember(names));
 }
 
-/// Runs alone, or as the rank that the environment says.
+/// Trains on one rank, or as the rank that the environment variables of a launcher name.
 int run_where(const RunArguments& given) {
-  // Before any library starts a thread.
+  // Must precede any library call that starts a thread.
   cli::stop_on_interrupt_apart();
   const auto place = find_rank_place(environment_variables());
   if (!place.ok()) return exit_code_of(place.error());
@@ -78,25 +78,25 @@ int run_where(const RunArguments& given) {
 
 void add_run(CLI::App& program, Command& asked) {
   const auto given = std::make_shared<RunArguments>();
-  CLI::App* const command = program.add_subcommand("run", "train on one rank, or one of several");
-  command->add_option("--job", given->job, "the job, a file or a folder")->required();
-  command->add_option("--plan", given->plan, "its plan, a dovetail/plan@1 file")->required();
-  command->add_option("-o,--output", given->output, "the folder of the run")->required();
-  command->add_flag("--resume", given->resume, "go on with the run in that folder");
-  command->add_option("--iterations", given->iterations, "of the run, in place of what the job says");
-  command->add_option("--device", given->device, "to compute on: cpu, cuda")->capture_default_str();
-  command->add_flag("--deterministic", given->deterministic, "the same numbers on every run: one thread");
-  add_choice(
-      *command, "--carrier", given->carrier,
-      "of messages between ranks: nccl, from GPU to GPU, gloo, through the host (default: nccl with --device cuda)");
+  CLI::App* const command = program.add_subcommand("run", "train on one rank, or as one rank of several");
+  command->add_option("--job", given->job, "job file or folder")->required();
+  command->add_option("--plan", given->plan, "plan of the job (dovetail/plan@1)")->required();
+  command->add_option("-o,--output", given->output, "run directory")->required();
+  command->add_flag("--resume", given->resume, "continue the run in the run directory");
+  command->add_option("--iterations", given->iterations, "number of iterations (default: the job's)");
+  command->add_option("--device", given->device, "device to compute on: cpu, cuda")->capture_default_str();
+  command->add_flag("--deterministic", given->deterministic, "same numbers on every run; uses one thread");
+  add_choice(*command, "--carrier", given->carrier,
+             "transport of messages between ranks: nccl (between GPUs) or gloo (through host memory) (default: nccl "
+             "with --device cuda)");
   add_choice(*command, "--collectives", given->collectives,
-             "who sums over ranks: ordered (in the order of ranks), native (the carrier; the default with nccl)");
-  command->add_option("--ranks", given->ranks, "that the run is on, whatever devices the job has")
+             "sums over ranks: ordered (by rank) or native (by the carrier) (default: native with nccl)");
+  command->add_option("--ranks", given->ranks, "number of ranks (default: devices of the job)")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--threads", given->threads, "of each rank, to compute with")
+  command->add_option("--threads", given->threads, "compute threads per rank")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 10m)");
+  add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 10m)");
   command->callback([given, &asked] {
     asked.run = [given] { return run_where(*given); };
     asked.check = [given](int ranks) { return check_ranks(*given, ranks); };
@@ -106,13 +106,13 @@ void add_run(CLI::App& program, Command& asked) {
 
 void add_profile(CLI::App& program, Command& asked) {
   const auto given = std::make_shared<ProfileArguments>();
-  CLI::App* const command = program.add_subcommand("profile", "measure what a job's models take on this machine");
-  command->add_option("--job", given->job, "the job, a file or a folder")->required();
-  command->add_option("-o,--output", given->output, "the file of the profile")->required();
-  command->add_option("--threads", given->threads, "of each rank, to compute with")
+  CLI::App* const command = program.add_subcommand("profile", "measure how long a job's models take on this machine");
+  command->add_option("--job", given->job, "job file or folder")->required();
+  command->add_option("-o,--output", given->output, "output file for the profile")->required();
+  command->add_option("--threads", given->threads, "compute threads per rank")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
-  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 10m)");
+  add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 10m)");
   command->callback([given, &asked] {
     asked.run = [given] { return run_profile(*given); };
     asked.check = [given](int) { return check_profile(*given); };
@@ -123,13 +123,15 @@ void add_profile(CLI::App& program, Command& asked) {
 void add_stub(CLI::App& program, Command& asked) {
   const auto given = std::make_shared<StubArguments>();
   given->timeout = std::chrono::minutes(5);
-  CLI::App* const command = program.add_subcommand("stub", "a rank of a schedule whose ops wait in place of computing");
-  command->add_option("--schedule", given->schedule, "the schedule, with a device for each rank")->required();
-  add_time(*command, "--tick", given->tick, "what a tick takes; of a schedule in seconds, a ns")->required();
-  command->add_option("--message-bytes", given->message_bytes, "of each activation and gradient")
+  CLI::App* const command =
+      program.add_subcommand("stub", "run one rank of a schedule whose ops wait instead of computing");
+  command->add_option("--schedule", given->schedule, "schedule with one device per rank")->required();
+  add_time(*command, "--tick", given->tick, "duration of a tick (of a nanosecond if the schedule's unit is seconds)")
+      ->required();
+  command->add_option("--message-bytes", given->message_bytes, "size of each activation and gradient message")
       ->check(CLI::Range(0, 1'000'000'000));
-  add_time(*command, "--timeout", given->timeout, "of each wait for another rank (default: 5m)");
-  command->add_option("--trace", given->trace, "file for the times of all instructions");
+  add_time(*command, "--timeout", given->timeout, "limit of each wait for another rank (default: 5m)");
+  command->add_option("--trace", given->trace, "output file for the times of all instructions");
   command->callback([given, &asked] {
     asked.run = [given] { return run_stub(*given); };
     asked.check = [given](int ranks) { return check_stub(*given, ranks); };
@@ -137,19 +139,20 @@ void add_stub(CLI::App& program, Command& asked) {
   });
 }
 
-/// Reads a command line, without the name of the program. An exit code where it ends there: --help, or a mistake.
+/// Parses a command line without the program name. Returns an exit code if the program must end: after --help, or on
+/// bad input.
 std::optional<int> read_command(std::vector<std::string> words, Command& asked);
 
-/// What a launcher's ranks run.
+/// Launches the ranks.
 int run_launch(LaunchArguments given) {
   Command command;
   if (given.command.empty())
     return exit_code_of(
-        base::bad_input("launch has no command; accepted: launch --ranks N -- and run, profile or stub"));
+        base::bad_input("launch needs a command for the ranks: launch --ranks N -- run, profile or stub"));
   if (const std::optional<int> ended = read_command(given.command, command)) return *ended;
   if (!command.check)
-    return exit_code_of(
-        base::bad_input(fmt::format("{} is not run by ranks; accepted: run, profile, stub", given.command.front())));
+    return exit_code_of(base::bad_input(
+        fmt::format("launch cannot run {} on ranks; accepted: run, profile, stub", given.command.front())));
   given.timeout = command.timeout;
   const base::Status checked = command.check(given.ranks);
   return exit_code_of(checked.ok() ? launch(given) : checked);
@@ -160,11 +163,11 @@ void add_launch(CLI::App& program, Command& asked, std::vector<std::string> comm
   given->command = std::move(command_of_ranks);
   CLI::App* const command = program.add_subcommand(
       "launch", "run a command on several ranks of this machine: launch --ranks N -- COMMAND ARGUMENTS");
-  command->add_option("--ranks", given->ranks, "how many")->required()->check(CLI::Range(1, 1024));
+  command->add_option("--ranks", given->ranks, "number of ranks")->required()->check(CLI::Range(1, 1024));
   command->callback([given, &asked] { asked.run = [given] { return run_launch(*given); }; });
 }
 
-/// Takes what follows `launch` and its options off `words`: a command line of its own.
+/// Removes the command for the ranks, which follows the options of `launch`, from `words` and returns it.
 std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) {
   if (words.empty() || words.front() != "launch") return {};
   const auto is_command = [](const std::string& word) {
@@ -177,14 +180,14 @@ std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) 
 }
 
 std::optional<int> read_command(std::vector<std::string> words, Command& asked) {
-  CLI::App program("Runs a plan on this machine. `dovetail train` checks a job, plans, and starts this.");
+  CLI::App program("Runs a plan on this machine. `dovetail train` checks and plans a job, then starts this program.");
   program.name("dovetail-train");
   program.require_subcommand(1);
   add_run(program, asked);
   add_stub(program, asked);
   add_profile(program, asked);
   add_launch(program, asked, take_command_of_ranks(words));
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
+  std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
   try {
     program.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
@@ -203,7 +206,7 @@ int main(int count, char** arguments) {
     const auto ended = dovetail::runtime::read_command({arguments + 1, arguments + count}, command);
     return ended ? *ended : command.run();
   } catch (const std::bad_alloc&) {
-    dovetail::cli::print_error("dovetail-train: there is not enough memory\n");
+    dovetail::cli::print_error("dovetail-train: out of memory\n");
     return EXIT_FAILURE;
   }
 }

@@ -223,16 +223,16 @@ class Faults:
         expect(code == expected, f"exit code {code} in place of {expected}: {self.said(process)}")
         if kind == "kill":
             # Before a rank has made its account nothing is predicted.
-            self.expect_error(process, rf"rank {victim} is lost: it was ended by signal 9 .*resident memory was last ")
+            self.expect_error(process, rf"rank {victim} is lost: killed by signal 9 .*last resident memory was ")
             expect(
-                "and the plan needs" in self.said(process) or "in the start:" in self.said(process),
+                "and the plan needs" in self.said(process) or "in startup:" in self.said(process),
                 f"no prediction: {self.said(process)}",
             )
         elif kind == "stop":
             self.expect_error(
                 process,
-                rf"rank ({victim} is lost: it gave no sign of life|{victim} of {ranks} did not come"
-                rf"|\d+ (waited|does not reach) .*no sign of life of rank {victim}\b)",
+                rf"rank ({victim} is lost: no sign of life|{victim} of {ranks} did not connect"
+                rf"|\d+ (timed out|cannot reach) .*no sign of life from rank {victim}\b)",
             )
         return True
 
@@ -254,7 +254,9 @@ class Faults:
         expect(all(code in (LOST, 0) for rank, code in enumerate(codes) if rank != victim), f"exit codes {codes}")
         said = "".join(self.said(each) for rank, each in enumerate(processes) if rank != victim)
         found = re.search(
-            r"^dovetail-train: in ([^:]+): rank \d+ (is lost: |ends: the store |of \d+ did|does not reach)", said, re.M
+            r"^dovetail-train: in ([^:]+): rank \d+ (is lost: |ends: the job's store |of \d+ did|cannot reach)",
+            said,
+            re.M,
         )
         expect(found, f"the error says not what it must: {said}")
         self.phases[re.sub(r" of iteration \d+", "", found[1])] += 1

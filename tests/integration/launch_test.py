@@ -230,13 +230,13 @@ class Refusals(Launch):
             self.assertEqual(result.returncode, 2)
             self.assertRegex(
                 result.stderr,
-                rf"2\.json: the schedule has 2 devices, and there are {ranks} ranks; accepted: a rank for each device\n$",
+                rf"2\.json: the schedule has 2 devices, but there are {ranks} ranks; start one rank per device\n$",
             )
 
     def test_what_ranks_do_not_run(self):
         for command, message in (
-            ([], "launch has no command; accepted: "),
-            (["launch", "--ranks", "2", "--", "stub"], "launch is not run by ranks; accepted: run, profile, stub"),
+            ([], "launch needs a command for the ranks: "),
+            (["launch", "--ranks", "2", "--", "stub"], "launch cannot run launch on ranks; accepted: run, profile, stub"),
             (["stub"], "--schedule is required"),
         ):
             with self.subTest(command=command):
@@ -247,12 +247,12 @@ class Refusals(Launch):
     def test_a_rank_without_a_job(self):
         result = self.run_it([TRAIN, *self.stub(2)])
         self.assertEqual(result.returncode, 2)
-        self.assertIn("no launcher says which rank this is", result.stderr)
+        self.assertIn("stub needs a rank, but no launcher has set RANK", result.stderr)
 
     def test_a_wrong_variable(self):
         result = self.run_it([TRAIN, *self.stub(2)], RANK="2", WORLD_SIZE="2")
         self.assertEqual(result.returncode, 2)
-        self.assertIn("the environment variable RANK is `2`; accepted: a whole number from 0 to 1", result.stderr)
+        self.assertIn("the environment variable RANK is `2`; it must be an integer from 0 to 1", result.stderr)
 
 
 class Faults(Launch):
@@ -262,8 +262,8 @@ class Faults(Launch):
             self.assert_ends(
                 launcher,
                 4,
-                r"in the (start|replay): rank 1 is lost: it was ended by signal 9 .*; "
-                r"its resident memory was last 0\.\d\d GiB\n",
+                r"in (startup|the replay): rank 1 is lost: killed by signal 9 .*; "
+                r"its last resident memory was 0\.\d\d GiB\n",
             )
 
     def test_a_stopped_rank(self):
@@ -272,7 +272,7 @@ class Faults(Launch):
             self.assert_ends(
                 launcher,
                 4,
-                "in the (start|replay): rank (0 waited .* in vain .*; no sign of life of rank 1|1 is lost: it gave no)",
+                "in (startup|the replay): rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)",
             )
 
     def test_ranks_that_nobody_waits_for(self):
@@ -280,7 +280,7 @@ class Faults(Launch):
             for rank in (0, 1):
                 os.kill(self.processes()[rank], signal.SIGSTOP)
             self.assert_ends(
-                launcher, 4, r"in the (start|replay): rank [01] is lost: it gave no sign of life for \d\.\d s; .*\n"
+                launcher, 4, r"in (startup|the replay): rank [01] is lost: no sign of life for \d\.\d s; .*\n"
             )
 
     def test_a_rank_that_is_stopped_within_a_word_to_the_store(self):
@@ -291,7 +291,7 @@ class Faults(Launch):
                 # The store of libtorch 1.13 waits for the rest of the question, and answers nobody.
                 half.send(b"\x02")
                 os.kill(pid, signal.SIGSTOP)
-                self.assert_ends(launcher, 4, "rank (0 waited .*; no sign of life of rank 1|1 is lost: it gave no)")
+                self.assert_ends(launcher, 4, "rank (0 timed out .*; no sign of life from rank 1|1 is lost: no sign of life)")
 
     def test_a_killed_launcher(self):
         with self.launched(2) as launcher:

@@ -1,4 +1,4 @@
-// Small models with random weights, for tests of the runtime.
+// Small models with random weights for tests.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct TinyShape {
 
 constexpr std::int64_t tiny_vocabulary = 11;
 
-/// Hidden size 12, four heads of size 6; weights far enough from zero that each of them matters. With
-/// gradients.
+/// Returns a model with hidden size 12 and four heads of size 6, with gradients. Its weights are far enough from zero
+/// that each of them matters.
 inline Model tiny_model(const TinyShape& shape, std::uint64_t seed, at::ScalarType type = at::kDouble) {
   llm::Transformer transformer;
   transformer.layers = shape.layers;

@@ -1,32 +1,77 @@
-// A decode step through the model: rows of several sequences, over what the cache holds of them.
+// Decode step through the model: rows of several sequences over a cache of keys and values in blocks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "runtime/generation/block_cache.h"
+#include "llm/transformer.h"
 #include "runtime/model/model.h"
 #include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
+
+/// Pool of blocks. Each holds the keys and values of a fixed number of tokens in all layers. The pool tracks free
+/// blocks; the scheduler decides how many may be taken.
+class BlockCache {
+ public:
+  BlockCache(const llm::Transformer& shape, std::int64_t blocks, std::int64_t block_tokens, at::TensorOptions options);
+
+  static std::int64_t block_bytes(const llm::Transformer& shape, std::int64_t block_tokens, std::int64_t number_bytes);
+
+  std::int64_t block_tokens() const { return block_tokens_; }
+  /// Takes a free block. REQUIRES: a block is free.
+  std::int64_t take();
+  void give_back(const std::vector<std::int64_t>& blocks);
+
+  /// Return the pools of a layer. Keys are [block, key-value head, size, token], so that a query is multiplied with all
+  /// tokens of a block at once. Values are [block, key-value head, token, size].
+  Tensor keys(std::int64_t layer) const { return keys_.select(0, layer); }
+  Tensor values(std::int64_t layer) const { return values_.select(0, layer); }
+
+ private:
+  std::int64_t block_tokens_;
+  Tensor keys_;  // [layer, block, ...]
+  Tensor values_;
+  std::vector<std::int64_t> free_;  // the next one to take is last
+};
+
+/// Cache blocks of a sequence. The prompt has its own blocks, which other sequences may share. Decoded tokens follow in
+/// separate blocks.
+struct BlockTable {
+  std::int64_t prompt_tokens = 0;
+  std::vector<std::int64_t> prompt;
+  std::vector<std::int64_t> own;
+
+  struct Place {
+    std::int64_t block = 0;
+    std::int64_t token = 0;  ///< within the block
+  };
+  /// REQUIRES: the position's block has been taken.
+  Place place_of(std::int64_t position, std::int64_t block_tokens) const {
+    const bool in_prompt = position < prompt_tokens;
+    const std::int64_t at = in_prompt ? position : position - prompt_tokens;
+    return {(in_prompt ? prompt : own)[static_cast<std::size_t>(at / block_tokens)], at % block_tokens};
+  }
+};
 
 /// Rows of one sequence at consecutive positions.
 struct StepPart {
   const BlockTable* blocks = nullptr;
   std::int64_t position = 0;  ///< of the first row
   std::int64_t rows = 0;
-  bool is_cached = false;  ///< keys and values of these rows are in the cache already
+  bool is_cached = false;  ///< the cache already has the keys and values of these rows
 };
 
 struct StepRows {
   std::vector<std::int64_t> tokens;
-  std::vector<StepPart> parts;      ///< in the order of the rows
-  std::vector<std::int64_t> asked;  ///< rows whose logits are asked for
+  std::vector<StepPart> parts;      ///< in row order
+  std::vector<std::int64_t> asked;  ///< rows whose logits are needed
 };
 
-/// Puts keys and values of the rows into the cache, and gives the logits of those that are asked for, [asked,
-/// vocabulary], in single precision on the CPU. Where the model is in single precision on the CPU, too, a row's numbers
-/// are the same bits whatever other rows there are: each is summed in an order of its own (src/kernels).
+/// Adds the rows' keys and values to the cache. Returns the logits of the `asked` rows, [asked, vocabulary], in single
+/// precision on the CPU. If the model is also in single precision on the CPU, a row's result is bit-equal whatever
+/// other rows there are, because src/kernels sums each row in a fixed order.
 Tensor forward_step(const Model& model, const BlockCache& cache, const StepRows& rows);
 
 }  // namespace dovetail::runtime

@@ -10,11 +10,11 @@
 
 namespace dovetail::runtime {
 
-/// A sequence that has entered, also one that was preempted since.
+/// Sequence that has been admitted. It may have been preempted since.
 struct Generator::Running {
   BlockTable blocks;
   text::StopFinder stops;
-  bool is_in = false;  ///< it has its blocks
+  bool is_in = false;  ///< holds cache blocks
 };
 
 namespace {
@@ -29,7 +29,7 @@ bool is_end(const control::GenerationSettings& settings, control::TokenId token)
   return std::find(settings.ends.begin(), settings.ends.end(), token) != settings.ends.end();
 }
 
-/// Draws the next token: before min_tokens none that ends.
+/// Draws the next token. Excludes tokens that end the response unless `may_end`.
 control::TokenId draw(std::span<const float> logits, const control::GenerationSettings& settings,
                       const learn::DrawKey& key, bool may_end) {
   const double uniform = learn::uniform_of(key);
@@ -40,7 +40,7 @@ control::TokenId draw(std::span<const float> logits, const control::GenerationSe
   return learn::sample(allowed, settings.limits, uniform);
 }
 
-/// Of all tokens, whatever the limits: as the trainer computes it, to the bit.
+/// Returns the log-probability over all tokens, ignoring the sampling limits. It is bit-equal to the trainer's.
 double log_probability_of(std::span<const float> logits, double temperature, control::TokenId token) {
   const double divisor = temperature > 0 ? temperature : 1;
   const kernels::TokenDistribution distribution =
@@ -58,7 +58,7 @@ batching::EngineLimits Generator::limits_of(const Model& model, std::span<const 
   limits.chunked_prefill = settings.engine.chunked_prefill;
   std::int64_t max_prompt = 1;
   for (const control::GenerationRequest& request : requests) max_prompt = std::max(max_prompt, tokens_of(request));
-  // A step makes room for a token more than there will be.
+  // A step reserves space for one more token than will be generated.
   const std::int64_t of_one = blocks_for(max_prompt) + blocks_for(settings.max_tokens + 1);
   const auto running = std::min(limits.sequences, static_cast<std::int64_t>(requests.size()));
   const std::int64_t bytes = BlockCache::block_bytes(model.weights.shape, limits.block_tokens, sizeof(float));
@@ -133,7 +133,7 @@ StepRows Generator::rows_of(const batching::EngineStep& step) {
   for (const std::size_t place : step.decoding) {
     const batching::Sequence& sequence = running[place];
     rows.asked.push_back(static_cast<std::int64_t>(rows.tokens.size()));
-    // The last token of a prompt was computed with it.
+    // The prompt's last token was already computed with the prompt.
     add_part(rows, sequence.id, sequence.tokens() - 1, 1, sequence.done == 0);
   }
   return rows;

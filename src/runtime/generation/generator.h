@@ -1,4 +1,4 @@
-// Responses sampled with continuous batching over a cache of blocks.
+// Generation of responses with continuous batching over a block cache.
 #pragma once
 
 #include <cstddef>
@@ -11,18 +11,17 @@
 
 #include "batching/engine_scheduler.h"
 #include "control/models.h"
-#include "runtime/generation/block_cache.h"
 #include "runtime/generation/forward.h"
 #include "runtime/model/model.h"
 #include "text/stop.h"
 
 namespace dovetail::runtime {
 
-/// One call's responses, a step of batching::EngineScheduler after the other.
+/// Responses of one generation call, computed step by step as batching::EngineScheduler decides.
 class Generator {
  public:
-  /// The cache takes at most `cache_bytes`, but always as much as the longest sequence needs alone. All must outlive
-  /// this. REQUIRES: no prompt is empty.
+  /// The cache takes at most `cache_bytes`, or more if the longest sequence alone needs it. All arguments must outlive
+  /// this object. REQUIRES: no prompt is empty.
   Generator(const Model& model, std::span<const control::GenerationRequest> requests,
             const control::GenerationSettings& settings, std::int64_t cache_bytes);
   ~Generator();
@@ -30,9 +29,9 @@ class Generator {
   Generator& operator=(const Generator&) = delete;
 
   bool is_done() const { return scheduler_.unfinished() == 0; }
-  /// One step; gives each response that ends with it to `on_response`, where there is one. REQUIRES: !is_done().
+  /// Runs one step and passes each response that ends in it to `on_response`, if set. REQUIRES: !is_done().
   void advance(const std::function<void(std::size_t index, const control::GeneratedResponse&)>& on_response);
-  /// In the order of the requests. REQUIRES: is_done().
+  /// Returns the responses in request order. REQUIRES: is_done().
   std::vector<control::GeneratedResponse> take_responses();
 
  private:
@@ -48,7 +47,7 @@ class Generator {
   void leave(std::size_t index);
   StepRows rows_of(const batching::EngineStep& step);
   void add_part(StepRows& rows, std::size_t index, std::int64_t first, std::int64_t count, bool is_cached);
-  /// The next token of a sequence; whether the response has ended.
+  /// Adds the next token of a sequence. Returns true if the response has ended.
   bool take_token(std::size_t index, std::span<const float> logits);
 
   const Model& model_;
@@ -57,7 +56,7 @@ class Generator {
   const batching::EngineLimits limits_;
   batching::EngineScheduler scheduler_;
   BlockCache cache_;
-  std::vector<std::unique_ptr<Running>> running_;  // [request]; null before it first enters
+  std::vector<std::unique_ptr<Running>> running_;  // [request]; null before admission
   std::map<std::int64_t, SharedPrompt> prompts_;   // by group
   std::vector<control::GeneratedResponse> responses_;
 };

@@ -1,30 +1,63 @@
-// dovetail-train launch: the ranks of a job as processes of this machine.
+// dovetail-train launch: runs the ranks of a job as processes on this machine.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
 
+/// Process in its own group, without input. Its output and errors come through non-blocking pipes. If it shares this
+/// process's standard error, `errors` is -1.
+struct Child {
+  pid_t pid = -1;
+  int output = -1;
+  int errors = -1;
+};
+
+/// Destination of a child's standard error: a pipe, or this process's standard error.
+enum class ChildErrors : std::uint8_t { piped, shared };
+
+/// Starts `command`, a program path and its arguments, with exactly these environment variables. No signal is blocked
+/// in the child.
+base::Result<Child> start_child(const std::vector<std::string>& command, const Variables& variables,
+                                ChildErrors errors);
+
+/// Appends the available output of a child's pipe to `text`. Returns false, with the pipe closed, at the end of the
+/// output.
+bool read_pipe(int& pipe, std::string& text);
+
+/// Returns the resident memory of a process in bytes; 0 if there is no such process.
+std::int64_t resident_bytes(pid_t pid);
+
+/// Whether a process exists and is stopped, for example by SIGSTOP or a debugger.
+bool is_stopped(pid_t pid);
+
+/// Returns the path of this program.
+std::string path_of_this_program();
+
 struct LaunchArguments {
   int ranks = 1;
-  std::vector<std::string> command;  ///< a rank command of this program and its arguments
-  /// For so long a rank may give no sign of life.
+  std::vector<std::string> command;  ///< rank command of this program, with arguments
+  /// maximum time without a sign of life from a rank
   std::chrono::steady_clock::duration timeout = std::chrono::minutes(10);
 };
 
-/// Holds the job's store, starts the ranks and waits until all have ended. What rank 0 prints goes on as it is; each
-/// line of the others, and of the errors of all, begins with the rank. On a terminal rank 0 has its line of progress.
+/// Runs the job's store, starts the ranks and waits until all have ended. The output of rank 0 passes unchanged. Lines
+/// of other ranks' output, and error lines of all ranks, are prefixed with the rank. On a terminal rank 0 shows a
+/// progress line.
 ///
-/// The first rank that fails ends all: SIGTERM, after five seconds SIGKILL. So do SIGINT and SIGTERM, which go to all
-/// ranks once; a second one kills them. No process of a rank's group is left, also where this process is killed.
+/// The first rank that fails ends all: SIGTERM, and SIGKILL after five seconds. SIGINT and SIGTERM are forwarded to all
+/// ranks once; a second one kills them. No process of a rank's group survives, even if this process is killed.
 ///
-/// The Error is that of the first rank: what it said, or the signal that it was ended by, with its resident memory and
-/// what its plan predicts, or its exit code; or that it gave no sign of life. A rank that is lost is said with its
-/// phase.
+/// The Error is the first rank's: its reported error, its exit code, the signal that killed it (with resident memory
+/// and the plan's prediction), or its silence. An Error about a lost rank names its phase.
 base::Status launch(const LaunchArguments& arguments);
 
 }  // namespace dovetail::runtime

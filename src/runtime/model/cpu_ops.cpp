@@ -8,14 +8,14 @@
 #include "kernels/rows.h"
 #include "kernels/sequence_attention.h"
 #include "kernels/vocabulary.h"
+#include "runtime/model/device.h"
 #include "runtime/model/ops.h"
-#include "runtime/model/share_out.h"
 
 namespace dovetail::runtime {
 namespace {
 namespace by_kernels {
 
-/// Calls f with the kind of numbers that x has.
+/// Calls f with a value of x's element type.
 template <class F>
 void with_numbers(const Tensor& x, F f) {
   if (x.scalar_type() == at::kDouble)
@@ -119,14 +119,14 @@ GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor&
   return slopes;
 }
 
-/// Rows [tokens, heads, size] without gaps, from a sequence's first token on.
+/// Rows [tokens, heads, size] without gaps, starting at token `begin`.
 template <class Number>
 kernels::Heads<Number> heads_of(const Tensor& x, std::int64_t begin) {
   const std::int64_t stride = x.size(1) * x.size(2);
   return {x.data_ptr<std::remove_const_t<Number>>() + begin * stride, stride};
 }
 
-/// One sequence of packed rows, and the work that its attention is.
+/// One sequence of packed rows.
 template <class Number>
 kernels::Sequence<Number> sequence_of(const Tensor& query, const Tensor& key, const Tensor& value, std::int64_t begin,
                                       std::int64_t end) {
@@ -135,7 +135,7 @@ kernels::Sequence<Number> sequence_of(const Tensor& query, const Tensor& key, co
           query.size(1) / key.size(1),          query.size(2)};
 }
 
-/// Calls f(begin of a sequence, its end, head, the next head) for parts of all sequences' key-value heads.
+/// Calls f(first token, end token, head) for each sequence and key-value head, in parallel.
 template <class F>
 void for_each_head(const Tensor& query, const Tensor& key, std::span<const std::int64_t> offsets, F f) {
   const std::int64_t heads = key.size(1);
@@ -182,7 +182,7 @@ AttentionBackward attend_backward(const Tensor& query, const Tensor& key, const 
   return slopes;
 }
 
-/// Runs f over all rows of logits.
+/// Calls f for each row of logits, in parallel.
 template <class F>
 void for_each_row(const Tensor& logits, F f) {
   with_numbers(logits, [&]<class Number>(Number) {

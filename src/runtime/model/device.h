@@ -1,8 +1,10 @@
-// What a rank computes on: the processor, or a GPU.
+// Device that a rank computes on, the CPU or a GPU, and its compute threads.
 #pragma once
 
+#include <ATen/Parallel.h>
 #include <c10/core/Device.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -10,21 +12,37 @@
 
 namespace dovetail::runtime {
 
-/// Whether this machine has a device of that name: "cpu", "cuda". An Error says why not.
+/// Returns an Error with the reason if this machine has no device with this name: "cpu" or "cuda".
 base::Status check_device(const std::string& name);
 
-/// The device "cpu", or for "cuda" the GPU of the rank `local_rank` of this host: ranks have those that they see in
-/// turn. The calling thread computes on it from now on. An Error of check_device.
+/// Returns the CPU for "cpu". For "cuda", selects a GPU for the calling thread, round-robin by `local_rank`, the rank
+/// within this host. Fails as check_device does.
 base::Result<at::Device> find_device(const std::string& name, int local_rank = 0);
 
-/// Until the device has done all that it was given; on the processor all is done at once.
+/// Blocks until the device has finished all submitted work. Returns at once on the CPU.
 void wait_for_work_of(const at::Device& device);
 
-/// Lets no operator give other numbers from run to run on a GPU. To be called before the first one.
+/// Makes every operator reproducible from run to run on a GPU. Must be called before the first operator.
 void compute_deterministically();
 
-/// The most bytes that tensors have had on a device since it was last asked; on the processor those of
+/// Returns the peak of tensor bytes on the device since the previous call, and resets it. On the CPU it is the peak of
 /// process_memory().
 std::int64_t take_peak_of(const at::Device& device);
+
+/// Sets the number of threads for operators, kernels and OpenBLAS, if it computes matrix products.
+void use_threads(int count);
+
+/// Makes OpenBLAS allocate its buffers now, because it retries forever if it cannot do so later. Throws std::bad_alloc
+/// if memory is short.
+void reserve_product_buffers(int threads);
+
+/// Runs f(begin, end) over chunks of [0, count), on several threads if the work is large enough. `work` is the total
+/// number of multiplications.
+template <class F>
+void share_out(std::int64_t count, std::int64_t work, F f) {
+  constexpr std::int64_t work_of_thread = 1 << 18;
+  const std::int64_t grain = std::max<std::int64_t>(1, count * work_of_thread / std::max<std::int64_t>(1, work));
+  at::parallel_for(0, count, grain, f);
+}
 
 }  // namespace dovetail::runtime

@@ -1,14 +1,91 @@
-// A transformer, or a stage of it: its weights, and which of them is what.
+// Weights of a transformer or of one pipeline stage by function, and the pass through a layer.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
-#include "runtime/model/layer.h"
+#include "runtime/model/ops.h"
+#include "runtime/model/tensor.h"
 #include "runtime/model/weights.h"
 
 namespace dovetail::runtime {
 
-/// It may be moved, not copied.
+/// Adds to gradients at once, or defers the additions. A split backward defers them to W, and a micro-batch that runs
+/// early defers them to its turn. The sums and their rounding are the same either way.
+class GradientSink {
+ public:
+  explicit GradientSink(bool holds = false) : holds_(holds) {}
+
+  /// Adds dy^T x to the gradient of a projection's weight, and the sum of dy to its bias's gradient.
+  void add_product(const Linear& linear, const Tensor& x, const Tensor& dy);
+  /// Adds to the gradient of a vector.
+  void add(Parameter& parameter, const Tensor& slopes);
+  /// Adds row i of `slopes` to row rows[i] of a matrix's gradient.
+  void add_rows(Parameter& parameter, const Tensor& rows, const Tensor& slopes);
+
+  /// Applies the deferred additions in the order they were made.
+  void add_held();
+
+ private:
+  void take(std::function<void()> addition);
+
+  bool holds_;
+  std::vector<std::function<void()>> held_;
+};
+
+/// Weights of one layer.
+struct Layer {
+  Parameter* input_norm = nullptr;
+  Linear query;
+  Linear key;
+  Linear value;
+  Parameter* query_norm = nullptr;  ///< per head; null if the model has none
+  Parameter* key_norm = nullptr;
+  Linear output;
+  Parameter* middle_norm = nullptr;
+  Linear gate;
+  Linear up;
+  Linear down;
+};
+
+/// Returns layer `index`. It points into `weights`, whose parameters must not move.
+Layer layer_of(Weights& weights, std::int64_t index);
+
+/// Inputs that all layers of a pass share.
+struct PassRows {
+  const Operators* ops = nullptr;
+  std::vector<std::int64_t> offsets;  ///< first token of each sequence, then the number of tokens
+  Angles angles;
+  std::int64_t head_size = 0;
+  double norm_epsilon = 0;
+};
+
+/// Activations that a layer's backward pass needs. A recomputed layer keeps only `input`.
+struct LayerKept {
+  Tensor input;
+  Tensor normal;     ///< normalized input
+  Tensor raw_query;  ///< before the per-head norm; undefined without it
+  Tensor raw_key;
+  Tensor query;  ///< rotated, [tokens, heads, size]
+  Tensor key;
+  Tensor value;
+  Attention attention;
+  Tensor middle;  ///< input plus the output of attention
+  Tensor middle_normal;
+  Tensor gate;
+  Tensor up;
+  Tensor product;  ///< gated(gate, up)
+};
+
+/// Returns the layer's output for rows [tokens, hidden]. Stores the activations in `kept` unless it is null.
+Tensor forward(const Layer& layer, const PassRows& rows, const Tensor& x, LayerKept* kept);
+
+/// Returns the gradient with respect to the layer's input; `dy` is the gradient with respect to its output. Weight
+/// gradients go to `sink`. If `kept` holds only the input, recomputes the forward pass first.
+Tensor backward(const Layer& layer, const PassRows& rows, LayerKept& kept, const Tensor& dy, GradientSink& sink);
+
+/// Movable, not copyable.
 struct Model {
   explicit Model(Weights weights_of_it);
   Model(Model&&) = default;
@@ -18,9 +95,9 @@ struct Model {
   ~Model() = default;
 
   Weights weights;
-  Parameter* embedding = nullptr;   ///< null where a stage has not the first layer
-  std::vector<Layer> layers;        ///< those of weights.layers
-  Parameter* final_norm = nullptr;  ///< null, as the head's weight, where a stage has not the last layer
+  Parameter* embedding = nullptr;   ///< null if the stage lacks the first layer
+  std::vector<Layer> layers;        ///< layers in the range weights.layers
+  Parameter* final_norm = nullptr;  ///< null, like head.weight, if the stage lacks the last layer
   Linear head;
 };
 

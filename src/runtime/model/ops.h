@@ -1,8 +1,8 @@
-// The operators of a transformer, forward and backward, on packed rows: by ATen's operators for any device, and by
-// src/kernels on the CPU.
+// Transformer operators, forward and backward, on packed rows. ATen implements them for any device, src/kernels for the
+// CPU.
 //
-// Rows are [tokens, features]. A backward takes the derivative of the loss by the operator's result and gives those by
-// its input and its weight.
+// Rows are [tokens, features]. A backward operator takes the gradient with respect to the result, and returns the
+// gradients with respect to the input and the weight.
 #pragma once
 
 #include <cstdint>
@@ -14,31 +14,31 @@
 
 namespace dovetail::runtime {
 
-/// A projection: x w^T, plus the bias where there is one.
+/// Projection: x w^T, plus the bias if there is one.
 struct Linear {
   Parameter* weight = nullptr;
   Parameter* bias = nullptr;
 };
-/// By the operators for x.
+/// Uses the operators for x's device and type.
 Tensor project(const Linear& linear, const Tensor& x);
-/// Adds dy^T x to the gradient of the weight, where it is trained.
+/// Adds dy^T x to the weight's gradient, and the sum of dy to the bias's, if they are trainable.
 void add_weight_gradient(const Linear& linear, const Tensor& x, const Tensor& dy);
-/// dy w.
+/// Returns dy w.
 Tensor project_backward(const Linear& linear, const Tensor& dy);
 
-/// Cosines and sines of the angles by which the pairs of a head turn at each position: [tokens, size / 2].
+/// Cosines and sines of the rotation angles at each position: [tokens, size / 2].
 struct Angles {
   Tensor cosines;
   Tensor sines;
 };
-/// Of rotary embeddings (Su et al. 2021, arXiv 2104.09864) with the scaling that the model has. Frequencies and angles
-/// are rounded to single precision, as the transformers library has them.
+/// Returns the angles of rotary embeddings (Su et al. 2021, arXiv 2104.09864) with the model's scaling. Frequencies and
+/// angles are rounded to single precision, as in the transformers library.
 Angles angles_of(const llm::Computation& computation, std::int64_t head_size, std::span<const std::int64_t> positions,
                  at::TensorOptions options);
 
 struct NormalizeBackward {
   Tensor input;
-  Tensor scale;  ///< undefined where it is not trained
+  Tensor scale;  ///< undefined if the scale is frozen
 };
 
 struct GatedBackward {
@@ -48,7 +48,7 @@ struct GatedBackward {
 
 struct Attention {
   Tensor out;           ///< [tokens, heads, size]
-  Tensor log_sum_exps;  ///< [heads, tokens], of the scores
+  Tensor log_sum_exps;  ///< [heads, tokens], of the attention scores
 };
 struct AttentionBackward {
   Tensor query;
@@ -56,25 +56,25 @@ struct AttentionBackward {
   Tensor value;
 };
 
-/// Of each row of logits its target's log-probability, the entropy of its distribution in nats, and the logarithm of
-/// the sum of its exponentials, all under logits over a temperature.
+/// Per row of logits divided by the temperature: log-probability of the target, entropy of the distribution in nats,
+/// and log of the sum of exponentials.
 struct TokenScores {
   std::vector<double> log_probabilities;
   std::vector<double> entropies;
   std::vector<double> log_sum_exps;
 };
-/// What the backward of the same needs, of each row.
+/// Input of the backward operator of TokenScores, per row.
 struct TokenSlopes {
   std::span<const std::int64_t> targets;
   std::span<const double> entropies;
   std::span<const double> log_sum_exps;
-  std::span<const double> by_log_probability;  ///< the derivative of the loss
-  std::span<const double> by_entropy;          ///< likewise; empty: 0
+  std::span<const double> by_log_probability;  ///< gradient of the loss
+  std::span<const double> by_entropy;          ///< gradient of the loss; empty if all are 0
 };
 
-/// What a kind of device has of each operator.
+/// Operators for one kind of device.
 struct Operators {
-  /// A row's result never hangs on the other rows by the kernels; by ATen it may, in its last digits.
+  /// With the kernels, a row's result never depends on other rows. With ATen, its last digits may.
   Tensor (*project)(const Linear& linear, const Tensor& x) = nullptr;
 
   /// x / sqrt(mean of x^2 + epsilon) * scale over the last dimension (Zhang and Sennrich 2019, arXiv 1910.07467).
@@ -82,7 +82,7 @@ struct Operators {
   NormalizeBackward (*normalize_backward)(const Tensor& x, const Parameter& scale, double epsilon,
                                           const Tensor& dy) = nullptr;
 
-  /// Turns the pairs (i, i + size / 2) of each head of x, [tokens, heads, size].
+  /// Rotates the pairs (i, i + size / 2) of each head of x, [tokens, heads, size].
   Tensor (*rotate)(const Tensor& x, const Angles& angles) = nullptr;
   Tensor (*rotate_backward)(const Tensor& dy, const Angles& angles) = nullptr;
 
@@ -98,18 +98,18 @@ struct Operators {
                                        const Attention& attention, std::span<const std::int64_t> offsets,
                                        const Tensor& dy) = nullptr;
 
-  /// Of logits [rows, vocabulary].
+  /// Scores rows of logits, [rows, vocabulary].
   TokenScores (*score_tokens)(const Tensor& logits, std::span<const std::int64_t> targets,
                               double temperature) = nullptr;
-  /// Writes the derivatives by the logits in place of these.
+  /// Overwrites the logits with their gradients.
   void (*score_backward)(const Tensor& logits, double temperature, const TokenSlopes& slopes) = nullptr;
 };
 
-/// By ATen's operators, on any device: with a mask and temporary tensors.
+/// ATen operators, for any device. Attention uses a mask and temporary tensors.
 const Operators& tensor_operators();
-/// By src/kernels, on the CPU, in single or double precision.
+/// Operators of src/kernels, for the CPU in single or double precision.
 const Operators& cpu_operators();
-/// The ones for tensors like x.
+/// Returns the operators for x's device and type.
 const Operators& operators_for(const Tensor& x);
 
 }  // namespace dovetail::runtime

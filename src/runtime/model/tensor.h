@@ -1,19 +1,64 @@
-// The tensors of the runtime: ATen's, without the headers that take seconds to read.
+// Tensors of the runtime and their memory. Avoids the headers of ATen that are slow to compile.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <vector>
+
+#include "base/result.h"
+#include "transport/collectives.h"
 
 namespace dovetail::runtime {
 
 using at::Tensor;
 
-/// A vector of whole numbers on the device.
+/// Returns a vector of integers on the device.
 Tensor whole_numbers(const std::vector<std::int64_t>& values, const at::Device& device);
 
-/// Rows [tokens, features] as [tokens, heads, size].
+/// Reshapes rows [tokens, features] to [tokens, heads, size].
 inline Tensor by_head(const Tensor& x, std::int64_t size) { return x.view({x.size(0), -1, size}); }
+
+/// Runs `work`, a collective operation of `collectives`, on a vector in place. If the collectives use other memory than
+/// the vector's, it runs on a copy that is written back. `device` is the device of this rank's models.
+base::Status with_numbers(const Tensor& vector, const at::Device& device, const transport::Collectives& collectives,
+                          const std::function<base::Status(transport::Numbers)>& work);
+
+/// Bytes of tensors in host memory. Excludes memory that libraries allocate internally.
+class MemoryCount {
+ public:
+  void add(std::int64_t bytes);
+  std::int64_t live() const { return live_; }
+  /// Returns the peak since the previous call, and resets it.
+  std::int64_t take_peak();
+
+ private:
+  std::atomic<std::int64_t> live_ = 0;
+  std::atomic<std::int64_t> peak_ = 0;
+};
+
+/// Starts counting new tensors in process_memory(), or in the count of their CountedThread. Further calls have no
+/// effect.
+void count_memory();
+
+MemoryCount& process_memory();
+
+/// Counts the tensors that this thread allocates in `count` during its lifetime, whichever thread frees them. `count`
+/// must outlive them.
+class CountedThread {
+ public:
+  explicit CountedThread(MemoryCount& count);
+  ~CountedThread();
+  CountedThread(const CountedThread&) = delete;
+  CountedThread& operator=(const CountedThread&) = delete;
+
+ private:
+  MemoryCount* before_;
+};
+
+/// Returns the result of `work`, or of `told` if memory runs out in it.
+base::Status unless_out_of_memory(const std::function<base::Status()>& work, const std::function<base::Error()>& told);
 
 }  // namespace dovetail::runtime

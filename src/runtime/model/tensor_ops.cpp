@@ -39,7 +39,7 @@ NormalizeBackward normalize_backward(const Tensor& x, const Parameter& scale, do
   return slopes;
 }
 
-/// [tokens, 1, size / 2]: the same for all heads of a token.
+/// Returns [tokens, 1, size / 2], to broadcast over the heads of a token.
 Tensor for_heads(const Tensor& angles) { return angles.view({angles.size(0), 1, angles.size(1)}); }
 
 Tensor turned(const Tensor& x, const Tensor& cosines, const Tensor& sines) {
@@ -65,20 +65,20 @@ GatedBackward gated_backward(const Tensor& gate, const Tensor& up, const Tensor&
   return {dy.mul(up).mul_(slope), dy.mul(share).mul_(gate)};
 }
 
-/// Scores of a sequence's queries, [key-value heads, queries of a head, tokens, tokens]: -inf above the diagonal.
+/// Attention heads of one sequence, grouped by key-value head.
 struct SequenceView {
   std::int64_t begin = 0;
   std::int64_t tokens = 0;
   std::int64_t key_value_heads = 0;
   std::int64_t group = 0;
 
-  /// [key-value heads, group, tokens, size] of [tokens, heads, size].
+  /// Returns [key-value heads, group, tokens, size] from [tokens, heads, size].
   Tensor by_head(const Tensor& x) const {
     const Tensor rows = x.narrow(0, begin, tokens);
     const std::int64_t shared = rows.size(1) / key_value_heads;
     return rows.reshape({tokens, key_value_heads, shared, rows.size(2)}).permute({1, 2, 0, 3});
   }
-  /// The inverse, into the sequence's rows of `out`.
+  /// Inverse of by_head: writes the sequence's rows of `out`.
   void put(const Tensor& out, const Tensor& by_head) const {
     const Tensor rows = out.narrow(0, begin, tokens);
     rows.copy_(by_head.permute({2, 0, 1, 3}).reshape(rows.sizes()));

@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/file.h"
+#include "llm/config_text.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -49,14 +53,14 @@ ElementType type_of(at::ScalarType type) {
   DOVETAIL_ASSERT(false);
 }
 
-/// The stored numbers as a tensor on the CPU. Files do not align them, so they are copied.
+/// Copies the stored numbers to a CPU tensor. A view is not possible because files do not align them.
 Tensor to_tensor(const StoredTensor& stored) {
   Tensor tensor = at::empty(stored.shape, type_of(stored.type));
   if (!stored.bytes.empty()) std::memcpy(tensor.data_ptr(), stored.bytes.data(), stored.bytes.size());
   return tensor;
 }
 
-/// The bytes of a contiguous tensor on the CPU, which must outlive it.
+/// Returns a view of a contiguous CPU tensor, which must outlive it.
 StoredTensor to_stored(const std::string& name, const Tensor& tensor) {
   DOVETAIL_ASSERT(tensor.is_contiguous() && tensor.device().is_cpu());
   return {name,
@@ -65,7 +69,7 @@ StoredTensor to_stored(const std::string& name, const Tensor& tensor) {
           {static_cast<const std::byte*>(tensor.data_ptr()), static_cast<std::size_t>(tensor.nbytes())}};
 }
 
-/// Whether the checkpoint has the model's tensors, and no others.
+/// Whether the checkpoint has exactly the model's tensors.
 bool has_same_tensors(const Weights& weights, const weights::Checkpoint& source) {
   std::size_t expected = 0;
   for (const Parameter& parameter : weights.parameters) {
@@ -96,6 +100,42 @@ base::Status write_all(const Weights& weights, const std::string& path) {
     stored.push_back(to_stored(parameter.is.name, values.back()));
   }
   return weights::write_safetensors(path, stored);
+}
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view tokenizer_files[] = {
+    "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "vocab.json",
+    "merges.txt",     "chat_template.jinja",   "generation_config.json"};
+
+std::string_view head_suffix(const llm::Transformer& shape) {
+  return shape.head == llm::Head::scalar ? "ForSequenceClassification" : "ForCausalLM";
+}
+
+/// Returns the source's configuration, adapted to the model's head.
+base::Result<std::string> adapted_config(const llm::Transformer& shape, const std::string& path) {
+  DOVETAIL_TRY(const std::string content, base::read_file(path));
+  Json config = Json::parse(content, nullptr, false);
+  if (!config.is_object()) return base::Error{base::Failure::bad_input, path, 0, 0, "must be a JSON object"};
+  const Json known = config.value("architectures", Json::array());
+  const std::string name = known.empty() || !known.front().is_string() ? "" : known.front().get<std::string>();
+  if (name.ends_with(head_suffix(shape))) return content;
+  const std::size_t end = name.find("For");
+  if (end == std::string::npos) return content;
+  config["architectures"] = {name.substr(0, end) + std::string(head_suffix(shape))};
+  if (shape.head == llm::Head::scalar)
+    config["num_labels"] = 1;
+  else
+    config.erase("num_labels");
+  return config.dump(2) + "\n";
+}
+
+base::Status copy_if_there(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  if (!fs::exists(from, error)) return {};
+  DOVETAIL_TRY(const std::string content, base::read_file(from.string()));
+  return base::write_file(to.string(), content);
 }
 
 }  // namespace
@@ -140,14 +180,31 @@ base::Status read_tensors(const std::string& path, std::span<const NamedTensor> 
     const StoredTensor* const stored = file.find(tensor.name);
     if (stored == nullptr)
       return base::Error{base::Failure::bad_input, path, 0, 0,
-                         fmt::format("tensor \"{}\" is missing; accepted: a file of the same run", tensor.name)};
+                         fmt::format("tensor \"{}\" is missing; use a file of the same run", tensor.name)};
     if (stored->shape != tensor.value.sizes().vec() || type_of(stored->type) != tensor.value.scalar_type())
       return base::Error{
           base::Failure::bad_input, path, 0, 0,
-          fmt::format("tensor \"{}\" has the shape {}; accepted: {}, as the model has it", tensor.name,
+          fmt::format("tensor \"{}\" has shape {} or another type; the model needs shape {}", tensor.name,
                       weights::shape_text(stored->shape), weights::shape_text(tensor.value.sizes().vec()))};
     tensor.value.copy_(to_tensor(*stored));
   }
+  return {};
+}
+
+base::Status write_model_folder(const llm::Transformer& shape, const llm::Computation& computation,
+                                const std::string& source, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) return base::Error{base::Failure::io, folder, 0, 0, "cannot create the folder: " + error.message()};
+  const fs::path out(folder);
+  const fs::path in(source);
+  const bool has_config = !source.empty() && fs::exists(in / "config.json", error);
+  base::Result<std::string> config =
+      has_config ? adapted_config(shape, (in / "config.json").string()) : llm::config_text(shape, computation);
+  if (!config.ok()) return std::move(config).error();
+  DOVETAIL_CHECK(base::write_file((out / "config.json").string(), *config));
+  if (source.empty()) return {};
+  for (const std::string_view name : tokenizer_files) DOVETAIL_CHECK(copy_if_there(in / name, out / name));
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Weights in and out of safetensors files.
+// Weights in safetensors files, and the other files of a Hugging Face folder.
 #pragma once
 
 #include <optional>
@@ -7,28 +7,38 @@
 #include <vector>
 
 #include "base/result.h"
+#include "llm/computation.h"
+#include "llm/transformer.h"
 #include "runtime/model/weights.h"
 #include "weights/checkpoint.h"
 
 namespace dovetail::runtime {
 
-/// Fills all weights from the checkpoint, whatever type it has them in. A scalar head that it does not have is 0.
-/// REQUIRES: control::check_weights found nothing wrong with it.
+/// Reads all weights from the checkpoint, converting their type. A scalar head that the checkpoint lacks becomes 0.
+/// REQUIRES: control::check_weights found no error in it.
 void read_weights(const weights::Checkpoint& checkpoint, Weights& weights);
 
-/// Writes the weights as a Hugging Face folder's safetensors files. Where `source` is given and has the same tensors,
-/// files, order, types and metadata are its: weights that have not changed give the same bytes. Else one file in fp32,
-/// in the order of the model. A tied head is not written.
+/// Writes the weights as safetensors files of a Hugging Face folder. If `source` is given and has the same tensors, its
+/// files, order, types and metadata are reproduced, so unchanged weights yield identical bytes. Otherwise writes one
+/// fp32 file in model order. A tied head is not written.
 base::Status write_weights(const Weights& weights, const weights::Checkpoint* source, const std::string& folder);
 
-/// A tensor in a file of ours, under a name.
+/// Named tensor in a file that the runtime writes.
 struct NamedTensor {
   std::string name;
   Tensor value;
 };
-/// Writes tensors as they are into one file.
+/// Writes tensors unchanged into one file.
 base::Status write_tensors(const std::string& path, std::span<const NamedTensor> tensors);
-/// Reads into tensors what write_tensors wrote. An Error where the file lacks one, or has it in another shape or type.
+/// Reads tensors that write_tensors wrote. Returns an Error if the file lacks one, or has it with another shape or
+/// type.
 base::Status read_tensors(const std::string& path, std::span<const NamedTensor> tensors);
+
+/// Creates `folder` and writes config.json and the tokenizer files into it. With a `source`, a Hugging Face folder,
+/// tokenizer files are copied and the configuration is copied too, with the architecture adapted if the model has
+/// another kind of head. If `source` is empty, the configuration is derived from the model and there are no tokenizer
+/// files.
+base::Status write_model_folder(const llm::Transformer& shape, const llm::Computation& computation,
+                                const std::string& source, const std::string& folder);
 
 }  // namespace dovetail::runtime

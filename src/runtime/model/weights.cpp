@@ -23,7 +23,7 @@ bool leads_back(const llm::Tensor& tensor) {
   return tensor.name.ends_with("o_proj.weight") || tensor.name.ends_with("down_proj.weight");
 }
 
-/// Box and Muller's pairs of normal numbers, one after the other.
+/// Normally distributed numbers by the Box-Muller method.
 class NormalNumbers {
  public:
   NormalNumbers(std::uint64_t seed, std::uint64_t stream) : random_(seed, stream) {}
@@ -66,19 +66,19 @@ bool has(const Weights& weights, const llm::Tensor& tensor) {
   return weights.has_head();
 }
 
-/// Elements from one parameter to the next: each begins at a multiple of 64 bytes.
+/// Elements from one parameter to the next. Each parameter starts at a multiple of 64 bytes.
 std::int64_t room_of(const llm::Tensor& tensor) {
   constexpr std::int64_t multiple = 16;
   return (tensor.elements() + multiple - 1) / multiple * multiple;
 }
 
-/// Whether another stage has the same weight.
+/// Whether another stage holds the same weight.
 bool is_apart(const Weights& weights, const llm::Tensor& tensor) {
   if (!weights.shape.tied_embeddings || (weights.has_embedding() && weights.has_head())) return false;
   return tensor.part == llm::Part::embedding || tensor.part == llm::Part::head;
 }
 
-/// Places those that are apart, or those that are not, from element `begin` on; where they end.
+/// Assigns offsets from `begin` to the parameters whose is_apart equals `apart`. Returns the end offset.
 std::int64_t place_parameters(Weights& weights, bool apart, std::int64_t begin) {
   for (Parameter& parameter : weights.parameters) {
     if (parameter.shared || is_apart(weights, parameter.is) != apart) continue;

@@ -1,4 +1,4 @@
-// What moves numbers between the devices of ranks: the seam to a library such as NCCL.
+// Interface to a library that moves numbers between the devices of ranks, such as NCCL.
 #pragma once
 
 #include <chrono>
@@ -15,55 +15,57 @@
 
 namespace dovetail::runtime {
 
-/// A transfer or a sum that is under way.
+/// Transfer or sum in progress.
 class DeviceWork {
  public:
   virtual ~DeviceWork() = default;
-  /// Whether it is done. Throws std::exception where it cannot be any more.
+  /// Returns whether it is done. Throws std::exception if it has failed.
   virtual bool is_done() = 0;
 };
 
-/// Some ranks, named by their places in the group, whose memory is that of their devices. The functions hand work over
-/// without waiting; it begins when what the calling thread gave its device before is done. Messages have no numbers:
-/// all ranks of a group ask it for the same things in one order. What they give it stays until the work is done. Each
-/// throws std::exception where the library refuses.
+/// Group of ranks, identified by their positions in the group, that exchange device memory.
+///
+/// Functions submit work without waiting. It starts after all work that the calling thread submitted to its device
+/// before. Messages have no numbers: all ranks of a group must submit the same operations in the same order. Buffers
+/// must stay valid until the work is done. Functions throw std::exception if the library reports an error.
 class DeviceGroup {
  public:
   virtual ~DeviceGroup() = default;
 
   virtual std::unique_ptr<DeviceWork> send(int to, const transport::Buffer& message) = 0;
   virtual std::unique_ptr<DeviceWork> receive(int from, const transport::Buffer& room) = 0;
-  /// Gives the rank at place `root` the sum of all ranks' numbers; the others may have anything then.
+  /// Gives the rank at position `root` the sum of all ranks' numbers. The numbers of the other ranks are undefined
+  /// afterwards.
   virtual std::unique_ptr<DeviceWork> reduce(transport::Numbers numbers, int root) = 0;
   virtual std::unique_ptr<DeviceWork> all_reduce(transport::Numbers numbers) = 0;
   virtual std::unique_ptr<DeviceWork> broadcast(transport::Numbers numbers, int root) = 0;
 };
 
-/// What a group is for.
+/// Purpose of a group.
 enum class GroupUse {
   channel,  ///< messages from the first of two ranks to the second
   sums      ///< collectives
 };
 
-/// Connects `ranks`, of which this one is one, each with its device. No two groups of a job have the same use and the
-/// same ranks. Throws std::exception where they do not reach each other within `timeout`.
+/// Function that connects `ranks`, which include this rank, each with its device. Use and ranks together must be unique
+/// within the job. Throws std::exception if the ranks cannot reach each other within `timeout`.
 using ConnectDevices = std::function<std::unique_ptr<DeviceGroup>(GroupUse use, const std::vector<int>& ranks,
                                                                   std::chrono::milliseconds timeout)>;
 
-/// A rank's groups of one use. Where the transport has failed they are left to the end of the process: a library would
-/// wait for work that lost ranks do not come to.
+/// This rank's groups of one use. If the transport has failed, the destructor leaks them, because the library would
+/// wait for work of lost ranks.
 class DeviceGroups {
  public:
-  /// `transport` outlives it.
+  /// `transport` must outlive this object.
   DeviceGroups(transport::Transport& transport, GroupUse use, ConnectDevices connect)
       : transport_(transport), use_(use), connect_(std::move(connect)) {}
   ~DeviceGroups();
   DeviceGroups(const DeviceGroups&) = delete;
   DeviceGroups& operator=(const DeviceGroups&) = delete;
 
-  /// Connects these ranks, where they are not. An error is the transport's.
+  /// Connects these ranks unless they are connected. An error fails the transport.
   base::Status open(const std::vector<int>& ranks, transport::Deadline deadline);
-  /// REQUIRES: it is open.
+  /// REQUIRES: the group is open.
   DeviceGroup& of(const std::vector<int>& ranks);
 
  private:
@@ -73,15 +75,15 @@ class DeviceGroups {
   std::map<std::vector<int>, std::unique_ptr<DeviceGroup>> groups_;
 };
 
-/// How a wait for a device's work ended.
+/// Outcome of a wait for device work.
 enum class WorkEnd {
   done,
-  late,    ///< the deadline passed
-  broken,  ///< by its own error
-  failed   ///< by an error of the transport
+  late,    ///< deadline passed
+  broken,  ///< work failed
+  failed   ///< transport failed
 };
 
-/// Waits for `work`; `reason`: why it broke. An error of `transport` ends the wait.
+/// Waits for `work`. Sets `reason` if the work failed. An error of `transport` ends the wait.
 WorkEnd await(DeviceWork& work, transport::Transport& transport, transport::Deadline deadline, std::string& reason);
 
 }  // namespace dovetail::runtime

@@ -8,10 +8,11 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/assert.h"
-#include "runtime/ranks/error_text.h"
-#include "runtime/ranks/wait_errors.h"
+#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -24,11 +25,11 @@ using transport::Clock;
 using transport::Deadline;
 using transport::Lane;
 
-// The places of a channel's ends in its group.
+// Positions of a channel's ends in its group.
 constexpr int sender = 0;
 constexpr int receiver = 1;
 
-/// A message that the library has.
+/// Message that the library holds.
 struct UnderWay {
   std::uint32_t number = 0;
   Buffer buffer;
@@ -80,12 +81,12 @@ class DeviceTransport final : public transport::Transport {
       case WorkEnd::failed:
         return status();
       case WorkEnd::broken:
-        return fail_with(peer_is_lost(from.peer, rank(), "waited for its " + text_of(from), reason));
+        return fail_with(peer_is_lost(from.peer, rank(), "waited for " + text_of(from), reason));
       case WorkEnd::late:
         break;
     }
     return fail_with(
-        is_late(rank(), fmt::format("waited {} in vain for {}", seconds_since(begin), text_of(from)), watch_));
+        is_late(rank(), fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from)), watch_));
   }
 
   Status flush(Lane lane, Deadline deadline) override {
@@ -107,12 +108,12 @@ class DeviceTransport final : public transport::Transport {
       std::unique_ptr<DeviceWork> work = is_sent ? group.send(receiver, buffer) : group.receive(sender, buffer);
       messages.push_back({address.number, std::move(buffer), std::move(work)});
     } catch (const std::exception& error) {
-      fail(peer_is_lost(address.peer, rank(), is_sent ? "sent it a message" : "made room for a message",
+      fail(peer_is_lost(address.peer, rank(), is_sent ? "was sending it a message" : "was posting a receive",
                         reason_of(error)));
     }
   }
 
-  /// Drops messages that are delivered. `flush` reports those that failed.
+  /// Drops delivered messages. `flush` reports those that failed.
   static void drop_delivered(std::deque<UnderWay>& messages) {
     try {
       while (!messages.empty() && messages.front().work->is_done()) messages.pop_front();
@@ -129,12 +130,13 @@ class DeviceTransport final : public transport::Transport {
         case WorkEnd::failed:
           return status();
         case WorkEnd::broken:
-          return fail_with(peer_is_lost(peer, rank(), "sent it a message (programs)", reason));
+          return fail_with(peer_is_lost(peer, rank(), "was sending it a message (programs)", reason));
         case WorkEnd::late:
-          return fail_with(is_late(rank(),
-                                   fmt::format("waited {} in vain until rank {} takes what it was sent (programs)",
-                                               seconds_since(begin), peer),
-                                   watch_));
+          return fail_with(
+              is_late(rank(),
+                      fmt::format("timed out after {} waiting for rank {} to receive its messages (programs)",
+                                  seconds_since(begin), peer),
+                      watch_));
       }
     }
     return {};
@@ -151,11 +153,101 @@ class DeviceTransport final : public transport::Transport {
   JobWatch* watch_;
 };
 
+using transport::Group;
+using transport::Numbers;
+
+std::size_t count_of(const Numbers& numbers) {
+  return std::visit([](auto values) { return values.size(); }, numbers);
+}
+
+/// Returns the share of one rank.
+Numbers part_of(const Numbers& numbers, std::size_t parts, std::size_t part) {
+  const transport::Share share = transport::share_of(count_of(numbers), parts, part);
+  return std::visit([&](auto values) { return Numbers(values.subspan(share.begin, share.size)); }, numbers);
+}
+
+class DeviceCollectives final : public transport::Collectives {
+ public:
+  DeviceCollectives(transport::Transport& transport, ConnectDevices connect)
+      : transport_(transport), groups_(transport, GroupUse::sums, std::move(connect)) {}
+
+  bool takes_device_memory() const override { return true; }
+
+  Status open(const std::vector<std::vector<int>>& groups, Deadline deadline) override {
+    for (const std::vector<int>& ranks : groups)
+      if (ranks.size() > 1) DOVETAIL_CHECK(groups_.open(ranks, deadline));
+    return {};
+  }
+
+  Status reduce_scatter(const Group& group, Numbers numbers, Deadline deadline) override {
+    return for_each_share(group, numbers, "was summing with", deadline,
+                          [](DeviceGroup& devices, Numbers part, int root) { return devices.reduce(part, root); });
+  }
+
+  Status all_gather(const Group& group, Numbers numbers, Deadline deadline) override {
+    return for_each_share(group, numbers, "was gathering from", deadline,
+                          [](DeviceGroup& devices, Numbers part, int root) { return devices.broadcast(part, root); });
+  }
+
+  Status all_reduce(const Group& group, Numbers numbers, Deadline deadline) override {
+    return carry_out(group, numbers, "was summing with", deadline,
+                     [&](DeviceGroup& devices, Works& works) { works.push_back(devices.all_reduce(numbers)); });
+  }
+
+  Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override {
+    return carry_out(group, numbers, "was broadcasting with", deadline, [&](DeviceGroup& devices, Works& works) {
+      works.push_back(devices.broadcast(numbers, static_cast<int>(root)));
+    });
+  }
+
+ private:
+  using Works = std::vector<std::unique_ptr<DeviceWork>>;
+
+  template <class Start>
+  Status for_each_share(const Group& group, const Numbers& numbers, std::string_view deed, Deadline deadline,
+                        Start start) {
+    return carry_out(group, numbers, deed, deadline, [&](DeviceGroup& devices, Works& works) {
+      for (std::size_t place = 0; place < group.ranks.size(); ++place)
+        if (const Numbers part = part_of(numbers, group.ranks.size(), place); count_of(part) > 0)
+          works.push_back(start(devices, part, static_cast<int>(place)));
+    });
+  }
+
+  /// Runs the operations that `start` submits to the ranks' group, and waits for them. Does nothing for a rank alone.
+  template <class Start>
+  Status carry_out(const Group& group, const Numbers& numbers, std::string_view deed, Deadline deadline, Start start) {
+    const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
+    if (ranks.size() == 1 || count_of(numbers) == 0) return {};
+    DOVETAIL_CHECK(transport_.status());
+    Works works;
+    try {
+      start(groups_.of(ranks), works);
+    } catch (const std::exception& error) {
+      return lose_collective(transport_, ranks, deed, reason_of(error));
+    }
+    for (const std::unique_ptr<DeviceWork>& work : works) {
+      std::string reason = "timed out";
+      const WorkEnd end = await(*work, transport_, deadline, reason);
+      if (end == WorkEnd::failed) return transport_.status();
+      if (end != WorkEnd::done) return lose_collective(transport_, ranks, deed, reason);
+    }
+    return {};
+  }
+
+  transport::Transport& transport_;
+  DeviceGroups groups_;
+};
+
 }  // namespace
 
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
                                                             ConnectDevices connect, JobWatch* watch) {
   return std::make_unique<DeviceTransport>(std::move(host), std::move(connect), watch);
+}
+
+std::unique_ptr<transport::Collectives> make_device_collectives(transport::Transport& transport,
+                                                                ConnectDevices connect) {
+  return std::make_unique<DeviceCollectives>(transport, std::move(connect));
 }
 
 }  // namespace dovetail::runtime

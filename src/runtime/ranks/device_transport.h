@@ -1,21 +1,30 @@
-// Messages between the devices of ranks.
+// Transport and collectives between the devices of ranks.
 #pragma once
 
 #include <memory>
 
 #include "runtime/ranks/device_group.h"
 #include "runtime/ranks/job_watch.h"
+#include "transport/collectives.h"
 #include "transport/transport.h"
 
 namespace dovetail::runtime {
 
-/// The transport of ranks with a device each: messages of Lane::programs are of device memory and go by groups that
-/// `connect` makes; all else goes by `host`, and so does every error. Each channel has a group of its own, so that a
-/// message waits for those before it on its channel and for no other. On a channel messages must be said and taken in
-/// the order of their numbers: programs that pipeline::check finds sound do. Lane::programs is used by one thread.
+/// Creates a transport for ranks with one device each. Messages of Lane::programs hold device memory and use groups
+/// that `connect` creates. All other messages, and every error, use `host`.
 ///
-/// `watch` may be null; it outlives the transport.
+/// Each channel has a separate group, so a message waits only for earlier messages of its channel. Messages of a
+/// channel must be sent and received in the order of their numbers, which programs that pass pipeline::check do. Only
+/// one thread may use Lane::programs. `watch` may be null and must outlive the transport.
 std::unique_ptr<transport::Transport> make_device_transport(std::unique_ptr<transport::Transport> host,
                                                             ConnectDevices connect, JobWatch* watch);
+
+/// Creates in-place collectives on device memory, by groups that `connect` creates: one per opened group of ranks.
+/// Shares differ in size by at most one, which no library's reduce_scatter supports. So each share is reduced to its
+/// rank, or broadcast from it.
+///
+/// An error of `transport` ends all waits, and an error here fails the transport. `transport` must outlive the result.
+std::unique_ptr<transport::Collectives> make_device_collectives(transport::Transport& transport,
+                                                                ConnectDevices connect);
 
 }  // namespace dovetail::runtime

@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "runtime/ranks/error_text.h"
-#include "runtime/ranks/gloo_process_group.h"
-#include "runtime/ranks/wait_errors.h"
+#include "runtime/ranks/gloo_group.h"
+#include "runtime/ranks/job_watch.h"
+#include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -33,7 +33,7 @@ using namespace std::chrono_literals;
 using ProcessGroup = c10::intrusive_ptr<c10d::ProcessGroupGloo>;
 using Work = c10::intrusive_ptr<c10d::Work>;
 
-/// How soon an error elsewhere ends a wait.
+/// Maximum delay until an error elsewhere ends a wait.
 constexpr std::chrono::milliseconds tick = 50ms;
 
 template <class Value>
@@ -50,8 +50,8 @@ std::chrono::milliseconds until(Deadline deadline) {
   return std::max(1ms, std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()));
 }
 
-/// Whether the work has ended, well or not. What a wait throws is not asked: it may be the wait's own end, and the work
-/// may end just after it.
+/// Returns whether the work has ended, successfully or not. Ignores exceptions of the wait: they may come from its time
+/// limit, just before the work ends.
 bool ends_within(c10d::Work& work, std::chrono::milliseconds time) {
   try {
     work.wait(time);
@@ -60,7 +60,7 @@ bool ends_within(c10d::Work& work, std::chrono::milliseconds time) {
   return work.isCompleted();
 }
 
-/// Gloo writes into tensors, which it may not where they are made in libtorch's inference mode, as all of a run's are.
+/// Gloo writes into tensors, so they must not be created in libtorch's inference mode, which the rest of a run uses.
 class GlooCollectives final : public transport::Collectives {
  public:
   GlooCollectives(const RankPlace& place, JobStore& store, transport::Transport& transport)
@@ -68,7 +68,7 @@ class GlooCollectives final : public transport::Collectives {
 
   ~GlooCollectives() override {
     if (transport_.status().ok()) return;
-    // Gloo would wait for what it has begun, and ranks are lost: the process ends with its connections.
+    // Gloo would wait for its pending work, but ranks are lost. The connections end with the process.
     for (auto& [ranks, group] : groups_) static_cast<void>(group.release());
   }
 
@@ -79,7 +79,7 @@ class GlooCollectives final : public transport::Collectives {
         groups_[ranks] = connect_process_group(place_, store_, fmt::format("sums/{}", fmt::join(ranks, ",")), ranks,
                                                until(deadline));
       } catch (const std::exception& error) {
-        return lost_in("connects with", ranks, reason_of(error));
+        return lost_in("was connecting to", ranks, reason_of(error));
       }
     }
     return {};
@@ -99,7 +99,7 @@ class GlooCollectives final : public transport::Collectives {
   }
 
   Status broadcast(const Group& group, std::size_t root, Numbers numbers, Deadline deadline) override {
-    return std::visit([&](auto values) { return tell(group, root, values, deadline); }, numbers);
+    return std::visit([&](auto values) { return broadcast_values(group, root, values, deadline); }, numbers);
   }
 
  private:
@@ -108,7 +108,7 @@ class GlooCollectives final : public transport::Collectives {
     return transport::share_of(count, group.ranks.size(), static_cast<std::size_t>(own));
   }
 
-  /// Null for a rank alone.
+  /// Returns null if the rank is alone.
   c10d::ProcessGroupGloo* find(const std::vector<int>& ranks) const {
     if (ranks.size() == 1) return nullptr;
     const auto found = groups_.find(ranks);
@@ -116,7 +116,7 @@ class GlooCollectives final : public transport::Collectives {
     return found->second.get();
   }
 
-  /// Sums all values, and takes the sums of `taken`.
+  /// Sums all values, and stores the sums of the share `taken`.
   template <class Value>
   Status sum(const Group& group, std::span<Value> values, const Share& taken, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
@@ -124,28 +124,29 @@ class GlooCollectives final : public transport::Collectives {
     if (processes == nullptr || values.empty()) return {};
     const c10::InferenceMode outside(false);
     std::vector<at::Tensor> sums{copy_of(std::span<const Value>(values))};
-    DOVETAIL_CHECK(wait([&] { return processes->allreduce(sums); }, "sums with", ranks, deadline));
+    DOVETAIL_CHECK(wait([&] { return processes->allreduce(sums); }, "was summing with", ranks, deadline));
     const Value* const begin = sums[0].template data_ptr<Value>() + taken.begin;
     std::copy(begin, begin + taken.size, values.begin() + static_cast<std::ptrdiff_t>(taken.begin));
     return {};
   }
 
   template <class Value>
-  Status tell(const Group& group, std::size_t root, std::span<Value> values, Deadline deadline) {
+  Status broadcast_values(const Group& group, std::size_t root, std::span<Value> values, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
     c10d::ProcessGroupGloo* const processes = find(ranks);
     if (processes == nullptr || values.empty()) return {};
     const c10::InferenceMode outside(false);
-    std::vector<at::Tensor> told{copy_of(std::span<const Value>(values))};
+    std::vector<at::Tensor> received{copy_of(std::span<const Value>(values))};
     c10d::BroadcastOptions options;
     options.rootRank = static_cast<std::int64_t>(root);
-    DOVETAIL_CHECK(wait([&] { return processes->broadcast(told, options); }, "hears from", ranks, deadline));
-    const Value* const begin = told[0].template data_ptr<Value>();
+    DOVETAIL_CHECK(
+        wait([&] { return processes->broadcast(received, options); }, "was broadcasting with", ranks, deadline));
+    const Value* const begin = received[0].template data_ptr<Value>();
     std::copy(begin, begin + values.size(), values.begin());
     return {};
   }
 
-  /// Shares differ in size by one; Gloo's do not.
+  /// Pads the shares to equal size, as Gloo requires. They differ by at most one element.
   template <class Value>
   Status gather(const Group& group, std::span<Value> values, Deadline deadline) {
     const std::vector<int> ranks(group.ranks.begin(), group.ranks.end());
@@ -153,23 +154,23 @@ class GlooCollectives final : public transport::Collectives {
     if (processes == nullptr || values.empty()) return {};
     const c10::InferenceMode outside(false);
     const auto longest = static_cast<std::int64_t>((values.size() + ranks.size() - 1) / ranks.size());
-    const auto room = [&] { return at::zeros({longest}, at::TensorOptions().dtype(type_of<Value>)); };
+    const auto padded = [&] { return at::zeros({longest}, at::TensorOptions().dtype(type_of<Value>)); };
     const Share own = share_in(group, values.size());
-    std::vector<at::Tensor> said{room()};
+    std::vector<at::Tensor> sent{padded()};
     const auto mine = values.subspan(own.begin, own.size);
-    std::copy(mine.begin(), mine.end(), said[0].template data_ptr<Value>());
-    std::vector<std::vector<at::Tensor>> heard(1);
-    for (std::size_t part = 0; part < ranks.size(); ++part) heard[0].push_back(room());
-    DOVETAIL_CHECK(wait([&] { return processes->allgather(heard, said); }, "gathers from", ranks, deadline));
+    std::copy(mine.begin(), mine.end(), sent[0].template data_ptr<Value>());
+    std::vector<std::vector<at::Tensor>> gathered(1);
+    for (std::size_t part = 0; part < ranks.size(); ++part) gathered[0].push_back(padded());
+    DOVETAIL_CHECK(wait([&] { return processes->allgather(gathered, sent); }, "was gathering from", ranks, deadline));
     for (std::size_t part = 0; part < ranks.size(); ++part) {
       const Share share = transport::share_of(values.size(), ranks.size(), part);
-      const Value* const begin = heard[0][part].template data_ptr<Value>();
+      const Value* const begin = gathered[0][part].template data_ptr<Value>();
       std::copy(begin, begin + share.size, values.begin() + static_cast<std::ptrdiff_t>(share.begin));
     }
     return {};
   }
 
-  /// Starts Gloo's work, and waits for its end.
+  /// Starts work of Gloo and waits for its end.
   template <class Start>
   Status wait(Start start, std::string_view deed, const std::vector<int>& ranks, Deadline deadline) {
     DOVETAIL_CHECK(transport_.status());
@@ -181,7 +182,7 @@ class GlooCollectives final : public transport::Collectives {
     }
     while (!ends_within(*work, std::min(tick, until(deadline)))) {
       DOVETAIL_CHECK(transport_.status());
-      if (Clock::now() >= deadline) return lost_in(deed, ranks, "it waited in vain");
+      if (Clock::now() >= deadline) return lost_in(deed, ranks, "timed out");
     }
     try {
       work->wait();

@@ -1,4 +1,4 @@
-// Sums by Gloo's own collectives.
+// Collective operations by Gloo.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,13 @@
 
 namespace dovetail::runtime {
 
-/// Collectives of c10d's ProcessGroupGloo, with connections of their own: a group of processes for each group that is
-/// opened. Each works on a copy of its numbers. Gloo of libtorch 1.13 has no reduce_scatter: it is an all_reduce, of
-/// which a rank takes its share, and so twice as many bytes are sent. Values of equal groups are summed in an order
-/// that their number decides: a run of the same ranks gives the same sums.
+/// Creates collectives on c10d's ProcessGroupGloo, with separate connections: one process group per opened group. Each
+/// operation works on a copy of its numbers. libtorch 1.13's Gloo lacks reduce_scatter, so it is an all-reduce of which
+/// each rank keeps its share, which doubles the bytes sent. The order of summation depends only on the group and the
+/// number of values, so runs on the same ranks yield the same sums.
 ///
-/// An error of `transport` ends all waits, and an error here is the transport's. `store` and `transport` outlive it.
+/// An error of `transport` ends all waits, and an error here fails the transport. `store` and `transport` must outlive
+/// the result.
 std::unique_ptr<transport::Collectives> make_gloo_collectives(const RankPlace& place, JobStore& store,
                                                               transport::Transport& transport);
 

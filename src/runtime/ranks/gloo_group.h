@@ -1,39 +1,50 @@
-// c10d's group of processes, as far as messages need it: what includes this sees no libtorch.
+// c10d process groups with Gloo, and a message interface on them.
 #pragma once
 
+#define USE_C10D_GLOO
 #include <chrono>
 #include <memory>
 #include <string>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <vector>
 
 #include "runtime/ranks/job_store.h"
+#include "runtime/ranks/rank_place.h"
 #include "transport/transport.h"
 
 namespace dovetail::runtime {
 
-/// A message that Gloo has. Its end lets go of the buffer: nothing is read or written after it.
+/// Connects `ranks`, which include this rank, over the network interface on which `place` reaches the store, or over
+/// GLOO_SOCKET_IFNAME if it is set. `name` must be unique within the job. Throws std::exception if they cannot reach
+/// each other within `timeout`, which also limits each collective of the group.
+c10::intrusive_ptr<c10d::ProcessGroupGloo> connect_process_group(const RankPlace& place, JobStore& store,
+                                                                 const std::string& name, const std::vector<int>& ranks,
+                                                                 std::chrono::milliseconds timeout);
+
+/// Message that Gloo holds. Its destructor releases the buffer: Gloo does not access it afterwards.
 class GlooMessage {
  public:
   virtual ~GlooMessage() = default;
 
-  /// Waits until it is delivered. False where abort() ended the wait, which may come first. Throws std::exception where
-  /// the connection is broken.
+  /// Waits for delivery. Returns false if abort() ended the wait; abort() may precede it. Throws std::exception if the
+  /// connection is broken.
   virtual bool wait() = 0;
-  /// From any thread.
+  /// Callable from any thread.
   virtual void abort() = 0;
 };
 
-/// All ranks, each connected with each.
+/// All ranks, fully connected.
 class GlooGroup {
  public:
   virtual ~GlooGroup() = default;
 
-  // Both hand a message over without waiting, and throw std::exception where the connection is broken. REQUIRES: a peer
-  // other than this rank; a tag from 0 to 2^31 - 1.
+  // Hand a message to Gloo without waiting. Throw std::exception if the connection is broken. REQUIRES: the peer is
+  // another rank; the tag is from 0 to 2^31 - 1.
   virtual std::unique_ptr<GlooMessage> send(int peer, int tag, transport::Buffer message) = 0;
   virtual std::unique_ptr<GlooMessage> receive(int peer, int tag, transport::Buffer room) = 0;
 };
 
-/// Connects all ranks; throws std::exception where they do not reach each other within `timeout`.
+/// Connects all ranks. Throws std::exception if they cannot reach each other within `timeout`.
 std::unique_ptr<GlooGroup> make_gloo_group(const RankPlace& place, JobStore& store, std::chrono::milliseconds timeout);
 
 }  // namespace dovetail::runtime

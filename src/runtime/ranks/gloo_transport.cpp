@@ -16,10 +16,9 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "runtime/ranks/error_text.h"
 #include "runtime/ranks/gloo_group.h"
+#include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_note.h"
-#include "runtime/ranks/wait_errors.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -34,11 +33,12 @@ using transport::Deadline;
 using transport::Lane;
 using namespace std::chrono_literals;
 
-/// What Gloo has at a time of a peer's messages, one way. It slows down with many.
+/// Maximum number of messages per peer and direction that Gloo holds at a time. More slow it down.
 constexpr int max_under_way = 256;
-/// How precise deadlines are.
+/// Precision of deadlines.
 constexpr auto tick = 20ms;
-/// Where nothing moved for so many ticks, messages do not come in the order in which they were said: Gloo gets more.
+/// Number of ticks without progress after which Gloo gets more messages: they may arrive in another order than they
+/// were posted.
 constexpr int ticks_to_stall = 3;
 
 int tag_of(const Address& address) {
@@ -47,28 +47,28 @@ int tag_of(const Address& address) {
   return static_cast<int>((static_cast<std::uint32_t>(address.lane) << bits) | (address.number & ((1U << bits) - 1)));
 }
 
-enum class Way : std::uint8_t { in, out };
+enum class Direction : std::uint8_t { in, out };
 
-/// A message that waits for its turn.
-struct Item {
+/// Message that waits for its turn.
+struct Message {
   Address address;
   Buffer buffer;
 };
 
-/// The messages of one way between this rank and a peer.
+/// Messages of one direction between this rank and a peer.
 struct Window {
-  int under_way = 0;  ///< that Gloo has
-  std::deque<Item> queued;
+  int under_way = 0;  ///< number of messages that Gloo holds
+  std::deque<Message> queued;
 };
 
-/// A message that Gloo has and this rank waits for.
+/// Message that Gloo holds and this rank waits for.
 struct Waiting {
   GlooMessage* message = nullptr;
   Deadline deadline;
   bool expired = false;
 };
 
-/// How a wait ended.
+/// Outcome of a wait.
 enum class Ended : std::uint8_t { delivered, expired, stopped, broken };
 
 struct Sent {
@@ -87,7 +87,7 @@ class GlooTransport : public transport::Transport {
     timer_ = std::thread([this] { time(); });
     for (std::size_t lane = 0; lane < transport::lanes; ++lane)
       deliverers_.emplace_back([this, lane] { deliver(static_cast<Lane>(lane)); });
-    watch_.on_error([this](const Error& error) { hear(error); });
+    watch_.on_error([this](const Error& error) { take_error(error); });
   }
 
   ~GlooTransport() override {
@@ -111,16 +111,16 @@ class GlooTransport : public transport::Transport {
     std::unique_lock lock(mutex_);
     if (fails_) return;
     ++undelivered_[static_cast<std::size_t>(to.lane)];
-    enqueue(lock, Way::out, {to, std::move(message)});
+    enqueue(lock, Direction::out, {to, std::move(message)});
   }
 
   void receive(const Address& from, Buffer room) override {
     DOVETAIL_ASSERT(from.peer != rank_);
     std::unique_lock lock(mutex_);
     if (fails_) return;
-    DOVETAIL_ASSERT(!rooms_.contains(from));
-    rooms_[from] = nullptr;
-    enqueue(lock, Way::in, {from, std::move(room)});
+    DOVETAIL_ASSERT(!receives_.contains(from));
+    receives_[from] = nullptr;
+    enqueue(lock, Direction::in, {from, std::move(room)});
   }
 
   Status wait(const Address& from, Deadline deadline) override {
@@ -128,22 +128,22 @@ class GlooTransport : public transport::Transport {
     const auto begin = Clock::now();
     hurry(lock, from);
     const auto has = [&] {
-      const auto found = rooms_.find(from);
-      return found != rooms_.end() && found->second != nullptr;
+      const auto found = receives_.find(from);
+      return found != receives_.end() && found->second != nullptr;
     };
     Ended ended = Ended::expired;
     std::string reason;
     if (changed_.wait_until(lock, deadline, [&] { return fails_ || has(); }) && !fails_)
-      ended = await(lock, *rooms_[from], deadline, reason);
+      ended = await(lock, *receives_[from], deadline, reason);
     if (fails_) return settled(lock);
     if (ended == Ended::delivered) {
-      rooms_.erase(from);
-      advance(lock, Way::in, from.peer);
+      receives_.erase(from);
+      advance(lock, Direction::in, from.peer);
       return {};
     }
     lock.unlock();
-    if (ended == Ended::broken) return fail_with(gone(from.peer, "waited for its " + text_of(from), reason));
-    return fail_with(late(fmt::format("waited {} in vain for {}", seconds_since(begin), text_of(from))));
+    if (ended == Ended::broken) return fail_with(gone(from.peer, "waited for " + text_of(from), reason));
+    return fail_with(late(fmt::format("timed out after {} waiting for {}", seconds_since(begin), text_of(from))));
   }
 
   Status flush(Lane lane, Deadline deadline) override {
@@ -154,10 +154,10 @@ class GlooTransport : public transport::Transport {
     if (fails_) return settled(lock);
     if (in_time) return {};
     const auto& sent = sent_[static_cast<std::size_t>(lane)];
-    const std::string peer = sent.empty() ? "another" : fmt::format("rank {}", sent.front().peer);
+    const std::string peer = sent.empty() ? "another rank" : fmt::format("rank {}", sent.front().peer);
     lock.unlock();
-    return fail_with(late(fmt::format("waited {} in vain until {} takes what it was sent ({})", seconds_since(begin),
-                                      peer, name_of(lane))));
+    return fail_with(late(fmt::format("timed out after {} waiting for {} to receive its messages ({})",
+                                      seconds_since(begin), peer, name_of(lane))));
   }
 
   Status status() override {
@@ -175,7 +175,9 @@ class GlooTransport : public transport::Transport {
   }
 
  private:
-  Window& window(Way way, int peer) { return windows_[static_cast<std::size_t>(way)][static_cast<std::size_t>(peer)]; }
+  Window& window(Direction direction, int peer) {
+    return windows_[static_cast<std::size_t>(direction)][static_cast<std::size_t>(peer)];
+  }
 
   bool is_failed() {
     const std::lock_guard lock(mutex_);
@@ -187,54 +189,54 @@ class GlooTransport : public transport::Transport {
   }
   Error late(std::string_view deed) const { return is_late(rank_, deed, &watch_); }
 
-  /// Adds a message to its window, and gives Gloo what has its turn.
-  void enqueue(std::unique_lock<std::mutex>& lock, Way way, Item item) {
+  /// Adds a message to its window, and hands the next messages to Gloo.
+  void enqueue(std::unique_lock<std::mutex>& lock, Direction direction, Message item) {
     const int peer = item.address.peer;
-    window(way, peer).queued.push_back(std::move(item));
+    window(direction, peer).queued.push_back(std::move(item));
     ++queued_;
-    hand_over(lock, way, peer, max_under_way);
+    hand_over(lock, direction, peer, max_under_way);
   }
 
-  /// A message of the window is delivered.
-  void advance(std::unique_lock<std::mutex>& lock, Way way, int peer) {
-    --window(way, peer).under_way;
+  /// Accounts for a delivered message of the window.
+  void advance(std::unique_lock<std::mutex>& lock, Direction direction, int peer) {
+    --window(direction, peer).under_way;
     ++delivered_;
-    hand_over(lock, way, peer, max_under_way);
+    hand_over(lock, direction, peer, max_under_way);
   }
 
-  /// Gives Gloo what the window has, up to `limit` messages under way.
-  void hand_over(std::unique_lock<std::mutex>& lock, Way way, int peer, int limit) {
-    Window& messages = window(way, peer);
+  /// Hands messages of the window to Gloo, up to `limit` in flight.
+  void hand_over(std::unique_lock<std::mutex>& lock, Direction direction, int peer, int limit) {
+    Window& messages = window(direction, peer);
     while (!fails_ && !messages.queued.empty() && messages.under_way < limit) {
-      Item item = std::move(messages.queued.front());
+      Message item = std::move(messages.queued.front());
       messages.queued.pop_front();
-      start(lock, way, std::move(item));
+      start(lock, direction, std::move(item));
     }
   }
 
-  /// Gives Gloo the receive that is waited for, before its turn.
+  /// Hands the receive that a caller waits for to Gloo, ahead of its turn.
   void hurry(std::unique_lock<std::mutex>& lock, const Address& from) {
-    std::deque<Item>& queued = window(Way::in, from.peer).queued;
+    std::deque<Message>& queued = window(Direction::in, from.peer).queued;
     const auto found =
-        std::find_if(queued.begin(), queued.end(), [&](const Item& item) { return item.address == from; });
+        std::find_if(queued.begin(), queued.end(), [&](const Message& item) { return item.address == from; });
     if (fails_ || found == queued.end()) return;
-    Item item = std::move(*found);
+    Message item = std::move(*found);
     queued.erase(found);
-    start(lock, Way::in, std::move(item));
+    start(lock, Direction::in, std::move(item));
   }
 
-  /// Gives Gloo one message, without the lock: it may copy all of it.
-  void start(std::unique_lock<std::mutex>& lock, Way way, Item item) {
+  /// Hands one message to Gloo. Releases the lock meanwhile, because Gloo may copy the whole message.
+  void start(std::unique_lock<std::mutex>& lock, Direction direction, Message item) {
     const Address address = item.address;
     --queued_;
-    ++window(way, address.peer).under_way;
+    ++window(direction, address.peer).under_way;
     ++starting_;
     lock.unlock();
     std::unique_ptr<GlooMessage> message;
     std::string reason;
     try {
-      message = way == Way::out ? group_->send(address.peer, tag_of(address), std::move(item.buffer))
-                                : group_->receive(address.peer, tag_of(address), std::move(item.buffer));
+      message = direction == Direction::out ? group_->send(address.peer, tag_of(address), std::move(item.buffer))
+                                            : group_->receive(address.peer, tag_of(address), std::move(item.buffer));
     } catch (const std::exception& error) {
       reason = reason_of(error);
     }
@@ -244,10 +246,11 @@ class GlooTransport : public transport::Transport {
     if (fails_) return changed_.notify_all();
     if (!message) {
       lock.unlock();
-      fail(gone(address.peer, way == Way::out ? "sent it a message" : "made room for a message", reason));
+      fail(gone(address.peer, direction == Direction::out ? "was sending it a message" : "was posting a receive",
+                reason));
       lock.lock();
-    } else if (way == Way::in) {
-      rooms_[address] = std::move(message);
+    } else if (direction == Direction::in) {
+      receives_[address] = std::move(message);
       changed_.notify_all();
     } else {
       const auto lane = static_cast<std::size_t>(address.lane);
@@ -256,7 +259,7 @@ class GlooTransport : public transport::Transport {
     }
   }
 
-  /// Waits for a message that Gloo has. It stays where it is as long.
+  /// Waits for a message that Gloo holds. `message` must not move meanwhile.
   Ended await(std::unique_lock<std::mutex>& lock, GlooMessage& message, Deadline deadline, std::string& reason) {
     Waiting waiting{&message, deadline};
     const auto place = waits_.insert(waits_.end(), &waiting);
@@ -274,7 +277,7 @@ class GlooTransport : public transport::Transport {
     return ended == Ended::stopped && waiting.expired ? Ended::expired : ended;
   }
 
-  /// Follows what is sent on a lane, in that order: whoever flushes the lane waits for all of it anyway.
+  /// Waits for the messages sent on a lane, in order. A flush waits for all of them anyway.
   void deliver(Lane lane) {
     std::unique_lock lock(mutex_);
     auto& sent = sent_[static_cast<std::size_t>(lane)];
@@ -287,15 +290,15 @@ class GlooTransport : public transport::Transport {
       const int peer = sent.front().peer;
       if (ended == Ended::broken) {
         lock.unlock();
-        return fail(gone(peer, fmt::format("sent it a message ({})", name_of(lane)), reason));
+        return fail(gone(peer, fmt::format("was sending it a message ({})", name_of(lane)), reason));
       }
       sent.pop_front();
       if (--undelivered_[static_cast<std::size_t>(lane)] == 0) changed_.notify_all();
-      advance(lock, Way::out, peer);
+      advance(lock, Direction::out, peer);
     }
   }
 
-  /// Ends waits at their deadlines, and opens the windows where nothing moves.
+  /// Ends waits at their deadlines, and enlarges the windows when nothing moves.
   void time() {
     std::unique_lock lock(mutex_);
     std::int64_t delivered_before = 0;
@@ -312,14 +315,15 @@ class GlooTransport : public transport::Transport {
       ticks = queued_ > 0 && delivered_ == delivered_before ? ticks + 1 : 0;
       delivered_before = delivered_;
       if (ticks < ticks_to_stall) continue;
-      for (const Way way : {Way::in, Way::out})
-        for (int peer = 0; peer < ranks(); ++peer) hand_over(lock, way, peer, 2 * window(way, peer).under_way);
+      for (const Direction direction : {Direction::in, Direction::out})
+        for (int peer = 0; peer < ranks(); ++peer)
+          hand_over(lock, direction, peer, 2 * window(direction, peer).under_way);
       ticks = 0;
     }
   }
 
-  /// What the watch heard of another rank.
-  void hear(const Error& error) {
+  /// Handles an error that the watch received from another rank.
+  void take_error(const Error& error) {
     {
       const std::lock_guard lock(mutex_);
       if (std::exchange(fails_, true)) return;
@@ -327,14 +331,14 @@ class GlooTransport : public transport::Transport {
     settle(error);
   }
 
-  /// Ends all waits with the job's first error; Gloo lets go of all buffers. REQUIRES: the caller has set fails_.
+  /// Ends all waits with the job's first error. Gloo releases all buffers. REQUIRES: the caller has set fails_.
   void settle(const Error& error) {
     std::unique_lock lock(mutex_);
     for (const Waiting* waiting : waits_) waiting->message->abort();
     for (auto& changed : sent_changed_) changed.notify_all();
     changed_.notify_all();
     changed_.wait(lock, [this] { return waits_.empty() && starting_ == 0; });
-    rooms_.clear();
+    receives_.clear();
     for (auto& sent : sent_) sent.clear();
     for (auto& peers : windows_)
       for (Window& each : peers) each.queued.clear();
@@ -359,8 +363,8 @@ class GlooTransport : public transport::Transport {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::array<std::vector<Window>, 2> windows_;             ///< [way][peer]
-  std::map<Address, std::unique_ptr<GlooMessage>> rooms_;  ///< without a message as long as Gloo does not have it
+  std::array<std::vector<Window>, 2> windows_;                ///< [direction][peer]
+  std::map<Address, std::unique_ptr<GlooMessage>> receives_;  ///< null until Gloo holds the message
   std::array<std::deque<Sent>, transport::lanes> sent_;
   std::array<std::condition_variable, transport::lanes> sent_changed_;
   std::array<int, transport::lanes> undelivered_{};
@@ -370,7 +374,7 @@ class GlooTransport : public transport::Transport {
   std::int64_t delivered_ = 0;
   bool fails_ = false;
   bool ends_ = false;
-  std::optional<Error> error_;  ///< the job's, once nothing of this rank's is under way
+  std::optional<Error> error_;  ///< the job's error, once no message of this rank is in flight
 
   std::thread timer_;
   std::vector<std::thread> deliverers_;
@@ -378,7 +382,7 @@ class GlooTransport : public transport::Transport {
 
 std::string here_key(int rank) { return fmt::format("here/{}", rank); }
 
-/// The ranks that have not come by the deadline, or the first error of one.
+/// Returns the ranks that have not connected by the deadline, or the first error of a rank.
 Result<std::vector<int>> find_missing(const RankPlace& place, JobStore& store, const JobWatch& watch,
                                       Deadline deadline) {
   std::vector<int> missing;
@@ -406,14 +410,14 @@ Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& plac
   DOVETAIL_TRY(const std::vector<int> missing, find_missing(place, store, watch, deadline));
   if (!missing.empty())
     return Error{base::Failure::lost, "", 0, 0,
-                 fmt::format("rank {} of {} did not come", fmt::join(missing, ", "), place.ranks)};
+                 fmt::format("rank {} of {} did not connect", fmt::join(missing, ", "), place.ranks)};
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   try {
     return std::unique_ptr<transport::Transport>(
         std::make_unique<GlooTransport>(place, watch, make_gloo_group(place, store, std::max(left, 1000ms))));
   } catch (const std::exception& error) {
     if (const auto first = watch.first_error()) return *first;
-    return is_late(place.rank, fmt::format("does not reach the others: {}", reason_of(error)), &watch);
+    return is_late(place.rank, fmt::format("cannot reach the other ranks: {}", reason_of(error)), &watch);
   }
 }
 

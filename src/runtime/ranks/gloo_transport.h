@@ -1,4 +1,4 @@
-// Messages between processes: the transport on c10d's ProcessGroupGloo, for memory of the host.
+// Transport between processes on c10d's ProcessGroupGloo, for host memory.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace dovetail::runtime {
 
-/// Connects all ranks of a job with each other, over the network on which `place` reaches the store (or that of
-/// GLOO_SOCKET_IFNAME). Numbers of messages that are under way together between two ranks differ modulo 2^29.
+/// Connects all ranks of a job, over the network interface on which `place` reaches the store, or over
+/// GLOO_SOCKET_IFNAME if it is set. Numbers of messages in flight between two ranks must differ modulo 2^29.
 ///
-/// A message goes straight from its buffer into the room that the peer has made: a send is delivered once the peer has
-/// posted its receive. Of those that a peer does not take, or that do not come, Gloo is given a few hundred at a time.
-/// The other end may be of another size only by a mistake of ours; it ends the process.
+/// A message goes directly from the sender's buffer to the receiver's: a send is delivered once the peer has posted the
+/// receive. At most a few hundred undelivered messages are handed to Gloo at a time. Buffers of different sizes at the
+/// two ends are a bug and end the process.
 ///
-/// The end of the transport waits for the other ranks' ends for a few seconds. An Error says which ranks did not come.
-/// `watch` outlives the transport.
+/// The destructor waits a few seconds for the other ranks to finish. An Error names the ranks that did not connect.
+/// `watch` must outlive the transport.
 base::Result<std::unique_ptr<transport::Transport>> connect_gloo(const RankPlace& place, JobStore& store,
                                                                  JobWatch& watch, transport::Deadline deadline);
 

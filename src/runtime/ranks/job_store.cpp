@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/ranks/error_text.h"
+#include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 
 struct JobStore::Parts {
-  std::string name;  ///< in messages
+  std::string name;  ///< name in messages
   c10::intrusive_ptr<c10d::TCPStore> server;
-  c10::intrusive_ptr<c10d::Store> keys;  ///< of this attempt
+  c10::intrusive_ptr<c10d::Store> keys;  ///< keys of this attempt
 };
 
 namespace {
@@ -27,14 +27,14 @@ using base::Status;
 std::vector<std::uint8_t> bytes_of(const std::string& text) { return {text.begin(), text.end()}; }
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
-/// What `ask()` gives, or that there is no store to ask.
+/// Returns the result of `ask()`, or an Error if the store does not respond.
 template <class Ask>
 auto answer_of(const std::string& name, const Ask& ask) -> Result<decltype(ask())> {
   try {
     return ask();
   } catch (const std::exception& error) {
     return base::Error{base::Failure::lost, "", 0, 0,
-                       fmt::format("the store of the job at {} does not answer: {}", name, reason_of(error))};
+                       fmt::format("the job's store at {} does not respond: {}", name, reason_of(error))};
   }
 }
 
@@ -45,7 +45,7 @@ c10::intrusive_ptr<c10d::TCPStore> open_store(const std::string& host, std::uint
   options.isServer = holds;
   options.waitWorkers = false;
   options.timeout = timeout;
-  // libtorch 1.13 writes to a store that is gone without asking for an error in place of the signal.
+  // libtorch 1.13 writes to a closed connection without suppressing the signal.
   std::signal(SIGPIPE, SIG_IGN);
   return c10::make_intrusive<c10d::TCPStore>(host, options);
 }
@@ -67,8 +67,8 @@ Result<std::unique_ptr<JobStore>> JobStore::hold(std::uint16_t port, int attempt
     parts->keys = keys_of(parts->server, attempt);
     return std::unique_ptr<JobStore>(new JobStore(std::move(parts)));
   } catch (const std::exception& error) {
-    return base::bad_input(fmt::format(
-        "the store of the job cannot listen at port {}: {}; accepted: a port that is free", port, reason_of(error)));
+    return base::bad_input(
+        fmt::format("the job's store cannot listen on port {}: {}; use a free port", port, reason_of(error)));
   }
 }
 

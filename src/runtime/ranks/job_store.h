@@ -1,4 +1,4 @@
-// The store of a job: a few words by key, held by one process (a launcher, or rank 0), in reach of all ranks.
+// Store of a job: a few values by key, held by one process (a launcher or rank 0) and accessible to all ranks.
 #pragma once
 
 #include <chrono>
@@ -11,18 +11,18 @@
 #include "runtime/ranks/rank_place.h"
 
 namespace c10d {
-class Store;  // NOLINT(readability-identifier-naming): its own name
+class Store;  // NOLINT(readability-identifier-naming): name in libtorch
 }
 
 namespace dovetail::runtime {
 
-/// A connection to a store, c10d's TCPStore. From the first one on the process ignores SIGPIPE. Where the store does
-/// not answer, each function gives a Failure::lost Error; one that hangs holds the caller up.
+/// Connection to a store, c10d's TCPStore. The first one makes the process ignore SIGPIPE. Functions return a
+/// Failure::lost Error if the store does not respond, and block if it hangs.
 class JobStore {
  public:
-  /// Holds a store in this process, which listens at `port` of all its addresses; 0: at any that is free.
+  /// Runs a store in this process. It listens on `port` of all addresses, or on any free port if `port` is 0.
   static base::Result<std::unique_ptr<JobStore>> hold(std::uint16_t port, int attempt);
-  /// Connects to one, which may come later than this; also the one that this process holds.
+  /// Connects to a store, also to one in this process. The store may start later than this call.
   static base::Result<std::unique_ptr<JobStore>> connect(const std::string& host, std::uint16_t port, int attempt,
                                                          std::chrono::milliseconds timeout);
   ~JobStore();
@@ -33,12 +33,12 @@ class JobStore {
 
   base::Status set(const std::string& key, const std::string& value);
   base::Result<std::optional<std::string>> find(const std::string& key);
-  /// Sets the value where the key has none; gives the one that it has then.
+  /// Sets the value if the key has none. Returns the key's value afterwards.
   base::Result<std::string> propose(const std::string& key, const std::string& value);
-  /// Adds to a count, which begins at 0; gives the sum.
+  /// Adds to a counter, which starts at 0, and returns the sum.
   base::Result<std::int64_t> add(const std::string& key, std::int64_t number);
 
-  /// What ranks build on.
+  /// Returns the c10d store on which process groups are built.
   c10d::Store& raw();
 
  private:
@@ -47,7 +47,7 @@ class JobStore {
   std::unique_ptr<Parts> parts_;
 };
 
-/// Under which key the first error of a job stands (error_text.h).
+/// Key of the first error of a job, in the format of error_to_bytes.
 inline constexpr const char* first_error_key = "error";
 
 }  // namespace dovetail::runtime

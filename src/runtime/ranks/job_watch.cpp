@@ -1,7 +1,11 @@
 #include "runtime/ranks/job_watch.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -16,46 +20,50 @@ using base::Result;
 using namespace std::chrono_literals;
 
 constexpr auto beat = 100ms;
-/// What a store that is there does not need.
+/// Longer than a responsive store takes.
 constexpr auto patience = 2s;
 constexpr const char* left_key = "left";
 
+using transport::Clock;
+
+Error lost(std::string message) { return {base::Failure::lost, "", 0, 0, std::move(message)}; }
+
 }  // namespace
 
-/// What the thread shares with the rank; it may outlive the rank's end of it.
+/// State that the thread shares with the rank. It may outlive the JobWatch.
 struct JobWatch::State {
   std::mutex mutex;
   std::condition_variable changed;
-  std::deque<std::function<void(JobStore&)>> questions;
-  bool ends = false;     ///< the rank wants no more
-  bool ended = false;    ///< the thread asks no more
-  bool leaving = false;  ///< a store that is gone has done its work
+  std::deque<std::function<void(JobStore&)>> requests;
+  bool ends = false;     ///< set when the rank needs no more answers
+  bool ended = false;    ///< set when the thread has ended
+  bool leaving = false;  ///< set when this rank may lose the store without an error
   RankNote note;
   bool is_noted = false;  ///< the store has the note
   std::optional<Error> error;
 
-  std::mutex saying;  ///< held while an error is said
-  std::optional<RankError> said;
-  std::mutex hearing;  ///< held while `hear` runs
-  std::function<void(const Error&)> hear;
+  std::mutex report_mutex;  ///< held while an error is reported
+  std::optional<RankError> reported;
+  std::mutex handler_mutex;  ///< held while the error handler runs
+  std::function<void(const Error&)> handler;
 
   void take(const Error& first) {
-    const std::lock_guard hears(hearing);
+    const std::lock_guard handles(handler_mutex);
     {
       const std::lock_guard lock(mutex);
       if (error) return;
       error = first;
     }
-    if (hear) std::exchange(hear, nullptr)(first);
+    if (handler) std::exchange(handler, nullptr)(first);
   }
 
-  /// What the thread gives for `ask(store)`; nothing where there is no store, or it does not answer.
+  /// Has the thread run `ask(store)` and returns the result. Returns nullopt if the store is gone or does not respond.
   template <class Ask>
   auto answer_of(Ask ask) -> std::optional<decltype(ask(std::declval<JobStore&>()))> {
     using Answer = std::optional<decltype(ask(std::declval<JobStore&>()))>;
     const auto answer = std::make_shared<Answer>();
     std::unique_lock lock(mutex);
-    questions.push_back([this, answer, ask](JobStore& store) {
+    requests.push_back([this, answer, ask](JobStore& store) {
       Answer given = ask(store);
       const std::lock_guard answers(mutex);
       *answer = std::move(given);
@@ -66,15 +74,15 @@ struct JobWatch::State {
     return *answer;
   }
 
-  /// One round of the thread. Whether there is a store to go on with.
+  /// Runs one round of the thread. Returns whether to continue.
   bool work(JobStore& store, int rank) {
     std::unique_lock lock(mutex);
-    changed.wait_for(lock, beat, [this] { return ends || !is_noted || !questions.empty(); });
-    while (!questions.empty()) {
-      const auto question = std::move(questions.front());
-      questions.pop_front();
+    changed.wait_for(lock, beat, [this] { return ends || !is_noted || !requests.empty(); });
+    while (!requests.empty()) {
+      const auto request = std::move(requests.front());
+      requests.pop_front();
       lock.unlock();
-      question(store);
+      request(store);
       lock.lock();
     }
     const RankNote noted = note;
@@ -85,13 +93,13 @@ struct JobWatch::State {
     const Result<std::optional<std::string>> first = store.find(first_error_key);
     lock.lock();
     const bool is_lost = (!alive.ok() || !first.ok()) && !leaving;
-    const bool goes_on = alive.ok() && first.ok() && !ends;
+    const bool continues = alive.ok() && first.ok() && !ends;
     lock.unlock();
     if (is_lost)
       take(without_store(rank, noted.phase, alive.ok() ? first.error() : alive.error()));
     else if (first.ok() && *first)
       take(error_from_bytes(**first).error);
-    return goes_on;
+    return continues;
   }
 };
 
@@ -135,29 +143,29 @@ std::optional<Error> JobWatch::first_error() const {
   return state_->error;
 }
 
-void JobWatch::on_error(std::function<void(const Error&)> hear) {
-  const std::lock_guard hears(state_->hearing);
+void JobWatch::on_error(std::function<void(const Error&)> handler) {
+  const std::lock_guard handles(state_->handler_mutex);
   const std::optional<Error> error = first_error();
-  if (hear && error)
-    hear(*error);
+  if (handler && error)
+    handler(*error);
   else
-    state_->hear = std::move(hear);
+    state_->handler = std::move(handler);
 }
 
 Error JobWatch::placed(const Error& error) const {
   const std::lock_guard lock(state_->mutex);
-  // What the watch has heard says whose phase it was.
-  const bool is_heard = state_->error && state_->error->message == error.message;
-  return is_heard ? error : in_phase(state_->note.phase, error);
+  // An error from the watch already names its phase.
+  const bool is_known = state_->error && state_->error->message == error.message;
+  return is_known ? error : in_phase(state_->note.phase, error);
 }
 
 RankError JobWatch::say(const Error& error) {
-  const std::lock_guard says(state_->saying);
-  if (state_->said) return *state_->said;
+  const std::lock_guard reports(state_->report_mutex);
+  if (state_->reported) return *state_->reported;
   const RankError own{rank_, placed(error)};
   const auto first = state_->answer_of(
       [bytes = error_to_bytes(own)](JobStore& store) { return store.propose(first_error_key, bytes); });
-  return state_->said.emplace(first && first->ok() ? error_from_bytes(**first) : own);
+  return state_->reported.emplace(first && first->ok() ? error_from_bytes(**first) : own);
 }
 
 std::vector<int> JobWatch::silent_ranks() {
@@ -195,6 +203,46 @@ void JobWatch::wait_for_all(std::chrono::milliseconds limit, bool stops_at_error
     if (!left || !left->ok() || **left >= ranks_) return;
     std::this_thread::sleep_for(10ms);
   } while (std::chrono::steady_clock::now() < end && !(stops_at_error && first_error()));
+}
+
+std::string_view name_of(transport::Lane lane) {
+  constexpr std::array<std::string_view, transport::lanes> names{"programs", "reductions", "control"};
+  return names[static_cast<std::size_t>(lane)];
+}
+
+std::string text_of(const transport::Address& message) {
+  return fmt::format("message {} ({}) from rank {}", message.number, name_of(message.lane), message.peer);
+}
+
+Error peer_is_lost(int peer, int rank, std::string_view deed, std::string_view reason) {
+  return lost(fmt::format("rank {} is lost: rank {} {}: {}", peer, rank, deed, reason));
+}
+
+Error is_late(int rank, std::string_view deed, JobWatch* watch) {
+  std::vector<int> silent;
+  if (watch != nullptr) silent = watch->silent_ranks();
+  return lost(
+      fmt::format("rank {} {}{}", rank, deed,
+                  silent.empty() ? "" : fmt::format("; no sign of life from rank {}", fmt::join(silent, ", "))));
+}
+
+std::string seconds_since(Clock::time_point begin) {
+  return fmt::format("{:.1f} s", std::chrono::duration<double>(Clock::now() - begin).count());
+}
+
+base::Status lose_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view deed,
+                             std::string_view reason) {
+  constexpr auto for_a_reason = 500ms;
+  constexpr auto pause = 50ms;
+  for (const auto end = Clock::now() + for_a_reason; Clock::now() < end; std::this_thread::sleep_for(pause))
+    DOVETAIL_CHECK(transport.status());
+  std::vector<int> others = ranks;
+  std::erase(others, transport.rank());
+  const bool are_several = others.size() > 1;
+  transport.fail(
+      lost(fmt::format("{} {} is lost: rank {} {} {}: {}", are_several ? "one of the ranks" : "rank",
+                       fmt::join(others, ", "), transport.rank(), deed, are_several ? "them" : "it", reason)));
+  return transport.status();
 }
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,5 @@
-// A rank's word with the store of its job, by a thread of its own: no wait for a store holds a rank's work up.
+// Communication of a rank with its job's store in a separate thread, so that no wait for the store delays the rank's
+// work. Also composes the errors that end waits for other ranks.
 #pragma once
 
 #include <chrono>
@@ -6,46 +7,47 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "runtime/ranks/error_text.h"
 #include "runtime/ranks/job_store.h"
 #include "runtime/ranks/rank_note.h"
+#include "transport/transport.h"
 
 namespace dovetail::runtime {
 
-/// Gives a sign of life, and hears of the first error of any rank, several times a second. The functions return within
-/// seconds, also where the store hangs. Errors of lost ranks begin with the phase of the rank that says them.
+/// Sends a sign of life and polls for the first error of any rank, several times a second. Functions return within
+/// seconds, even if the store hangs. Errors about lost ranks begin with the phase of the rank that reports them.
 class JobWatch {
  public:
   JobWatch(std::unique_ptr<JobStore> store, int rank, int ranks);
-  /// A thread that a store holds up is left to itself.
+  /// Abandons the thread if the store blocks it.
   ~JobWatch();
   JobWatch(const JobWatch&) = delete;
   JobWatch& operator=(const JobWatch&) = delete;
 
-  /// What the store tells of this rank from soon on, without a wait.
+  /// Publishes a note about this rank in the store soon, without waiting.
   void note(const RankNote& note);
-  /// What gives the phase of the last note, also when the watch is gone.
+  /// Returns a function that returns the phase of the last note. It stays valid after the watch is destroyed.
   std::function<std::string()> phase() const;
 
-  /// The first error, where this rank has heard of one: also that the store is gone.
+  /// Returns the first error that this rank has received, including the loss of the store.
   std::optional<base::Error> first_error() const;
-  /// Calls `hear` with it from the thread of the watch, once: at once where there is one already. Nothing: no more,
-  /// and none is under way.
-  void on_error(std::function<void(const base::Error&)> hear);
+  /// Calls `handler` once with the first error, from the watch's thread; immediately if there already is one. An empty
+  /// function removes the handler and waits for a running call.
+  void on_error(std::function<void(const base::Error&)> handler);
 
-  /// Says an error to all ranks, and gives the first that one said, also to whoever says another one later. A store
-  /// that is gone gives the rank its own.
+  /// Reports an error to all ranks. Returns the first error that any rank reported. Later calls return the same. If the
+  /// store is gone, returns this rank's error.
   RankError say(const base::Error& error);
 
-  /// The ranks that give no sign of life for half a second from now on: stopped, hung in the system, or ended.
+  /// Returns the ranks without a sign of life during the next half second: stopped, hung in the kernel, or ended.
   std::vector<int> silent_ranks();
 
-  /// Says that this rank is done, and waits until all are; not where there is an error, nor longer than `limit`.
+  /// Marks this rank as done and waits for all others. Stops at an error or after `limit`.
   void leave(std::chrono::milliseconds limit);
-  /// The same of a rank that others need to hear of an error: it waits for them in spite of one.
+  /// As leave, but continues to wait despite an error, so that the others can receive it.
   void outlast(std::chrono::milliseconds limit);
 
  private:
@@ -57,5 +59,27 @@ class JobWatch {
   int rank_;
   int ranks_;
 };
+
+std::string_view name_of(transport::Lane lane);
+
+/// Returns, for example, "message 7 (programs) from rank 2".
+std::string text_of(const transport::Address& message);
+
+/// Returns the error for a broken connection to a peer. `deed` tells what this rank was doing, as in "waited for
+/// message 7".
+base::Error peer_is_lost(int peer, int rank, std::string_view deed, std::string_view reason);
+
+/// Returns the error for a missed deadline. `deed` tells what this rank was doing, as in "timed out waiting for message
+/// 7". If there is a watch, the error names the ranks without a sign of life.
+base::Error is_late(int rank, std::string_view deed, JobWatch* watch);
+
+/// Returns the elapsed time, such as "1.5 s".
+std::string seconds_since(transport::Clock::time_point begin);
+
+/// Ends all waits because a collective of `ranks`, which include this rank, broke. Prefers the error of another rank if
+/// one arrives within a moment. `deed` tells what this rank was doing, as in "was summing with". Returns the error that
+/// ended the waits.
+base::Status lose_collective(transport::Transport& transport, const std::vector<int>& ranks, std::string_view deed,
+                             std::string_view reason);
 
 }  // namespace dovetail::runtime

@@ -1,7 +1,15 @@
-// NCCL, for ranks that have a GPU each.
+// c10d process groups as groups of devices, and NCCL between ranks that have one GPU each.
 #pragma once
 
 #include <c10/core/Device.h>
+#include <torch/version.h>
+
+#include <memory>
+#if TORCH_VERSION_MAJOR >= 2
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+#else
+#include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+#endif
 
 #include "base/result.h"
 #include "runtime/ranks/device_group.h"
@@ -11,19 +19,30 @@
 
 namespace dovetail::runtime {
 
-/// Whether this build has NCCL: an Error that says what one with it needs.
+#if TORCH_VERSION_MAJOR >= 2
+using C10dBackend = c10d::Backend;
+#else
+using C10dBackend = c10d::ProcessGroup;
+#endif
+
+/// Wraps a c10d process group. `backend` moves tensors of `device`, which is the group's memory. Its work must complete
+/// without a wait, as collectives of all c10d libraries and messages of NCCL do.
+std::unique_ptr<DeviceGroup> make_c10d_device_group(c10::intrusive_ptr<C10dBackend> backend, const at::Device& device);
+
+/// Returns an Error with the build requirements if this build has no NCCL.
 base::Status check_nccl();
 
-/// Says to CUDA, NCCL and c10d how ranks use them, by variables of the environment, where it does not say otherwise. To
-/// be called before CUDA is there.
+/// Sets environment variables that configure CUDA, NCCL and c10d for ranks, unless they are already set. Must precede
+/// the initialization of CUDA.
 void set_up_nccl();
 
-/// Takes the GPU for this rank. An Error where another rank has it. REQUIRES: check_nccl().
+/// Claims the GPU for this rank. Returns an Error if another rank has it. REQUIRES: check_nccl().
 base::Status claim_gpu(const RankPlace& place, JobStore& store, const at::Device& device);
 
-/// What connects the GPUs of ranks by c10d's ProcessGroupNCCL. A new group does its first work before it is given out:
-/// its connections are there then. An error of another rank that `watch` hears of ends the wait for the others. `store`
-/// and `watch` must stay. REQUIRES: check_nccl(); set_up_nccl() was called, and the rank has claimed the GPU.
+/// Returns a function that connects the GPUs of ranks by c10d's ProcessGroupNCCL. It runs the first work of a new
+/// group, so that the group is connected when it returns. An error of another rank that `watch` receives ends the wait.
+/// `store` and `watch` must outlive the function. REQUIRES: check_nccl(); set_up_nccl() was called; the rank has
+/// claimed the GPU.
 ConnectDevices connect_by_nccl(const RankPlace& place, JobStore& store, const JobWatch& watch,
                                const at::Device& device);
 

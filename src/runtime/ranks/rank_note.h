@@ -1,7 +1,8 @@
-// What a rank says of itself in its job's store, for whoever has to tell how it was lost.
+// Notes and errors that ranks exchange through their job's store.
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,26 +12,41 @@
 namespace dovetail::runtime {
 
 struct RankNote {
-  std::string phase = "the start";             ///< what it does, as behind "in"
-  std::optional<std::int64_t> predicted = {};  ///< bytes that its plan needs on the fullest device
+  std::string phase = "startup";               ///< current activity; errors read "in PHASE: ..."
+  std::optional<std::int64_t> predicted = {};  ///< bytes that the plan needs on the device with the highest peak
 
   friend bool operator==(const RankNote&, const RankNote&) = default;
 };
 
 std::string note_to_bytes(const RankNote& note);
-/// What note_to_bytes made them of; else a note of a rank that has said nothing.
+/// Parses the result of note_to_bytes. Returns a default note for malformed bytes.
 RankNote note_from_bytes(std::string_view bytes);
 
-/// Under which key of the store a rank's note stands.
+/// Returns the key of a rank's note in the store.
 std::string note_key(int rank);
-/// Under which key the count of a rank's signs of life stands.
+/// Returns the key of a rank's counter of signs of life.
 std::string alive_key(int rank);
 
-/// A Failure::lost Error, with the phase in front; another one as it is.
+/// Prefixes a Failure::lost Error with the phase. Returns other errors unchanged.
 base::Error in_phase(std::string_view phase, base::Error error);
-/// The same with the rank that the Error ends.
+/// Prefixes a Failure::lost Error with the rank that it ends. Returns other errors unchanged.
 base::Error ending_rank(int rank, base::Error error);
-/// What a rank ends with whose store is lost, given the store's Error; another one as it is.
+/// Returns the error that ends a rank whose store is lost, given the store's error: as ending_rank and in_phase.
 base::Error without_store(int rank, std::string_view phase, base::Error error);
+
+/// Error, and the rank that reported it.
+struct RankError {
+  int rank = 0;
+  base::Error error;
+};
+
+/// Serializes an error for a process of the same program.
+std::string error_to_bytes(const RankError& error);
+
+/// Parses the result of error_to_bytes. Returns an Error about malformed bytes otherwise.
+RankError error_from_bytes(std::string_view bytes);
+
+/// Returns the first line of a libtorch exception; the rest is a backtrace.
+std::string reason_of(const std::exception& error);
 
 }  // namespace dovetail::runtime

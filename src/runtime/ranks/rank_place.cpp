@@ -18,20 +18,20 @@ using base::Result;
 
 constexpr int max_ranks = 1 << 16;
 
-/// What a launcher calls its variables.
-struct LauncherWords {
+/// Environment variables of a launcher.
+struct LauncherVariables {
   std::string_view rank;
   std::string_view ranks;
   std::string_view local_rank;
-  /// That tell a job from others on its host; empty where the launcher says the port.
+  /// variables that identify the job on its host; empty if the launcher sets the port
   std::array<std::string_view, 2> job = {};
 };
-constexpr LauncherWords of_torchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
-constexpr LauncherWords of_mpirun{"OMPI_COMM_WORLD_RANK",
-                                  "OMPI_COMM_WORLD_SIZE",
-                                  "OMPI_COMM_WORLD_LOCAL_RANK",
-                                  {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}};
-constexpr LauncherWords of_srun{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", {"SLURM_JOB_ID", "SLURM_STEP_ID"}};
+constexpr LauncherVariables of_torchrun{"RANK", "WORLD_SIZE", "LOCAL_RANK"};
+constexpr LauncherVariables of_mpirun{"OMPI_COMM_WORLD_RANK",
+                                      "OMPI_COMM_WORLD_SIZE",
+                                      "OMPI_COMM_WORLD_LOCAL_RANK",
+                                      {"PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid"}};
+constexpr LauncherVariables of_srun{"SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID", {"SLURM_JOB_ID", "SLURM_STEP_ID"}};
 
 std::optional<std::string_view> find(const Variables& variables, std::string_view name) {
   const auto found = variables.find(name);
@@ -46,7 +46,7 @@ Result<int> read_number(const Variables& variables, std::string_view name, int m
                         std::optional<int> otherwise = std::nullopt) {
   const auto text = find(variables, name);
   if (!text && otherwise) return *otherwise;
-  const std::string accepted = fmt::format("accepted: a whole number from {} to {}", min, max);
+  const std::string accepted = fmt::format("it must be an integer from {} to {}", min, max);
   if (!text) return wrong(name, "is missing; " + accepted);
   int number = 0;
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), number);
@@ -55,14 +55,14 @@ Result<int> read_number(const Variables& variables, std::string_view name, int m
   return number;
 }
 
-/// The port of a job whose port nobody says: all its ranks find the same, other jobs most likely another one. None of
-/// these is one that systems give to whoever asks for any.
-std::uint16_t port_of_job(const Variables& variables, const LauncherWords& words) {
+/// Derives the port of a job without a given port. All its ranks get the same port, and other jobs probably another
+/// one. The range excludes ephemeral ports.
+std::uint16_t port_of_job(const Variables& variables, const LauncherVariables& names) {
   constexpr std::uint32_t first = 20'000;
   constexpr std::uint32_t ports = 10'000;
   std::uint32_t hash = 2166136261;  // FNV-1a
   bool is_known = false;
-  for (const std::string_view name : words.job)
+  for (const std::string_view name : names.job)
     for (const char c : find(variables, name).value_or("")) {
       hash = (hash ^ static_cast<unsigned char>(c)) * 16777619;
       is_known = true;
@@ -70,14 +70,14 @@ std::uint16_t port_of_job(const Variables& variables, const LauncherWords& words
   return is_known ? static_cast<std::uint16_t>(first + hash % ports) : default_store_port;
 }
 
-/// The rank and its number of ranks.
-Result<RankPlace> read_ranks(const Variables& variables, const LauncherWords& words) {
+/// Reads the rank and the number of ranks.
+Result<RankPlace> read_ranks(const Variables& variables, const LauncherVariables& names) {
   RankPlace place;
-  DOVETAIL_TRY(place.ranks, read_number(variables, words.ranks, 1, max_ranks));
-  DOVETAIL_TRY(place.rank, read_number(variables, words.rank, 0, place.ranks - 1));
-  DOVETAIL_TRY(place.local_rank, read_number(variables, words.local_rank, 0, max_ranks, 0));
+  DOVETAIL_TRY(place.ranks, read_number(variables, names.ranks, 1, max_ranks));
+  DOVETAIL_TRY(place.rank, read_number(variables, names.rank, 0, place.ranks - 1));
+  DOVETAIL_TRY(place.local_rank, read_number(variables, names.local_rank, 0, max_ranks, 0));
   DOVETAIL_TRY(const int port, read_number(variables, "MASTER_PORT", 1, std::numeric_limits<std::uint16_t>::max(),
-                                           port_of_job(variables, words)));
+                                           port_of_job(variables, names)));
   place.store_port = static_cast<std::uint16_t>(port);
   place.holds_store = place.rank == 0;
   return place;
@@ -86,7 +86,9 @@ Result<RankPlace> read_ranks(const Variables& variables, const LauncherWords& wo
 Result<RankPlace> read_torchrun(const Variables& variables) {
   DOVETAIL_TRY(RankPlace place, read_ranks(variables, of_torchrun));
   for (const std::string_view name : {"MASTER_ADDR", "MASTER_PORT"})
-    if (!find(variables, name)) return wrong(name, "is missing; accepted: where rank 0 or its launcher listens");
+    if (!find(variables, name))
+      return wrong(name,
+                   "is missing; MASTER_ADDR and MASTER_PORT must be the address where rank 0 or its launcher listens");
   place.store_host = *find(variables, "MASTER_ADDR");
   DOVETAIL_TRY(place.attempt,
                read_number(variables, "TORCHELASTIC_RESTART_COUNT", 0, std::numeric_limits<int>::max(), 0));
@@ -106,7 +108,7 @@ Result<RankPlace> read_mpirun(const Variables& variables) {
   }
   DOVETAIL_TRY(const int here, read_number(variables, "OMPI_COMM_WORLD_LOCAL_SIZE", 1, max_ranks, 0));
   if (here != place.ranks)
-    return wrong("MASTER_ADDR", "is missing, and ranks are on several hosts; accepted: the host of rank 0");
+    return wrong("MASTER_ADDR", "is missing, but the ranks are on several hosts; set it to the host of rank 0");
   place.store_host = "127.0.0.1";
   return place;
 }
@@ -117,7 +119,7 @@ Result<RankPlace> read_srun(const Variables& variables) {
     if (const auto hosts = find(variables, name); hosts && place.store_host.empty())
       place.store_host = name == "MASTER_ADDR" ? std::string(*hosts) : first_host(*hosts);
   if (place.store_host.empty())
-    return wrong("SLURM_JOB_NODELIST", "names no host; accepted: a list of hosts, or MASTER_ADDR");
+    return wrong("SLURM_JOB_NODELIST", "names no host; set it to a list of hosts, or set MASTER_ADDR");
   return place;
 }
 
@@ -145,9 +147,10 @@ std::string first_host(std::string_view list) {
 
 Result<std::optional<RankPlace>> find_rank_place(const Variables& variables) {
   using Read = Result<RankPlace> (*)(const Variables&);
-  for (const auto& [words, read] :
-       {std::pair<LauncherWords, Read>(of_torchrun, read_torchrun), {of_mpirun, read_mpirun}, {of_srun, read_srun}}) {
-    if (!find(variables, words.rank)) continue;
+  for (const auto& [names, read] : {std::pair<LauncherVariables, Read>(of_torchrun, read_torchrun),
+                                    {of_mpirun, read_mpirun},
+                                    {of_srun, read_srun}}) {
+    if (!find(variables, names.rank)) continue;
     DOVETAIL_TRY(RankPlace place, read(variables));
     return std::optional(std::move(place));
   }

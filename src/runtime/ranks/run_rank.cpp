@@ -8,24 +8,51 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <utility>
 
 #include "cli/commands.h"
 #include "cli/failure.h"
-#include "runtime/ranks/lost_store.h"
 #include "runtime/ranks/rank_note.h"
 
 namespace dovetail::runtime {
 namespace {
+
+/// State that the termination handler needs.
+struct EndingRank {
+  int rank = 0;
+  std::function<std::string()> phase;
+};
+/// Never destroyed: threads may end after main.
+EndingRank& ending() {
+  static EndingRank* const rank = new EndingRank;
+  return *rank;
+}
+
+[[noreturn]] void end_program() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::system_error& error) {
+    const base::Error lost{base::Failure::lost, "", 0, 0,
+                           fmt::format("the job's store does not respond: {}", error.what())};
+    cli::report_failure(without_store(ending().rank, ending().phase(), lost), "dovetail-train");
+    std::_Exit(cli::exit_lost);
+  } catch (...) {
+  }
+  std::abort();
+}
 
 using base::Result;
 using base::Status;
 
 constexpr std::string_view program_name = "dovetail-train";
 
-/// Whether our launcher has started this process. It then ends when the launcher does, however that ends.
+/// Returns whether dovetail-train's launcher started this process. If so, the process ends when the launcher ends,
+/// however that happens.
 bool belongs_to_launcher() {
   const char* const launcher = std::getenv(launcher_variable);
   if (launcher == nullptr) return false;
@@ -35,8 +62,8 @@ bool belongs_to_launcher() {
   return true;
 }
 
-/// libtorch warns of connections that end, whatever for: where a peer is lost, errors say so. Who asks for the warnings
-/// gets them.
+/// Silences libtorch's warnings about closed connections, because errors report lost peers. A level set by the user is
+/// kept.
 void keep_libtorch_quiet() {
   ::setenv("TORCH_CPP_LOG_LEVEL", "ERROR", 0);
   c10::initLogging();
@@ -46,12 +73,12 @@ Result<RankPlace> find_place(std::string_view command) {
   DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
   if (place) return *place;
   return base::bad_input(
-      fmt::format("{} is for the ranks of a job, and no launcher says which rank this is (RANK, OMPI_COMM_WORLD_RANK, "
-                  "SLURM_PROCID); accepted: dovetail-train launch --ranks N -- {} ..., or torchrun, mpirun, srun",
+      fmt::format("{} needs a rank, but no launcher has set RANK, OMPI_COMM_WORLD_RANK or SLURM_PROCID; start it with "
+                  "dovetail-train launch --ranks N -- {} ..., torchrun, mpirun or srun",
                   command, command));
 }
 
-/// A rank's connections: what it holds comes first, so that it goes last.
+/// Connections of a rank. The store it holds comes first, so that it is destroyed last.
 struct Connections {
   std::unique_ptr<JobStore> held;
   std::unique_ptr<JobStore> store;
@@ -70,13 +97,18 @@ Result<Connections> connect(const RankPlace& place, std::chrono::milliseconds ti
   return all;
 }
 
-/// Ends the process as it is: libraries would wait for what a GPU or a connection has not done.
+/// Ends the process without destructors, because libraries would wait for unfinished work of a GPU or connection.
 [[noreturn]] void end_now(int code) {
   std::fflush(nullptr);
   std::_Exit(code);
 }
 
 }  // namespace
+
+void say_lost_store(int rank, std::function<std::string()> phase) {
+  ending() = {rank, std::move(phase)};
+  std::set_terminate(end_program);
+}
 
 int run_rank(std::string_view command, transport::Clock::duration timeout,
              const std::function<Status(RankSession&)>& work) {

@@ -1,7 +1,8 @@
-// What every command of a rank does before and after its own work.
+// Common start and end of the commands that run as a rank.
 #pragma once
 
 #include <functional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -12,20 +13,27 @@
 
 namespace dovetail::runtime {
 
-/// A rank that has found its job.
+/// Rank that has connected to its job.
 struct RankSession {
   RankPlace place;
   JobStore& store;
   JobWatch& watch;
 };
 
-/// Finds this process's rank in the environment and its job's store, lets `work` do the rest, and gives the exit code.
-/// An Error of `work` becomes the job's, unless another rank was first. It is printed once: by the launcher where that
-/// is ours, else by the rank that was first. The process then ends here. `timeout`: of the way to the store.
+/// Finds this process's rank in the environment, connects to the job's store, runs `work` and returns the exit code.
+/// `timeout` limits the connection to the store.
+///
+/// An Error of `work` becomes the job's error unless another rank reported one first. It is printed once: by
+/// dovetail-train's launcher if there is one, otherwise by the rank that reported it. The process then ends inside this
+/// function.
 int run_rank(std::string_view command, transport::Clock::duration timeout,
              const std::function<base::Status(RankSession&)>& work);
 
-/// The variable by which our launcher says its process id to its ranks. They end with it.
+/// Environment variable in which the launcher passes its process ID to its ranks, which end with it.
 inline constexpr const char* launcher_variable = "DOVETAIL_LAUNCHER";
+
+/// Makes the process exit with code 4 and an error message if libtorch ends it because the job's store is gone.
+/// libtorch 1.13 throws from a destructor if it cannot write to the store. The message names the rank and phase().
+void say_lost_store(int rank, std::function<std::string()> phase);
 
 }  // namespace dovetail::runtime

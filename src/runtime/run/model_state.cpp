@@ -41,14 +41,14 @@ const std::vector<Tensor>& values_of(const Optimizer& optimizer, std::size_t mom
 }
 
 /// Elements of a moment in a file.
-struct Piece {
+struct MomentRange {
   std::int64_t begin = 0;
   std::span<const float> values;
 
   std::int64_t end() const { return begin + static_cast<std::int64_t>(values.size()); }
 };
 
-/// "[BEGIN:END]"; nothing where `text` is none.
+/// Parses "[BEGIN:END]" and returns BEGIN; 0 for an empty text, nullopt for any other.
 std::optional<std::int64_t> begin_of(std::string_view text) {
   if (text.empty()) return 0;
   if (!text.starts_with('[') || !text.ends_with(']')) return std::nullopt;
@@ -58,29 +58,29 @@ std::optional<std::int64_t> begin_of(std::string_view text) {
   return begin;
 }
 
-/// Pieces of the moment `name` in all files.
-std::vector<Piece> pieces_of(const std::vector<SafetensorsFile>& files, std::string_view name) {
-  std::vector<Piece> pieces;
+/// Returns the ranges of the moment `name` in all files.
+std::vector<MomentRange> ranges_of(const std::vector<SafetensorsFile>& files, std::string_view name) {
+  std::vector<MomentRange> ranges;
   for (const SafetensorsFile& file : files)
     for (const weights::StoredTensor& stored : file.tensors()) {
       if (!stored.name.starts_with(name) || stored.type != weights::ElementType::f32) continue;
       const auto begin = begin_of(std::string_view(stored.name).substr(name.size()));
       if (!begin) continue;
       const auto* const values = reinterpret_cast<const float*>(stored.bytes.data());
-      pieces.push_back({*begin, {values, stored.bytes.size() / sizeof(float)}});
+      ranges.push_back({*begin, {values, stored.bytes.size() / sizeof(float)}});
     }
-  return pieces;
+  return ranges;
 }
 
-/// Fills elements [begin, begin + size) of a moment; whether the pieces have all of them.
-bool fill(std::span<float> values, std::int64_t begin, const std::vector<Piece>& pieces) {
+/// Fills elements [begin, begin + size) of a moment. Returns whether `ranges` cover all of them.
+bool fill(std::span<float> values, std::int64_t begin, const std::vector<MomentRange>& ranges) {
   const std::int64_t end = begin + static_cast<std::int64_t>(values.size());
   std::int64_t filled = 0;
-  for (const Piece& piece : pieces) {
-    const std::int64_t from = std::max(begin, piece.begin);
-    const std::int64_t to = std::min(end, piece.end());
+  for (const MomentRange& range : ranges) {
+    const std::int64_t from = std::max(begin, range.begin);
+    const std::int64_t to = std::min(end, range.end());
     if (from >= to) continue;
-    std::copy_n(piece.values.begin() + (from - piece.begin), to - from, values.begin() + (from - begin));
+    std::copy_n(range.values.begin() + (from - range.begin), to - from, values.begin() + (from - begin));
     filled += to - from;
   }
   return filled == end - begin;
@@ -141,11 +141,11 @@ Status read_moments(const std::string& folder, const std::string& role, std::spa
         const std::string name = fmt::format("{}{}", moments[moment], name_of(parameter));
         const Tensor on_host = values.cpu();
         const std::span<float> room(on_host.data_ptr<float>(), static_cast<std::size_t>(on_host.numel()));
-        if (!fill(room, optimizer.parts[i].begin, pieces_of(files, name)))
-          return base::Error{base::Failure::bad_input, files.front().path(), 0, 0,
-                             fmt::format("tensor \"{}\" is missing, or a part of it in another rank's file; accepted: "
-                                         "files of the same run",
-                                         name)};
+        if (!fill(room, optimizer.parts[i].begin, ranges_of(files, name)))
+          return base::Error{
+              base::Failure::bad_input, files.front().path(), 0, 0,
+              fmt::format("tensor \"{}\" is missing or incomplete in the files of the ranks; use the files of one run",
+                          name)};
         values.copy_(on_host);
       }
     }

@@ -1,10 +1,10 @@
-// The files of a checkpoint that have tensors: of each role that changes its weights, and the moments of its optimizer,
-// in as many files as ranks have parts of them.
+// Tensor files of a checkpoint: weights and optimizer moments of each role whose weights change. Moments are spread
+// over as many files as ranks hold parts of them.
 //
-// "ROLE.safetensors" has the weights by their names. Moments are "first_moment.NAME" and "second_moment.NAME", of a
-// part of a weight "first_moment.NAME[BEGIN:END]", its elements counted in row-major order; "steps" is how many were
-// taken. They are in the same file where one rank has all of them, else rank R's in "ROLE.rank-R.safetensors". Whoever
-// reads them takes of each file what its own parts need: the number of ranks may change.
+// "ROLE.safetensors" holds the weights by name. Moments are named "first_moment.NAME" and "second_moment.NAME", or
+// "first_moment.NAME[BEGIN:END]" for a part of a weight, with elements in row-major order. "steps" is the number of
+// steps taken. Moments are in the same file if one rank holds all of them, otherwise rank R's are in
+// "ROLE.rank-R.safetensors". Readers take the elements they need from all files, so the number of ranks may change.
 #pragma once
 
 #include <span>
@@ -18,26 +18,26 @@
 
 namespace dovetail::runtime {
 
-/// An optimizer and the weights, of a model or a stage, that it steps.
+/// Optimizer, and the weights of a model or stage that it steps.
 struct SteppedWeights {
   const Weights* weights = nullptr;
   const Optimizer* optimizer = nullptr;
-  bool is_kept_elsewhere = false;  ///< its moments are another rank's, too, which writes them
+  bool is_kept_elsewhere = false;  ///< another rank also holds these moments and writes them
 };
 
-/// "FOLDER/ROLE.safetensors"
+/// Returns "FOLDER/ROLE.safetensors".
 std::string state_file(const std::string& folder, const std::string& role);
-/// "FOLDER/ROLE.rank-R.safetensors"
+/// Returns "FOLDER/ROLE.rank-R.safetensors".
 std::string part_file(const std::string& folder, const std::string& role, int rank);
 
-/// All weights of a model.
+/// Returns all weights of a model.
 std::vector<NamedTensor> weights_state(const Weights& weights);
-/// The moments of what is stepped here, and not kept elsewhere, with the count of steps; those of an embedding that two
-/// stages have once, with the first. REQUIRES: something is stepped.
+/// Returns the step count, and the moments of weights that are stepped here and not kept elsewhere. The embedding that
+/// two stages hold is included once, with the first stage. REQUIRES: `stepped` is not empty.
 std::vector<NamedTensor> moments_state(std::span<const SteppedWeights> stepped);
 
-/// Reads moments into `stepped`, and the count of steps into each, from all files of the role. An Error where a file is
-/// damaged, or where they do not have all of them.
+/// Reads moments and step counts into `stepped` from all files of the role. Returns an Error if a file is damaged or a
+/// moment is incomplete.
 base::Status read_moments(const std::string& folder, const std::string& role, std::span<const SteppedWeights> stepped);
 
 }  // namespace dovetail::runtime

@@ -1,41 +1,48 @@
-// The programs of a rank's training phases.
+// Programs of a rank's training phases, and their measured times.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "base/result.h"
+#include "execute/interpreter.h"
 #include "execute/op_medians.h"
+#include "execute/replay.h"
 #include "pipeline/program/program.h"
 #include "plan/plan.h"
 #include "predict/closed_form/phase_schedule.h"
 #include "predict/closed_form/scenario.h"
+#include "records/training_phases.h"
+#include "transport/transport.h"
+#include "workflow/workflow.h"
 
 namespace dovetail::runtime {
 
-/// A phase: what all ranks do, and this rank's part.
+/// Training phase: the schedule of all ranks and this rank's program.
 struct PhaseProgram {
   predict::PhaseSchedule phase;
   pipeline::Program program;
-  std::vector<pipeline::Program> all;  ///< of all ranks, on rank 0 alone
+  std::vector<pipeline::Program> all;  ///< of all ranks; only on rank 0
 };
 
-/// Compiled once for each count of mini-batches and micro-batches, and once more with measured times. Scenario and plan
-/// must stay.
+/// Compiles programs once per number of mini-batches and micro-batches, and again with measured times. Scenario and
+/// plan must outlive this object.
 class PhasePrograms {
  public:
   PhasePrograms(const predict::Scenario& scenario, const plan::Plan& plan, int rank)
       : scenario_(scenario), plan_(plan), rank_(rank) {}
 
-  /// The train tasks of the plan that one phase has with `task`, in the order of the program's models.
+  /// Returns the train tasks of the plan that share a phase with `task`, in the order of the program's models.
   std::vector<std::size_t> phase_of(std::size_t task) const;
-  /// This rank's program of a phase. `counts`: as phase_schedule. Errors of that and of compile. It stays.
+  /// Returns this rank's program of a phase, which stays valid. `counts` is as in phase_schedule. Returns the errors of
+  /// phase_schedule and of compile.
   base::Result<const PhaseProgram*> find(const std::vector<std::size_t>& tasks,
                                          const std::vector<predict::PhaseCounts>& counts = {});
-  /// From now on fused tasks are in the order that `measured` times ask for (predict::reordered). The same on all
-  /// ranks.
+  /// Reorders fused tasks by `measured` times from now on (predict::reordered). All ranks must pass the same times.
   void take_times(const std::vector<std::size_t>& tasks, execute::OpMedians measured);
   bool has_times(const std::vector<std::size_t>& tasks) const { return times_.contains(tasks); }
 
@@ -54,7 +61,36 @@ class PhasePrograms {
   const plan::Plan& plan_;
   int rank_;
   std::map<Key, PhaseProgram> programs_;
-  std::map<std::vector<std::size_t>, execute::OpMedians> times_;  // of tasks
+  std::map<std::vector<std::size_t>, execute::OpMedians> times_;  // by tasks
 };
+
+/// Training phases as measured by the ranks. Rank 0 keeps the latest runs of each phase.
+class MeasuredPhases {
+ public:
+  /// Adds a run of a phase of these tasks, with each rank's times by its own clock. `phase` must stay valid and have
+  /// the programs of all ranks.
+  void add(const std::vector<std::size_t>& tasks, const PhaseProgram& phase, execute::ReplayTimes times);
+
+  /// Returns the medians of the latest runs; empty for a phase without runs.
+  execute::OpMedians medians(const std::vector<std::size_t>& tasks) const;
+
+  /// Returns all phases that ran, for the run directory.
+  std::vector<records::TrainingPhase> phases(const workflow::Workflow& workflow) const;
+
+ private:
+  struct Runs {
+    const PhaseProgram* last = nullptr;
+    execute::ReplayTimes last_times;
+    std::deque<execute::OpMedians> latest;  // oldest first
+  };
+  std::map<std::vector<std::size_t>, Runs> runs_;  // by tasks
+};
+
+/// Returns the times of all ranks' traces on rank 0, and an empty result elsewhere. Each rank's times count from its
+/// `origin`. `programs` are the programs of all ranks and needed only on rank 0. `number` is as in control_address.
+base::Result<execute::ReplayTimes> gather_times(transport::Transport& transport,
+                                                std::span<const pipeline::Program> programs, const execute::Trace& own,
+                                                transport::Clock::time_point origin, std::uint32_t number,
+                                                transport::Deadline deadline);
 
 }  // namespace dovetail::runtime

@@ -1,6 +1,7 @@
 #include "runtime/run/rank_models.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
 #include <algorithm>
 #include <memory>
@@ -9,23 +10,74 @@
 
 #include "base/assert.h"
 #include "control/ranks/rank_talk.h"
+#include "runtime/model/tensor.h"
 #include "runtime/run/model_state.h"
-#include "runtime/run/rank_times.h"
-#include "runtime/training/micro_batches.h"
+#include "runtime/run/phase_programs.h"
+#include "runtime/training/role_training.h"
 #include "runtime/training/training_phase.h"
 
 namespace dovetail::runtime {
 namespace {
 
-using base::Result;
 using base::Status;
+
+/// Returns the layers of each stage of the model.
+std::vector<LayerRange> layers_of(const llm::Layout& layout, const llm::Transformer& shape) {
+  std::vector<LayerRange> layers(static_cast<std::size_t>(layout.pipeline * layout.virtual_stages));
+  for (int stage = 0; stage < layout.pipeline; ++stage) {
+    const std::vector<llm::Chunk> chunks = llm::chunks_of(layout, shape, stage);
+    for (std::size_t round = 0; round < chunks.size(); ++round)
+      layers[round * static_cast<std::size_t>(layout.pipeline) + static_cast<std::size_t>(stage)] = {
+          chunks[round].begin, chunks[round].end};
+  }
+  return layers;
+}
+
+/// Returns this rank's position among the ranks that hold the stage, by replica, and their number.
+std::pair<std::size_t, std::size_t> share_of(const pipeline::ModelPlacement& placement, std::size_t stage, int rank) {
+  std::vector<int> ranks;
+  for (const auto& replica : placement.ranks) ranks.insert(ranks.end(), replica[stage].begin(), replica[stage].end());
+  std::sort(ranks.begin(), ranks.end());
+  const auto own = std::find(ranks.begin(), ranks.end(), rank);
+  DOVETAIL_ASSERT(own != ranks.end());
+  return {static_cast<std::size_t>(own - ranks.begin()), ranks.size()};
+}
+
+/// Returns uninitialized weights of some layers on the device of `whole`.
+Weights empty_stage(const Weights& whole, const LayerRange& layers) {
+  Weights weights = empty_weights(whole.shape, whole.computation, whole.values.scalar_type(), layers);
+  const at::Device device = whole.values.device();
+  if (!device.is_cpu()) set_values(weights, at::empty_like(weights.values, at::TensorOptions(device)));
+  return weights;
+}
+
+Model model_of(Weights& whole, const LayerRange& layers) {
+  Weights weights = empty_stage(whole, layers);
+  if (layers == whole.layers) set_values(weights, whole.values);
+  make_gradients(weights);
+  return Model(std::move(weights));
+}
+
+/// Copies the weights of a stage into the whole model.
+void give_values(const Weights& stage, Weights& whole) {
+  for (const Parameter& parameter : stage.parameters)
+    if (!parameter.shared && !parameter.is_copy()) whole.parameters[parameter.place].value.copy_(parameter.value);
+}
+
+const StageState* find_state(const RankStages& stages, std::size_t stage) {
+  const auto found = std::find_if(stages.states.begin(), stages.states.end(),
+                                  [&](const StageState& state) { return state.stage == stage; });
+  return found == stages.states.end() ? nullptr : &*found;
+}
+
+using base::Result;
 using control::GeneratedResponse;
 using control::GenerationRequest;
 using control::Scores;
 using control::TokenSequence;
 using control::Training;
 
-/// The requests of one rank: groups are dealt to ranks in turn, so that who has the same prompt stays together.
+/// Returns the requests of one rank. Groups are dealt round-robin, so requests with the same prompt stay together.
 std::vector<std::size_t> own_requests(std::span<const GenerationRequest> requests, int rank, int ranks) {
   std::map<std::int64_t, int> rank_of_group;
   std::vector<std::size_t> own;
@@ -43,7 +95,7 @@ std::vector<Value> at_places(std::span<const Value> all, const std::vector<std::
   return values;
 }
 
-/// Of a fused phase, before its schedule is solved again.
+/// Runs of a fused phase before its schedule is solved again.
 constexpr int runs_before_new_order = 5;
 
 std::string role_of(const plan::Job& job, std::size_t task) { return job.workflow.tasks[task].role; }
@@ -56,6 +108,63 @@ std::vector<SteppedWeights> stepped_of(const RankStages& stages) {
 }
 
 }  // namespace
+
+RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::size_t model,
+                      const pipeline::ModelPlacement& placement, const llm::Layout& layout) {
+  RankStages stages{.states = {}, .layers = layers_of(layout, whole.shape), .ranks = {}};
+  for (const pipeline::ProgramStage& stage : program.stages) {
+    if (stage.model.index() != model) continue;
+    const std::size_t s = stage.stage.index();
+    const std::size_t replica = stage.replica.index();
+    DOVETAIL_ASSERT(stages.states.empty() || stages.states.front().replica == replica);
+    Model own = model_of(whole, stages.layers[s]);
+    const bool is_sharded = layout.zero > 0;
+    const auto [share, shares] =
+        is_sharded ? share_of(placement, s, program.rank) : std::pair<std::size_t, std::size_t>(0, 1);
+    Optimizer optimizer = make_optimizer(own.weights, parts_of_share(own.weights, shares, share));
+    stages.states.push_back({replica, s, std::move(own), std::move(optimizer), layout.recomputation, is_sharded});
+  }
+  DOVETAIL_ASSERT(!stages.states.empty());
+  for (const std::vector<int>& ranks : placement.ranks[stages.states.front().replica]) {
+    DOVETAIL_ASSERT(ranks.size() == 1);
+    stages.ranks.push_back(ranks.front());
+  }
+  take_values(stages, whole);
+  return stages;
+}
+
+void take_values(RankStages& stages, const Weights& whole) {
+  if (stages.are_whole_model()) return;
+  for (StageState& state : stages.states)
+    for (const Parameter& parameter : state.model.weights.parameters)
+      if (!parameter.shared) parameter.value.copy_(whole.parameters[parameter.place].value);
+}
+
+std::vector<int> ranks_of_replica(const RankStages& stages) {
+  std::vector<int> ranks = stages.ranks;
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
+Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+                     transport::Collectives& collectives) {
+  const transport::Deadline deadline = transport::Clock::now() + talk.timeout();
+  const std::vector<int> replica = ranks_of_replica(stages);
+  for (std::size_t s = 0; s < stages.layers.size(); ++s) {
+    const StageState* const own = find_state(stages, s);
+    const Weights theirs = own == nullptr ? empty_stage(whole, stages.layers[s]) : Weights{};
+    const Weights& stage = own == nullptr ? theirs : own->model.weights;
+    const auto root =
+        static_cast<std::size_t>(std::find(replica.begin(), replica.end(), stages.ranks[s]) - replica.begin());
+    const transport::Group group = transport::control_group(replica, talk.take_number());
+    DOVETAIL_CHECK(with_numbers(stage.values, stage.values.device(), collectives, [&](transport::Numbers numbers) {
+      return collectives.broadcast(group, root, numbers, deadline);
+    }));
+    give_values(stage, whole);
+  }
+  return {};
+}
 
 Result<std::unique_ptr<RankModels>> RankModels::make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                      const predict::Scenario& scenario, const plan::Plan& plan,
@@ -83,7 +192,8 @@ Status RankModels::cut_phase(std::size_t task) {
   return {};
 }
 
-/// Those of a phase are the same however many micro-batches it has. Ranks come to what they share in one order.
+/// All programs of a phase use the same channels and groups, whatever the number of micro-batches. All ranks open those
+/// that they share in one order.
 Status RankModels::open_ways(const pipeline::Program& program) {
   const transport::Deadline deadline = transport::Clock::now() + talk_.timeout();
   DOVETAIL_CHECK(talk_.transport().open(execute::channels_of(program), deadline));
@@ -144,7 +254,7 @@ Status RankModels::train(std::span<const Training> trainings) {
   DOVETAIL_TRY(const execute::Trace trace, run_phase(*phase, trainings));
   for (const Training& training : trainings) DOVETAIL_CHECK(gather_whole(trained_.at(training.role), training.role));
   DOVETAIL_CHECK(keep_times(*phase, tasks_of(trainings), trace));
-  // Ranks that were asked to stop say so.
+  // Collects stop requests of all ranks.
   return talk_.agree({});
 }
 
@@ -211,7 +321,7 @@ void RankModels::release_whole(Trained& trained, const std::string& role) {
 Status RankModels::gather_whole(Trained& trained, const std::string& role) {
   if (trained.stages.are_whole_model()) return {};
   Weights& whole = whole_.weights(role);
-  talk_.begin_phase("the gathering of " + role);
+  talk_.begin_phase("the weight gathering of " + role);
   const at::Device device = trained.stages.states.front().model.weights.values.device();
   set_values(whole, at::empty({trained.elements}, at::TensorOptions(device).dtype(at::kFloat)));
   return gather_values(trained.stages, whole, talk_, collectives_);

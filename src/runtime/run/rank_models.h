@@ -1,6 +1,7 @@
-// The models of a run on several ranks.
+// Models of a run on several ranks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,36 +15,65 @@
 #include "control/models.h"
 #include "control/ranks/rank_talk.h"
 #include "execute/interpreter.h"
+#include "llm/layout.h"
+#include "pipeline/program/placement.h"
+#include "pipeline/program/program.h"
 #include "pipeline/schedule/schedule.h"
 #include "predict/closed_form/scenario.h"
 #include "records/training_phases.h"
-#include "runtime/run/measured_phases.h"
+#include "runtime/model/weights.h"
 #include "runtime/run/phase_programs.h"
-#include "runtime/run/rank_stages.h"
+#include "runtime/run/rank_usage.h"
 #include "runtime/run/torch_models.h"
-#include "runtime/run/usage_meter.h"
+#include "runtime/training/optimizer.h"
 #include "transport/collectives.h"
 
 namespace dovetail::runtime {
 
-/// A rank of a run, and what it computes on. What is referred to must stay.
-struct RankContext {
-  control::RankTalk& talk;
-  transport::Collectives& collectives;  ///< by which trainings sum and gather
-  at::Device device = at::kCPU;
-  execute::Guard guard = {};  ///< of trainings; null: they throw nothing
+/// Stages that a rank holds of a trained role. They belong to one replica, whose ranks together hold the whole model.
+struct RankStages {
+  std::vector<StageState> states;  ///< of this rank
+  std::vector<LayerRange> layers;  ///< [stage]
+  std::vector<int> ranks;          ///< [stage] rank of this rank's replica that holds it
+
+  bool are_whole_model() const { return layers.size() == 1; }
 };
 
-/// control::Models of which each rank does its share. The controllers of all ranks run beside each other, ask for the
-/// same things in the same order, and get the same answers: a response or score is computed by one rank and told to
-/// all, a training phase is run by the ranks' programs.
+/// Cuts this rank's stages of model `model` of the program out of the whole weights, with moments of 0. `layout` is the
+/// layout of the role's train task. A stage that is the whole model shares the values of `whole`. REQUIRES: the rank
+/// has stages of exactly one replica.
+RankStages cut_stages(Weights& whole, const pipeline::Program& program, std::size_t model,
+                      const pipeline::ModelPlacement& placement, const llm::Layout& layout);
+
+/// Copies the whole weights into the stages.
+void take_values(RankStages& stages, const Weights& whole);
+
+/// Returns the ranks of this rank's replica, ascending.
+std::vector<int> ranks_of_replica(const RankStages& stages);
+
+/// Fills the whole weights from the stages of all ranks of the replica. `collectives` must have opened the replica's
+/// group. Must be called on all ranks.
+base::Status gather_values(const RankStages& stages, Weights& whole, control::RankTalk& talk,
+                           transport::Collectives& collectives);
+
+/// Rank of a run and its resources. References must outlive the models.
+struct RankContext {
+  control::RankTalk& talk;
+  transport::Collectives& collectives;  ///< for the reductions of training
+  at::Device device = at::kCPU;
+  execute::Guard guard = {};  ///< wraps the work of training; null if it throws nothing
+};
+
+/// control::Models of which each rank computes its share. The controllers of all ranks run in parallel, make the same
+/// calls in the same order and get the same results. A response or score is computed by one rank and sent to all. A
+/// training phase is run by the ranks' programs.
 ///
-/// Each rank has the whole weights of every role but while it trains; then, of a trained role with more than one stage,
-/// its own stages alone. A rank that is asked to stop has all stop with it, once the phase under way is done.
+/// Each rank holds the whole weights of every role. While a role with several stages is trained, the rank holds only
+/// its own stages. A rank that is requested to stop makes all ranks stop after the current phase.
 class RankModels final : public control::Models {
  public:
-  /// All references must stay. REQUIRES: as TorchModels; a plan that the framework "dovetail" runs, on as many devices
-  /// as there are ranks.
+  /// All references must outlive the result. REQUIRES: as TorchModels; the plan is for the framework "dovetail" and for
+  /// as many devices as there are ranks.
   static base::Result<std::unique_ptr<RankModels>> make(std::vector<RoleSetup> roles, std::int64_t cache_bytes,
                                                         const predict::Scenario& scenario, const plan::Plan& plan,
                                                         RankContext context);
@@ -57,23 +87,23 @@ class RankModels final : public control::Models {
                                                    const control::PassSettings& settings) override;
   base::Status train(std::span<const control::Training> trainings) override;
   void average(const std::string& role, const std::string& trained, double decay) override;
-  /// Called on all ranks, the folder by rank 0: the others hear of it.
+  /// Must be called on all ranks. Only rank 0's `folder` counts; the others receive it.
   base::Status save(const std::string& folder) const override;
   base::Status load(const std::string& folder) override;
   base::Status export_role(const std::string& role, const std::string& folder) const override;
   base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
-  /// The schedule of the trainings that the plan fuses, with as many micro-batches as it expects, in the order that
-  /// they have now: it is solved again from the times of the first runs. Nothing where it fuses none.
+  /// Returns the schedule of the fused train tasks with the planned number of micro-batches. Its order is the current
+  /// one, which is solved again from the times of the first runs. Returns nullopt if the plan fuses none.
   base::Result<std::optional<pipeline::Schedule>> fused_schedule();
-  /// On rank 0: the phases of training that ran, with what all ranks measured.
+  /// On rank 0, returns the training phases that ran, with the measurements of all ranks.
   std::vector<records::TrainingPhase> measured_phases() const;
   /// Adds the bytes that all roles hold on this rank.
   void add_held(MemoryAccount& account) const;
 
  private:
-  /// A trained role.
+  /// Trained role.
   struct Trained {
     std::size_t task = 0;
     RankStages stages;
@@ -94,10 +124,10 @@ class RankModels final : public control::Models {
   base::Status cut_phase(std::size_t task);
   base::Status open_ways(const pipeline::Program& program);
   base::Result<const PhaseProgram*> program_of(std::span<const control::Training> trainings);
-  /// The plan's, of these roles.
+  /// Returns the plan's tasks of these roles.
   std::vector<std::size_t> tasks_of(std::span<const control::Training> trainings) const;
   base::Result<execute::Trace> run_phase(const PhaseProgram& phase, std::span<const control::Training> trainings);
-  /// Behind the first runs of fused tasks: all ranks solve their schedule again from what rank 0 has measured.
+  /// After the first runs of fused tasks, solves their schedule again on all ranks from rank 0's measurements.
   base::Status find_order(const std::vector<std::size_t>& tasks);
   base::Status keep_times(const PhaseProgram& phase, const std::vector<std::size_t>& tasks,
                           const execute::Trace& trace);
@@ -114,9 +144,9 @@ class RankModels final : public control::Models {
   execute::Guard guard_;
   std::map<std::string, Trained> trained_;  // by role
   MeasuredPhases measured_;
-  std::uint32_t phases_ = 0;  // that were run
-  int fused_runs_ = 0;        // of them
-  UsageMeter usage_;          // of trainings; whole_ counts the other tasks
+  std::uint32_t phases_ = 0;  // number of phases run
+  int fused_runs_ = 0;        // number of fused phases run
+  UsageMeter usage_;          // of training; whole_ counts the other tasks
 };
 
 }  // namespace dovetail::runtime

@@ -1,7 +1,9 @@
 #include "runtime/run/run_command.h"
 
+#include <c10/core/Device.h>
 #include <c10/core/InferenceMode.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <exception>
@@ -10,6 +12,8 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,44 +23,145 @@
 #include "answer/words/text.h"
 #include "base/file.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "base/sha256.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/run_results.h"
 #include "cluster/cluster.h"
+#include "control/models.h"
 #include "control/ranks/rank_talk.h"
 #include "control/reward_process.h"
 #include "control/run/run.h"
 #include "control/run/run_checks.h"
+#include "control/run/run_state.h"
+#include "control/run_settings.h"
 #include "llm/counts.h"
 #include "pipeline/formats/schedule_file.h"
 #include "plan/job.h"
 #include "plan/job_text.h"
 #include "plan/plan_file.h"
 #include "records/checkpoints.h"
+#include "records/figure_table.h"
 #include "records/folder_lock.h"
 #include "records/run_folder.h"
 #include "records/training_phases.h"
 #include "runtime/model/device.h"
-#include "runtime/model/memory_count.h"
-#include "runtime/model/threads.h"
-#include "runtime/ranks/carriers.h"
-#include "runtime/ranks/error_text.h"
+#include "runtime/model/tensor.h"
+#include "runtime/ranks/device_transport.h"
+#include "runtime/ranks/gloo_collectives.h"
+#include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/nccl.h"
-#include "runtime/run/heap.h"
+#include "runtime/ranks/rank_note.h"
+#include "runtime/ranks/run_rank.h"
 #include "runtime/run/rank_models.h"
-#include "runtime/run/run_beginning.h"
 #include "runtime/run/run_reporter.h"
 #include "runtime/run/torch_models.h"
+#include "transport/carrier.h"
+#include "transport/collectives.h"
+#include "transport/transport.h"
 
 namespace dovetail::runtime {
 namespace {
+
+/// Keeps freed tensor memory for the next tensors of a micro-batch. By default the allocator returns each large block
+/// to the kernel, and its pages must be faulted in again. Must precede the first tensor.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  // Largest value that glibc accepts. Larger blocks are mapped separately and returned at once.
+  constexpr int max_in_heap = 32 << 20;
+  constexpr int max_kept = 512 << 20;
+  mallopt(M_MMAP_THRESHOLD, max_in_heap);
+  mallopt(M_TRIM_THRESHOLD, max_kept);
+#endif
+}
+
+/// Connections between the ranks of a run.
+struct RankConnections {
+  std::unique_ptr<transport::Transport> transport;
+  std::unique_ptr<transport::Collectives> collectives;  ///< must not outlive `transport`
+};
+
+/// Connects this rank, which computes on `device`, to all others. With NCCL, returns an Error if another rank uses this
+/// GPU. REQUIRES: check_nccl() if `carrier` is NCCL.
+base::Result<RankConnections> connect_ranks(const RankSession& session, transport::CarrierKind carrier,
+                                            transport::CollectiveKind sums, const at::Device& device,
+                                            transport::Deadline deadline) {
+  RankConnections connections;
+  DOVETAIL_TRY(connections.transport, connect_gloo(session.place, session.store, session.watch, deadline));
+  ConnectDevices by_nccl;
+  if (carrier == transport::CarrierKind::nccl) {
+    DOVETAIL_CHECK(claim_gpu(session.place, session.store, device));
+    by_nccl = connect_by_nccl(session.place, session.store, session.watch, device);
+    connections.transport = make_device_transport(std::move(connections.transport), by_nccl, &session.watch);
+  }
+  if (sums == transport::CollectiveKind::ordered)
+    connections.collectives = std::make_unique<transport::OrderedCollectives>(*connections.transport);
+  else if (by_nccl)
+    connections.collectives = make_device_collectives(*connections.transport, by_nccl);
+  else
+    connections.collectives = make_gloo_collectives(session.place, session.store, *connections.transport);
+  return connections;
+}
 
 namespace fs = std::filesystem;
 using base::Result;
 using base::Status;
 
-/// What a run goes on under: anything else would give other numbers, but for how many devices there are.
+/// Returns an Error if a run without a checkpoint already did iterations past its first checkpoint: starting over would
+/// lose their rows.
+Status check_restart(const RunArguments& arguments, std::int64_t every) {
+  const fs::path path = fs::path(arguments.output) / records::metrics_file_name;
+  std::error_code error;
+  if (!fs::exists(path, error)) return {};
+  DOVETAIL_TRY(const records::FigureTable rows, records::read_figures(path.string()));
+  // The row of an iteration is written before its checkpoint.
+  if (every == 0 || rows.rows() <= every) return {};
+  return base::Error{
+      base::Failure::bad_input, arguments.output, 0, 0,
+      fmt::format(
+          "{} iterations are done, but no checkpoint of them is left; use another folder, or remove {} from this one",
+          rows.rows(), records::metrics_file_name)};
+}
+
+/// Returns the checkpoint to continue from, or nullopt if the run starts.
+Result<std::optional<records::OpenedCheckpoint>> find_checkpoint(const RunArguments& arguments,
+                                                                 const control::RunSettings& settings,
+                                                                 const records::CheckpointPlace& place) {
+  if (!arguments.resume) return std::optional<records::OpenedCheckpoint>();
+  DOVETAIL_TRY(std::optional<records::OpenedCheckpoint> checkpoint,
+               records::open_newest(place, [](const std::string& text) { cli::print_warning(text); }));
+  if (checkpoint) return checkpoint;
+  DOVETAIL_CHECK(check_restart(arguments, settings.checkpoint.every));
+  cli::print_note("there is no checkpoint yet; the run starts from the beginning");
+  return checkpoint;
+}
+
+/// Returns the initial state, with the models loaded: from the newest checkpoint if the run is resumed, otherwise the
+/// first state. With a `talk`, all ranks continue from rank 0's checkpoint; null for a single rank. Returns an Error if
+/// rows without a checkpoint would be lost.
+Result<control::RunState> initial_state_of(const RunArguments& arguments, const control::RunSettings& settings,
+                                           const records::CheckpointPlace& place, control::RankTalk* talk,
+                                           control::Models& models) {
+  std::optional<records::OpenedCheckpoint> found;
+  if (talk == nullptr || talk->rank() == 0) {
+    DOVETAIL_TRY(found, find_checkpoint(arguments, settings, place));
+  }
+  std::string folder = found ? found->folder : "";
+  if (talk != nullptr) {
+    DOVETAIL_TRY(folder, talk->hear_first(folder));
+    DOVETAIL_TRY(const std::string state, talk->hear_first(found ? control::state_to_json(found->state) : ""));
+    if (!folder.empty() && !found) {
+      DOVETAIL_TRY(control::RunState received, control::parse_state(state, folder));
+      found = records::OpenedCheckpoint{folder, std::move(received)};
+    }
+  }
+  if (!found) return control::initial_state(settings);
+  DOVETAIL_CHECK(models.load(folder));
+  return std::move(found->state);
+}
+
+/// Returns the fingerprint that `--resume` checks: everything that affects the numbers except the device count.
 Result<std::string> run_hash(const control::RunJob& run) {
   DOVETAIL_TRY(const std::string inputs, control::hash_of_inputs(run.settings));
   plan::Job job = run.job;
@@ -83,7 +188,7 @@ std::vector<RoleSetup> setups_of(std::vector<control::RunModel> models, const co
   for (control::RunModel& model : models) {
     const auto id = static_cast<std::uint64_t>(workflow::find_role(run.job.workflow, model.role)->value);
     if (reports && !model.checkpoint && model.like.empty())
-      cli::print_note(fmt::format("{} begins with random weights", model.role));
+      cli::print_note(fmt::format("{} starts with random weights", model.role));
     const auto task = train_task_of(run.job, model.role);
     setups.push_back({.name = std::move(model.role),
                       .shape = std::move(model.shape),
@@ -98,7 +203,8 @@ std::vector<RoleSetup> setups_of(std::vector<control::RunModel> models, const co
   return setups;
 }
 
-/// What keys and values of a generation may take: what the engine's share of memory leaves beside all models.
+/// Returns the memory available for the KV cache of a generation: the engine's share of memory less the weights of all
+/// models.
 std::int64_t cache_bytes_of(const control::RunJob& run, const plan::Plan& plan) {
   double bytes = 0;
   for (std::size_t i = 0; i < plan.tasks.size(); ++i)
@@ -117,13 +223,13 @@ Status write_if_missing(const fs::path& file, const Result<std::string>& content
   return base::write_file(file.string(), *content);
 }
 
-/// Puts what is run into the folder, where it is not there yet.
+/// Writes job and plan into the run directory unless they are there.
 Status write_inputs(const RunArguments& arguments, const control::RunJob& run) {
   const fs::path folder = arguments.output;
   DOVETAIL_CHECK(write_if_missing(folder / control::plan_file_name, base::read_file(arguments.plan)));
   const fs::path job = folder / control::job_file_name;
   const Result<std::string> seen = plan::job_seen_from(run.text, run.path, arguments.output);
-  // On other devices than before it is another job.
+  // On other devices it is another job.
   if (arguments.ranks && seen.ok()) return base::write_file(job.string(), *seen);
   return write_if_missing(job, seen);
 }
@@ -137,7 +243,7 @@ Status export_trained(const RunArguments& arguments, const control::RunJob& run,
   return {};
 }
 
-/// What the plan needs on its fullest device; nothing where that cannot be said.
+/// Returns the memory that the plan needs on the device with the highest peak; nullopt if it cannot be predicted.
 std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, const control::RunJob& run) {
   const auto predicted = answer::predict_plan({run.path, run.text}, answer::Input{arguments.plan}, true, {});
   if (!predicted.ok()) return std::nullopt;
@@ -146,17 +252,17 @@ std::optional<std::int64_t> predicted_memory(const RunArguments& arguments, cons
   return bytes;
 }
 
-/// Who computes a run: alone, or with other ranks.
+/// Rank that computes a run, alone or with others.
 struct RunRank {
   const parallel::Cancellation& cancellation;
-  control::RankTalk* talk = nullptr;              ///< null: alone
-  transport::Collectives* collectives = nullptr;  ///< likewise
+  control::RankTalk* talk = nullptr;              ///< null if alone
+  transport::Collectives* collectives = nullptr;  ///< null if alone
   at::Device device = at::kCPU;
 
   bool reports() const { return talk == nullptr || talk->rank() == 0; }
 };
 
-/// All of a run that is read before it begins.
+/// Inputs of a run, read before it starts.
 struct OpenedRun {
   const control::RunJob& run;
   const plan::Plan& plan;
@@ -165,24 +271,24 @@ struct OpenedRun {
   control::RunInputs inputs;
 };
 
-/// The models of this rank.
+/// Models of this rank.
 struct MadeModels {
   std::unique_ptr<control::Models> models;
-  RankModels* of_ranks = nullptr;  ///< the same, where there are several ranks
+  RankModels* of_ranks = nullptr;  ///< same object if there are several ranks, otherwise null
 };
 
-/// A GPU that fails is an Error; what libtorch throws on the processor is a mistake of ours.
+/// Converts a GPU failure into an Error. An exception of libtorch on the CPU is a bug.
 Status unless_gpu_fails(const RunRank& rank, const std::function<Status()>& work) {
   try {
     return work();
   } catch (const std::exception& error) {
     if (rank.device.is_cpu()) throw;
     return base::Error{base::Failure::lost, "", 0, 0,
-                       fmt::format("rank {} is lost: its GPU fails: {}", rank.talk->rank(), reason_of(error))};
+                       fmt::format("rank {} is lost: its GPU failed: {}", rank.talk->rank(), reason_of(error))};
   }
 }
 
-/// `account` is told, and must stay.
+/// Updates `account`, which must outlive the models.
 Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& opened, const RunRank& rank,
                                MemoryAccount& account) {
   const std::int64_t cache_bytes = cache_bytes_of(opened.run, opened.plan);
@@ -201,8 +307,8 @@ Result<MadeModels> make_models(std::vector<RoleSetup> setups, const OpenedRun& o
   return MadeModels{std::move(models), of_ranks};
 }
 
-/// Puts the schedule of fused trainings into the folder. One that ranks ran before does not stay where there are none,
-/// nor does what they measured.
+/// Writes the schedule of fused train tasks into the run directory. Without fused tasks or ranks, removes the schedule
+/// and measurements of an earlier run.
 Status write_schedule(const std::string& folder, RankModels* models) {
   const fs::path file = fs::path(folder) / "schedule.json";
   std::optional<pipeline::Schedule> fused;
@@ -218,7 +324,7 @@ Status write_schedule(const std::string& folder, RankModels* models) {
   return {};
 }
 
-/// What a run that has ended leaves in its folder.
+/// Writes the results of a run that has ended into its directory.
 Status write_results(const std::string& folder, RankModels* models) {
   DOVETAIL_CHECK(write_schedule(folder, models));
   if (models != nullptr)
@@ -227,7 +333,7 @@ Status write_results(const std::string& folder, RankModels* models) {
   return cli::write_run_results(folder);
 }
 
-/// The reward command on one rank, whose word all others take.
+/// Returns the reward command on one rank, whose rewards all ranks use.
 control::Judge judge_of(control::RewardProcesses* rewards, const RunRank& rank) {
   const control::Judge own = [rewards](std::span<const control::Response> responses,
                                        const parallel::Cancellation* cancellation) {
@@ -236,7 +342,7 @@ control::Judge judge_of(control::RewardProcesses* rewards, const RunRank& rank) 
   return rank.talk == nullptr ? own : control::shared_judge(own, *rank.talk);
 }
 
-/// Runs, and writes the run's folder.
+/// Runs the job and writes the run directory.
 Status run_and_report(const RunArguments& arguments, const control::RunSetup& setup, const OpenedRun& opened,
                       const RunRank& rank, const records::CheckpointPlace& place, const MadeModels& made,
                       control::RunState& state, MemoryAccount& account) {
@@ -247,20 +353,20 @@ Status run_and_report(const RunArguments& arguments, const control::RunSetup& se
                records::RunFolder::open(arguments.output, state.iterations, state.is_to_be_evaluated));
   RunReporter reporter(folder, place, models, setup.iterations, account);
   if (state.iterations >= setup.iterations)
-    cli::print_note(fmt::format("{} iterations are done already, and the run has {}: nothing is trained",
+    cli::print_note(fmt::format("{} iterations are already done and the run has {}: there is nothing to train",
                                 state.iterations, setup.iterations));
   const Status ended = control::run(setup, models, reporter.sink(), state,
                                     rank.talk == nullptr ? &rank.cancellation : &rank.talk->agreed());
   begin_phase(account, setup.iterations, "the end");
   if (ended.ok()) DOVETAIL_CHECK(export_trained(arguments, opened.run, models));
   if (const Status written = write_results(arguments.output, made.of_ranks); !written.ok())
-    cli::print_warning("the run has no report: " + base::to_text(written.error()));
+    cli::print_warning("cannot write the run's report: " + base::to_text(written.error()));
   if (!ended.ok()) return ended;
   cli::print_error(fmt::format("done: {0}/report.html; trained models in {0}/export\n", arguments.output));
   return {};
 }
 
-/// Reads the models and trains. `account` follows it.
+/// Reads the models and trains. Keeps `account` up to date.
 Status train(const RunArguments& arguments, control::RunJob& run, const plan::Plan& plan,
              const predict::Scenario& scenario, const RunRank& rank, MemoryAccount& account) {
   DOVETAIL_TRY(std::vector<control::RunModel> models_read, control::open_models(run));
@@ -285,7 +391,7 @@ Status train(const RunArguments& arguments, control::RunJob& run, const plan::Pl
       DOVETAIL_TRY(rewards, control::RewardProcesses::start(*run.settings.reward, run.settings.folder));
     }
   }
-  DOVETAIL_TRY(control::RunState state, state_to_begin_with(arguments, run.settings, place, rank.talk, *made.models));
+  DOVETAIL_TRY(control::RunState state, initial_state_of(arguments, run.settings, place, rank.talk, *made.models));
   const control::RunSetup setup{.job = run.job,
                                 .plan = plan,
                                 .settings = run.settings,
@@ -310,16 +416,16 @@ transport::CollectiveKind collectives_of(const RunArguments& arguments) {
   return arguments.collectives.value_or(transport::usual_collectives(carrier_of(arguments)));
 }
 
-/// Whether what ranks compute on and what carries their messages is there.
-Status check_ways(const RunArguments& arguments, int ranks) {
+/// Returns an Error if the compute device or the carrier of messages is not available.
+Status check_carrier(const RunArguments& arguments, int ranks) {
   if (arguments.deterministic && arguments.collectives == transport::CollectiveKind::native)
-    return base::bad_input("--deterministic sums in the order of ranks; accepted: --collectives ordered");
+    return base::bad_input("--deterministic requires --collectives ordered");
   DOVETAIL_CHECK(check_device(arguments.device));
   if (ranks == 1 || carrier_of(arguments) != transport::CarrierKind::nccl) return {};
   return arguments.device == "cuda" ? check_nccl() : answer::nccl_without_gpus();
 }
 
-/// What is run, and on which plan.
+/// Job with its plan.
 struct PlannedRun {
   control::RunJob run;
   plan::Plan plan;
@@ -330,7 +436,7 @@ Result<PlannedRun> read_planned_run(const RunArguments& arguments, int ranks) {
   DOVETAIL_TRY(plan::Plan plan, read_plan_file(arguments.plan, run.job));
   const int devices = cluster::device_count(run.job.cluster);
   if (devices != ranks)
-    return base::bad_input(fmt::format("the plan is for {}, and {} run it; accepted: a rank for each device",
+    return base::bad_input(fmt::format("the plan is for {}, but it is run by {}; start one rank per device",
                                        answer::counted(devices, "device"), answer::counted(ranks, "rank")));
   return PlannedRun{std::move(run), std::move(plan)};
 }
@@ -359,13 +465,13 @@ Status run_training(const RunArguments& arguments) {
   MemoryAccount account;
   RunRank alone{.cancellation = cli::stop_on_interrupt_apart()};
   constexpr int one = 1;
-  DOVETAIL_CHECK(check_ways(arguments, one));
+  DOVETAIL_CHECK(check_carrier(arguments, one));
   DOVETAIL_TRY(alone.device, find_device(arguments.device));
   return run_on(arguments, alone, account);
 }
 
 Status check_ranks(const RunArguments& arguments, int ranks) {
-  DOVETAIL_CHECK(check_ways(arguments, ranks));
+  DOVETAIL_CHECK(check_carrier(arguments, ranks));
   const auto planned = read_planned_run(arguments, ranks);
   return planned.ok() ? Status() : planned.error();
 }
@@ -374,19 +480,20 @@ Status run_training_rank(const RunArguments& arguments, RankSession& session) {
   const parallel::Cancellation& cancellation = cli::stop_on_interrupt_apart();
   const transport::CarrierKind carrier = carrier_of(arguments);
   if (carrier == transport::CarrierKind::nccl) set_up_nccl();
-  DOVETAIL_CHECK(check_ways(arguments, session.place.ranks));
+  DOVETAIL_CHECK(check_carrier(arguments, session.place.ranks));
   DOVETAIL_TRY(const at::Device device, find_device(arguments.device, session.place.local_rank));
-  DOVETAIL_TRY(const RankWays ways, connect_ranks(session, carrier, collectives_of(arguments), device,
-                                                  transport::Clock::now() + arguments.timeout));
+  DOVETAIL_TRY(const RankConnections connections, connect_ranks(session, carrier, collectives_of(arguments), device,
+                                                                transport::Clock::now() + arguments.timeout));
   MemoryAccount account;
   account.on_phase = [&watch = session.watch](const MemoryAccount& now) {
     watch.note({phase_text(now), now.predicted});
   };
-  control::RankTalk talk(*ways.transport, &cancellation, arguments.timeout,
+  control::RankTalk talk(*connections.transport, &cancellation, arguments.timeout,
                          [&account](std::string_view phase) { begin_phase(account, account.iteration, phase); });
-  return run_on(arguments,
-                {.cancellation = cancellation, .talk = &talk, .collectives = ways.collectives.get(), .device = device},
-                account);
+  return run_on(
+      arguments,
+      {.cancellation = cancellation, .talk = &talk, .collectives = connections.collectives.get(), .device = device},
+      account);
 }
 
 }  // namespace dovetail::runtime

@@ -1,4 +1,4 @@
-// dovetail-train run: a run on one rank or one rank of a run, from its job and plan to its folder.
+// dovetail-train run: executes a run, or one rank of it, from its job and plan.
 #pragma once
 
 #include <chrono>
@@ -17,27 +17,27 @@ namespace dovetail::runtime {
 struct RunArguments {
   std::string job;     ///< file or folder
   std::string plan;    ///< file
-  std::string output;  ///< the folder of the run
+  std::string output;  ///< run directory
   bool resume = false;
-  std::optional<std::int64_t> iterations;  ///< in place of what the job says
+  std::optional<std::int64_t> iterations;  ///< overrides the job's
   int threads = 1;
-  std::string device = "cpu";                          ///< of find_device
-  bool deterministic = false;                          ///< one thread, whatever `threads` says, and sums in order
-  std::optional<transport::CarrierKind> carrier = {};  ///< nothing: NCCL between GPUs, else Gloo
-  std::optional<transport::CollectiveKind> collectives = {};  ///< nothing: the carrier's usual ones
-  std::optional<int> ranks = {};                              ///< the job is run on so many devices, whatever it says
-  transport::Clock::duration timeout = std::chrono::minutes(10);  ///< of each wait of a rank for the others
+  std::string device = "cpu";                          ///< as in find_device
+  bool deterministic = false;                          ///< one thread, whatever `threads` is, and sums in rank order
+  std::optional<transport::CarrierKind> carrier = {};  ///< default: NCCL between GPUs, Gloo otherwise
+  std::optional<transport::CollectiveKind> collectives = {};      ///< default: the carrier's usual collectives
+  std::optional<int> ranks = {};                                  ///< overrides the number of devices in the job
+  transport::Clock::duration timeout = std::chrono::minutes(10);  ///< limit of each wait for another rank
 };
 
-/// Trains until the run is done, stopped or fails. Writes the folder of the run, and says on standard error how it
-/// goes.
+/// Trains until the run is done, stopped or failed. Writes the run directory, and reports progress on standard error.
 base::Status run_training(const RunArguments& arguments);
 
-/// Whether so many ranks can run it: the Error that each of them would have.
+/// Returns the Error of every rank if this many ranks cannot run it.
 base::Status check_ranks(const RunArguments& arguments, int ranks);
 
-/// The same by one of several ranks. Rank 0 alone reads checkpoints' names, judges, writes and says how it goes; what
-/// all ranks read and write lies where each finds it. The watch is told the phase and what the plan predicts.
+/// Trains as one of several ranks. Only rank 0 lists checkpoints, runs the reward command, writes metrics and reports
+/// progress. Files that all ranks read and write must be on a file system that they share. The watch receives the phase
+/// and the predicted memory.
 base::Status run_training_rank(const RunArguments& arguments, RankSession& session);
 
 }  // namespace dovetail::runtime

@@ -16,7 +16,7 @@ namespace {
 
 using base::Status;
 
-/// Takes the line of progress off a terminal.
+/// Erases the progress line on a terminal.
 void clear_line() {
   if (cli::stderr_is_terminal()) cli::rewrite_line("");
 }
@@ -68,7 +68,7 @@ void RunReporter::take_progress(const control::RunProgress& progress) {
   follow(progress, account_);
   const double seconds = base::seconds_since(begin_);
   const auto left = static_cast<double>(iterations_ - progress.iteration + 1);
-  // The line begins with its label and ends before the last column.
+  // The line starts with its label and ends before the last column.
   constexpr std::string_view label = "train: ";
   const auto columns = static_cast<std::size_t>(cli::stderr_columns()) - 1;
   line_.update(records::progress_of(progress, before_, done_ > 0 ? seconds / static_cast<double>(done_) * left : -1,
@@ -81,7 +81,7 @@ Status RunReporter::keep_checkpoint(const control::RunState& state, control::Che
   DOVETAIL_CHECK(records::keep_checkpoint(place_, state, models_, is_best));
   if (reason == control::CheckpointReason::interrupted) {
     clear_line();
-    cli::print_note(fmt::format("a checkpoint is kept in {}; --resume goes on from there", place_.folder));
+    cli::print_note(fmt::format("checkpoint saved in {}; continue the run with --resume", place_.folder));
   }
   return {};
 }

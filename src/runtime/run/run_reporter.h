@@ -1,4 +1,4 @@
-// Who listens to a run: its folder, its line of progress, its account of memory.
+// Consumers of a run's progress: run directory, progress line and memory account.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,12 @@
 #include "control/run/run_sink.h"
 #include "records/checkpoints.h"
 #include "records/run_folder.h"
-#include "runtime/run/memory_account.h"
+#include "runtime/run/rank_usage.h"
 
 namespace dovetail::runtime {
 
-/// Shows how a run goes on, keeps it in its folder, and follows it in an account of memory. All must outlive it.
+/// Shows the progress of a run, writes its directory and updates a memory account. All references must outlive this
+/// object.
 class RunReporter {
  public:
   RunReporter(records::RunFolder& folder, const records::CheckpointPlace& place, const control::Models& models,
@@ -40,8 +41,8 @@ class RunReporter {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Who listens on a rank that reports nothing: it follows `account`, and keeps its part of checkpoints. Both must
-/// outlive it.
+/// Returns the sink of a rank that reports nothing. It updates `account` and saves the rank's part of checkpoints. Both
+/// arguments must outlive it.
 control::RunSink silent_sink(const control::Models& models, MemoryAccount& account);
 
 }  // namespace dovetail::runtime

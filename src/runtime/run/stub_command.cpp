@@ -15,7 +15,7 @@
 #include "pipeline/schedule/evaluate.h"
 #include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/run_rank.h"
-#include "runtime/run/rank_times.h"
+#include "runtime/run/phase_programs.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -27,7 +27,7 @@ using pipeline::Program;
 using pipeline::Schedule;
 using transport::Clock;
 
-/// Of the barrier, and of the exchange of times behind it.
+/// Message numbers of the barrier, and of the exchange of times after it.
 constexpr std::uint32_t begin_number = 0;
 constexpr std::uint32_t times_number = 1;
 
@@ -39,11 +39,10 @@ Result<Schedule> read_schedule(const StubArguments& arguments, int ranks) {
   if (devices == ranks) return std::move(loaded.file.schedule);
   return base::Error{
       base::Failure::bad_input, arguments.schedule, 0, 0,
-      fmt::format("the schedule has {} devices, and there are {} ranks; accepted: a rank for each device", devices,
-                  ranks)};
+      fmt::format("the schedule has {} devices, but there are {} ranks; start one rank per device", devices, ranks)};
 }
 
-/// The latest end of an op, in seconds.
+/// Returns the latest end of an op, in seconds.
 double measured_makespan(const std::vector<Program>& programs, const ReplayTimes& times) {
   base::Ticks end;
   for (std::size_t rank = 0; rank < times.size(); ++rank)

@@ -1,4 +1,4 @@
-// dovetail-train stub: one rank of a schedule that is replayed with ops that wait.
+// dovetail-train stub: replays one rank of a schedule with ops that wait.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 namespace dovetail::runtime {
 
 struct StubArguments {
-  std::string schedule;                   ///< file of a schedule, in any format
-  transport::Clock::duration tick{};      ///< what a tick of its durations takes; where they have a unit, a ns
+  std::string schedule;                   ///< schedule file in any format
+  transport::Clock::duration tick{};      ///< duration of a tick; of a nanosecond if the schedule has a time unit
   std::size_t message_bytes = 0;          ///< of each activation and gradient
-  transport::Clock::duration timeout{};   ///< of each wait
-  std::optional<std::string> trace = {};  ///< file for the times of all instructions
+  transport::Clock::duration timeout{};   ///< limit of each wait
+  std::optional<std::string> trace = {};  ///< output file for the times of all instructions
 };
 
-/// Whether so many ranks can run it: the Error that each of them would have.
+/// Returns the Error of every rank if this many ranks cannot run it.
 base::Status check_stub(const StubArguments& arguments, int ranks);
 
-/// Runs this process's rank, found in the environment. Rank 0 prints on standard output what the schedule predicts and
-/// what was measured: the latest end of an op, from a barrier of all ranks on. It writes the trace: a JSON array
-/// [rank][instruction] of [begin, end] in ns from each rank's end of the barrier on. Gives the exit code.
+/// Runs this process's rank, found in the environment, and returns the exit code. Rank 0 prints the predicted and the
+/// measured makespan: the latest end of an op, counted from a barrier of all ranks. It also writes the trace: a JSON
+/// array [rank][instruction] of [begin, end] in ns, counted from each rank's end of the barrier.
 int run_stub(const StubArguments& arguments);
 
 }  // namespace dovetail::runtime

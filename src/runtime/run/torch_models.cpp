@@ -5,10 +5,9 @@
 
 #include "base/assert.h"
 #include "runtime/generation/generator.h"
-#include "runtime/model/export.h"
 #include "runtime/model/weight_files.h"
 #include "runtime/run/model_state.h"
-#include "runtime/training/micro_batches.h"
+#include "runtime/training/role_training.h"
 
 namespace dovetail::runtime {
 namespace {
@@ -21,7 +20,7 @@ base::Error interrupted(const std::string& task) {
   return {base::Failure::interrupted, "", 0, 0, task + " was interrupted"};
 }
 
-/// Copies what two models have in common: all but a head of another kind.
+/// Copies the common weights of two models: all except a head of another kind, which becomes 0.
 void copy_weights(const Weights& from, Weights& to) {
   for (std::size_t i = 0; i < to.parameters.size(); ++i) {
     const Parameter& parameter = to.parameters[i];

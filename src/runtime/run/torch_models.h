@@ -1,4 +1,4 @@
-// The models of a run on one rank, as tensors.
+// Models of a run on one rank, as tensors.
 #pragma once
 
 #include <map>
@@ -10,37 +10,36 @@
 #include "control/models.h"
 #include "llm/layout.h"
 #include "runtime/model/micro_batch_pass.h"
-#include "runtime/run/memory_account.h"
-#include "runtime/run/usage_meter.h"
+#include "runtime/run/rank_usage.h"
 #include "runtime/training/optimizer.h"
 #include "weights/checkpoint.h"
 
 namespace dovetail::runtime {
 
-/// What a role begins with.
+/// Initial state of a role.
 struct RoleSetup {
   std::string name;
   llm::Transformer shape;
   llm::Computation computation;
-  std::optional<weights::Checkpoint> checkpoint;  ///< else `like`, else random weights
-  std::string like;        ///< a role set up before, whose weights it has at first, but for a head of another kind
-  std::string folder;      ///< with the config.json and tokenizer that an export has; empty: none is known
+  std::optional<weights::Checkpoint> checkpoint;  ///< if absent, weights of `like`, otherwise random weights
+  std::string like;        ///< earlier role to copy the weights from, except a head of another kind
+  std::string folder;      ///< source of config.json and tokenizer for exports; empty if unknown
   std::uint64_t seed = 0;  ///< of random weights
   bool trained = false;
   llm::Recomputation recomputation = llm::Recomputation::none;
 };
 
-/// Where the trained roles of a TorchModels take their steps.
+/// Place where the trained roles of a TorchModels take their steps.
 enum class Stepping {
   here,
-  elsewhere,  ///< in stages of theirs (rank_models.h): neither gradients nor moments are held here
+  elsewhere,  ///< in the stages of a RankModels: no gradients or moments are held here
 };
 
 /// control::Models on libtorch.
 class TorchModels final : public control::Models {
  public:
-  /// `cache_bytes`: what keys and values of a generation may take together. All is computed on `device`. REQUIRES:
-  /// names differ; checkpoints have what control::check_weights asks for.
+  /// `cache_bytes` limits the KV cache of a generation. All computation is on `device`. REQUIRES: role names are
+  /// unique; checkpoints pass control::check_weights.
   TorchModels(std::vector<RoleSetup> roles, std::int64_t cache_bytes, Stepping stepping = Stepping::here,
               const at::Device& device = at::kCPU);
 
@@ -59,9 +58,9 @@ class TorchModels final : public control::Models {
   base::Result<std::vector<control::RankUsage>> take_usage() override;
   std::int64_t parameters(const std::string& role) const override;
 
-  /// What the role begins with.
+  /// Returns the initial state of a role.
   const RoleSetup& setup(const std::string& role) const { return find(role).setup; }
-  /// The weights of the role, for whoever steps them.
+  /// Returns the weights of a role, for stages that step them.
   Weights& weights(const std::string& role) { return find(role).model.weights; }
 
   /// Adds the bytes that all roles hold.
@@ -72,7 +71,7 @@ class TorchModels final : public control::Models {
     RoleSetup setup;
     Model model;
     std::optional<Optimizer> optimizer;
-    bool changes = false;  ///< it is trained, or a moving average
+    bool changes = false;  ///< trained, or a moving average
   };
 
   base::Status train(const control::Training& training);

@@ -3,16 +3,18 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "kernels/optimizer.h"
-#include "runtime/model/share_out.h"
+#include "runtime/model/device.h"
+#include "transport/ordered.h"
 
 namespace dovetail::runtime {
 namespace {
 
-/// What one weight's step reads and writes.
+/// Tensors of one weight's step.
 struct StepTensors {
   const Tensor& value;
   const Tensor& gradient;
@@ -28,7 +30,7 @@ void step_on_cpu(const kernels::AdamwStep& step, const StepTensors& tensors) {
             [&](std::int64_t begin, std::int64_t end) { kernels::step_adamw(step, numbers, begin, end); });
 }
 
-/// The same by ATen's operators.
+/// Same step with ATen operators.
 void step_by_tensors(const kernels::AdamwStep& step, const StepTensors& tensors) {
   const auto steps = static_cast<double>(step.step);
   const double first_bias = 1 - std::pow(step.betas[0], steps);
@@ -47,7 +49,7 @@ double squares_of(const Tensor& x) {
                                         : kernels::sum_of_squares(x.data_ptr<float>(), x.numel());
 }
 
-/// All of a weight, in its shape, or some of its elements.
+/// Returns the whole weight in its shape, or a vector of some elements.
 Tensor part_of(const Tensor& weight, const WeightPart& part) {
   if (part.end - part.begin == weight.numel()) return weight;
   return weight.view({-1}).narrow(0, part.begin, part.end - part.begin);
@@ -106,6 +108,25 @@ void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& s
     else
       step_on_cpu<float>(step, tensors);
   }
+}
+
+std::vector<WeightPart> parts_of_share(const Weights& weights, std::size_t shares, std::size_t share) {
+  std::vector<WeightPart> parts;
+  const auto add_part_of = [&](std::int64_t begin, std::int64_t end) {
+    const transport::Share own = transport::share_of(static_cast<std::size_t>(end - begin), shares, share);
+    const std::int64_t first = begin + static_cast<std::int64_t>(own.begin);
+    const std::int64_t last = first + static_cast<std::int64_t>(own.size);
+    for (std::size_t i = 0; i < weights.parameters.size(); ++i) {
+      const Parameter& parameter = weights.parameters[i];
+      if (parameter.shared || parameter.offset < begin || parameter.offset >= end) continue;
+      const std::int64_t from = std::max(first, parameter.offset);
+      const std::int64_t to = std::min(last, parameter.offset + parameter.value.numel());
+      if (from < to) parts.push_back({i, from - parameter.offset, to - parameter.offset});
+    }
+  };
+  add_part_of(0, weights.apart);
+  add_part_of(weights.apart, weights.values.numel());
+  return parts;
 }
 
 }  // namespace dovetail::runtime

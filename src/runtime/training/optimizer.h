@@ -1,4 +1,4 @@
-// AdamW over the weights of a model.
+// AdamW over the weights of a model, and the state of a stage between training phases.
 #pragma once
 
 #include <cstddef>
@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "control/models.h"
+#include "llm/layout.h"
+#include "runtime/model/model.h"
 #include "runtime/model/tensor.h"
 #include "runtime/model/weights.h"
 
 namespace dovetail::runtime {
 
-/// Elements [begin, end) of a weight, by its index in Weights::parameters.
+/// Elements [begin, end) of a weight, given by its index in Weights::parameters.
 struct WeightPart {
   std::size_t parameter = 0;
   std::int64_t begin = 0;
@@ -19,32 +21,48 @@ struct WeightPart {
 
   friend bool operator==(const WeightPart&, const WeightPart&) = default;
 };
-/// All weights, each whole; a tied head beside its embedding is part of that.
+/// Returns all weights in full, except a tied head that shares the value of the embedding.
 std::vector<WeightPart> all_parts(const Weights& weights);
 
-/// The moments of what is stepped here, [part]: those of a whole weight have its shape.
+/// AdamW moments of the weight parts that this rank steps. Moments of a whole weight have its shape.
 struct Optimizer {
-  Tensor steps;  ///< taken so far: one whole number, so that it is saved as all else is
+  Tensor steps;  ///< number of steps taken: one integer, a tensor so that it is saved like the moments
   std::vector<WeightPart> parts;
   std::vector<Tensor> first;
   std::vector<Tensor> second;
 };
 
-/// No step taken yet: moments of 0.
+/// Returns moments of 0 and no steps taken.
 Optimizer make_optimizer(const Weights& weights, std::vector<WeightPart> parts);
 
-/// Adds the gradient of a tied head to that of the embedding beside it, whose weight it is. To be called once between
-/// the last micro-batch of a mini-batch and global_norm.
+/// Adds the gradient of a tied head to the embedding's gradient in the same stage. Must be called once between the last
+/// micro-batch of a mini-batch and global_norm.
 void join_tied_gradients(Weights& weights);
 
-/// The sum of the squares of a part's gradients, in double precision.
+/// Returns the sum of squares of a part's gradients, in double precision.
 double squares_of(const Weights& weights, const WeightPart& part);
-/// The root of the sum of all gradients' squares: sums in double precision, by weight in the order of the model.
+/// Returns the square root of the sum of squares of all gradients. Sums are in double precision, weight by weight in
+/// model order.
 double global_norm(const Weights& weights);
 
-/// One step of AdamW (Loshchilov and Hutter 2017, arXiv 1711.05101, algorithm 2) of the optimizer's parts, with the
-/// learning rate as it stands in `settings` times its part; gradients are multiplied by `clip_factor` first. Weight
-/// decay is taken off all weights.
+/// Takes one AdamW step (Loshchilov and Hutter 2017, arXiv 1711.05101, algorithm 2) of the optimizer's parts. The
+/// learning rate is `settings.optimizer.learning_rate` times `settings.rate_part`. Gradients are multiplied by
+/// `clip_factor` first. Weight decay applies to all weights.
 void step(Optimizer& optimizer, Weights& weights, const control::StepSettings& settings);
+
+/// Weights of a stage with gradients, and its optimizer state, kept between training phases. Movable, not copyable.
+struct StageState {
+  std::size_t replica = 0;
+  std::size_t stage = 0;
+  Model model;
+  Optimizer optimizer;
+  llm::Recomputation recomputation = llm::Recomputation::none;
+  bool is_sharded =
+      true;  ///< true if each replica steps its share of the weights (ZeRO-1), false if each steps all of them
+};
+
+/// Returns the parts of a stage's weights that replica `share` of `shares` steps. transport::share_of divides the
+/// weights that only this stage holds, and separately those that another stage also holds.
+std::vector<WeightPart> parts_of_share(const Weights& weights, std::size_t shares, std::size_t share);
 
 }  // namespace dovetail::runtime

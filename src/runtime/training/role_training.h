@@ -1,53 +1,75 @@
-// One role's part of a training phase, as a rank sees it: its micro-batches, what is told of them, and its steps.
+// Training of one role in a phase, as seen by a rank: micro-batches, sums and steps.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
 #include "base/result.h"
 #include "control/models.h"
 #include "runtime/model/micro_batch_pass.h"
+#include "runtime/training/optimizer.h"
 
 namespace dovetail::runtime {
 
+/// Returns, per micro-batch, indexes into `sequences`, by the rules of src/batching. A count of micro-batches takes
+/// precedence over a token limit, and that over a sequence limit. Without limits there is one micro-batch. Sequences
+/// that are kept together count as one sequence with all their tokens. No micro-batch is empty. REQUIRES: kept_together
+/// divides the number of sequences.
+std::vector<std::vector<std::size_t>> micro_batches_of(std::span<const control::TokenSequence> sequences,
+                                                       const control::PassSettings& settings);
+
+/// Returns, per replica and micro-batch, indexes into `sequences`. Each replica gets exactly `microbatches`
+/// micro-batches with about equal token counts (batching::exactly). The last ones may be empty.
+std::vector<std::vector<std::vector<std::size_t>>> dealt_to_replicas(std::span<const control::TokenSequence> sequences,
+                                                                     std::size_t kept_together, std::size_t replicas,
+                                                                     std::size_t microbatches);
+
+/// Returns the smallest number of micro-batches, at least `planned`, for which no micro-batch of any replica exceeds
+/// the limits of `micro_batching`. It is at most the number of units of sequences kept together.
+std::size_t microbatches_within(const plan::MicroBatching& micro_batching,
+                                std::span<const control::MiniBatch> mini_batches, std::size_t replicas,
+                                std::size_t planned);
+
 using base::MicrobatchId;
 
-/// What is told of a mini-batch, over all ranks.
+/// Gradient norm and loss sums of a mini-batch over all ranks.
 struct MiniBatchResult {
   double norm = 0;
   control::TrainingSums sums;
 };
 
-/// Micro-batches are numbered through the mini-batches, those of each replica by itself. `training` must stay.
+/// Micro-batches of one role. They are numbered across mini-batches, separately for each replica. `training` must
+/// outlive this object.
 class RoleTraining {
  public:
-  /// Deals the sequences of each mini-batch to `replicas`, and those of a replica to `microbatches` micro-batches; the
-  /// last ones are empty where there are fewer sequences.
+  /// Deals the sequences of each mini-batch to `replicas`, and those of a replica to `microbatches` micro-batches. The
+  /// last micro-batches are empty if there are too few sequences.
   RoleTraining(const control::Training& training, std::size_t replicas, std::size_t microbatches);
 
-  /// The sequences of a micro-batch, of `minibatch_of` it; none where it is empty.
+  /// Returns the sequences of a micro-batch; none if it is empty.
   MicroBatch micro_batch(std::size_t replica, MicrobatchId id) const;
-  /// Its rows: an empty one has one, that counts for nothing.
+  /// Returns its number of rows. An empty micro-batch has one row of weight 0.
   std::int64_t rows(std::size_t replica, MicrobatchId id) const;
   double temperature() const { return training_.settings.temperature; }
 
-  /// The slopes of a micro-batch, whose sums are kept.
+  /// Returns the gradient of the loss with respect to a micro-batch's scores, and keeps its loss sums.
   std::vector<control::ScoreSlopes> slopes(std::size_t replica, MicrobatchId id,
                                            std::span<const control::Scores> scores);
-  /// The sums of a replica's mini-batch, of what was scored on this rank, in the order of micro-batches.
+  /// Returns the sums of a replica's mini-batch over the micro-batches scored on this rank, in micro-batch order.
   control::TrainingSums sums(std::size_t replica, std::size_t minibatch) const;
   std::size_t replicas() const { return replicas_; }
   std::size_t microbatches() const { return microbatches_; }
 
-  /// Takes what all ranks found of a mini-batch. Before decide.
+  /// Stores the result of a mini-batch over all ranks. Must precede decide.
   void finish(std::size_t minibatch, const MiniBatchResult& result);
   bool is_finished(std::size_t minibatch) const { return results_[minibatch].has_value(); }
   const MiniBatchResult& result(std::size_t minibatch) const { return *results_[minibatch]; }
-  /// Which step the mini-batch ends with: asked once, by whoever comes first, and the same for all who ask.
+  /// Returns the step that ends the mini-batch. It is computed once and the same for every caller.
   base::Result<control::StepDecision> decide(std::size_t minibatch);
   std::size_t minibatches() const { return results_.size(); }
 
@@ -57,10 +79,43 @@ class RoleTraining {
   const control::Training& training_;
   std::size_t replicas_;
   std::size_t microbatches_;
-  std::vector<std::vector<std::size_t>> ids_;  // [micro-batch of replica: place()]
-  std::vector<control::TrainingSums> sums_;    // likewise
+  std::vector<std::vector<std::size_t>> ids_;  // indexes of sequences; [place()]
+  std::vector<control::TrainingSums> sums_;    // [place()]
   std::vector<std::optional<MiniBatchResult>> results_;
   std::vector<std::optional<base::Result<control::StepDecision>>> decisions_;  // [mini-batch]
+};
+
+/// Stages that a rank holds of one role in a training phase, and their joint work after the last backward of a
+/// mini-batch. `asked` and the states must outlive this object.
+class RankRole {
+ public:
+  RankRole(const control::Training& asked, std::size_t replicas, std::size_t microbatches,
+           std::vector<StageState*> states_here)
+      : training(asked, replicas, microbatches), states(std::move(states_here)) {}
+
+  /// Adds up the gradients of a weight that is tied within this rank. Only the first call for a mini-batch has an
+  /// effect.
+  void close(std::size_t minibatch);
+
+  /// Returns this rank's gradients of the tied weight that the first and last stages hold. They are equal once the
+  /// mini-batch is closed.
+  std::vector<Tensor> tied_gradients() const;
+
+  // Returns this rank's contribution to the sums over ranks for a mini-batch: per tensor of the model, the sum of
+  // squares of the gradient parts that are stepped here, then the loss sums of each replica scored here. Entries of
+  // other ranks are 0.
+  std::vector<double> findings(std::size_t minibatch) const;
+  /// Stores the findings summed over all ranks.
+  void finish(std::size_t minibatch, const std::vector<double>& findings);
+
+  /// Returns the device of the stages. REQUIRES: there is a stage.
+  at::Device device() const { return states.front()->model.weights.values.device(); }
+
+  RoleTraining training;
+  std::vector<StageState*> states;
+
+ private:
+  std::size_t closed_ = 0;  // number of closed mini-batches
 };
 
 }  // namespace dovetail::runtime

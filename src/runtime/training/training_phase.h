@@ -1,4 +1,4 @@
-// A rank's part of a training phase: its program run on its stages.
+// Training phase of a rank: runs the rank's program on its stages.
 #pragma once
 
 #include <span>
@@ -8,13 +8,13 @@
 #include "control/models.h"
 #include "execute/interpreter.h"
 #include "pipeline/program/program.h"
+#include "runtime/training/optimizer.h"
 #include "runtime/training/role_training.h"
-#include "runtime/training/stage_state.h"
 #include "transport/transport.h"
 
 namespace dovetail::runtime {
 
-/// A model of the program as this rank has it.
+/// Model of the program, as held by this rank.
 struct PhaseRole {
   const control::Training* training = nullptr;
   std::vector<StageState>* states = nullptr;  ///< its stages on this rank; may be empty
@@ -22,13 +22,15 @@ struct PhaseRole {
 
 struct PhaseResult {
   execute::Trace trace;
-  std::vector<std::vector<MiniBatchResult>> roles;  ///< [model][mini-batch]; empty where this rank has no stage of it
+  std::vector<std::vector<MiniBatchResult>>
+      roles;  ///< [model][mini-batch]; empty for a model without stages on this rank
 };
 
-/// Trains `roles`, one a model of the program, with as many mini-batches as the program has, and says what was found.
-/// Training::decide was called for all roles that have stages here. Errors: those of `decide` and of the transport,
-/// which end the phase on all ranks. REQUIRES: the program of this rank, checked with all others; a state for each of
-/// its stages, with the parts of its place among the replicas' ranks in their order.
+/// Trains `roles`, one per model of the program, and returns the trace and the results. Calls Training::decide for
+/// every role that has stages here. Errors of `decide` and of the transport end the phase on all ranks.
+///
+/// REQUIRES: each role has as many mini-batches as the program. The programs of all ranks were checked together. Each
+/// stage of the program has a state whose optimizer parts match its replica's position.
 base::Result<PhaseResult> run_training_phase(const pipeline::Program& program, std::span<const PhaseRole> roles,
                                              transport::Transport& transport, const execute::RunOptions& options);
 

@@ -46,7 +46,7 @@ std::vector<GeneratedResponse> generate(const Model& model, const std::vector<Ge
   return generator.take_responses();
 }
 
-/// Response tokens after their prompts, all scored.
+/// Returns the response tokens after their prompts, all scored.
 std::vector<control::Scores> scores_of(const Model& model, const std::vector<GenerationRequest>& requests,
                                        const std::vector<GeneratedResponse>& responses) {
   std::vector<control::TokenSequence> sequences;
@@ -60,8 +60,8 @@ std::vector<control::Scores> scores_of(const Model& model, const std::vector<Gen
   return score(model, {sequences, all}, 1);
 }
 
-/// To the bit: both sum everything in the same order. Responses are longer than a tile of keys.
-TEST(Generator, SaysWhatTheModelSaysOfItsTokens) {
+/// Bit equality: both sum in the same order. Responses are longer than a tile of keys.
+TEST(Generator, LogProbabilitiesMatchTheModel) {
   for (const TinyShape& shape : {TinyShape{.bias = true}, TinyShape{.tied = true, .head_norms = true}}) {
     const Model model = tiny_model(shape, 1, at::kFloat);
     const std::vector<GenerationRequest> requests = random_requests(20, 3);
@@ -73,8 +73,9 @@ TEST(Generator, SaysWhatTheModelSaysOfItsTokens) {
   }
 }
 
-/// By ATen's operators, as on a GPU: logits are of single precision. Prompts come in chunks, beside what decodes.
-TEST(Generator, SaysItByTensorsToo) {
+/// With ATen's operators, as on a GPU, logits are in single precision. Prompts are chunked and share steps with
+/// decoding.
+TEST(Generator, LogProbabilitiesMatchTheModelWithAtenOperators) {
   const Model model = tiny_model({.bias = true, .head_norms = true}, 1, at::kDouble);
   const std::vector<GenerationRequest> requests = random_requests(20, 3);
   GenerationSettings settings = settings_of(60);
@@ -102,7 +103,7 @@ TEST(Generator, TokensFollowTheModelsDistribution) {
   EXPECT_THAT(seen, testing::Pointwise(testing::DoubleNear(0.03), said));
 }
 
-RC_GTEST_PROP(Generator, TextDoesNotHangOnTheBatch, ()) {
+RC_GTEST_PROP(Generator, TextDoesNotDependOnTheBatch, ()) {
   const auto seed = *rc::gen::inRange<std::uint64_t>(0, 1000);
   const Model model = tiny_model({.bias = true, .head_norms = true}, seed, at::kFloat);
   const std::vector<GenerationRequest> requests = random_requests(12, seed);
@@ -121,7 +122,7 @@ RC_GTEST_PROP(Generator, TextDoesNotHangOnTheBatch, ()) {
   }
 }
 
-TEST(Generator, EndsWithTheFirstEndButNotBeforeMinTokens) {
+TEST(Generator, EndsAtTheFirstEndTokenAfterMinTokens) {
   const Model model = tiny_model({}, 4, at::kFloat);
   const std::vector<GenerationRequest> requests = random_requests(30, 5);
   GenerationSettings settings = settings_of(40);

@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/model/memory_count.h"
+#include "runtime/model/tensor.h"
 
 namespace dovetail::runtime {
 namespace {
 
-TEST(Device, IsTheProcessorOrAGpuThatIsThere) {
+TEST(Device, FindsTheCpuOrAnAvailableGpu) {
   EXPECT_EQ(*find_device("cpu"), at::Device(at::kCPU));
-  EXPECT_THAT(find_device("tpu").error().message, testing::HasSubstr("accepted: cpu, cuda"));
+  EXPECT_THAT(find_device("tpu").error().message, testing::HasSubstr("must be cpu or cuda"));
   const auto gpu = find_device("cuda");
   if (gpu.ok())
     EXPECT_EQ(*gpu, at::Device(at::kCUDA, 0));
@@ -20,7 +20,7 @@ TEST(Device, IsTheProcessorOrAGpuThatIsThere) {
     EXPECT_THAT(gpu.error().message, testing::HasSubstr("DOVETAIL_CUDA"));
 }
 
-TEST(Device, SaysTheMostThatTensorsHadSinceItWasAsked) {
+TEST(Device, ReportsPeakMemorySinceTheLastCall) {
   count_memory();
   for (const char* const name : {"cpu", "cuda"}) {
     const auto device = find_device(name);

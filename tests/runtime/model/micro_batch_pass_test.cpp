@@ -30,7 +30,7 @@ std::vector<TokenSequence> random_sequences(std::size_t count, std::uint64_t see
   return sequences;
 }
 
-/// A loss with different weights for all that scores say, and its slopes.
+/// Loss with a different weight for each score, and its gradient.
 double weight_of(std::size_t sequence, std::size_t token) {
   return std::sin(static_cast<double>(7 * sequence + 3 * token + 1));
 }
@@ -63,7 +63,7 @@ std::vector<std::size_t> all_of(const std::vector<TokenSequence>& sequences) {
   return ids;
 }
 
-/// The slope by one number, from both sides.
+/// Returns the derivative with respect to one number, by central differences.
 double slope_by(double& number, const Model& model, const MicroBatch& batch, double temperature) {
   constexpr double step = 1e-5;
   const double there = number;
@@ -97,7 +97,7 @@ TEST_P(Models, GradientsAreSlopesOfTheLoss) {
   }
 }
 
-TEST_P(Models, PackedRowsSayWhatOneByOneDoes) {
+TEST_P(Models, PackedRowsMatchSingleSequences) {
   const Model model = tiny_model(GetParam(), 4);
   const std::vector<TokenSequence> sequences = random_sequences(7, 2);
   const std::vector<Scores> together = score(model, {sequences, all_of(sequences)}, 1);

@@ -8,7 +8,7 @@
 namespace dovetail::runtime {
 namespace {
 
-/// Whether all numbers are within `tolerance` of each other.
+/// Expects all numbers to be within `tolerance` of each other.
 void expect_near(const Tensor& found, const Tensor& expected, double tolerance) {
   ASSERT_EQ(found.sizes(), expected.sizes());
   EXPECT_LT(found.sub(expected).abs().max().item<double>(), tolerance);
@@ -21,7 +21,7 @@ Parameter scale_of(std::int64_t size, at::ScalarType type) {
   return scale;
 }
 
-/// The kernels against ATen's operators, in both precisions.
+/// Compares the kernels with ATen's operators, in both precisions.
 class Ops : public testing::TestWithParam<at::ScalarType> {
  protected:
   double tolerance() const { return GetParam() == at::kDouble ? 1e-12 : 2e-4; }

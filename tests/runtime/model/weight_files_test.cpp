@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The model's tensors as a file of another program would have them: in that type and in another order.
+/// Writes the model's tensors as another program might: in this type and in another order.
 void write_foreign(const fs::path& path, const Weights& weights, at::ScalarType type, std::size_t begin,
                    std::size_t end) {
   std::vector<Tensor> values;
@@ -35,7 +35,7 @@ void write_foreign(const fs::path& path, const Weights& weights, at::ScalarType 
   ASSERT_TRUE(weights::write_safetensors(path.string(), stored, {{"made_by", "a test"}}).ok());
 }
 
-TEST(WeightFiles, WhatHasNotChangedIsWrittenBackToTheByte) {
+TEST(WeightFiles, UnchangedWeightsAreWrittenByteIdentically) {
   for (const at::ScalarType type : {at::kBFloat16, at::kHalf}) {
     const test::TemporaryFolder folder;
     const fs::path in = fs::path(folder.path()) / "in";
@@ -77,7 +77,7 @@ TEST(WeightFiles, ShardsStayShards) {
     EXPECT_EQ(test::content_of(entry.path()), test::content_of(out / entry.path().filename()));
 }
 
-TEST(WeightFiles, AScalarHeadThatIsNotThereBeginsAsZero) {
+TEST(WeightFiles, AMissingScalarHeadIsZero) {
   const test::TemporaryFolder folder;
   const Model actor = tiny_model({}, 3, at::kFloat);
   ASSERT_TRUE(write_weights(actor.weights, nullptr, folder.path()).ok());
@@ -90,7 +90,7 @@ TEST(WeightFiles, AScalarHeadThatIsNotThereBeginsAsZero) {
                   .value.equal(actor.weights.parameters[actor.weights.parameters.size() - 2].value));
 }
 
-TEST(WeightFiles, TensorsComeBackAndOthersAreRefused) {
+TEST(WeightFiles, TensorsRoundTripAndMismatchesAreErrors) {
   const test::TemporaryFolder folder;
   const std::string path = (fs::path(folder.path()) / "state.safetensors").string();
   const std::vector<NamedTensor> tensors{{"a", at::rand({3, 5})}, {"b", at::rand({7}, at::kDouble)}};

@@ -1,4 +1,4 @@
-// Whether collectives do what those in order do.
+// Comparison of collectives with OrderedCollectives.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,10 +12,10 @@
 
 namespace dovetail::runtime {
 
-/// Enough for the start of a few processes on a busy machine.
+/// Long enough for a few processes to start on a busy machine.
 inline transport::Deadline deadline_of_sums() { return transport::Clock::now() + std::chrono::seconds(60); }
 
-/// Whole numbers, of which every order of adding gives the same sums.
+/// Integers, whose sum does not depend on the order.
 template <class Value>
 std::vector<Value> values_of(int rank, std::size_t count) {
   std::vector<Value> values;
@@ -24,7 +24,7 @@ std::vector<Value> values_of(int rank, std::size_t count) {
   return values;
 }
 
-/// Does the same by both, and compares; of a reduce_scatter this rank's share.
+/// Runs an operation with both and compares the results; for reduce_scatter, this rank's share.
 template <class Value>
 base::Status compare(transport::Collectives& found, transport::Collectives& ordered, int rank, transport::Group group,
                      std::size_t count) {
@@ -54,7 +54,7 @@ base::Status compare(transport::Collectives& found, transport::Collectives& orde
       [&](auto& by, auto& of, auto numbers) { return by.broadcast(of, parts - 1, numbers, deadline_of_sums()); }, all);
 }
 
-/// In all groups of three ranks of which this one is, and alone.
+/// Tests all groups of three ranks that include this one, and this rank alone.
 inline base::Status sum_like_ordered(transport::Transport& end, transport::Collectives& found) {
   const std::vector<std::vector<int>> all{{0, 1}, {0, 1, 2}, {0, 2}, {1, 2}, {end.rank()}};
   const auto has_this = [&](const std::vector<int>& ranks) {

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "runtime/ranks/collectives_like_ordered.h"
 #include "runtime/ranks/thread_devices.h"
 #include "transport/threads.h"
 
@@ -35,12 +37,12 @@ Buffer text_buffer(const std::string& text) {
 
 std::string text_of(const Buffer& buffer) { return {reinterpret_cast<const char*>(buffer.data), buffer.size}; }
 
-/// As long as its number says: the first is empty.
+/// Returns a text whose length depends on its number; the first is empty.
 std::string text_of_number(std::uint32_t number) {
   return std::string(number % 5, static_cast<char>('a' + number % 7));
 }
 
-/// What each rank says, as threads that each have a device.
+/// Runs `work` on each rank, as threads with one device each, and returns the result of each.
 std::vector<std::string> on_ranks(int ranks, ThreadDevices& devices, const std::function<Status(Transport&)>& work) {
   auto ends = transport::connect_threads(ranks);
   std::vector<std::string> said(ends.size());
@@ -60,8 +62,7 @@ std::vector<std::string> on_ranks(int ranks, const std::function<Status(Transpor
   return on_ranks(ranks, devices, work);
 }
 
-/// Messages to the next rank of a ring and from the one before, taken in the opposite order; a sum by the host beside
-/// them.
+/// Exchanges messages on a ring, received in the opposite order, and a sum over the host transport.
 Status pass_around(Transport& end) {
   const int next = (end.rank() + 1) % end.ranks();
   const int before = (end.rank() + end.ranks() - 1) % end.ranks();
@@ -89,12 +90,12 @@ Status pass_around(Transport& end) {
   return end.flush(Lane::programs, soon());
 }
 
-TEST(DeviceTransport, CarriesProgramsBetweenDevicesAndAllElseByTheHost) {
+TEST(DeviceTransport, CarriesProgramsBetweenDevicesAndOtherMessagesByTheHost) {
   EXPECT_THAT(on_ranks(2, pass_around), testing::Each("ok"));
   EXPECT_THAT(on_ranks(5, pass_around), testing::Each("ok"));
 }
 
-/// A message that nobody sends.
+/// Waits for a message that no rank sends.
 Status wait_in_vain(Transport& end, Clock::duration limit) {
   if (end.rank() < 2) DOVETAIL_CHECK(end.open({{1, 0}}, soon()));
   if (end.rank() != 0) return transport::barrier(end, 0, soon());
@@ -102,21 +103,22 @@ Status wait_in_vain(Transport& end, Clock::duration limit) {
   return end.wait({1, Lane::programs, 7}, Clock::now() + limit);
 }
 
-TEST(DeviceTransport, ADeadlineNamesWhoWaitedForWhat) {
-  EXPECT_THAT(
-      on_ranks(2, [](Transport& end) { return wait_in_vain(end, 300ms); }),
-      testing::Each(testing::MatchesRegex("rank 0 waited 0\\.[3-9] s in vain for message 7 \\(programs\\) of rank 1")));
+TEST(DeviceTransport, ADeadlineNamesRankAndMessage) {
+  EXPECT_THAT(on_ranks(2, [](Transport& end) { return wait_in_vain(end, 300ms); }),
+              testing::Each(testing::MatchesRegex(
+                  "rank 0 timed out after 0\\.[3-9] s waiting for message 7 \\(programs\\) from rank 1")));
 }
 
-TEST(DeviceTransport, WhatIsNotTakenIsNotDelivered) {
+TEST(DeviceTransport, AMessageThatIsNotReceivedIsNotDelivered) {
   const auto said = on_ranks(2, [](Transport& end) -> Status {
     DOVETAIL_CHECK(end.open({{0, 1}}, soon()));
     if (end.rank() == 1) return transport::barrier(end, 0, soon());
     end.send({1, Lane::programs, 0}, text_buffer("activation"));
     return end.flush(Lane::programs, Clock::now() + 300ms);
   });
-  EXPECT_THAT(said, testing::Each(testing::MatchesRegex(
-                        "rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(programs\\)")));
+  EXPECT_THAT(said,
+              testing::Each(testing::MatchesRegex(
+                  "rank 0 timed out after 0\\.[3-9] s waiting for rank 1 to receive its messages \\(programs\\)")));
 }
 
 TEST(DeviceTransport, AnErrorElsewhereEndsAWait) {
@@ -128,7 +130,7 @@ TEST(DeviceTransport, AnErrorElsewhereEndsAWait) {
   EXPECT_THAT(said, testing::Each("disk:3: the disk is full"));
 }
 
-TEST(DeviceTransport, WorkThatBreaksNamesThePeer) {
+TEST(DeviceTransport, FailedWorkNamesThePeer) {
   ThreadDevices devices;
   const auto said = on_ranks(2, devices, [&](Transport& end) {
     if (end.rank() == 0) return wait_in_vain(end, 20s);
@@ -141,16 +143,78 @@ TEST(DeviceTransport, WorkThatBreaksNamesThePeer) {
     return status;
   });
   EXPECT_THAT(said,
-              testing::Each("rank 1 is lost: rank 0 waited for its message 7 (programs) of rank 1: a link is down"));
+              testing::Each("rank 1 is lost: rank 0 waited for message 7 (programs) from rank 1: a link is down"));
 }
 
-TEST(DeviceTransport, ADeviceThatDoesNotComeIsLost) {
+TEST(DeviceTransport, ADeviceThatDoesNotConnectIsLost) {
   const auto said = on_ranks(2, [](Transport& end) -> Status {
     if (end.rank() == 0) return end.open({{0, 1}}, Clock::now() + 300ms);
     return transport::barrier(end, 0, soon());
   });
-  EXPECT_THAT(said, testing::Each("rank 1 is lost: rank 0 connects with it: a device does not come"));
+  EXPECT_THAT(said, testing::Each("rank 1 is lost: rank 0 was connecting to it: a device did not connect"));
+}
+
+using transport::Collectives;
+
+/// Runs `work` on three ranks, as threads with one device each, and returns the result of each.
+std::vector<std::string> on_ranks(ThreadDevices& devices, const std::function<Status(Transport&, Collectives&)>& work) {
+  const auto ends = transport::connect_threads(3);
+  std::vector<std::string> said(ends.size());
+  std::vector<std::thread> threads;
+  for (std::size_t r = 0; r < ends.size(); ++r)
+    threads.emplace_back([&, r] {
+      const auto sums = make_device_collectives(*ends[r], devices.of_rank(static_cast<int>(r)));
+      const Status status = work(*ends[r], *sums);
+      said[r] = status.ok() ? "ok" : base::to_text(status.error());
+    });
+  for (std::thread& thread : threads) thread.join();
+  return said;
+}
+
+TEST(DeviceCollectives, MatchOrderedCollectives) {
+  ThreadDevices devices;
+  EXPECT_THAT(on_ranks(devices, sum_like_ordered), testing::Each("ok"));
+}
+
+/// Sum that rank 1 does not join.
+Status sum_without_rank_1(Transport& end, Collectives& sums, const std::function<void()>& instead,
+                          transport::Deadline deadline) {
+  const std::vector<int> all{0, 1, 2};
+  DOVETAIL_CHECK(sums.open({all}, deadline_of_sums()));
+  std::vector<float> values(10, 1);
+  DOVETAIL_CHECK(sums.all_reduce({all, 0}, std::span(values), deadline_of_sums()));
+  EXPECT_THAT(values, testing::Each(3));
+  if (end.rank() != 1) return sums.all_reduce({all, 1}, std::span(values), deadline);
+  instead();
+  return transport::barrier(end, 0, deadline_of_sums());
+}
+
+TEST(DeviceCollectives, AnErrorElsewhereEndsASum) {
+  ThreadDevices devices;
+  const auto said = on_ranks(devices, [](Transport& end, Collectives& sums) {
+    const auto fail = [&] { end.fail({base::Failure::io, "disk", 3, 0, "the disk is full"}); };
+    return sum_without_rank_1(end, sums, fail, deadline_of_sums());
+  });
+  EXPECT_THAT(said, testing::Each("disk:3: the disk is full"));
+}
+
+TEST(DeviceCollectives, ADeadlineEndsASum) {
+  ThreadDevices devices;
+  const auto said = on_ranks(devices, [](Transport& end, Collectives& sums) {
+    return sum_without_rank_1(end, sums, [] {}, Clock::now() + 300ms);
+  });
+  EXPECT_THAT(said, testing::Each(testing::MatchesRegex(
+                        "one of the ranks [01], [12] is lost: rank [02] was summing with them: timed out")));
+}
+
+TEST(DeviceCollectives, FailedWorkEndsASum) {
+  ThreadDevices devices;
+  const auto said = on_ranks(devices, [&](Transport& end, Collectives& sums) {
+    return sum_without_rank_1(end, sums, [&] { devices.break_down("a link is down"); }, deadline_of_sums());
+  });
+  EXPECT_THAT(said, testing::Each(testing::HasSubstr("was summing with them: a link is down")));
 }
 
 }  // namespace
+
 }  // namespace dovetail::runtime

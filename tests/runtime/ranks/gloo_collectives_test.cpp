@@ -26,12 +26,12 @@ using transport::Transport;
 using namespace std::chrono_literals;
 
 constexpr const char* rank_test = "GlooCollectives.DISABLED_IsARank";
-/// Enough for the start of a few processes on a busy machine.
+/// Long enough for a few processes to start on a busy machine.
 constexpr auto start_limit = 60s;
 
 Deadline soon() { return Clock::now() + start_limit; }
 
-/// A sum that rank 1 does not come to.
+/// Sum that rank 1 does not join.
 Status sum_without_rank_1(Transport& end, Collectives& native, const std::function<void()>& instead,
                           Deadline deadline) {
   const std::vector<int> all{0, 1, 2};
@@ -47,7 +47,7 @@ Status fail_on_rank_1(Transport& end, Collectives& native) {
       end, native, [&] { end.fail(base::Error{base::Failure::io, "disk", 3, 0, "the disk is full"}); }, soon());
 }
 
-/// What a rank does once it is connected.
+/// Work of a rank once it is connected, by part.
 const std::map<std::string, std::function<Status(Transport&, Collectives&)>>& parts() {
   static const std::map<std::string, std::function<Status(Transport&, Collectives&)>> all{
       {"sums", sum_like_ordered},
@@ -65,13 +65,13 @@ const std::map<std::string, std::function<Status(Transport&, Collectives&)>>& pa
 Status play(const std::string& part) {
   DOVETAIL_TRY(const FoundRank rank, find_rank());
   DOVETAIL_TRY(const std::unique_ptr<Transport> end, connect_gloo(rank.place, *rank.store, *rank.watch, soon()));
-  // As a run is.
+  // As in a run.
   const c10::InferenceMode no_autograd;
   const std::unique_ptr<Collectives> native = make_gloo_collectives(rank.place, *rank.store, *end);
   return parts().at(part)(*end, *native);
 }
 
-/// What a process that a test has started does; the tests' program is that of their ranks.
+/// Runs the part of a process that another test started as a rank.
 TEST(GlooCollectives, DISABLED_IsARank) {
   const char* const part = std::getenv(rank_part_variable);
   if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
@@ -80,7 +80,7 @@ TEST(GlooCollectives, DISABLED_IsARank) {
 
 std::vector<std::string> said_in(const std::string& part) { return RankJob(rank_test, part, 3, 3).hear_all(); }
 
-TEST(GlooCollectives, SumAndGatherAsThoseInOrderDo) { EXPECT_THAT(said_in("sums"), testing::Each("ok")); }
+TEST(GlooCollectives, MatchOrderedCollectives) { EXPECT_THAT(said_in("sums"), testing::Each("ok")); }
 
 TEST(GlooCollectives, AnErrorElsewhereEndsASum) {
   EXPECT_THAT(said_in("fails"), testing::Each("disk:3: the disk is full"));

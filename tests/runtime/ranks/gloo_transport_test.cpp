@@ -17,8 +17,8 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/ranks/lost_store.h"
 #include "runtime/ranks/rank_job.h"
+#include "runtime/ranks/run_rank.h"
 #include "transport/ordered.h"
 
 namespace dovetail::runtime {
@@ -32,7 +32,7 @@ using transport::Lane;
 using transport::Transport;
 using namespace std::chrono_literals;
 
-/// Enough for the start of a few processes on a busy machine.
+/// Long enough for a few processes to start on a busy machine.
 constexpr auto start_limit = 60s;
 
 Deadline soon() { return Clock::now() + start_limit; }
@@ -47,12 +47,12 @@ std::string text_of(const Buffer& buffer) { return {reinterpret_cast<const char*
 
 Status unexpected(const std::string& what) { return base::Error{base::Failure::invalid, "", 0, 0, what}; }
 
-/// As long as its number says: the first is empty.
+/// Returns a text whose length depends on its number; the first is empty.
 std::string text_of_number(std::uint32_t number) {
   return std::string(number % 5, static_cast<char>('a' + number % 7));
 }
 
-/// Sends `count` messages to the peer, and takes as many in the opposite order.
+/// Sends `count` messages to the peer, and receives the same number in the opposite order.
 Status exchange_backwards(Transport& end, std::uint32_t count) {
   const int peer = 1 - end.rank();
   std::vector<Buffer> rooms;
@@ -82,13 +82,13 @@ Status sum_beside(Transport& end) {
   sums.join();
   DOVETAIL_CHECK(exchanged);
   DOVETAIL_CHECK(summed);
-  // Each round doubles what the first has made equal.
+  // Each round doubles the values, which the first round made equal.
   for (const double value : values)
     if (value != 3.0 * (1 << 19)) return unexpected("a sum");
   return {};
 }
 
-/// A message that nobody sends.
+/// Waits for a message that no rank sends.
 Status wait_in_vain(Transport& end, int peer, Clock::duration limit) {
   end.receive({peer, Lane::programs, 7}, transport::make_buffer(8));
   return end.wait({peer, Lane::programs, 7}, Clock::now() + limit);
@@ -112,7 +112,7 @@ Status sleep_on_rank_1(Transport& end) {
   return wait_in_vain(end, 0, start_limit);
 }
 
-/// What nobody takes is never delivered.
+/// Flushes a message that the peer does not receive.
 Status flush_in_vain(Transport& end) {
   if (end.rank() == 1) return wait_in_vain(end, 0, start_limit);
   end.send({1, Lane::reductions, 3}, text_buffer("sum"));
@@ -126,7 +126,7 @@ Status wait_without_store(Transport& end) {
   return wait_in_vain(end, 1 - end.rank(), start_limit);
 }
 
-/// What a rank does once it is connected.
+/// Work of a rank once it is connected, by part.
 const std::map<std::string, std::function<Status(Transport&)>>& parts() {
   static const std::map<std::string, std::function<Status(Transport&)>> all{
       {"backwards", [](Transport& end) { return exchange_backwards(end, 100); }},
@@ -157,7 +157,7 @@ Status play(const std::string& part) {
   return parts().at(part)(*end);
 }
 
-/// What a process that a test has started does; the tests' program is that of their ranks.
+/// Runs the part of a process that another test started as a rank.
 TEST(GlooTransport, DISABLED_IsARank) {
   const char* const part = std::getenv(rank_part_variable);
   if (part == nullptr) GTEST_SKIP() << "for processes that other tests start";
@@ -174,7 +174,7 @@ TEST(GlooTransport, DeliversByNumberWhateverTheOrder) { EXPECT_THAT(said_in("bac
 TEST(GlooTransport, TakesTwentyThousandMessagesAtOnce) { EXPECT_THAT(said_in("many", 2), testing::Each("ok")); }
 TEST(GlooTransport, ServesTwoThreads) { EXPECT_THAT(said_in("sums", 2), testing::Each("ok")); }
 
-TEST(GlooTransport, TheFirstErrorHoldsWithItsPlace) {
+TEST(GlooTransport, TheFirstErrorIsReportedWithItsPosition) {
   EXPECT_THAT(said_in("fails", 3), testing::Each("disk:3: the disk is full"));
 }
 
@@ -188,50 +188,50 @@ TEST(GlooTransport, AKilledRankIsNamed) {
 TEST(GlooTransport, AStoppedRankIsNamed) {
   RankJob job(rank_test, "stopped", 3, 3);
   const std::string said = job.hear(0, "SAID ");
-  EXPECT_THAT(said, testing::AllOf(
-                        testing::StartsWith("in the test: rank "),
-                        testing::HasSubstr("in vain for message 7 (programs) of rank 1; no sign of life of rank 1")));
+  EXPECT_THAT(
+      said,
+      testing::AllOf(testing::StartsWith("in the test: rank "),
+                     testing::HasSubstr("waiting for message 7 (programs) from rank 1; no sign of life from rank 1")));
   EXPECT_EQ(job.hear(2, "SAID "), said);
 }
 
-TEST(GlooTransport, ADeadlineNamesWhoWaitedForWhat) {
+TEST(GlooTransport, ADeadlineNamesRankAndMessage) {
   const auto said = said_in("late", 2);
-  EXPECT_THAT(said[0], testing::MatchesRegex(
-                           "in the test: rank 0 waited 0\\.[3-9] s in vain for message 7 \\(programs\\) of rank 1"));
+  EXPECT_THAT(said[0],
+              testing::MatchesRegex(
+                  "in the test: rank 0 timed out after 0\\.[3-9] s waiting for message 7 \\(programs\\) from rank 1"));
   EXPECT_EQ(said[1], said[0]);
 }
 
-TEST(GlooTransport, WhatIsNotTakenIsNotDelivered) {
+TEST(GlooTransport, AMessageThatIsNotReceivedIsNotDelivered) {
   const auto said = said_in("untaken", 2);
-  EXPECT_THAT(
-      said[0],
-      testing::MatchesRegex(
-          "in the test: rank 0 waited 0\\.[3-9] s in vain until rank 1 takes what it was sent \\(reductions\\)"));
+  EXPECT_THAT(said[0], testing::MatchesRegex("in the test: rank 0 timed out after 0\\.[3-9] s waiting for rank 1 to "
+                                             "receive its messages \\(reductions\\)"));
   EXPECT_EQ(said[1], said[0]);
 }
 
-TEST(GlooTransport, AStoreThatIsGoneEndsAllWaits) {
+TEST(GlooTransport, ALostStoreEndsAllWaits) {
   RankJob job(rank_test, "storeless", 2, 2);
   for (std::size_t rank = 0; rank < 2; ++rank) EXPECT_EQ(job.hear(rank, "READY"), "");
   const auto begin = Clock::now();
   job.drop_store();
-  // One of them may hear of the other's end first.
-  EXPECT_THAT(job.hear_all(), testing::Each(testing::AllOf(
-                                  testing::StartsWith("in the test: rank "),
-                                  testing::AnyOf(testing::HasSubstr("ends: the store of the job at 127.0.0.1:"),
-                                                 testing::HasSubstr("is lost")))));
+  // One of them may receive the other's error first.
+  EXPECT_THAT(job.hear_all(),
+              testing::Each(testing::AllOf(testing::StartsWith("in the test: rank "),
+                                           testing::AnyOf(testing::HasSubstr("ends: the job's store at 127.0.0.1:"),
+                                                          testing::HasSubstr("is lost")))));
   EXPECT_LT(Clock::now() - begin, start_limit / 2);
 }
 
-TEST(GlooTransport, AStoreThatIsGoneBeforeAllRanksHaveComeEndsThoseByName) {
+TEST(GlooTransport, AStoreLostDuringStartupEndsRanksByName) {
   RankJob job(rank_test, "waits", 2, 1);
   EXPECT_EQ(job.hear(0, "READY"), "");
   job.drop_store();
-  EXPECT_THAT(job.hear_out(0), testing::HasSubstr("rank 0 ends: the store of the job"));
+  EXPECT_THAT(job.hear_out(0), testing::HasSubstr("rank 0 ends: the job's store"));
 }
 
-TEST(GlooTransport, ARankThatDoesNotComeIsNamed) {
-  EXPECT_EQ(RankJob(rank_test, "missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not come");
+TEST(GlooTransport, AMissingRankIsNamed) {
+  EXPECT_EQ(RankJob(rank_test, "missing", 3, 2).hear(0, "SAID "), "rank 2 of 3 did not connect");
 }
 
 }  // namespace

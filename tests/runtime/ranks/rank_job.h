@@ -1,4 +1,4 @@
-// Tests of ranks as processes.
+// Tests with ranks as processes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,30 +14,30 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/launch/child.h"
+#include "runtime/launch/launcher.h"
 #include "runtime/ranks/job_store.h"
 #include "runtime/ranks/job_watch.h"
 #include "runtime/ranks/rank_place.h"
 
 namespace dovetail::runtime {
 
-/// What a process is to do.
+/// Environment variable with the part of a process.
 inline constexpr const char* rank_part_variable = "DOVETAIL_TEST_PART";
 
-/// By a rank, how its part ended.
+/// Prints a rank's result.
 inline void say_status(const base::Status& status) {
   std::printf("SAID %s\n", status.ok() ? "ok" : base::to_text(status.error()).c_str());
   std::fflush(stdout);
 }
 
-/// A rank that has found its job.
+/// Rank that has connected to its job.
 struct FoundRank {
   RankPlace place;
   std::unique_ptr<JobStore> store;
   std::unique_ptr<JobWatch> watch;
 };
 
-/// That of this process, by its environment.
+/// Connects the rank of this process, found in its environment.
 inline base::Result<FoundRank> find_rank() {
   DOVETAIL_TRY(const std::optional<RankPlace> place, find_rank_place(environment_variables()));
   const auto connect = [&] {
@@ -50,8 +50,8 @@ inline base::Result<FoundRank> find_rank() {
   return rank;
 }
 
-/// The ranks of a test, and their store. Each is a process that runs the test `test` of this program, which finds in
-/// the environment what its part is.
+/// Ranks of a test, and their store. Each rank is a process that runs the test `test` of this program, with its part in
+/// the environment.
 class RankJob {
  public:
   RankJob(const std::string& test, const std::string& part, int ranks, int started) {
@@ -84,7 +84,7 @@ class RankJob {
 
   void drop_store() { store_.reset(); }
 
-  /// The lines of a rank that begin with `word`, without it, once it is said; those of a rank that ends without are "".
+  /// Waits for a line of the rank that begins with `word` and returns the rest of it; "" if the rank ends without one.
   std::string hear(std::size_t index, const std::string& word) {
     Rank& rank = ranks_[index];
     bool goes_on = true;
@@ -95,12 +95,12 @@ class RankJob {
         return rank.output.substr(begin + word.size(), end - begin - word.size());
       if (!goes_on) return "";
       pollfd wait{rank.child.output, POLLIN, 0};
-      if (::poll(&wait, 1, 120'000) == 0) return "says nothing";
+      if (::poll(&wait, 1, 120'000) == 0) return "no output within 120 s";
       goes_on = read_pipe(rank.child.output, rank.output);
     }
   }
 
-  /// All that a rank says and reports, up to its end.
+  /// Returns all output and errors of a rank, up to its end.
   std::string hear_out(std::size_t index) {
     Rank& rank = ranks_[index];
     const auto read_all = [](int& pipe, std::string& text) {

@@ -43,13 +43,13 @@ std::string error_of(const Variables& variables) {
   return place.error().message;
 }
 
-TEST(RankPlace, IsNowhereWithoutALauncher) {
+TEST(RankPlace, IsAbsentWithoutALauncher) {
   const auto place = find_rank_place({{"HOME", "/"}, {"MASTER_ADDR", "one"}});
   ASSERT_TRUE(place.ok());
   EXPECT_FALSE(*place);
 }
 
-TEST(RankPlace, OfTorchrun) {
+TEST(RankPlace, ReadsTorchrun) {
   EXPECT_EQ(place_of(torchrun), (RankPlace{.rank = 5,
                                            .ranks = 8,
                                            .local_rank = 1,
@@ -63,7 +63,7 @@ TEST(RankPlace, OfTorchrun) {
   EXPECT_TRUE(place_of(with(first, "TORCHELASTIC_USE_AGENT_STORE", "False")).holds_store);
 }
 
-TEST(RankPlace, OfMpirun) {
+TEST(RankPlace, ReadsMpirun) {
   EXPECT_EQ(place_of(mpirun), (RankPlace{.rank = 0,
                                          .ranks = 2,
                                          .local_rank = 0,
@@ -75,7 +75,7 @@ TEST(RankPlace, OfMpirun) {
   EXPECT_EQ(place_of(with(mpirun, "MASTER_PORT", "77")).store_port, 77);
 }
 
-TEST(RankPlace, OfSrun) {
+TEST(RankPlace, ReadsSrun) {
   EXPECT_EQ(place_of(srun), (RankPlace{.rank = 3,
                                        .ranks = 4,
                                        .local_rank = 1,
@@ -87,7 +87,7 @@ TEST(RankPlace, OfSrun) {
   EXPECT_EQ(place_of(with(srun, "MASTER_ADDR", "one")).store_host, "one");
 }
 
-TEST(RankPlace, JobsOfOneHostHavePortsOfTheirOwn) {
+TEST(RankPlace, JobsOnOneHostHaveDifferentPorts) {
   for (const auto& [variables, name] :
        {std::pair(mpirun, "PMIX_NAMESPACE"), std::pair(mpirun, "OMPI_MCA_ess_base_jobid"),
         std::pair(srun, "SLURM_JOB_ID")}) {
@@ -104,7 +104,7 @@ TEST(RankPlace, JobsOfOneHostHavePortsOfTheirOwn) {
   EXPECT_NE(step("0"), step("1"));
 }
 
-TEST(RankPlace, TheFirstLauncherCounts) {
+TEST(RankPlace, TheFirstLauncherTakesPrecedence) {
   Variables all = torchrun;
   all.insert(mpirun.begin(), mpirun.end());
   all.insert(srun.begin(), srun.end());
@@ -112,28 +112,28 @@ TEST(RankPlace, TheFirstLauncherCounts) {
   EXPECT_EQ(place_of(without(all, "RANK")).ranks, 2);
 }
 
-TEST(RankPlace, AWrongVariableIsNamed) {
+TEST(RankPlace, AnInvalidVariableIsNamed) {
   using testing::HasSubstr;
   const std::vector<std::pair<Variables, std::string>> cases{
-      {with(torchrun, "RANK", "8"), "RANK is `8`; accepted: a whole number from 0 to 7"},
-      {with(torchrun, "RANK", "-1"), "RANK is `-1`; accepted: a whole number from 0 to 7"},
-      {with(torchrun, "RANK", ""), "RANK is ``; accepted"},
-      {with(torchrun, "WORLD_SIZE", "8x"), "WORLD_SIZE is `8x`; accepted"},
-      {with(torchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is `0`; accepted"},
-      {without(torchrun, "WORLD_SIZE"), "WORLD_SIZE is missing; accepted"},
-      {without(torchrun, "MASTER_ADDR"), "MASTER_ADDR is missing; accepted"},
-      {without(torchrun, "MASTER_PORT"), "MASTER_PORT is missing; accepted"},
-      {with(torchrun, "MASTER_PORT", "65536"), "MASTER_PORT is `65536`; accepted: a whole number from 1 to 65535"},
-      {with(torchrun, "TORCHELASTIC_RESTART_COUNT", "?"), "TORCHELASTIC_RESTART_COUNT is `?`; accepted"},
+      {with(torchrun, "RANK", "8"), "RANK is `8`; it must be an integer from 0 to 7"},
+      {with(torchrun, "RANK", "-1"), "RANK is `-1`; it must be an integer from 0 to 7"},
+      {with(torchrun, "RANK", ""), "RANK is ``; it must be"},
+      {with(torchrun, "WORLD_SIZE", "8x"), "WORLD_SIZE is `8x`; it must be"},
+      {with(torchrun, "WORLD_SIZE", "0"), "WORLD_SIZE is `0`; it must be"},
+      {without(torchrun, "WORLD_SIZE"), "WORLD_SIZE is missing; it must be"},
+      {without(torchrun, "MASTER_ADDR"), "MASTER_ADDR is missing; MASTER_ADDR and MASTER_PORT must"},
+      {without(torchrun, "MASTER_PORT"), "MASTER_PORT is missing; MASTER_ADDR and MASTER_PORT must"},
+      {with(torchrun, "MASTER_PORT", "65536"), "MASTER_PORT is `65536`; it must be an integer from 1 to 65535"},
+      {with(torchrun, "TORCHELASTIC_RESTART_COUNT", "?"), "TORCHELASTIC_RESTART_COUNT is `?`; it must be"},
       {with(torchrun, "TORCHELASTIC_USE_AGENT_STORE", "1"), "TORCHELASTIC_USE_AGENT_STORE is `1`; accepted: True"},
-      {with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "MASTER_ADDR is missing, and ranks are on several hosts"},
-      {without(srun, "SLURM_JOB_NODELIST"), "SLURM_JOB_NODELIST names no host; accepted"},
+      {with(mpirun, "OMPI_COMM_WORLD_LOCAL_SIZE", "1"), "MASTER_ADDR is missing, but the ranks are on several hosts"},
+      {without(srun, "SLURM_JOB_NODELIST"), "SLURM_JOB_NODELIST names no host; set it"},
   };
   for (const auto& [variables, message] : cases)
     EXPECT_THAT(error_of(variables), HasSubstr("the environment variable " + message));
 }
 
-TEST(FirstHost, OfSlurmsLists) {
+TEST(FirstHost, ReadsSlurmLists) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"node1", "node1"},     {"node1,node2", "node1"},       {"node[003-010,12]", "node003"},
       {"node[7],x", "node7"}, {"rack[2,4]-gpu", "rack2-gpu"}, {"", ""},

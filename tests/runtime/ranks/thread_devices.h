@@ -1,5 +1,5 @@
-// Devices of ranks that are threads, joined as NCCL joins GPUs: messages have no numbers, a group's work is done in the
-// order in which it is asked for, and only once all of the group's ranks ask for it.
+// Devices of ranks that are threads, connected as NCCL connects GPUs. Messages have no numbers. The work of a group
+// runs in the order of submission, once all ranks of the group have submitted it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace dovetail::runtime {
 
 class ThreadDevices {
  public:
-  /// What connects the device of `rank` with others.
+  /// Returns a function that connects the device of `rank` to others.
   ConnectDevices of_rank(int rank) {
     return [this, rank](GroupUse use, const std::vector<int>& ranks, std::chrono::milliseconds timeout) {
       std::shared_ptr<Group> group = find(use, ranks);
@@ -29,13 +29,13 @@ class ThreadDevices {
       ++group->joined;
       changed_.notify_all();
       const auto is_whole = [&] { return group->joined == ranks.size(); };
-      if (!changed_.wait_for(lock, timeout, is_whole)) throw std::runtime_error("a device does not come");
+      if (!changed_.wait_for(lock, timeout, is_whole)) throw std::runtime_error("a device did not connect");
       const auto place = static_cast<std::size_t>(std::find(ranks.begin(), ranks.end(), rank) - ranks.begin());
       return std::make_unique<End>(*this, std::move(group), place);
     };
   }
 
-  /// From now on all work ends with this error.
+  /// Makes all further work fail with this error.
   void break_down(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     reason_ = reason;
@@ -44,7 +44,7 @@ class ThreadDevices {
  private:
   enum class Kind { none, send, receive, reduce, all_reduce, broadcast };
 
-  /// What a rank asks for.
+  /// Operation that a rank submits.
   struct Asked {
     Kind kind = Kind::none;
     std::size_t root = 0;
@@ -52,17 +52,17 @@ class ThreadDevices {
     transport::Numbers numbers;
   };
 
-  /// What all ranks of a group do together.
+  /// Operation of all ranks of a group.
   struct Step {
     explicit Step(std::size_t ranks) : asked(ranks) {}
-    std::vector<Asked> asked;  // [place]
+    std::vector<Asked> asked;  // [position]
     bool is_done = false;
   };
 
   struct Group {
     explicit Group(std::size_t ranks) : next(ranks) {}
     std::size_t joined = 0;
-    std::vector<std::size_t> next;  // [place] the step that it asks for next
+    std::vector<std::size_t> next;  // [position] next step that the rank submits
     std::vector<std::shared_ptr<Step>> steps;
   };
 
@@ -135,7 +135,7 @@ class ThreadDevices {
     step.is_done = true;
   }
 
-  /// In the order of places.
+  /// In order of positions.
   template <class Value>
   static void combine(const Step& step, std::span<Value> numbers) {
     const Asked& first = step.asked.front();

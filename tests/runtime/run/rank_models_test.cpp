@@ -16,8 +16,7 @@
 #include "base/random.h"
 #include "pipeline/schedule/validate.h"
 #include "plan/job_file.h"
-#include "runtime/model/threads.h"
-#include "runtime/ranks/device_collectives.h"
+#include "runtime/model/device.h"
 #include "runtime/ranks/device_transport.h"
 #include "runtime/ranks/thread_devices.h"
 #include "runtime/tiny_model.h"
@@ -39,7 +38,7 @@ using testing::HasSubstr;
 
 constexpr std::int64_t cache_bytes = 1 << 20;
 constexpr int minibatches = 2;
-/// More than it takes until the schedule is solved again from what ranks measure.
+/// More runs than the schedule needs to be solved again from measurements.
 constexpr std::uint64_t training_iterations = 7;
 
 const char* const config = R"({"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_size": 12,
@@ -47,7 +46,7 @@ const char* const config = R"({"architectures": ["LlamaForCausalLM"], "model_typ
   "vocab_size": 11, "rms_norm_eps": 1e-5, "tie_word_embeddings": true, "hidden_act": "silu",
   "max_position_embeddings": 64})";
 
-/// PPO of a tiny actor with tied embeddings and a critic like it.
+/// PPO of a tiny actor with tied embeddings and a critic of the same shape.
 plan::Job tiny_job(const std::string& folder, int devices) {
   const std::string path = folder + "/config.json";
   std::ofstream(path) << config;
@@ -63,7 +62,7 @@ plan::Job tiny_job(const std::string& folder, int devices) {
   return std::move(job).value();
 }
 
-/// How a number of ranks trains.
+/// Layouts of both roles on a number of ranks.
 struct Ranks {
   std::string name;
   int ranks;
@@ -162,7 +161,7 @@ Training training_of(const std::string& role, std::uint64_t seed, std::vector<do
   return training;
 }
 
-/// What a run says: tokens, scores, norms and losses of both roles.
+/// Results of a run: tokens, scores, norms and losses of both roles.
 struct Told {
   std::vector<std::vector<control::TokenId>> texts;
   std::vector<double> scores;
@@ -203,7 +202,7 @@ base::Status run(control::Models& models, std::uint64_t seed, bool fused, Told& 
   return sample_and_score(models, told);
 }
 
-/// Does `work` on all ranks, as threads; what goes wrong on any.
+/// Work of one rank. on_ranks runs it on all ranks, as threads, and returns the first error.
 using Work = std::function<base::Status(RankModels&, int rank)>;
 base::Status on_ranks(const std::string& folder, const Ranks& of, const Work& work,
                       const parallel::Cancellation* stops_rank_1 = nullptr, ThreadDevices* devices = nullptr) {
@@ -249,7 +248,7 @@ void expect_near(const std::vector<double>& found, const std::vector<double>& ex
 
 class RankModelsTest : public testing::TestWithParam<Ranks> {};
 
-TEST_P(RankModelsTest, SayWhatOneRankSays) {
+TEST_P(RankModelsTest, MatchOneRank) {
   const test::TemporaryFolder folder;
   const c10::InferenceMode no_autograd;
   const Ranks& of = GetParam();
@@ -270,8 +269,8 @@ TEST_P(RankModelsTest, SayWhatOneRankSays) {
   }
 }
 
-/// Stand-ins of devices sum in the order of ranks: all is equal to the bit.
-TEST_P(RankModelsTest, SayTheSameBetweenDevices) {
+/// The simulated devices sum in rank order, so results are bit-equal.
+TEST_P(RankModelsTest, AreBitEqualBetweenDevices) {
   const test::TemporaryFolder folder;
   const Ranks& of = GetParam();
   ThreadDevices devices;
@@ -291,7 +290,7 @@ TEST_P(RankModelsTest, SayTheSameBetweenDevices) {
   }
 }
 
-TEST_P(RankModelsTest, GoOnUnderAnotherNumberOfRanks) {
+TEST_P(RankModelsTest, ResumeOnAnotherNumberOfRanks) {
   const test::TemporaryFolder folder;
   const c10::InferenceMode no_autograd;
   const Ranks& of = GetParam();
@@ -328,7 +327,7 @@ TEST_P(RankModelsTest, GoOnUnderAnotherNumberOfRanks) {
   expect_near(told.scores, expected.scores, 1e-4);
 }
 
-TEST_P(RankModelsTest, ShowHowTheyTrain) {
+TEST_P(RankModelsTest, ReportTrainingPhases) {
   const test::TemporaryFolder folder;
   const Ranks& of = GetParam();
   const base::Status status = on_ranks(folder.path(), of, [&](RankModels& models, int rank) -> base::Status {
@@ -356,7 +355,7 @@ TEST_P(RankModelsTest, ShowHowTheyTrain) {
   EXPECT_TRUE(status.ok()) << status.error().message;
 }
 
-TEST_P(RankModelsTest, HaveTheSameNumbersInEveryOrder) {
+TEST_P(RankModelsTest, NumbersDoNotDependOnTheOrder) {
   Ranks of = GetParam();
   if (!of.fused) GTEST_SKIP() << "there is one order";
   const auto norms_of = [&of] {
@@ -373,7 +372,7 @@ TEST_P(RankModelsTest, HaveTheSameNumbersInEveryOrder) {
   };
   const std::vector<double> fused = norms_of();
   of.fused = false;
-  // Pipelines that are fused unlike their layouts have other micro-batches.
+  // Pipelines that are fused in another layout have other micro-batches.
   if (of.actor.data == of.critic.data) {
     EXPECT_EQ(fused, norms_of());
   } else {
@@ -393,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, RankModelsTest,
                                          Ranks{"four", 4, layout(2, 2), layout(4, 1)}),
                          [](const testing::TestParamInfo<Ranks>& of) { return of.param.name; });
 
-TEST(RankModels, AllStopWithOneThatIsAskedTo) {
+TEST(RankModels, AllStopWhenOneIsRequestedTo) {
   const test::TemporaryFolder folder;
   parallel::Cancellation stop;
   stop.request();

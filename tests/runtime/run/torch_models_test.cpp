@@ -22,7 +22,7 @@ using control::Scores;
 using control::ScoreSlopes;
 using control::TokenSequence;
 
-/// An actor with random weights, a reference like it, and a critic with its layers and a new head.
+/// Actor with random weights, a reference with the same weights, and a critic with its layers and a new head.
 std::vector<RoleSetup> setups() {
   const llm::Transformer shape = tiny_model({.bias = true}, 1, at::kFloat).weights.shape;
   std::vector<RoleSetup> all(3);
@@ -52,7 +52,7 @@ std::vector<TokenSequence> random_sequences(std::size_t count) {
   return sequences;
 }
 
-/// Each number of a sequence weighs as its place in the mini-batch says.
+/// Gradient that differs for each sequence and token.
 std::vector<ScoreSlopes> slopes_of(std::span<const std::size_t> ids, std::span<const Scores> scores) {
   std::vector<ScoreSlopes> slopes(ids.size());
   for (std::size_t i = 0; i < ids.size(); ++i)
@@ -63,7 +63,7 @@ std::vector<ScoreSlopes> slopes_of(std::span<const std::size_t> ids, std::span<c
 
 constexpr std::int64_t cache_bytes = 1 << 20;
 
-/// Trains on one mini-batch; the norm of its gradients.
+/// Trains on one mini-batch and returns the norm of its gradients.
 base::Result<double> train(TorchModels& models, const std::string& role, const std::vector<TokenSequence>& sequences,
                            const control::PassSettings& settings, bool steps) {
   double norm = 0;
@@ -80,7 +80,7 @@ base::Result<double> train(TorchModels& models, const std::string& role, const s
   return norm;
 }
 
-TEST(TorchModels, GradientsDoNotHangOnMicroBatches) {
+TEST(TorchModels, GradientsDoNotDependOnMicroBatches) {
   const std::vector<TokenSequence> sequences = random_sequences(12);
   TorchModels models(setups(), cache_bytes);
   for (const std::string role : {"actor", "critic"}) {
@@ -93,7 +93,7 @@ TEST(TorchModels, GradientsDoNotHangOnMicroBatches) {
   }
 }
 
-TEST(TorchModels, WhatBeginsLikeAnotherSaysTheSame) {
+TEST(TorchModels, ACopiedRoleScoresTheSame) {
   const std::vector<TokenSequence> sequences = random_sequences(6);
   TorchModels models(setups(), cache_bytes);
   const std::vector<Scores> actor = *models.score("actor", sequences, {});
@@ -103,7 +103,7 @@ TEST(TorchModels, WhatBeginsLikeAnotherSaysTheSame) {
   for (const Scores& scores : critic) EXPECT_THAT(scores.values, testing::Each(testing::Eq(0)));
 }
 
-TEST(TorchModels, GoOnFromWhatWasSavedToTheSameBits) {
+TEST(TorchModels, ResumeBitEqualFromSavedState) {
   const test::TemporaryFolder folder;
   const std::vector<TokenSequence> sequences = random_sequences(6);
   TorchModels models(setups(), cache_bytes);
@@ -135,7 +135,7 @@ void expect_near(const std::vector<Scores>& found, const std::vector<Scores>& ex
   }
 }
 
-TEST(TorchModels, AGpuSaysWhatTheProcessorDoes) {
+TEST(TorchModels, AGpuMatchesTheCpu) {
   const auto gpu = find_device("cuda");
   if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
   const std::vector<TokenSequence> sequences = random_sequences(24);
@@ -159,7 +159,7 @@ TEST(TorchModels, AGpuSaysWhatTheProcessorDoes) {
   for (std::size_t i = 0; i < texts.size(); ++i) EXPECT_EQ(of_gpu[i].tokens, texts[i].tokens);
 }
 
-/// Either goes on from what the other one has saved.
+/// Each continues from the state that the other one saved.
 TEST(TorchModels, ACheckpointIsOfNoDevice) {
   const auto gpu = find_device("cuda");
   if (!gpu.ok()) GTEST_SKIP() << gpu.error().message;
@@ -176,7 +176,7 @@ TEST(TorchModels, ACheckpointIsOfNoDevice) {
   }
 }
 
-TEST(TorchModels, LoadRefusesWhatIsMissing) {
+TEST(TorchModels, LoadFailsIfATensorIsMissing) {
   const test::TemporaryFolder folder;
   TorchModels models(setups(), cache_bytes);
   const base::Status status = models.load(folder.path());

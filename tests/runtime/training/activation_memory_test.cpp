@@ -1,4 +1,5 @@
-// What ranks hold of micro-batches in flight, counted by the allocator of tensors, beside what the schedule says.
+// Activation memory that ranks hold for micro-batches in flight, counted by the tensor allocator, compared with the
+// schedule's.
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
@@ -15,8 +16,8 @@
 #include "fuse/solve.h"
 #include "pipeline/program/compile.h"
 #include "pipeline/schedule/evaluate.h"
-#include "runtime/model/memory_count.h"
-#include "runtime/model/threads.h"
+#include "runtime/model/device.h"
+#include "runtime/model/tensor.h"
 #include "runtime/training/training_phase.h"
 #include "support/problem_maker.h"
 #include "transport/threads.h"
@@ -31,8 +32,8 @@ constexpr int microbatches = 8;
 constexpr std::size_t sequences_each = 4;
 constexpr std::size_t sequence_tokens = 24;
 
-/// A role and its stages: all have so many layers. A backward works in the memory of two or so, and a micro-batch has a
-/// few rows beside its layers, which no schedule counts: beside many layers they are little.
+/// Role and its stages, each with this many layers. A backward pass uses the memory of about two layers, and a
+/// micro-batch holds a few rows besides its layers. Schedules count neither; with many layers they are negligible.
 struct RoleStages {
   llm::Head head = llm::Head::scalar;
   std::vector<int> devices = {};
@@ -61,7 +62,7 @@ llm::Transformer transformer_of(const RoleStages& role) {
   return made;
 }
 
-/// [stage] bytes that one micro-batch keeps, as plans have it.
+/// Returns the bytes that one micro-batch keeps on each stage, as plans compute them.
 std::vector<base::Memory> activations_of(const RoleStages& role) {
   llm::Layout layout;
   layout.pipeline = static_cast<int>(role.stages());
@@ -123,7 +124,7 @@ std::vector<std::vector<StageState>> states_of(const pipeline::Program& program,
   return states;
 }
 
-/// [rank] bytes over what is resident.
+/// Returns the peak bytes of each rank above its resident memory.
 std::vector<std::int64_t> measured_peaks(const Case& of, const pipeline::Schedule& schedule) {
   std::vector<Training> trainings;
   for (std::size_t m = 0; m < of.roles.size(); ++m) trainings.push_back(training_of(m));
@@ -146,17 +147,17 @@ std::vector<std::int64_t> measured_peaks(const Case& of, const pipeline::Schedul
       const auto result = run_training_phase(programs[r], roles, *ends[r], {60s, 0});
       EXPECT_TRUE(result.ok()) << result.error().message;
       peaks[r] = counts[r].take_peak() - resident;
-      // The last messages may still be read.
+      // The last messages may still be in use.
       EXPECT_TRUE(transport::barrier(*ends[r], 1'000, transport::Clock::now() + 60s).ok());
     });
   for (std::thread& thread : threads) thread.join();
-  for (const MemoryCount& count : counts) EXPECT_EQ(count.live(), 0) << "tensors that are left";
+  for (const MemoryCount& count : counts) EXPECT_EQ(count.live(), 0) << "leaked tensors";
   return peaks;
 }
 
 class ActivationMemory : public testing::TestWithParam<Case> {};
 
-TEST_P(ActivationMemory, IsThatOfTheSchedule) {
+TEST_P(ActivationMemory, MatchesTheSchedule) {
   count_memory();
   const Case& of = GetParam();
   const pipeline::Schedule schedule = schedule_of(of);

@@ -11,7 +11,7 @@
 namespace dovetail::runtime {
 namespace {
 
-/// AdamW of one number, as its paper has it.
+/// AdamW of one number, as in the paper.
 struct Scalar {
   double value;
   double first = 0;
@@ -26,7 +26,7 @@ struct Scalar {
   }
 };
 
-TEST(Optimizer, StepsAsThePaperSays) {
+TEST(Optimizer, MatchesThePaper) {
   Model model = tiny_model({.tied = true}, 1);
   Optimizer optimizer = make_optimizer(model.weights, all_parts(model.weights));
   control::StepSettings settings;
@@ -48,7 +48,7 @@ TEST(Optimizer, StepsAsThePaperSays) {
     EXPECT_NEAR(parameter.value.view({-1})[static_cast<std::int64_t>(i)].item<double>(), expected[i].value, 1e-12);
 }
 
-TEST(Optimizer, TheNormIsOfAllGradientsWithTiedOnesAddedUp) {
+TEST(Optimizer, TheNormCoversAllGradientsWithTiedOnesSummed) {
   Model model = tiny_model({.tied = true}, 2);
   for (const Parameter& each : model.weights.parameters) each.gradient.copy_(at::randn_like(each.gradient));
   double squares = 0;

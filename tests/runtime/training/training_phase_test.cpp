@@ -16,11 +16,10 @@
 #include "pipeline/program/check.h"
 #include "pipeline/program/compile.h"
 #include "pipeline/schedule/validate.h"
-#include "runtime/model/threads.h"
-#include "runtime/ranks/device_collectives.h"
+#include "runtime/model/device.h"
 #include "runtime/ranks/device_transport.h"
 #include "runtime/ranks/thread_devices.h"
-#include "runtime/training/micro_batches.h"
+#include "runtime/training/role_training.h"
 #include "support/problem_maker.h"
 #include "support/random_schedule.h"
 #include "transport/threads.h"
@@ -36,16 +35,16 @@ using control::TrainingSums;
 
 constexpr int microbatches = 3;
 
-/// Where a role is trained, and what it is.
+/// Role and the ranks that train it.
 struct RoleLayout {
   TinyShape shape;
-  std::vector<std::vector<int>> replicas;  ///< [replica][stage] its device
-  std::vector<std::int64_t> ends;          ///< [stage] behind its last layer
+  std::vector<std::vector<int>> replicas;  ///< [replica][stage] device
+  std::vector<std::int64_t> ends;          ///< [stage] end of its layers
   bool is_split = false;
   bool is_sharded = true;
 };
 
-/// A phase: some roles on as many ranks, and what runs their ops in which order.
+/// Training phase: roles on a number of ranks, and the solvers that order its ops.
 struct Case {
   std::string name;
   int ranks;
@@ -65,7 +64,7 @@ std::vector<TokenSequence> random_sequences(std::uint64_t seed, std::size_t coun
   return sequences;
 }
 
-/// A loss whose slopes hang on what the model says.
+/// Loss whose gradient depends on the model's output.
 std::vector<control::ScoreSlopes> slopes_of(std::span<const std::size_t> ids, std::span<const control::Scores> scores,
                                             TrainingSums& sums) {
   std::vector<control::ScoreSlopes> slopes(ids.size());
@@ -78,7 +77,7 @@ std::vector<control::ScoreSlopes> slopes_of(std::span<const std::size_t> ids, st
   return slopes;
 }
 
-/// A role's mini-batches; the last one takes no step, so that its gradients stay.
+/// Returns the mini-batches of a role. The last one takes no step, so that its gradients remain.
 Training training_of(std::uint64_t seed, int minibatches, bool ends_with_step) {
   Training training{.role = "", .mini_batches = {}, .settings = {}, .decide = {}};
   for (int k = 0; k < minibatches; ++k)
@@ -94,7 +93,7 @@ Training training_of(std::uint64_t seed, int minibatches, bool ends_with_step) {
   return training;
 }
 
-/// What training leaves of each tensor of a model: its weight, and its gradient by the last mini-batch.
+/// State of a tensor after training: its weight, and its gradient of the last mini-batch.
 struct Outcome {
   std::vector<Tensor> weights;
   std::vector<Tensor> gradients;
@@ -110,7 +109,7 @@ Outcome empty_outcome(const Weights& whole) {
   return outcome;
 }
 
-/// In one process, micro-batch by micro-batch.
+/// Trains in one process, micro-batch by micro-batch.
 Outcome train_alone(const RoleLayout& layout, std::uint64_t seed, const Training& training, at::ScalarType type) {
   Model model = tiny_model(layout.shape, seed, type);
   Optimizer optimizer = make_optimizer(model.weights, all_parts(model.weights));
@@ -158,7 +157,7 @@ pipeline::Problem problem_of(const Case& of, int minibatches) {
   return test::problem_of(of.ranks, std::move(models));
 }
 
-/// The states of one rank's stages, by model of the program.
+/// Returns the states of one rank's stages, by model of the program.
 std::vector<std::vector<StageState>> states_of(const pipeline::Program& program, const Case& of, at::ScalarType type) {
   std::vector<std::vector<StageState>> states(of.roles.size());
   for (const pipeline::ProgramStage& stage : program.stages) {
@@ -181,7 +180,7 @@ std::vector<std::vector<StageState>> states_of(const pipeline::Program& program,
   return states;
 }
 
-/// Takes over what a rank has of a role.
+/// Copies a rank's results for a role.
 void add_to(Outcome& outcome, const StageState& state) {
   for (const WeightPart& part : state.optimizer.parts) {
     const Parameter& parameter = state.model.weights.parameters[part.parameter];
@@ -195,10 +194,10 @@ void add_to(Outcome& outcome, const StageState& state) {
     outcome.weights[parameter.place].copy_(parameter.value);
 }
 
-/// What carries messages and sums between ranks that are threads.
+/// Transport and collectives between ranks that are threads.
 enum class Carrier { host, devices };
 
-/// A rank's part of a phase.
+/// Runs one rank's part of a phase.
 base::Result<PhaseResult> train_on_rank(const pipeline::Program& program, std::span<const PhaseRole> roles,
                                         std::unique_ptr<transport::Transport>& end, ThreadDevices* devices) {
   if (devices == nullptr) return run_training_phase(program, roles, *end, {60s, 0});
@@ -247,7 +246,7 @@ std::vector<Outcome> train_on_ranks(const Case& of, const pipeline::Schedule& sc
   return outcomes;
 }
 
-/// The norm of the difference over the norm.
+/// Returns the norm of the difference divided by the norm.
 double distance(const Tensor& found, const Tensor& expected) {
   const double norm = expected.to(at::kDouble).norm().item<double>();
   const double difference = found.to(at::kDouble).sub(expected.to(at::kDouble)).norm().item<double>();
@@ -312,8 +311,8 @@ class TrainingPhases : public testing::TestWithParam<Case> {
   }
 };
 
-/// Stand-ins of devices sum in the order of ranks: all is equal to the bit.
-TEST_P(TrainingPhases, AreTheSameBetweenDevices) {
+/// The simulated devices sum in rank order, so results are bit-equal.
+TEST_P(TrainingPhases, AreBitEqualBetweenDevices) {
   const c10::InferenceMode no_autograd;
   use_threads(1);
   const Case& of = GetParam();
@@ -326,9 +325,9 @@ TEST_P(TrainingPhases, AreTheSameBetweenDevices) {
   }
 }
 
-TEST_P(TrainingPhases, HaveTheGradientsOfOneProcess) { run(at::kDouble, 1e-12, 1e-10, false); }
-TEST_P(TrainingPhases, HaveItsWeightsBehindTheLastStep) { run(at::kDouble, 1e-12, 1e-10, true); }
-TEST_P(TrainingPhases, AreAsNearInSinglePrecision) { run(at::kFloat, 2e-6, 2e-6, false); }
+TEST_P(TrainingPhases, MatchTheGradientsOfOneProcess) { run(at::kDouble, 1e-12, 1e-10, false); }
+TEST_P(TrainingPhases, MatchItsWeightsAfterTheLastStep) { run(at::kDouble, 1e-12, 1e-10, true); }
+TEST_P(TrainingPhases, MatchInSinglePrecision) { run(at::kFloat, 2e-6, 2e-6, false); }
 
 const TinyShape four{.layers = 4};
 const TinyShape eight{.layers = 8};

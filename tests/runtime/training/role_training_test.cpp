@@ -1,4 +1,4 @@
-#include "runtime/training/micro_batches.h"
+#include "runtime/training/role_training.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ std::vector<control::TokenSequence> sequences_of(const std::vector<std::size_t>&
   return sequences;
 }
 
-RC_GTEST_PROP(MicroBatches, HaveEachSequenceOnceAndPairsTogether, ()) {
+RC_GTEST_PROP(MicroBatches, HoldEachSequenceOnceAndKeepPairsTogether, ()) {
   const auto together = *rc::gen::inRange<std::size_t>(1, 4);
   const auto units = *rc::gen::inRange<std::size_t>(1, 20);
   const auto lengths = *rc::gen::container<std::vector<std::size_t>>(units * together, rc::gen::inRange(2, 50));
@@ -38,7 +38,7 @@ RC_GTEST_PROP(MicroBatches, HaveEachSequenceOnceAndPairsTogether, ()) {
   for (std::size_t i = 0; i < seen.size(); ++i) RC_ASSERT(seen[i] == i);
 }
 
-TEST(MicroBatches, KeepToTheirLimits) {
+TEST(MicroBatches, RespectTheirLimits) {
   control::PassSettings settings;
   settings.micro_batching.count = 2;
   EXPECT_EQ(micro_batches_of(sequences_of({5, 5, 5, 5}), settings).size(), 2U);
@@ -48,4 +48,5 @@ TEST(MicroBatches, KeepToTheirLimits) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::runtime

@@ -1,26 +1,66 @@
-#include "runtime/profile/model_times.h"
+#include "runtime/profile/measured_times.h"
+
+#include <ATen/ops/empty.h>
+#include <ATen/ops/mm.h>
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "base/stopwatch.h"
 #include "runtime/generation/generator.h"
 #include "runtime/model/micro_batch_pass.h"
-#include "runtime/profile/stopwatch.h"
 #include "runtime/training/optimizer.h"
+#include "transport/ordered.h"
 
 namespace dovetail::runtime {
 namespace {
 
 using base::Result;
 using base::Status;
+using cost::LinkProfile;
+using cost::LinkWork;
+using transport::Clock;
+using transport::Transport;
+
+constexpr std::array<std::size_t, 5> sizes{1 << 10, 1 << 14, 1 << 18, 1 << 21, 1 << 24};
+constexpr int repetitions = 9;
+
+/// Calls work(number, deadline) several times on each rank. Returns the median duration, without the first call.
+template <class Work>
+Result<double> seconds_of(std::uint32_t& number, Clock::duration timeout, Work work) {
+  std::vector<double> times;
+  for (int i = 0; i <= repetitions; ++i) {
+    const auto begin = Clock::now();
+    DOVETAIL_CHECK(work(number++, begin + timeout));
+    if (i > 0) times.push_back(base::seconds_since(begin));
+  }
+  return median(std::move(times));
+}
+
+/// Sends a message from rank 0 to rank 1 and one back.
+Status send_there_and_back(Transport& transport, std::uint32_t number, std::size_t bytes,
+                           transport::Deadline deadline) {
+  if (transport.rank() > 1) return {};
+  const int other = 1 - transport.rank();
+  const transport::Address there = transport::control_address(other, number, 0);
+  const transport::Address back = transport::control_address(other, number, 1);
+  const bool is_first = transport.rank() == 0;
+  transport.receive(is_first ? back : there, transport::make_buffer(bytes));
+  if (is_first) transport.send(there, transport::make_buffer(bytes));
+  DOVETAIL_CHECK(transport.wait(is_first ? back : there, deadline));
+  if (!is_first) transport.send(back, transport::make_buffer(bytes));
+  return transport.flush(transport::Lane::control, deadline);
+}
+
 using cost::ProfileCurve;
 
-/// What no clock sees.
+/// Below the resolution of clocks.
 constexpr double min_seconds = 1e-9;
 
 Model model_of(llm::Transformer shape, const llm::Computation& computation, std::int64_t layers) {
@@ -38,9 +78,9 @@ std::vector<control::TokenSequence> sequences_of(std::int64_t count, std::int64_
           {std::vector<control::TokenId>(static_cast<std::size_t>(length), 1), static_cast<std::size_t>(first)}};
 }
 
-/// A micro-batch on its way there and back.
+/// Times of one micro-batch's forward and backward pass.
 struct PassTimes {
-  double forward = 0;  ///< of embedding and layers
+  double forward = 0;  ///< embedding and layers
   double head = 0;
   double head_backward = 0;
   double backward = 0;
@@ -72,7 +112,7 @@ PassTimes time_pass(const Model& model, const std::vector<control::TokenSequence
   return times;
 }
 
-/// The median of some steps in which all sequences decode.
+/// Returns the median duration of steps in which all sequences decode.
 double decode_seconds(const Model& model, std::int64_t batch, std::int64_t context) {
   std::vector<control::GenerationRequest> requests;
   for (std::int64_t i = 0; i < batch; ++i)
@@ -96,13 +136,13 @@ double decode_seconds(const Model& model, std::int64_t batch, std::int64_t conte
   return median(std::move(times));
 }
 
-/// The models with one layer and with two.
+/// The model with one layer and with two layers.
 struct TwoModels {
   Model one;
   Model two;
 };
 
-/// What both models take, time and again. They are measured in turn, so that what else the machine does meets both.
+/// Measures both models repeatedly, alternating between them so that other load affects both.
 template <class Times>
 std::vector<std::pair<Times, Times>> measure_in_turn(const TwoModels& models,
                                                      const std::function<Times(const Model&)>& measure) {
@@ -115,7 +155,7 @@ std::vector<std::pair<Times, Times>> measure_in_turn(const TwoModels& models,
   return pairs;
 }
 
-/// The median of what `seconds` says of each pair.
+/// Returns the median of `seconds` over all pairs.
 template <class Times>
 double median_of(const std::vector<std::pair<Times, Times>>& pairs,
                  const std::function<double(const Times& one, const Times& two)>& seconds) {
@@ -124,17 +164,16 @@ double median_of(const std::vector<std::pair<Times, Times>>& pairs,
   return median(std::move(values));
 }
 
-/// Measures a few times until two layers take longer than one.
+/// Repeats a measurement until two layers take longer than one.
 Status until_longer(const std::function<bool()>& measure) {
   constexpr int tries = 20;
   for (int i = 0; i < tries; ++i)
     if (measure()) return {};
-  return base::Error{
-      base::Failure::invalid, "", 0, 0,
-      "two layers were no slower than one, twenty times in a row; accepted: a machine that is less busy"};
+  return base::Error{base::Failure::invalid, "", 0, 0,
+                     "two layers were not slower than one in twenty measurements; use a machine that is less busy"};
 }
 
-/// Medians of a layer (the difference of the two models), and of what is left of the model with one.
+/// Median times of a layer (the difference between the two models) and of the rest of the model.
 struct LayerTimes {
   double forward = 0;
   double backward = 0;
@@ -210,7 +249,7 @@ Status measure_decoding(const TwoModels& models, const TimesGrid& grid, std::int
   return {};
 }
 
-/// Of all between a mini-batch's last backward and the next forward: the norm, the step, gradients of 0.
+/// Measures the work between a mini-batch's last backward and the next forward: norm, step, and clearing of gradients.
 double step_bandwidth(Model& model) {
   Optimizer optimizer = make_optimizer(model.weights, all_parts(model.weights));
   const double seconds = median_seconds([&] {
@@ -225,6 +264,59 @@ double step_bandwidth(Model& model) {
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double median_seconds(const std::function<void()>& work) {
+  constexpr std::size_t min_times = 3;
+  constexpr double enough = 0.1;
+  work();
+  std::vector<double> times;
+  double sum = 0;
+  while (times.size() < min_times || sum < enough) {
+    const auto begin = std::chrono::steady_clock::now();
+    work();
+    times.push_back(base::seconds_since(begin));
+    sum += times.back();
+  }
+  return median(std::move(times));
+}
+
+RankSpeed measure_speed() {
+  constexpr std::int64_t numbers = std::int64_t{1} << 25;
+  constexpr std::int64_t side = 1024;
+  const at::Tensor large = at::empty({numbers}, at::kFloat).fill_(1);
+  const at::Tensor square = at::empty({side, side}, at::kFloat).fill_(1);
+  volatile double sum = 0;
+  const double reading = median_seconds([&] { sum = sum + large.sum().item<double>(); });
+  const double product = median_seconds([&] { (void)at::mm(square, square); });
+  return {static_cast<double>(numbers) * sizeof(float) / reading, 2.0 * side * side * side / product};
+}
+
+Result<std::vector<LinkProfile>> measure_links(Transport& transport, std::uint32_t number, Clock::duration timeout) {
+  std::vector<LinkProfile> links;
+  if (transport.ranks() == 1) return links;
+  links = {{LinkWork::message, 2, {}}, {LinkWork::all_reduce, transport.ranks(), {}}};
+  std::vector<int> ranks(static_cast<std::size_t>(transport.ranks()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  for (const std::size_t bytes : sizes) {
+    DOVETAIL_TRY(const double there_and_back,
+                 seconds_of(number, timeout, [&](std::uint32_t own, transport::Deadline deadline) {
+                   return send_there_and_back(transport, own, bytes, deadline);
+                 }));
+    links[0].points.push_back({static_cast<double>(bytes), there_and_back / 2});
+    std::vector<float> values(bytes / sizeof(float), 1);
+    DOVETAIL_TRY(const double sum, seconds_of(number, timeout, [&](std::uint32_t own, transport::Deadline deadline) {
+                   return transport::all_reduce(transport, {ranks, own}, std::span(values), deadline);
+                 }));
+    links[1].points.push_back({static_cast<double>(bytes), sum});
+  }
+  return links;
+}
 
 base::Result<cost::LayerProfile> measure_model(const llm::Transformer& shape, const llm::Computation& computation,
                                                const TimesGrid& grid) {

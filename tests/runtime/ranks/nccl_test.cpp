@@ -1,4 +1,4 @@
-#include "runtime/ranks/c10d_device_group.h"
+#include "runtime/ranks/nccl.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "runtime/ranks/collectives_like_ordered.h"
-#include "runtime/ranks/device_collectives.h"
-#include "runtime/ranks/gloo_process_group.h"
+#include "runtime/ranks/device_transport.h"
+#include "runtime/ranks/gloo_group.h"
 #include "runtime/ranks/gloo_transport.h"
 #include "runtime/ranks/rank_job.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* rank_test = "C10dDeviceGroup.DISABLED_IsARank";
 
-/// Gloo's collectives on the host in place of NCCL's.
+/// Gloo's collectives on the host replace NCCL's.
 base::Status sum_by_gloo() {
   DOVETAIL_TRY(const FoundRank rank, find_rank());
   DOVETAIL_TRY(const auto end, connect_gloo(rank.place, *rank.store, *rank.watch, deadline_of_sums()));
@@ -33,7 +33,7 @@ base::Status sum_by_gloo() {
   return sum_like_ordered(*end, *sums);
 }
 
-/// What a process that a test has started does; the tests' program is that of their ranks.
+/// Runs the part of a process that another test started as a rank.
 TEST(C10dDeviceGroup, DISABLED_IsARank) {
   if (std::getenv(rank_part_variable) == nullptr) GTEST_SKIP() << "for processes that other tests start";
   say_status(sum_by_gloo());
@@ -44,4 +44,5 @@ TEST(C10dDeviceGroup, SumsAndGathersInPlace) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::runtime

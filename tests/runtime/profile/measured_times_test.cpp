@@ -1,14 +1,53 @@
-#include "runtime/profile/model_times.h"
+#include "runtime/profile/measured_times.h"
 
 #include <c10/core/InferenceMode.h>
 #include <gtest/gtest.h>
 
+#include <thread>
+
 #include "cost/profile_file.h"
-#include "runtime/model/threads.h"
-#include "runtime/profile/profile_text.h"
+#include "runtime/model/device.h"
+#include "runtime/profile/profile_command.h"
+#include "transport/threads.h"
 
 namespace dovetail::runtime {
 namespace {
+
+using namespace std::chrono_literals;
+
+TEST(MachineTimes, ArePlausible) {
+  const RankSpeed speed = measure_speed();
+  EXPECT_GT(speed.bytes_per_second, 1e7);
+  EXPECT_GT(speed.flops_per_second, 1e7);
+}
+
+TEST(MachineTimes, LinksUseTheSameWorkOnAllRanks) {
+  for (const int ranks : {2, 3}) {
+    const auto ends = transport::connect_threads(ranks);
+    std::vector<std::vector<cost::LinkProfile>> found(static_cast<std::size_t>(ranks));
+    std::vector<std::thread> threads;
+    for (std::size_t rank = 0; rank < found.size(); ++rank)
+      threads.emplace_back([&, rank] {
+        const auto links = measure_links(*ends[rank], 7, 60s);
+        EXPECT_TRUE(links.ok()) << links.error().message;
+        if (links.ok()) found[rank] = *links;
+      });
+    for (std::thread& thread : threads) thread.join();
+    const std::vector<cost::LinkProfile>& links = found.front();
+    ASSERT_EQ(links.size(), 2U);
+    EXPECT_EQ(links[0].work, cost::LinkWork::message);
+    EXPECT_EQ(links[1].ranks, ranks);
+    EXPECT_EQ(links[0].points.size(), links[1].points.size());
+    for (const cost::LinkProfile& link : links)
+      for (const cost::ProfilePoint& point : link.points) EXPECT_GT(point.seconds, 0);
+    EXPECT_TRUE(cost::measured_link({"", {}, links}));
+  }
+}
+
+TEST(MachineTimes, OneRankHasNoLinks) {
+  const auto end = transport::connect_threads(1);
+  EXPECT_TRUE(measure_links(*end.front(), 0, 1s)->empty());
+}
 
 llm::Transformer small_shape() {
   llm::Transformer shape;
@@ -31,7 +70,7 @@ cost::LayerProfile measured() {
   return profile.ok() ? *profile : cost::LayerProfile();
 }
 
-TEST(ModelTimes, HaveAPointForEachOfTheGrid) {
+TEST(ModelTimes, HaveAPointPerGridCell) {
   const cost::LayerProfile profile = measured();
   ASSERT_EQ(profile.forward.size(), 2U);
   ASSERT_EQ(profile.backward.size(), 2U);
@@ -43,19 +82,19 @@ TEST(ModelTimes, HaveAPointForEachOfTheGrid) {
   EXPECT_EQ(profile.embedding.backward.size(), 2U);
   EXPECT_GT(profile.optimizer_bandwidth, 1e6);
   EXPECT_EQ(profile.element_bytes, 4);
-  // Thirty-two times as many tokens take longer, whatever else the machine does.
+  // Thirty-two times as many tokens take longer, whatever the load of the machine.
   for (const cost::ProfileTable* const table : {&profile.forward, &profile.backward})
     EXPECT_GT((*table)[1].points.back().seconds, (*table)[0].points.front().seconds);
 }
 
-TEST(ModelTimes, OfAModelThatDoesNotGenerateHaveNoDecodeSteps) {
+TEST(ModelTimes, AModelThatDoesNotGenerateHasNoDecodeSteps) {
   const c10::InferenceMode no_autograd;
   const auto profile = measure_model(small_shape(), {}, {{16}, {1}, 1.0, {}, {}});
   ASSERT_TRUE(profile.ok()) << profile.error().message;
   EXPECT_TRUE(profile->decode.empty());
 }
 
-TEST(ProfileText, IsReadAsItWasMeasured) {
+TEST(ProfileText, RoundTrips) {
   MeasuredMachine machine;
   machine.profile = {"mine", {measured()}, {{cost::LinkWork::message, 2, {{1024, 1e-5}, {1 << 20, 1e-3}}}}};
   machine.computations = {llm::Computation()};
@@ -80,4 +119,5 @@ TEST(ProfileText, IsReadAsItWasMeasured) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::runtime

@@ -1,0 +1,81 @@
+// Memory and processor time of a run on this rank.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "control/models.h"
+#include "runtime/model/device.h"
+#include "workflow/workflow.h"
+
+namespace dovetail::runtime {
+
+/// Phase of a run and the memory it holds, for errors when memory runs out or a rank is lost.
+struct MemoryAccount {
+  std::int64_t iteration = 0;  ///< current one; 0 while the models are read
+  std::string phase = {};      ///< task, "evaluate", or the work between tasks
+  std::int64_t weights = 0;    ///< bytes, like the members below
+  std::int64_t gradients = 0;
+  std::int64_t optimizer = 0;
+  std::int64_t cache = 0;                                   ///< maximum of the KV cache of a generation
+  std::optional<std::int64_t> predicted = {};               ///< total according to the plan
+  std::function<void(const MemoryAccount&)> on_phase = {};  ///< called at the start of each phase
+};
+
+/// Enters a phase, unless it is the current one.
+void begin_phase(MemoryAccount& account, std::int64_t iteration, std::string_view phase);
+
+/// Returns, for example, "actor_train of iteration 3", or "startup".
+std::string phase_text(const MemoryAccount& account);
+
+/// Returns the result of `work`. If memory runs out in it, returns an Error with the phase, the memory held and
+/// predicted, and the plan setting to change.
+base::Status within_memory(const MemoryAccount& account, const workflow::Workflow& workflow,
+                           const std::function<base::Status()>& work);
+
+/// Processor time and memory of a run's tasks on this process. Processor time excludes rewards, writing and reports,
+/// which only one rank does. Memory is the device's. On the CPU it is counted only after count_memory().
+class UsageMeter {
+ public:
+  explicit UsageMeter(const at::Device& device = at::kCPU) : device_(device) {}
+
+  /// Counts the processor time of all threads during its lifetime. The meter must outlive it. Tasks must not overlap.
+  class Task {
+   public:
+    explicit Task(UsageMeter& meter);
+    ~Task();
+    Task(const Task&) = delete;
+    Task& operator=(const Task&) = delete;
+
+   private:
+    UsageMeter& meter_;
+    double begin_;
+  };
+
+  /// Like Task, and counts the peak memory of tensors as the training's.
+  class Training {
+   public:
+    explicit Training(UsageMeter& meter);
+    ~Training();
+    Training(const Training&) = delete;
+    Training& operator=(const Training&) = delete;
+
+   private:
+    UsageMeter& meter_;
+    Task task_;
+  };
+
+  /// Returns the usage since the last call.
+  control::RankUsage take() { return std::exchange(counted_, {}); }
+
+ private:
+  at::Device device_;
+  control::RankUsage counted_;
+};
+
+}  // namespace dovetail::runtime
