@@ -57,8 +57,7 @@ struct StageState {
   Model model;
   Optimizer optimizer;
   llm::Recomputation recomputation = llm::Recomputation::none;
-  bool is_sharded =
-      true;  ///< true if each replica steps its share of the weights (ZeRO-1), false if each steps all of them
+  bool is_sharded = true;  ///< whether each replica steps only its share of the weights (ZeRO-1)
 };
 
 /// Returns the parts of a stage's weights that replica `share` of `shares` steps. transport::share_of divides the
