@@ -2,7 +2,7 @@
 // or sweep left out.
 //
 // One set of efficiencies for each GPU type, engine and site (accuracy_sets.h). Each fit is printed as the lines of
-// src/cost/bundled_efficiencies.cpp, and compared with them. What the tables mean and why rows miss is in
+// src/cost/efficiency.cpp, and compared with them. What the tables mean and why rows miss is in
 // docs/accuracy.md.
 #include <fmt/format.h>
 
@@ -16,8 +16,7 @@
 
 #include "accuracy_sets.h"
 #include "answer/measured/calibration.h"
-#include "cost/bundled_efficiencies.h"
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 #include "measure/calibrate.h"
 #include "planner/rank/rank.h"
 #include "report/text/sections.h"

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "cost/bundled_efficiencies.h"
+#include "cost/efficiency.h"
 #include "plan/job_file.h"
 #include "planner/rank/rank.h"
 #include "predict/closed_form/inter_stage.h"

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "accuracy_sets.h"
-#include "cost/bundled_efficiencies.h"
 #include "cost/calibration.h"
+#include "cost/efficiency.h"
 #include "measure/calibrate.h"
 #include "measure/measurement.h"
 #include "predict/played/simulation.h"
 #include "report/text/table.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "tables.h"
 #include "workflow/log_normal.h"
 

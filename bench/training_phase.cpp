@@ -19,7 +19,7 @@
 #include "base/assert.h"
 #include "base/random.h"
 #include "base/stopwatch.h"
-#include "cost/bundled_efficiencies.h"
+#include "cost/efficiency.h"
 #include "llm/bundled_models.h"
 #include "plan/job_file.h"
 #include "report/text/table.h"

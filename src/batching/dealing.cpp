@@ -2,12 +2,129 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "base/assert.h"
-#include "batching/balanced.h"
 #include "batching/micro_batches.h"
 
 namespace dovetail::batching {
+
+namespace {
+
+constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+
+/// The sequences of one part in one draft: a chain through `next` of the ranks by length.
+struct Part {
+  std::int64_t tokens = 0;
+  std::size_t min_rank = nobody;  // of the longest
+  std::size_t first = nobody;     // of the chain
+  std::size_t last = nobody;
+};
+
+bool is_larger(const Part& a, const Part& b) {
+  return a.tokens != b.tokens ? a.tokens > b.tokens : a.min_rank < b.min_rank;
+}
+
+/// Parts with sequences, the largest first; the others are empty.
+struct Draft {
+  std::vector<Part> parts;
+  std::int64_t difference = 0;
+  std::size_t min_rank = nobody;
+};
+
+/// Whether b is to be merged before a.
+bool comes_later(const Draft& a, const Draft& b) {
+  if (a.difference != b.difference) return a.difference < b.difference;
+  const std::int64_t max_a = a.parts.front().tokens;
+  const std::int64_t max_b = b.parts.front().tokens;
+  return max_a != max_b ? max_a < max_b : a.min_rank > b.min_rank;
+}
+
+class Differencing {
+ public:
+  Differencing(const std::vector<std::int64_t>& lengths, std::size_t parts)
+      : lengths_(lengths), ids_(by_decreasing_length(lengths)), next_(lengths.size(), nobody), parts_(parts) {}
+
+  Assignment deal(PartSizes sizes) {
+    const std::size_t each = sizes == PartSizes::equal ? parts_ : 1;
+    for (std::size_t begin = 0; begin < ids_.size(); begin += each)
+      push(draft_of(begin, std::min(begin + each, ids_.size())));
+    while (drafts_.size() > 1) {
+      Draft one = pop();
+      push(merged(std::move(one), pop()));
+    }
+    Assignment dealt(parts_);
+    if (!drafts_.empty()) fill(drafts_.front(), dealt);
+    return dealt;
+  }
+
+ private:
+  /// One to a part.
+  Draft draft_of(std::size_t begin, std::size_t end) const {
+    Draft draft;
+    for (std::size_t rank = begin; rank < end; ++rank) draft.parts.push_back({lengths_[ids_[rank]], rank, rank, rank});
+    return draft;
+  }
+
+  void push(Draft draft) {
+    std::sort(draft.parts.begin(), draft.parts.end(), is_larger);
+    const std::int64_t smallest = draft.parts.size() < parts_ ? 0 : draft.parts.back().tokens;
+    draft.difference = draft.parts.front().tokens - smallest;
+    draft.min_rank = nobody;
+    for (const Part& part : draft.parts) draft.min_rank = std::min(draft.min_rank, part.min_rank);
+    drafts_.push_back(std::move(draft));
+    std::push_heap(drafts_.begin(), drafts_.end(), comes_later);
+  }
+
+  Draft pop() {
+    std::pop_heap(drafts_.begin(), drafts_.end(), comes_later);
+    Draft first = std::move(drafts_.back());
+    drafts_.pop_back();
+    return first;
+  }
+
+  /// The largest part of each with the smallest of the other, which may be an empty one.
+  Draft merged(Draft one, const Draft& other) {
+    const std::size_t filled = one.parts.size();
+    for (std::size_t index = 0; index < other.parts.size(); ++index) {
+      const std::size_t partner = parts_ - 1 - index;
+      if (partner < filled)
+        join(one.parts[partner], other.parts[index]);
+      else
+        one.parts.push_back(other.parts[index]);
+    }
+    return one;
+  }
+
+  void join(Part& part, const Part& other) {
+    part.tokens += other.tokens;
+    part.min_rank = std::min(part.min_rank, other.min_rank);
+    next_[part.last] = other.first;
+    part.last = other.last;
+  }
+
+  void fill(const Draft& draft, Assignment& dealt) const {
+    for (std::size_t index = 0; index < draft.parts.size(); ++index) {
+      for (std::size_t rank = draft.parts[index].first; rank != nobody; rank = next_[rank])
+        dealt[index].push_back(ids_[rank]);
+      std::sort(dealt[index].begin(), dealt[index].end());
+    }
+  }
+
+  const std::vector<std::int64_t>& lengths_;
+  std::vector<std::size_t> ids_;   // [rank] by length
+  std::vector<std::size_t> next_;  // [rank] of the chains
+  std::size_t parts_;
+  std::vector<Draft> drafts_;  // a heap
+};
+
+}  // namespace
+
+Assignment balanced(const std::vector<std::int64_t>& lengths, std::size_t parts, PartSizes sizes) {
+  DOVETAIL_ASSERT(parts >= 1);
+  return Differencing(lengths, parts).deal(sizes);
+}
+
 namespace {
 
 Assignment runs_of(std::size_t count, std::size_t parts) {

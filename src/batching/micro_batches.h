@@ -1,3 +1,6 @@
+// Which sequences share a micro-batch, or go to one rank: parts of a batch, each the ids of its sequences, and what
+// they add up to.
+//
 // Sequences of different lengths cut into micro-batches, by the rules that trainers use. All are deterministic; lengths
 // are in tokens, and at least 1.
 #pragma once
@@ -6,9 +9,26 @@
 #include <cstdint>
 #include <vector>
 
-#include "batching/assignment.h"
-
 namespace dovetail::batching {
+
+/// [part] ids: the places of its sequences in the lengths that were dealt. Each is in exactly one part.
+using Assignment = std::vector<std::vector<std::size_t>>;
+
+/// What the sequences of a part add up to.
+struct PartSums {
+  std::int64_t tokens = 0;
+  double squares = 0;     ///< the sum of the squares of their lengths
+  std::int64_t last = 0;  ///< tokens of the last one
+
+  friend bool operator==(const PartSums&, const PartSums&) = default;
+};
+
+PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths);
+/// [part]
+std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths);
+
+/// The ids of `lengths` from the longest to the shortest, those of one length in their order.
+std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& lengths);
 
 /// First-fit decreasing: from the longest sequence on, each goes into the first micro-batch in which it still fits, or
 /// into a new one (Johnson, Near-Optimal Bin Packing Algorithms, 1973). One that is longer than `capacity` has a

@@ -1,7 +1,11 @@
-// How a batch of sequences is cut into micro-batches.
+// Batches of sequences: how they are split into micro-batches, and the share of the slowest data-parallel rank.
+//
+// An optimizer step, or a forward pass over a batch, ends when the rank with the most tokens does
+// (docs/facts.md#training-and-forward-passes).
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "llm/counts.h"
 #include "llm/layout.h"
@@ -11,40 +15,80 @@
 
 namespace dovetail::cost {
 
-/// What sequences a task works on in an iteration: so many, each a prompt and its response.
+/// The sequences that a task processes in an iteration, each a prompt and its response.
 struct Batch {
   double sequences = 0;
-  llm::Tokens tokens;                                ///< of all of them
-  const workflow::LengthDistribution* lengths = {};  ///< of whole sequences, in tokens
-  bool balanced = true;  ///< data-parallel ranks get shares of equal tokens (Conventions::balances_ranks)
-  int together = 1;      ///< so many sequences stay in one micro-batch: both of a preference pair
+  llm::Tokens tokens;                                ///< of all sequences
+  const workflow::LengthDistribution* lengths = {};  ///< tokens of a whole sequence
+  bool balanced = true;  ///< data-parallel ranks get equal shares of the tokens (Conventions::balances_ranks)
+  int together = 1;      ///< sequences that must share a micro-batch: 2 for preference pairs
 };
 
-/// Sequences of which each has a prompt and a response, as if the two were independent: the sum of their means, and of
-/// it all, prompt and response of the same quantile for packing. `lengths` must outlive the batch.
+/// Returns a batch of `sequences` sequences with these lengths. `lengths` must outlive the batch.
 Batch batch_of(double sequences, const workflow::LengthDistribution& lengths);
 
-/// The lengths of prompt and response together, the shortest with the shortest: a prompt hardly says how long its
-/// response will be, but prompts are short beside responses, so that it matters little. None is longer than
-/// Workload::sequence_cap, or workflow::max_length.
+/// Returns the distribution of prompt plus response length, pairing equal quantiles of both. Prompt lengths hardly
+/// predict response lengths, but prompts are short compared with responses, so the pairing matters little. Lengths are
+/// capped at Workload::sequence_cap, or workflow::max_length without one.
 workflow::LengthDistribution whole_lengths(const workflow::Workload& workload);
 
 using plan::MicroBatching;
 
-/// A limit of tokens or sequences in whole ones: rounded down, at most 10^15.
+/// Returns a limit of tokens or sequences as an integer: rounded down, at most 10^15.
 std::int64_t whole_limit(double limit);
 
-/// How many micro-batches `sequences` sequences of these lengths make (at least 1): a number, but no more than there
-/// are sequences or groups; with tokens, the bins that first-fit decreasing fills with as many lengths at equal
-/// quantiles, or with 256 of them, which then stand for all; a sequence that is longer than the limit has one of its
-/// own. So many sequences as must stay `together`, of like length, count as one that is as long as all of them.
+/// Returns how many micro-batches `sequences` sequences of these lengths make, at least 1.
+/// - With a fixed count: that count, capped by the number of sequences or groups.
+/// - With a token limit: the number of bins in first-fit decreasing packing of lengths at equal quantiles. At most 256
+///   lengths are packed and the result is scaled up. A sequence longer than the limit gets its own micro-batch.
+/// - With a sequence limit: the sequences divided by it, rounded up.
+/// - Each `together` sequences, which are of similar length, count as one sequence of their total length.
 double count_micro_batches(const workflow::LengthDistribution& lengths, double sequences,
                            const MicroBatching& micro_batching, int together = 1);
 
-/// Those that a data-parallel rank trains on: whole ones. Where the layout has virtual stages their number is rounded
-/// up to a multiple of the stages, as interleaved 1F1B needs it (Megatron-LM refuses others, verl rounds up as well),
-/// and each is that much smaller.
+/// Returns the integer number of micro-batches that a data-parallel rank trains on. With virtual stages the number is
+/// rounded up to a multiple of the pipeline stages, as interleaved 1F1B requires: Megatron-LM rejects other numbers,
+/// verl rounds up too. Each micro-batch is then smaller.
 int whole_micro_batches(const llm::Layout& layout, const workflow::LengthDistribution& lengths, double sequences,
                         const MicroBatching& micro_batching, int together = 1);
+
+/// A data-parallel rank's share of one step.
+struct Share {
+  double sequences = 0;
+  llm::Tokens tokens;
+};
+
+/// Expected maximum of independent standard normal variables, and of its square.
+struct NormalMaximum {
+  double mean = 0;
+  double square = 0;
+};
+/// Returns the expected maximum of `count` variables, summed over a grid of 1/8 and exact to 1e-9. REQUIRES: count
+/// >= 1.
+NormalMaximum normal_maximum(int count);
+
+/// Returns the expected share of the rank with the most tokens. Each of `ranks` ranks gets n = sequences / steps /
+/// ranks sequences.
+///
+/// If the software balances ranks (Batch::balanced), all shares are equal, unless one sequence is too long for that.
+/// The largest share then holds at least the longest sequence and the n - 1 shortest.
+///
+/// Otherwise shares are sums of n lengths in arrival order, with mean n m, variance n v and skewness g / sqrt(n). With
+/// Z the maximum of `ranks` standard normal variables, the expected maximum is n m + sqrt(n v) (E Z + g (E Z^2 - 1) /
+/// (6 sqrt(n))) (Cornish and Fisher 1938, first two terms). For shares of one sequence it is the expected maximum of
+/// the lengths themselves. Squares grow by Cov(l, l^2) / v for each token above n m. REQUIRES: steps and ranks >= 1.
+Share slowest_share(const Batch& batch, double steps, int ranks);
+
+/// Returns the expected tokens of each rank as fractions of the slowest rank's, in descending order from 1. With
+/// balancing, the ranks without the overlong sequence share the rest equally. Without balancing, the k-th of R ranks is
+/// at the quantile 1 - (k - 0.375) / (R + 0.25) (Blom 1958) of the distribution of slowest_share, scaled so that all
+/// ranks together hold all tokens. REQUIRES: as slowest_share.
+std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks);
+
+/// Return the micro-batches of a share, as the overloads above do for a number of sequences. With a token limit, a
+/// share counts as that many tokens in sequences of mean length.
+double count_micro_batches(const Batch& batch, const Share& share, const MicroBatching& micro_batching);
+int whole_micro_batches(const llm::Layout& layout, const Batch& batch, const Share& share,
+                        const MicroBatching& micro_batching);
 
 }  // namespace dovetail::cost

@@ -7,12 +7,12 @@
 
 #include "base/assert.h"
 #include "base/random.h"
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 
 namespace dovetail::cost {
 namespace {
 
-/// |ln(a / b)|.
+/// Returns |ln(a / b)|.
 double log_ratio(double a, double b) { return base::negative_log(std::min(a, b) / std::max(a, b)); }
 
 using Point = std::vector<double>;  // [unknown] value / start
@@ -22,7 +22,7 @@ struct Vertex {
   Point point;
 };
 
-/// What is minimised.
+/// The function to minimize.
 class Objective {
  public:
   Objective(const std::vector<CalibrationRow>& rows, const std::vector<Unknown>& unknowns, Candidate start,
@@ -36,13 +36,13 @@ class Objective {
 
   Candidate candidate(const Point& point) const {
     Candidate candidate = start_;
-    // The quotient of a bound and the start, times the start, may be beyond the bound by a rounding.
+    // Rounding may push (bound / start) * start slightly beyond the bound.
     for (std::size_t i = 0; i < unknowns_.size(); ++i)
       unknowns_[i].of(candidate) = std::clamp(starts_[i] * point[i], unknowns_[i].low, unknowns_[i].high);
     return candidate;
   }
 
-  /// The vertex at `point`, moved within the bounds.
+  /// Returns the vertex at `point`, clamped to the bounds.
   Vertex at(Point point) const {
     double penalty = 0;
     for (std::size_t i = 0; i < unknowns_.size(); ++i) {
@@ -54,7 +54,7 @@ class Objective {
     return {value, std::move(point)};
   }
 
-  /// Tells of so many evaluations; whether to go on.
+  /// Reports `evaluations` more evaluations. Returns whether to continue.
   bool go_on(int evaluations) const { return !options_.go_on || options_.go_on(evaluations); }
 
  private:
@@ -65,7 +65,7 @@ class Objective {
   std::vector<double> starts_;
 };
 
-/// A simplex around `first`: each unknown in turn moved by a third, up or down.
+/// Returns a simplex around `first`: each unknown in turn is multiplied by 4/3 (up) or 3/4 (down).
 std::vector<Vertex> simplex_around(const Objective& objective, const Vertex& first, bool up) {
   std::vector<Vertex> simplex = {first};
   for (std::size_t i = 0; i < first.point.size(); ++i) {
@@ -76,7 +76,7 @@ std::vector<Vertex> simplex_around(const Objective& objective, const Vertex& fir
   return simplex;
 }
 
-/// One step of the simplex, whose vertices are sorted; how many evaluations it took.
+/// Takes one step of a simplex with sorted vertices. Returns the number of evaluations.
 int step(const Objective& objective, std::vector<Vertex>& simplex) {
   const std::size_t size = simplex.size() - 1;
   Point centre(size, 0);
@@ -110,10 +110,10 @@ int step(const Objective& objective, std::vector<Vertex>& simplex) {
   return 2 + static_cast<int>(size);
 }
 
-/// Equals by their point, so that the order is the same everywhere.
+/// Orders by value. Ties are broken by point, so that the order is the same on every machine.
 bool is_better(const Vertex& a, const Vertex& b) { return std::tie(a.value, a.point) < std::tie(b.value, b.point); }
 
-/// The best of simplices that follow each other, each around the best of the one before.
+/// Returns the best vertex of consecutive simplices, each built around the best vertex of the previous one.
 Vertex descend(const Objective& objective, Vertex best, int evaluations) {
   constexpr int rounds = 4;
   for (int round = 0; round < rounds; ++round) {

@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 
 namespace dovetail::cost {
+
 namespace {
 
 constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
@@ -20,7 +21,7 @@ Conventions megatron() {
       "Megatron-LM's core with Transformer Engine: bf16, fp32 gradients, flash attention, fused cross-entropy";
   made.vocabulary_multiple = 128;
   made.dummy_gradient_bytes = 2;
-  // The bf16 logits, and the softmax in fp32 that the backward turns into the gradient in place.
+  // bf16 logits, and their fp32 softmax, which the backward overwrites with the gradient.
   made.logit_bytes = 2 + 4;
   made.overhead = 128 * mebibyte;
   made.reserved_factor = 1.06;
@@ -51,18 +52,17 @@ Conventions megatron_policy() {
   Conventions made = megatron();
   made.name = "megatron-policy";
   made.description =
-      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: log-probabilities and entropy of "
-      "their own";
-  // The bf16 logits, those in fp32, the softmax of the log-probabilities and that of the entropy, and a gradient, in
-  // fp32.
+      "Megatron-LM's core under a policy loss, as verl, slime and NeMo-RL run it: separate log-probabilities and "
+      "entropy";
+  // Logits in bf16, and in fp32: logits, softmax of the log-probabilities, softmax of the entropy, and a gradient.
   made.entropy_logit_bytes = 2 + 4 * 4;
-  // Without entropy one copy in fp32, in place: exponentials and then the gradient, which is cast to bf16.
+  // Without entropy: one fp32 copy, overwritten by exponentials and then by the gradient, which is cast to bf16.
   made.plain_logit_bytes = 2 + 4 + 2;
   made.logit_bytes = made.entropy_logit_bytes;
-  // The logits in both types, and their exponentials.
+  // Logits in both types, and their exponentials.
   made.inference_logit_bytes = 2 + 4 + 4;
-  // In parts the logits in fp32, the gradient, and that of one part, which autograd makes as long as all; a vocabulary
-  // that is cut keeps each part's softmax besides. A pass has the logits in both types.
+  // In slices: fp32 logits, their gradient, and the gradient of one slice, which autograd allocates at full size. A
+  // split vocabulary also keeps each slice's softmax. A forward pass has the logits in both types.
   made.parts_logit_bytes = 3 * 4;
   made.parts_parallel_logit_bytes = 4 * 4;
   made.parts_inference_logit_bytes = 2 + 4;
@@ -73,9 +73,10 @@ Conventions nemo_rl_megatron() {
   Conventions made = megatron_policy();
   made.name = "nemo-rl-megatron";
   made.description =
-      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt out";
+      "megatron-policy as NeMo-RL runs it: bf16 gradients, and a mini-batch is packed before its packs are dealt to "
+      "ranks";
   made.gradient_bytes = 2;  // grad_reduce_in_fp32: false in its configurations
-  // Its log-probabilities keep as much, and its loss asks no entropy.
+  // Its log-probabilities keep the same bytes, and its loss needs no entropy.
   made.entropy_logit_bytes = made.plain_logit_bytes = 0;
   made.deals_packs = true;
   return made;
@@ -85,10 +86,10 @@ Conventions roll_megatron() {
   Conventions made = megatron_policy();
   made.name = "roll-megatron";
   made.description =
-      "megatron-policy as ROLL runs it: log-probabilities from one copy of the logits in fp32, in place, and a loss "
+      "megatron-policy as ROLL runs it: log-probabilities computed in place in one fp32 copy of the logits, and a loss "
       "without entropy";
   made.logit_bytes = made.plain_logit_bytes;
-  // The entropy comes behind, in bf16.
+  // The entropy is computed afterwards, in bf16.
   made.inference_logit_bytes = 2 + 4;
   return made;
 }
@@ -102,7 +103,7 @@ Conventions nanotron() {
   made.keeps_gathered_inputs = true;
   made.keeps_projections = true;
   made.keeps_gate = true;
-  // The logits in fp32 and their exponentials.
+  // fp32 logits and their exponentials.
   made.logit_bytes = 4 + 4;
   made.overhead = 96 * mebibyte;
   made.reserved_factor = 1.03;
@@ -113,8 +114,7 @@ Conventions nanotron() {
 Conventions fsdp1() {
   Conventions made;
   made.name = "fsdp1";
-  made.description =
-      "PyTorch FSDP, first version, under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
+  made.description = "PyTorch FSDP1 under bf16 autocast with fp32 shards, as ATorch runs Hugging Face models";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.fleeting_gradients = true;
@@ -123,8 +123,8 @@ Conventions fsdp1() {
   made.stream_bytes = 4;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
-  // Hugging Face's loss in eager PyTorch: the logits in bf16, in fp32, shifted, and their log-softmax; in the backward
-  // two gradients.
+  // Hugging Face's loss in eager PyTorch: logits in bf16, and in fp32: logits, shifted logits and log-softmax. In the
+  // backward, two gradients.
   made.logit_bytes = 2 + 4 * 4;
   made.inference_logit_bytes = 2 + 2 * 4;
   made.checkpoint_bytes = 5;
@@ -138,23 +138,22 @@ Conventions verl_fsdp() {
   Conventions made;
   made.name = "verl-fsdp";
   made.description =
-      "PyTorch FSDP, first version, with fp32 shards gathered in bf16, as verl runs Hugging Face models without "
-      "padding";
+      "PyTorch FSDP1 with fp32 shards gathered in bf16, as verl runs Hugging Face models without padding";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.fleeting_gradients = true;
   made.layer_gradient_bytes = 2 + 4;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
-  // All in bf16, in fused kernels: the logits as the head made them and divided by the temperature, and a gradient of
-  // the log-probabilities and of the entropy.
+  // All in bf16, in fused kernels: the head's logits, the logits divided by the temperature, and the gradients of the
+  // log-probabilities and of the entropy.
   made.entropy_logit_bytes = 4 * 2;
-  // Without entropy the gradient is written in place of the logits; a pass keeps both kinds, compiled entropy no more.
+  // Without entropy the gradient overwrites the logits. A forward pass keeps both logits; compiled entropy adds none.
   made.plain_logit_bytes = 2 * 2;
   made.logit_bytes = made.entropy_logit_bytes;
   made.inference_logit_bytes = 2 * 2;
   made.overhead = 96 * mebibyte;
-  made.memory_error = 0.07;  // a run that was bisected
+  made.memory_error = 0.07;  // from bisecting one run
   return made;
 }
 
@@ -162,7 +161,7 @@ Conventions deepspeed_zero() {
   Conventions made;
   made.name = "deepspeed-zero";
   made.description =
-      "DeepSpeed's ZeRO around Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
+      "DeepSpeed's ZeRO with Hugging Face models in bf16 or fp16, as OpenRLHF and DeepSpeed-Chat run them";
   made.gradient_bytes = 2;
   made.fleeting_gradients = true;
   made.keeps_gradient_shards = true;
@@ -171,16 +170,16 @@ Conventions deepspeed_zero() {
   made.balances_ranks = false;
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
-  // Eager PyTorch as of fsdp1, and without gradients the logits in 16 bits, in fp32, and their log-softmax.
+  // Eager PyTorch as in fsdp1. Without gradients: logits in 16 bits and in fp32, and their log-softmax.
   made.entropy_logit_bytes = 2 + 4 * 4;
-  // Without entropy, in the kernel of flash attention: the logits in fp32, and their gradient.
+  // Without entropy, in flash attention's kernel: fp32 logits and their gradient.
   made.plain_logit_bytes = 2 * 4;
   made.logit_bytes = made.entropy_logit_bytes;
   made.inference_logit_bytes = 2 + 2 * 4;
-  // 5e8 elements unless configured.
+  // 5e8 elements by default.
   made.bucket = 1'000'000'000;
   made.overhead = 96 * mebibyte;
-  // Assumed as of fsdp2: eager PyTorch, and batches padded to varying lengths.
+  // Assumed equal to fsdp2: eager PyTorch, and batches padded to varying lengths.
   made.reserved_factor = 1.10;
   made.memory_error = 0.043;  // LLaMA-7B with recomputation
   return made;
@@ -191,14 +190,14 @@ Conventions deepspeed() {
   made.name = "deepspeed-3d";
   made.description = "DeepSpeed's pipeline engine in fp16 with tensor parallelism, as ATorch runs Hugging Face models";
   made.gradient_bytes = 2;
-  // Hugging Face's normalization keeps its input in fp32 and the normalized in fp16.
+  // Hugging Face's normalization keeps its input in fp32 and its output in fp16.
   made.norm_copy_bytes = 4;
   made.keeps_gate = true;
   made.keeps_stage_outputs = true;
   made.balances_ranks = false;
   made.logit_bytes = 2 + 4 + 4;
   made.inference_logit_bytes = 2 + 2 * 4;
-  // ZeRO's reduction bucket: 5e8 elements of fp16 unless configured.
+  // ZeRO's reduction bucket: 5e8 fp16 elements by default.
   made.overhead = 1'000'000'000;
   made.memory_error = 0.018;
   return made;
@@ -207,7 +206,7 @@ Conventions deepspeed() {
 Conventions fsdp2() {
   Conventions made;
   made.name = "fsdp2";
-  made.description = "PyTorch FSDP, second version, as torchtitan uses it: fp32 shards, bf16 compute, fp32 reduction";
+  made.description = "PyTorch FSDP2 as torchtitan uses it: fp32 shards, bf16 compute, fp32 reduction";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.fleeting_gradients = true;
@@ -219,13 +218,13 @@ Conventions fsdp2() {
   made.keeps_stage_outputs = true;
   made.receives_apart = true;
   made.keeps_last_outputs = true;
-  // The bf16 logits, their log-softmax in fp32, and two gradients in fp32; the parallel loss has one temporary more.
+  // bf16 logits, and in fp32 their log-softmax and two gradients. The parallel loss has one more temporary.
   made.logit_bytes = 2 + 3 * 4;
   made.parallel_logit_bytes = 2 + 4 * 4;
-  // Without gradients: the bf16 logits, those in fp32, and two temporaries of the log-softmax.
+  // Without gradients: bf16 logits, fp32 logits, and two temporaries of the log-softmax.
   made.inference_logit_bytes = 2 + 3 * 4;
-  // In parts the logits, the gradient, and that of one part, which autograd makes as long as all, in bf16; a vocabulary
-  // that is cut keeps each part's softmax in fp32 besides.
+  // In slices, all in bf16: logits, their gradient, and the gradient of one slice, which autograd allocates at full
+  // size. A split vocabulary also keeps each slice's softmax in fp32.
   made.parts_logit_bytes = 3 * 2;
   made.parts_parallel_logit_bytes = 3 * 2 + 4;
   made.parts_inference_logit_bytes = 2;
@@ -238,7 +237,7 @@ Conventions fsdp2() {
 Conventions dovetail() {
   Conventions made;
   made.name = "dovetail";
-  made.description = "dovetail-train: all in fp32, kernels of its own around attention and the feed-forward network";
+  made.description = "dovetail-train: all in fp32, with its own kernels around attention and the feed-forward network";
   made.weight_bytes = 4;
   made.master_bytes = 0;
   made.element_bytes = 4;
@@ -246,10 +245,10 @@ Conventions dovetail() {
   made.layer_gradient_bytes = 4;
   made.activation_bytes = 4;
   made.stream_bytes = 4;
-  // The logits, in whose place their gradient is written.
+  // Logits, overwritten by their gradient.
   made.logit_bytes = 4;
   made.inference_logit_bytes = 4;
-  // Assumed: the program with libtorch.
+  // Assumed, for the program with libtorch.
   made.overhead = 250'000'000;
   return made;
 }
@@ -289,6 +288,47 @@ base::Result<Conventions> find_conventions(std::string_view name) {
   const std::vector<std::string_view> names = conventions_names();
   return base::bad_input(fmt::format("there are no memory conventions {}{}; accepted: {}", base::quote(name),
                                      base::did_you_mean(name, names), fmt::join(names, ", ")));
+}
+
+namespace {
+
+struct Row {
+  std::string_view conventions;
+  TrainerLimits limits;
+};
+
+}  // namespace
+
+const TrainerLimits& trainer_limits(std::string_view conventions) {
+  using enum Ability;
+  static const TrainerLimits all;
+  static const TrainerLimits megatron = [] {
+    TrainerLimits limits;
+    limits.experts_again = true;
+    return limits;
+  }();
+  static const Row table[] = {
+      {"megatron", megatron},
+      {"megatron-bf16-gradients", megatron},
+      {"megatron-bridge", megatron},
+      {"megatron-policy", megatron},
+      {"nemo-rl-megatron", megatron},
+      {"roll-megatron", megatron},
+      {"nanotron", {}},
+      // Hugging Face models wrapped in FullyShardedDataParallel.
+      {"fsdp1", {absent, absent, {3}, 3, true, false}},
+      {"verl-fsdp", {absent, absent, {3}, 3, true, false}},
+      // Hugging Face models under deepspeed.initialize, with AutoTP for tensor parallelism.
+      {"deepspeed-zero", {pinned, absent, {0, 1, 2, 3}, 3, true, false}},
+      // The pipeline engine rejects ZeRO 2 and 3, which shard the gradients that micro-batches accumulate.
+      {"deepspeed-3d", {searched, searched, {0, 1}, 1, false, false}},
+      {"fsdp2", {searched, pinned, {2, 3}, 3, false, false}},
+      // plan/framework.h lists the settings that it runs.
+      {"dovetail", {absent, searched, {0, 1}, 1, false, false}},
+  };
+  const auto* found =
+      std::find_if(std::begin(table), std::end(table), [&](const Row& row) { return row.conventions == conventions; });
+  return found == std::end(table) ? all : found->limits;
 }
 
 }  // namespace dovetail::cost

@@ -1,47 +1,99 @@
-// What part of a machine's published figures software reaches, and what it costs beside them: the constants that
-// calibration fits.
+// Efficiency constants: the fraction of a machine's published figures that software reaches, and its overheads.
+// Calibration fits these constants.
+//
+// The file format dovetail/efficiency@1 stores a set of them. `dovetail calibrate` writes it and a job may name it:
+//
+//   {"format": "dovetail/efficiency@1", "name": "h100/megatron-vllm", "error": 0.14,
+//    "constants": {"matrix_products": 0.476, "slot": 0.0015}}
+//
+// `error` is Efficiency::error. Constants are named after the members of Efficiency, those of its links as
+// links.inside.latency. Missing values keep the defaults of Efficiency.
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/document.h"
+#include "base/result.h"
 #include "cluster/collective.h"
 
 namespace dovetail::cost {
 
-/// One set belongs to a GPU type, an engine and its version, and a site (docs/facts.md#whom-constants-belong-to): never
-/// to a model or a run. The defaults are what is assumed of software that nobody has measured.
+/// Constants of one GPU type, one engine version and one site (docs/facts.md#whom-constants-belong-to), independent of
+/// the model and the run. The defaults are assumptions for unmeasured software.
 struct Efficiency {
   std::string name = "assumed";
 
-  double error =
-      0.25;  ///< mean relative error of iterations that it was not fitted to; assumed where none were measured
+  double error = 0.25;  ///< mean relative error on iterations outside the fit; assumed if none were measured
 
-  double matrix_products = 0.45;  ///< fraction of the peak FLOP/s, in training and inference
-  double expert_products = 0.25;  ///< the same of routed experts, whose matrices are small
-  double layer_launch = 0;  ///< seconds that a forward through a layer takes at least: kernels launched one by one
-  double expert_launch =
-      1e-3;            ///< seconds on top for a layer with experts: routing, sorting tokens, waiting for their counts
-  double slot = 1e-3;  ///< seconds of each pass of a micro-batch through a stage, beside its layers
-  double exposed_gradients = 0.5;  ///< fraction of the gradients' collectives that no computation hides
+  double matrix_products = 0.45;   ///< fraction of peak FLOP/s, in training and inference
+  double expert_products = 0.25;   ///< fraction of peak FLOP/s for routed experts, whose matrices are small
+  double layer_launch = 0;         ///< minimum seconds of a layer's forward: kernels are launched one by one
+  double expert_launch = 1e-3;     ///< extra seconds of a layer with experts: routing, sorting, waiting for counts
+  double slot = 1e-3;              ///< seconds of overhead for each pass of a micro-batch through a stage
+  double exposed_gradients = 0.5;  ///< fraction of gradient collectives that computation does not hide
 
-  double memory_bandwidth = 0.7;  ///< fraction of the published, in decoding and in the optimizer
-  double decode_products = 0.5;   ///< fraction of the peak FLOP/s, in decoding
-  double decode_layer =
-      2e-5;  ///< seconds of a layer and decode step beside its traffic and products: many small kernels
-  double decode_launch =
-      0;  ///< seconds of launching a layer's own kernels in a decode step: about 7e-4 without CUDA graphs
-  double decode_reduce =
-      0;  ///< seconds of launching one of its all-reduces, each rank for itself: about 1e-4 without CUDA graphs
-  double decode_step = 1e-3;      ///< seconds of a decode step, once on each stage of a pipeline
-  double decode_sequence = 1e-5;  ///< seconds of a decode step for each sequence of the batch: sampling, detokenizing
+  double memory_bandwidth = 0.7;  ///< fraction of the published bandwidth, in decoding and in the optimizer
+  double decode_products = 0.5;   ///< fraction of peak FLOP/s, in decoding
+  double decode_layer = 2e-5;     ///< seconds of small kernels for each layer and decode step
+  double decode_launch = 0;   ///< launch seconds of a layer's own kernels in a decode step: 7e-4 without CUDA graphs
+  double decode_reduce = 0;   ///< launch seconds of an all-reduce on each rank: about 1e-4 without CUDA graphs
+  double decode_step = 1e-3;  ///< seconds of a decode step, once for each pipeline stage
+  double decode_sequence = 1e-5;  ///< seconds of a decode step for each sequence: sampling, detokenizing
 
   cluster::CommunicationEfficiency links;
-  double host_bandwidth = 0.4;  ///< fraction of the published, to and from host memory
-  double refit_links = 0.5;     ///< fraction of the links' bandwidth that a refit reaches, tensor by tensor
-  double refit_tensor = 2e-4;   ///< seconds of a refit for each tensor of the model, an expert's apart
-  double refit = 3;             ///< seconds of each refit: waking up, allocating the cache, capturing graphs
-  double task = 1;  ///< seconds of each task of training or inference: handing out its data and collecting its answers
-  double iteration = 2;  ///< seconds of an iteration that belong to no task
+  double host_bandwidth = 0.4;  ///< fraction of the published bandwidth, to and from host memory
+  double refit_links = 0.5;     ///< fraction of link bandwidth that a weight sync reaches, tensor by tensor
+  double refit_tensor = 2e-4;   ///< seconds of a weight sync for each tensor of the model, counting each expert's
+  double refit = 3;             ///< seconds of each weight sync: waking up, allocating the cache, capturing graphs
+  double task = 1;              ///< seconds of each training or inference task: sending its data, collecting results
+  double iteration = 2;         ///< seconds of an iteration outside all tasks
 };
+
+/// Returns the names that find_efficiency accepts: "GPU/software", and "assumed" for the defaults.
+std::vector<std::string_view> efficiency_names();
+
+/// Returns the bundled set of that name. The Error for an unknown name suggests the nearest one and lists all. The
+/// values come from `dovetail_accuracy` (bench/accuracy.cpp), which fits them, and from `dovetail calibrate` for our
+/// own runs. docs/accuracy.md lists the measurements of each fit and its error.
+base::Result<Efficiency> find_efficiency(std::string_view name);
+
+/// The machines and trainers that a bundled set applies to.
+struct FittedTo {
+  std::string_view efficiency;             ///< name of the set
+  std::string_view gpu;                    ///< name of a GPU
+  std::vector<std::string_view> training;  ///< names of conventions
+  bool is_for_any_gpu = false;  ///< applies to these trainers on every GPU, and to no other trainer on its own GPU
+};
+/// Returns the set that applies to this GPU and these conventions, or null. The set of ReaL's runtime is used only if
+/// named explicitly.
+const FittedTo* fitted_to(std::string_view gpu, std::string_view conventions);
+
+inline constexpr std::string_view efficiency_format = "dovetail/efficiency@1";
+
+/// A number in Efficiency and its physical range: fractions are at most 1, overheads at most the largest ever observed.
+struct EfficiencyConstant {
+  std::string_view name;
+  double low = 0;  ///< above 0
+  double high = 0;
+  bool may_be_zero = false;  ///< also accepts 0, which leaves an overhead out
+  double& (*of)(Efficiency&) = nullptr;
+};
+
+/// Returns all constants in file order.
+const std::vector<EfficiencyConstant>& efficiency_constants();
+/// Returns the constant of that name, or null.
+const EfficiencyConstant* find_constant(std::string_view name);
+
+/// Reads the constants in `map` into `efficiency` and ignores the keys in `others`. Errors carry their position.
+base::Status read_constants(const base::Node& map, std::string_view what, const std::vector<std::string_view>& others,
+                            Efficiency& efficiency);
+
+/// Reads a set from JSON or YAML. Errors carry line and column.
+base::Result<Efficiency> parse_efficiency(std::string_view content, const std::string& path);
+
+/// Returns the set as JSON. parse_efficiency reads it back unchanged.
+std::string efficiency_to_json(const Efficiency& efficiency);
 
 }  // namespace dovetail::cost

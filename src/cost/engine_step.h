@@ -1,7 +1,8 @@
-// A step of a generation engine that computes prompts beside decoding, or alone.
+// Steps of a generation engine that compute prompts, with decoding or alone, and the cost of all prefill.
 #pragma once
 
 #include "cost/efficiency.h"
+#include "cost/generation.h"
 #include "cost/machine.h"
 #include "cost/model_facts.h"
 #include "llm/counts.h"
@@ -9,21 +10,51 @@
 
 namespace dovetail::cost {
 
-/// Sequences that decode a token each, with so many tokens before them on average.
+/// Sequences that decode one token each.
 struct Decoding {
   double sequences = 0;
-  double context = 0;
+  double context = 0;  ///< mean tokens before each
 };
 
-/// The same with a host that takes no time: launching kernels, and what an engine adds for each step, layer and
-/// sequence.
+/// Returns the constants without host overhead: kernel launches and the engine's cost per step, layer and sequence.
 Efficiency without_launch(Efficiency efficiency);
 
-/// Seconds of one step of an instance that decodes (0 sequences: it does not) and computes keys and values of
-/// `prefilled` in the same pass: a roofline (docs/facts.md#decode-step). The longer of the decode step, and, where
-/// memory is as fast as can be, of the decode step and the forward pass of prefill_seconds one after the other. What
-/// launching kernels takes is in the decode step already; of the pass it counts nothing.
+/// Returns the seconds of one engine step that decodes (unless there are 0 sequences) and prefills `prefilled` in the
+/// same pass, as a roofline (docs/facts.md#decode-step). It is the longer of two times: the decode step, and, with
+/// infinite memory bandwidth, the decode step plus the forward pass of prefill_seconds. The decode step already
+/// includes launch overhead, so the forward pass counts none.
 double mixed_step_seconds(const ModelFacts& facts, const llm::Layout& layout, const Decoding& decoding,
                           const llm::Tokens& prefilled, const Machine& machine, const Efficiency& efficiency);
+
+/// Tokens that one instance prefills, and the decoding that runs meanwhile.
+struct EnginePrefill {
+  double prompt = 0;      ///< mean tokens of a prompt ...
+  double attended = 0;    ///< ... and weighted by tokens: E p^2 / E p
+  double at_start = 0;    ///< prompt tokens of the sequences that enter at once
+  double later = 0;       ///< prompt tokens of sequences that enter as others end, over `full_steps` ...
+  double together = 0;    ///< ... this many in one step ...
+  bool in_waves = false;  ///< ... or as at the start, if all decoding sequences end together
+  double again = 0;       ///< tokens recomputed after preemption, over `full_steps`
+  double again_each = 0;  ///< tokens recomputed in each step that recomputes
+  Decoding full;          ///< while sequences wait, or at the start
+  double full_steps = 0;
+};
+
+/// Seconds that prefill adds to decoding.
+struct PrefillSeconds {
+  double prompts = 0;
+  double again = 0;  ///< recomputation after preemption
+};
+
+/// Returns the seconds that prefill adds to decoding.
+///
+/// With chunked prefill, the first prompts fill steps of at most EngineLimits::batched_tokens, minus the tokens decoded
+/// by then. Decoding done in these steps is subtracted. Later prompts and recomputation run in separate steps, or in
+/// all steps if there are more of them than steps. Each adds its mixed_step_seconds minus the plain decode step. If a
+/// wave ends together, the next one starts as the first did.
+///
+/// Without chunked prefill, decoding pauses while the same tokens are computed in separate steps.
+PrefillSeconds engine_prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const EnginePrefill& prefill,
+                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 
 }  // namespace dovetail::cost

@@ -3,33 +3,34 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/cache_occupancy.h"
-#include "cost/engine_prefill.h"
-#include "cost/imbalance.h"
+#include "cost/engine_step.h"
 #include "cost/occupancy.h"
 #include "cost/passes.h"
+#include "workflow/normal.h"
 
 namespace dovetail::cost {
+
 namespace {
 
 constexpr double bytes_an_element = 2;
 
-/// Tokens that a sequence met at a random moment has generated.
+/// Returns the tokens that a sequence has generated at a random moment of decoding.
 double met_of(const GenerationWork& work) { return work.responses->second_moment() / (2 * work.responses->mean()); }
 
-/// A sequence's part of its prompt's keys and values.
+/// Returns a sequence's share of the tokens of its prompt.
 double own_prompt(const GenerationWork& work) { return work.prompts->mean() / work.samples_per_prompt; }
 
-/// Steps over which sequences end that began together: as wide as a uniform distribution of the lengths' variance.
+/// Returns the steps over which sequences that started together end: the width of a uniform distribution with the
+/// variance of the lengths.
 double end_spread(const workflow::LengthDistribution& lengths) {
   return std::max(1.0, std::sqrt(12 * std::max(0.0, lengths.second_moment() - lengths.mean() * lengths.mean())));
 }
 
-/// How an instance decodes its share of the work.
+/// Returns how an instance decodes its share of the work.
 Occupancy decoded_of(const GenerationWork& work, double share, double places, double room) {
   const double most = work.prompts->mean() + static_cast<double>(work.responses->longest());
   if (std::min(share, places) * most > room) {
-    // One sequence runs whatever the room.
+    // At least one sequence runs, whatever the cache size.
     const double least = work.prompts->mean() + work.responses->mean();
     Occupancy decoded = cache_occupancy_of(
         *work.responses, {share, places, work.prompts->mean(), work.samples_per_prompt, std::max(room, least)});
@@ -38,7 +39,7 @@ Occupancy decoded_of(const GenerationWork& work, double share, double places, do
   return occupancy_of(*work.responses, share, places);
 }
 
-/// What an instance computes beside what is decoded.
+/// Returns the tokens that an instance prefills in addition to decoding.
 EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, double share) {
   EnginePrefill prefill;
   prefill.prompt = work.prompts->mean();
@@ -63,20 +64,20 @@ EnginePrefill prefill_of(const GenerationWork& work, const Occupancy& decoded, d
   return prefill;
 }
 
-/// The expected maximum of that many exponential times of mean 1.
+/// Returns the expected maximum of `ranks` exponential times of mean 1.
 double slowest_of(int ranks) {
   double sum = 0;
   for (int rank = 1; rank <= ranks; ++rank) sum += 1.0 / rank;
   return sum;
 }
 
-/// What launching a layer's kernels takes in a decode step.
+/// Returns the launch time of a layer's kernels in a decode step.
 double layer_launch_seconds(const llm::Layout& layout, const Efficiency& efficiency) {
   if (layout.tensor == 1) return efficiency.decode_launch;
   return efficiency.decode_launch + 2 * efficiency.decode_reduce * slowest_of(layout.tensor);
 }
 
-/// A step by the roofline.
+/// Returns the seconds of a decode step by the roofline.
 double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                                const Machine& machine, const Efficiency& efficiency) {
   const double parts = std::min<double>(layout.pipeline, std::max(1.0, sequences));
@@ -94,11 +95,11 @@ double modelled_decode_seconds(const ModelFacts& facts, const llm::Layout& layou
   const double working = std::max(reading, products) + reducing + layers * efficiency.decode_layer;
   const double stage = std::max(working, layers * layer_launch_seconds(layout, efficiency)) + efficiency.decode_step +
                        next_stage_seconds(layout, machine, layout.pipeline > 1 ? hidden : 0);
-  // Stages work on parts of the batch at once; a batch of fewer sequences than stages leaves some idle.
+  // Stages process parts of the batch concurrently. A batch with fewer sequences than stages leaves some idle.
   return layout.pipeline * stage + efficiency.decode_sequence * sequences;
 }
 
-/// Beside so many others with so many tokens before each: by a tenth more of either.
+/// Returns the marginal seconds of a sequence in a batch: differences for 10% more sequences or context.
 SequenceSeconds sequence_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                                  const Machine& machine, const Efficiency& efficiency) {
   constexpr double more = 0.1;
@@ -111,7 +112,7 @@ SequenceSeconds sequence_seconds(const ModelFacts& facts, const llm::Layout& lay
   return {std::max(0.0, with_others) / (more * sequences), std::max(0.0, with_longer) / (more * context * sequences)};
 }
 
-/// Of an instance's `sequences` in all its steps.
+/// Returns the extra seconds of the slowest instance, at the mean batch of an instance that takes `steps` steps.
 double imbalance_of(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work, double steps,
                     const Machine& machine, const Efficiency& efficiency) {
   if (layout.data == 1) return 0;
@@ -205,6 +206,51 @@ double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, con
       apart ? cluster::broadcast_seconds(machine.links, group_of(devices, 1, machine.devices_per_node), bytes)
             : bytes / own.bandwidth;
   return efficiency.refit + facts.tensors * efficiency.refit_tensor + moving / efficiency.refit_links;
+}
+
+namespace {
+
+/// Central moments of the lengths.
+struct CentralMoments {
+  double second = 0;
+  double third = 0;
+  double fourth = 0;
+};
+
+CentralMoments central_moments(const workflow::LengthDistribution& lengths) {
+  const double mean = lengths.mean();
+  CentralMoments sums;
+  for (const workflow::LengthPoint& point : lengths.points()) {
+    const double beyond = static_cast<double>(point.length) - mean;
+    const double square = static_cast<double>(point.weight) * beyond * beyond;
+    sums.second += square;
+    sums.third += square * beyond;
+    sums.fourth += square * beyond * beyond;
+  }
+  const auto weight = static_cast<double>(lengths.total_weight());
+  return {sums.second / weight, sums.third / weight, sums.fourth / weight};
+}
+
+/// Returns the variance of linear l + square l^2. With d = l - mean, this is (linear + 2 square mean) d + square d^2
+/// plus a constant.
+double variance_of(double linear, double square, const workflow::LengthDistribution& lengths) {
+  const CentralMoments moments = central_moments(lengths);
+  const double slope = linear + 2 * square * lengths.mean();
+  const double variance = slope * slope * moments.second + 2 * slope * square * moments.third +
+                          square * square * (moments.fourth - moments.second * moments.second);
+  return std::max(0.0, variance);
+}
+
+/// Returns the approximate expected maximum of `count` independent standard normal variables; 0 for one.
+double max_normal(int count) { return workflow::normal_quantile((count - 0.375) / (count + 0.25)); }
+
+}  // namespace
+
+double imbalance_seconds(const SequenceSeconds& added, double prompt, const workflow::LengthDistribution& responses,
+                         double sequences, int instances) {
+  if (instances <= 1) return 0;
+  const double variance = variance_of(added.step + added.context * prompt, added.context / 2, responses);
+  return max_normal(instances) * std::sqrt(sequences * variance);
 }
 
 }  // namespace dovetail::cost

@@ -12,90 +12,110 @@
 
 namespace dovetail::cost {
 
-/// What is generated in an iteration.
+/// The sequences generated in an iteration.
 struct GenerationWork {
   double sequences = 0;
-  double samples_per_prompt = 1;  ///< that share the prefill of their prompt and its keys and values
+  double samples_per_prompt = 1;  ///< samples that share the prefill and KV cache of their prompt
   const workflow::LengthDistribution* prompts = {};
   const workflow::LengthDistribution* responses = {};
 };
 
-/// What the engine allows on each of its instances.
+/// Limits of the engine on each of its instances.
 struct EngineLimits {
   double sequences = 256;         ///< decoded together (vLLM's max_num_seqs)
-  double key_value_bytes = 1e18;  ///< of each device for keys and values
-  double batched_tokens =
-      8192;  ///< of a step: those that are decoded, and those of prompts (vLLM's max_num_batched_tokens)
-  bool chunked_prefill = true;  ///< plan::Engine::chunked_prefill
+  double key_value_bytes = 1e18;  ///< KV cache on each device
+  double batched_tokens = 8192;   ///< decoded and prompt tokens of a step (vLLM's max_num_batched_tokens)
+  bool chunked_prefill = true;    ///< plan::Engine::chunked_prefill
 };
 
-/// A part of the tail: decoding from when nobody waits for a place any more.
+/// A slice of the tail: decoding after the last waiting sequence has entered.
 struct TailSlice {
-  double steps = 0;    ///< decode steps, times the chance that any sequence of any instance is still there
-  double batch = 0;    ///< sequences that an instance still decodes, in the mean of all instances
-  double context = 0;  ///< tokens before each, its prompt's among them
+  double steps = 0;    ///< decode steps, times the probability that any instance still has a sequence
+  double batch = 0;    ///< sequences that an instance still decodes, averaged over instances
+  double context = 0;  ///< tokens before each, including its prompt
 };
 
-/// Where the seconds go, and what the batch was like.
+/// Breakdown of generation time, and the batch behavior that explains it.
 struct GenerationSeconds {
   double prefill = 0;
-  double recompute = 0;  ///< computing again what was preempted
-  double full = 0;       ///< decoding while sequences wait for a place
-  double tail = 0;       ///< decoding from there on to the last sequence
-  double imbalance = 0;  ///< what the slowest instance takes beyond the average one, of which all else is (imbalance.h)
+  double recompute = 0;  ///< recomputing preempted sequences
+  double full = 0;       ///< decoding while sequences wait for a slot
+  double tail = 0;       ///< decoding from then to the last sequence
+  double imbalance = 0;  ///< extra time of the slowest instance; the other members describe the average one
 
-  double concurrency =
-      0;  ///< sequences that an instance decodes together when the last that waited has a place, or all it has
-  double recomputed = 0;          ///< tokens that an instance computes again
-  double flat_batch = 0;          ///< sequences up to which a step takes at most a quarter longer than for one
+  double concurrency = 0;         ///< sequences that an instance decodes together at the start of the tail
+  double recomputed = 0;          ///< tokens that an instance recomputes
+  double flat_batch = 0;          ///< result of flat_batch() at the mean context
   std::vector<TailSlice> slices;  ///< of the tail, in order
 
   double sum() const { return prefill + recompute + full + tail + imbalance; }
 };
 
-/// One decode step of `sequences` on an instance (data-parallel replica) with `context` tokens before each, for all
-/// stages of its pipeline: each works on a part of the batch at a time. A part takes the longer of its memory traffic
-/// (weights that are touched, keys and values) and its products, the all-reduces of tensor parallelism, and what the
-/// engine adds (docs/facts.md#decode-step); and never less than launching its kernels takes: a layer's own, and of t
-/// tensor-parallel ranks two all-reduces, each of which begins with the last rank that has launched it. Taken as
-/// exponential, the slowest of t takes the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi, On the
-/// theory of order statistics, 1953).
+/// Returns the seconds of one decode step of `sequences` sequences on an instance (data-parallel replica), each with
+/// `context` tokens before it, through all pipeline stages.
+///
+/// Each stage processes a part of the batch at a time. A part takes the longer of its memory traffic (touched weights,
+/// keys and values) and its products, plus the all-reduces of tensor parallelism and the engine's overhead
+/// (docs/facts.md#decode-step).
+///
+/// The minimum is the launch time of its kernels: a layer's own, and two all-reduces on t tensor-parallel ranks. An
+/// all-reduce starts when the last rank has launched it. With exponential launch times, the slowest of t ranks takes
+/// the harmonic number H_t = 1 + 1/2 + ... + 1/t times the mean (Renyi, On the theory of order statistics, 1953).
 double decode_step_seconds(const ModelFacts& facts, const llm::Layout& layout, double sequences, double context,
                            const Machine& machine, const Efficiency& efficiency);
 
-/// Sequences up to which a decode step of an instance is flat: at most a quarter longer than that of one, all with
-/// `context` tokens before them. At least 1, at most 65,536 and what the last doubling adds.
+/// Returns the largest batch whose decode step is at most 25% longer than for one sequence, all with `context`
+/// tokens before them. At least 1. The search stops doubling at 65,536.
 double flat_batch(const ModelFacts& facts, const llm::Layout& layout, double context, const Machine& machine,
                   const Efficiency& efficiency);
 
-/// Generation on all instances of the layout, which have equal shares. While more sequences are left than an instance
-/// decodes together, each place is refilled as soon as one ends; from then on the batch shrinks as the lengths say
-/// (occupancy.h), the last steps with the chance that any sequence of any instance is still there. Where memory for
-/// keys and values is what limits the batch, whoever fits enters and the youngest are preempted as the others grow
-/// (cache_occupancy.h). Prompts are computed beside decoding or before it, and what was preempted again
-/// (engine_prefill.h). Instances are dealt different lengths, and the slowest one decides: a sequence adds to steps
-/// what it does at the mean batch and context.
+/// Returns the seconds of generation on all instances of the layout, which get equal shares.
+///
+/// While more sequences remain than an instance can decode together, each slot is refilled as soon as its sequence
+/// ends. After that the batch shrinks as the length distribution dictates (occupancy.h). The last steps count with the
+/// probability that any instance still has a sequence. If the KV cache limits the batch, sequences enter as they fit
+/// and the newest are preempted as the others grow. Prompts and preempted sequences are computed during decoding or
+/// before it (engine_step.h). Instances get different lengths and the slowest one decides (imbalance_seconds). A
+/// sequence's contribution to a step is taken at the mean batch and context.
 GenerationSeconds generation_seconds(const ModelFacts& facts, const llm::Layout& layout, const GenerationWork& work,
                                      const EngineLimits& limits, const Machine& machine, const Efficiency& efficiency);
 
-/// Seconds of a part of the tail where the sequences of all instances of the layout are dealt out to `instances` of
-/// them.
+/// Returns the seconds of a tail slice if the sequences of all instances are redistributed to `instances` of them.
 double slice_seconds(const ModelFacts& facts, const llm::Layout& layout, const TailSlice& slice, double instances,
                      const Machine& machine, const Efficiency& efficiency);
 
-/// One forward pass of an instance over `tokens`, in a part for each stage of its pipeline, after which their keys and
-/// values are there.
+/// Returns the seconds of one forward pass of an instance over `tokens`, which fills the KV cache. The tokens are split
+/// into one part per pipeline stage.
 double prefill_seconds(const ModelFacts& facts, const llm::Layout& layout, const llm::Tokens& tokens,
                        const Machine& machine, const Efficiency& efficiency);
 
-/// Handing new weights to the engines of `devices` devices, tensor by tensor (of a mixture of experts that is what
-/// counts), and starting the engines up again. Engines on the very devices of training: each device gathers the whole
-/// model for itself, over its own link to other nodes where there are any (NeMo-RL). Engines `apart`: one broadcast to
-/// all of them, in which the devices of a node share what they receive.
+/// Returns the seconds to send new weights to the engines on `devices` devices, tensor by tensor, and to restart the
+/// engines. The number of tensors dominates for mixtures of experts. Engines on the training devices: each device
+/// gathers the whole model itself, over its own link to other nodes if there are several (NeMo-RL). Engines `apart`:
+/// one broadcast to all of them, shared by the devices of a node.
 double weight_sync_seconds(const ModelFacts& facts, int devices, bool apart, const Machine& machine,
                            const Efficiency& efficiency);
 
-/// Bytes that a token's keys and values take on one device.
+/// Returns the KV cache bytes of a token on one device.
 double key_value_bytes(const ModelFacts& facts, const llm::Layout& layout);
+
+/// Seconds that one sequence adds to the decode steps of its instance.
+struct SequenceSeconds {
+  double step = 0;     ///< to each step that it is in
+  double context = 0;  ///< to each step, for each token before it
+};
+
+/// Returns the expected extra seconds of the slowest of `instances` compared with the average one. 0 for one instance
+/// or equal lengths. Deterministic across machines.
+///
+/// Each instance has `sequences` (> 0) with independent lengths. A response of l tokens after a prompt of p adds
+/// `step` l + `context` (p l + l^2 / 2). Sums are treated as normal. The maximum of n of them is the quantile
+/// (n - 3/8) / (n + 1/4) of a normal distribution (Blom, Statistical Estimates and Transformed Beta-Variables, 1958).
+/// That is 4% above the expected maximum for two instances and within 1% from eight on. Sums of fewer than about a
+/// hundred long-tailed lengths are skewed, so their maximum is up to 10% higher.
+///
+/// The number of steps is not part of this: generation_seconds counts steps up to the last sequence of all instances.
+double imbalance_seconds(const SequenceSeconds& added, double prompt, const workflow::LengthDistribution& responses,
+                         double sequences, int instances);
 
 }  // namespace dovetail::cost

@@ -13,14 +13,14 @@ double layers_with_experts(const ModelFacts& facts) {
   return model.experts ? static_cast<double>(model.layers - std::min(model.layers, model.experts->dense_layers)) : 0;
 }
 
-/// Weights of all routed experts.
+/// Returns the weights of all routed experts.
 double routed_parameters(const ModelFacts& facts) {
   if (!facts.model.experts) return 0;
   return layers_with_experts(facts) * static_cast<double>(facts.model.experts->count) *
          static_cast<double>(facts.parameters.expert);
 }
 
-/// The share of the routed experts that no token of so many sequences meets.
+/// Returns the fraction of routed experts that no token of `sequences` sequences is routed to.
 double missed_experts(const ModelFacts& facts, double sequences) {
   if (!facts.model.experts) return 0;
   const double share =
@@ -28,19 +28,19 @@ double missed_experts(const ModelFacts& facts, double sequences) {
   return std::pow(1 - share, sequences);
 }
 
-/// Weights of layers but of their routed experts.
+/// Returns the weights of layers without their routed experts.
 double layer_parameters(const ModelFacts& facts, const StageLayers& layers) {
   return layers.dense * static_cast<double>(facts.parameters.dense_layer) +
          layers.with_experts * static_cast<double>(facts.parameters.expert_layer);
 }
 
-/// Bytes that the engine's own bits save of so many weights of layers and of routed experts.
+/// Returns the bytes that the engine's precision saves on `of_layers` layer weights and `of_experts` expert weights.
 double saved_bytes(const ModelFacts& facts, double of_layers, double of_experts) {
   return (facts.element_bytes - facts.engine_layer_bytes) * of_layers +
          (facts.element_bytes - facts.engine_expert_bytes) * of_experts;
 }
 
-/// Tensors of layers like the first and the last one, and those around them.
+/// Counts the tensors of all layers, which are like the first or the last one, and of embedding and head.
 double count_tensors(const ModelFacts& facts) {
   const auto of_layer = [&](std::int64_t layer) {
     return static_cast<double>(llm::layer_tensors(facts.model, layer).size());
@@ -52,9 +52,9 @@ double count_tensors(const ModelFacts& facts) {
   return around + (dense > 0 ? dense * of_layer(0) : 0) + (routed > 0 ? routed * of_layer(facts.model.layers - 1) : 0);
 }
 
-/// Both products of a layer's attention for one token against one before it.
+/// Returns the FLOPs of both products of a layer's attention, for one token and one token before it.
 double decode_scores_of(const ModelFacts& facts) {
-  // Causal scores are half of a square; a token that is decoded meets all before it.
+  // Causal scores cover half of a square. A decoded token attends to all tokens before it.
   if (!facts.model.latent) return 2 * facts.scores;
   return 2 * static_cast<double>(facts.model.heads *
                                  (2 * facts.model.latent->key_value_rank + facts.model.latent->rotary_size));
@@ -66,7 +66,6 @@ ModelFacts facts_of(const llm::Transformer& model) {
   ModelFacts facts;
   facts.model = model;
   facts.parameters = llm::count_parameters(model);
-  // Layer 0 stands for those without experts, or none of them where all have some.
   if (model.experts) {
     facts.routed = static_cast<double>(model.experts->active * facts.parameters.expert);
     facts.routed_layer =
@@ -75,6 +74,7 @@ ModelFacts facts_of(const llm::Transformer& model) {
     facts.beside_routed =
         static_cast<double>(model.hidden * (model.experts->count + projections * model.experts->shared_width));
   }
+  // Layer -1 counts as a layer without experts, even if all layers have experts.
   facts.dense_layer = static_cast<double>(llm::layer_multiplications(model, model.experts ? -1 : 0));
   facts.head = static_cast<double>(llm::head_multiplications(model));
   facts.scores = llm::layer_forward_flops(model, 0, {0, 1});
@@ -120,7 +120,7 @@ RankParameters parameters_of_rank(const ModelFacts& facts, const llm::Layout& la
   double shared = layer_parameters(facts, stage);
   if (stage.first) shared += static_cast<double>(counts.embedding);
   if (stage.last) shared += static_cast<double>(counts.head);
-  // A tied head on another stage than the embedding is a copy of it.
+  // A tied head on a different stage than the embedding is a copy.
   if (stage.last && !stage.first && facts.model.tied_embeddings) shared += facts.head;
   RankParameters parameters;
   parameters.shared = shared / layout.tensor;

@@ -1,39 +1,64 @@
-// How the places of a generation engine empty: continuous batching without its randomness.
+// Slots of a generation engine over time: continuous batching without its randomness.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "batching/engine_scheduler.h"
 #include "workflow/lengths.h"
 
 namespace dovetail::cost {
 
-/// How an instance of an engine decodes all that it has: first while sequences wait for a place, then the tail.
+/// How an engine instance decodes all its sequences: first while some wait for a slot, then the tail.
 struct Occupancy {
   /// A stretch of decoding.
   struct Part {
     double steps = 0;
-    double sequences = 0;  ///< that are decoded together
-    double context = 0;    ///< tokens that a sequence has generated, on average
+    double sequences = 0;  ///< decoded together
+    double context = 0;    ///< mean tokens that a sequence has generated
   };
   std::vector<Part> parts;
-  std::size_t tail = 0;           ///< of `parts`: from this one on nobody waits
-  double at_start = 0;            ///< sequences that begin at once
-  double recomputed = 0;          ///< tokens whose keys and values are computed again ...
-  double recomputing_steps = 0;   ///< ... in so many steps
-  bool is_short_of_room = false;  ///< for keys and values: someone waited for it, or was preempted
+  std::size_t tail = 0;           ///< index in `parts` from which no sequence waits
+  double at_start = 0;            ///< sequences that start at once
+  double recomputed = 0;          ///< tokens whose keys and values are recomputed ...
+  double recomputing_steps = 0;   ///< ... in this many steps
+  bool is_short_of_room = false;  ///< a sequence waited for KV cache space or was preempted
 };
 
-/// Lengths on a grid of 64 steps to the longest: [node] the probability of node / 64 of it. A length between two nodes
-/// is shared out so that the mean stays.
+/// Returns the lengths on a grid of 64 nodes up to the longest: [node] is the probability of node / 64 of it. A length
+/// between two nodes is split between them so that the mean is preserved.
 std::vector<double> lengths_on_grid(const workflow::LengthDistribution& lengths);
 
-/// So many sequences in so many places, with room for all of them; all places start at once and are refilled at once
-/// while any wait. With no more sequences than places nobody waits, and the tail is the lengths' survival, in 200
-/// parts. With more, sequences end as renewals do (Feller, An Introduction to Probability Theory, volume 2, chapter
-/// XI): their expected number is summed on lengths_on_grid, and whole waves beyond the third take the mean length each,
-/// which they do in the limit. All tokens are accounted for: what the parts decode is sequences * mean. REQUIRES: some
-/// sequences, places for one.
+/// Returns the occupancy of `places` slots by `sequences` sequences, with enough KV cache for all slots. All slots
+/// start together and are refilled at once while sequences wait.
+///
+/// If the sequences fit in the slots, none waits, and the tail is the lengths' survival function in 200 parts.
+/// Otherwise completions form a renewal process (Feller, An Introduction to Probability Theory, volume 2, chapter XI).
+/// Their expected number is summed on lengths_on_grid. Waves after the third take the mean length each, which is the
+/// limit. All tokens are accounted for: the parts decode sequences * mean tokens. REQUIRES: sequences > 0, places >= 1.
 Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double sequences, double places);
+
+using batching::cache_block;
+
+/// The sequences of an engine instance, and its KV cache.
+struct CacheWork {
+  double sequences = 0;
+  double places = 256;  ///< maximum sequences decoded together
+  double prompt = 0;    ///< mean tokens
+  double group = 1;     ///< sequences that share a prompt and its keys and values
+  double room = 0;      ///< KV cache capacity in tokens
+};
+
+/// Returns the occupancy of an instance whose KV cache may be too small for all slots: continuous batching with
+/// preemption. It applies vLLM's rules to fractions of sequences on the grid of lengths_on_grid:
+/// - Sequences enter in FIFO order while a slot and cache space for their tokens are free.
+/// - Each step adds a token to every running sequence. If the cache overflows, the sequence that entered last is
+///   preempted. It waits ahead of all others and is recomputed when it returns.
+/// - At least one sequence runs, whatever the cache size.
+/// - Waves after the third repeat the third.
+///
+/// The parts decode sequences * mean tokens. REQUIRES: sequences > 0, places >= 1.
+Occupancy cache_occupancy_of(const workflow::LengthDistribution& lengths, const CacheWork& work);
 
 }  // namespace dovetail::cost

@@ -1,13 +1,17 @@
 #include "cost/passes.h"
 
 #include <algorithm>
+#include <cstddef>
+
+#include "base/assert.h"
 
 namespace dovetail::cost {
+
 namespace {
 
-constexpr double bytes_an_element = 2;  // of bf16 and fp16
+constexpr double bytes_an_element = 2;  // bf16 and fp16
 
-/// FLOPs of a stage's forward on one rank: of dense products, of attention's scores, and of routed experts.
+/// FLOPs of a stage's forward on one rank: dense products, attention scores, and routed experts.
 struct StageFlops {
   double dense = 0;
   double scores = 0;
@@ -23,7 +27,7 @@ StageFlops forward_flops(const ModelFacts& facts, const llm::Layout& layout, con
           2 * stage.with_experts * facts.routed * tokens.count / ranks};
 }
 
-/// `products` times the matrix products of a forward, and `scores` times its scores.
+/// Returns the seconds of `products` times the matrix products of a forward, and `scores` times its attention.
 double compute_seconds(const StageFlops& flops, double products, double scores, const Machine& machine,
                        const Efficiency& efficiency) {
   const double peak = peak_flops(machine.gpu);
@@ -31,12 +35,12 @@ double compute_seconds(const StageFlops& flops, double products, double scores, 
          products * flops.routed / (efficiency.expert_products * peak);
 }
 
-/// Bytes of what stands between two layers, of one context-parallel rank.
+/// Returns the bytes of hidden states between two layers on one context-parallel rank.
 double hidden_bytes(const ModelFacts& facts, const llm::Layout& layout, double tokens) {
   return static_cast<double>(facts.model.hidden) * tokens / layout.context * bytes_an_element;
 }
 
-/// Tokens on their way to their experts and back, on all layers of a stage that have some.
+/// Returns the seconds to send tokens to their experts and back, in all layers of a stage with experts.
 double exchange_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
                         const Machine& machine) {
   if (layout.expert == 1) return 0;
@@ -62,8 +66,8 @@ double communication_seconds(const ModelFacts& facts, const llm::Layout& layout,
   return seconds;
 }
 
-/// Gathering again, for the gradients of weights, the inputs that sequence parallelism kept in parts: half of an
-/// all-reduce each.
+/// Returns the seconds to gather again, for the weight gradients, the inputs that sequence parallelism kept sharded:
+/// half an all-reduce each.
 double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                                double tokens, const Machine& machine) {
   if (layout.tensor == 1) return 0;
@@ -71,7 +75,7 @@ double gathering_again_seconds(const ModelFacts& facts, const llm::Layout& layou
          cluster::all_gather_seconds(machine.links, tensor_group(layout, machine), hidden_bytes(facts, layout, tokens));
 }
 
-/// `times` forwards through the stage, or what takes as long.
+/// Adds the launch time of `times` forwards through the stage, or of work with as many kernels.
 PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage, const Efficiency& efficiency) {
   const double least = times * stage.layers() * efficiency.layer_launch;
   pass.launch = std::max(0.0, least - pass.compute - pass.communication) +
@@ -79,8 +83,8 @@ PassSeconds with_launch(PassSeconds pass, double times, const StageLayers& stage
   return pass;
 }
 
-/// A forward again through the networks of the layers that have experts: router, both kinds of experts, the tokens'
-/// way.
+/// Returns another forward through the networks of layers with experts: router, shared and routed experts, and the
+/// exchange of tokens.
 PassSeconds experts_again(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage, double tokens,
                           const Machine& machine, const Efficiency& efficiency) {
   const double ranks = static_cast<double>(layout.tensor) * layout.context;
@@ -96,7 +100,7 @@ PassSeconds experts_again(const ModelFacts& facts, const llm::Layout& layout, co
   return pass;
 }
 
-/// How often a pass has a forward's products and scores.
+/// Products and attention of a pass, as multiples of a forward's.
 struct PassKind {
   double products = 1;
   double scores = 1;
@@ -108,7 +112,7 @@ PassKind backward_kind(const ModelFacts& facts) {
   return {facts.model.adapter_rank > 0 ? 1.0 : 2.0, backward_scores};
 }
 
-/// What the seconds of layers are calculated from, of one micro-batch.
+/// Inputs for the seconds of a layer and one micro-batch.
 struct LayerContext {
   const ModelFacts& facts;
   const llm::Layout& layout;
@@ -117,8 +121,8 @@ struct LayerContext {
   const Efficiency& efficiency;
 };
 
-/// The seconds of one layer by its measured table; beyond its range as the roofline goes on, without collectives and
-/// never less than launching takes.
+/// Returns the seconds of one layer from its measured table. Outside its range they scale with the roofline, without
+/// collectives and at least the launch time.
 double measured_layer(const LayerContext& of, const ProfileTable& table, bool with_experts, const PassKind& kind) {
   StageLayers layer;
   (with_experts ? layer.with_experts : layer.dense) = 1;
@@ -131,8 +135,8 @@ double measured_layer(const LayerContext& of, const ProfileTable& table, bool wi
   return profiled_seconds(table, of.tokens.count, of.tokens.squares / of.tokens.count, modelled);
 }
 
-/// Takes the ends that were measured out of `stage`, and gives their seconds: between their points linear, beyond them
-/// in proportion to the tokens. Recomputation is of layers alone.
+/// Removes measured embedding and head from `stage` and returns their seconds: linear between points, proportional to
+/// the tokens beyond them. Recomputation does not affect them.
 double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backward) {
   if (of.layout.context > 1) return 0;
   double seconds = 0;
@@ -150,8 +154,8 @@ double take_measured_ends(const LayerContext& of, StageLayers& stage, bool backw
   return seconds;
 }
 
-/// Takes the layers that were measured out of `stage`, and the ends, and gives their seconds: of a forward, or of a
-/// backward with or without a forward again, of which both must be there.
+/// Removes measured layers, embedding and head from `stage` and returns their seconds: of a forward or a backward. If
+/// the backward recomputes the forward (`again`), both must have been measured.
 double take_measured(const LayerContext& of, StageLayers& stage, bool backward, bool again) {
   if (of.facts.profiles.empty() || of.tokens.count <= 0) return 0;
   double seconds = take_measured_ends(of, stage, backward);
@@ -229,6 +233,147 @@ PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double 
   pipeline.bubbles = (once - slowest->sum()) / virtual_stages;
   pipeline.transfers = hop_seconds * hops;
   pipeline.seconds = pipeline.slowest.sum() + pipeline.bubbles + pipeline.transfers;
+  return pipeline;
+}
+
+namespace {
+
+/// Plays the passes of a pipeline: their seconds, and the time at which each stage finished its latest pass.
+class Playing {
+ public:
+  Playing(const std::vector<ChunkPasses>& chunks, int stages, double hop)
+      : stages_(stages),
+        rounds_(static_cast<int>(chunks.size()) / stages),
+        hop_(hop),
+        numbers_(2 * chunks.size() + 3 * at(stages)) {
+    forward_ = numbers_.data();
+    backward_ = forward_ + chunks.size();
+    free_ = backward_ + chunks.size();
+    forward_end_ = free_ + stages;
+    backward_end_ = forward_end_ + stages;
+    for (std::size_t chunk = 0; chunk < chunks.size(); ++chunk) {
+      forward_[chunk] = chunks[chunk].forward.sum();
+      backward_[chunk] = chunks[chunk].backward.sum();
+    }
+  }
+
+  double seconds(int micro_batches) {
+    const int rounds = std::max(played_each_stage, (played_in_all + stages_ - 1) / stages_);
+    const int played = std::min(micro_batches, rounds * stages_);
+    const double begun = play(played);
+    return played == micro_batches ? begun : begun + (micro_batches - played) * seconds_each(played, begun);
+  }
+
+ private:
+  static std::size_t at(int index) { return static_cast<std::size_t>(index); }
+
+  double play(int micro_batches) { return rounds_ == 1 ? play_plain(micro_batches) : play_interleaved(micro_batches); }
+
+  /// Plays 1F1B. The last pass to end is the backward of the first stage.
+  double play_plain(int micro_batches) {
+    std::fill_n(free_, stages_, 0.0);
+    for (int count = 0; count < micro_batches + stages_ - 1; ++count) {
+      for (int stage = std::min(count, stages_ - 1); stage >= std::max(0, count - micro_batches + 1); --stage) {
+        const double arrival = stage > 0 ? forward_end_[stage - 1] + hop_ : 0;
+        forward_end_[stage] = free_[stage] = std::max(free_[stage], arrival) + forward_[stage];
+      }
+      if (count < stages_ - 1) continue;
+      double arrival = 0;
+      for (int stage = stages_ - 1; stage >= 0; --stage) {
+        free_[stage] = std::max(free_[stage], arrival) + backward_[stage];
+        arrival = free_[stage] + hop_;
+      }
+    }
+    return free_[0];
+  }
+
+  /// Plays interleaved 1F1B. Micro-batches go in groups, one per stage: a group passes through the first chunks of all
+  /// stages, then through the second ones, and so on.
+  double play_interleaved(int micro_batches) {
+    const int passes = micro_batches * rounds_;
+    const int after = stages_ * rounds_ + stages_ - 2;  // from the first stage's first forward to its first backward
+    std::fill_n(free_, stages_, 0.0);
+    for (int count = 0; count < passes + after; ++count) {
+      forwards(count, passes);
+      if (count >= after - stages_ + 1) backwards(count - after, passes);
+    }
+    return free_[0];
+  }
+
+  /// Plays the forwards of number `count`: pass `count` of the first stage, the one before it of the second, and so on.
+  void forwards(int count, int passes) {
+    const double round_the_ring = forward_end_[stages_ - 1] + hop_;
+    const int turn = count / stages_;
+    for (int stage = std::min(count, stages_ - 1); stage >= std::max(0, count - passes + 1); --stage) {
+      const int round = (stage > count % stages_ ? turn + rounds_ - 1 : turn) % rounds_;
+      const double arrival = stage > 0 ? forward_end_[stage - 1] + hop_ : round > 0 ? round_the_ring : 0;
+      forward_end_[stage] = free_[stage] = std::max(free_[stage], arrival) + forward_[round * stages_ + stage];
+    }
+  }
+
+  /// Plays the backwards of a number: pass `first` of the first stage, if there is one, the one after it of the second,
+  /// and so on.
+  void backwards(int first, int passes) {
+    const double round_the_ring = backward_end_[0] + hop_;
+    for (int stage = std::max(0, -first); stage < stages_ && first + stage < passes; ++stage) {
+      const int round = rounds_ - 1 - (first + stage) / stages_ % rounds_;
+      const double arrival = stage < stages_ - 1   ? backward_end_[stage + 1] + hop_
+                             : round < rounds_ - 1 ? round_the_ring
+                                                   : 0;
+      backward_end_[stage] = free_[stage] = std::max(free_[stage], arrival) + backward_[round * stages_ + stage];
+    }
+  }
+
+  /// Returns the seconds per micro-batch in the long run. v = 1: the header's formula. Otherwise the pace of the last
+  /// ones played, or of the slowest stage if that is longer.
+  double seconds_each(int played, double begun) {
+    const bool interleaved = rounds_ > 1;
+    double most = interleaved ? (begun - play(played - stages_)) / stages_ : 0;
+    for (int first = 0; first < stages_; ++first) {
+      double sum = 0;
+      for (int last = first; last < (interleaved ? first + 1 : stages_); ++last) {
+        for (int chunk = last; chunk < rounds_ * stages_; chunk += stages_) sum += forward_[chunk] + backward_[chunk];
+        most = std::max(most, (sum + 2 * (last - first) * hop_) / (last - first + 1));
+      }
+    }
+    return most;
+  }
+
+  int stages_;
+  int rounds_;
+  double hop_;
+  std::vector<double> numbers_;
+  double* forward_;       // [chunk]
+  double* backward_;      // [chunk]
+  double* free_;          // [stage]
+  double* forward_end_;   // [stage]
+  double* backward_end_;  // [stage]
+};
+
+}  // namespace
+
+PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches,
+                                          double hop_seconds) {
+  const int rounds = static_cast<int>(chunks.size()) / stages;
+  DOVETAIL_ASSERT(stages >= 1 && rounds >= 1 && micro_batches >= 1 && (rounds == 1 || micro_batches % stages == 0));
+  PassSeconds slowest;
+  double once = 0;
+  for (int stage = 0; stage < stages; ++stage) {
+    PassSeconds here;
+    for (int round = 0; round < rounds; ++round) {
+      const ChunkPasses& chunk = chunks[static_cast<std::size_t>(round * stages + stage)];
+      here += chunk.forward;
+      here += chunk.backward;
+    }
+    once += here.sum();
+    if (here.sum() > slowest.sum()) slowest = here;
+  }
+  PipelineSeconds pipeline;
+  pipeline.seconds = Playing(chunks, stages, hop_seconds).seconds(micro_batches);
+  pipeline.slowest = micro_batches * slowest;
+  const double waiting = std::max(0.0, pipeline.seconds - pipeline.slowest.sum());
+  pipeline.bubbles = std::min(waiting, (once - slowest.sum()) / rounds);
+  pipeline.transfers = waiting - pipeline.bubbles;
   return pipeline;
 }
 

@@ -11,47 +11,97 @@
 
 namespace dovetail::cost {
 
-/// Where a pass's seconds go. They add up: what is hidden behind something else is in neither.
+/// Breakdown of a pass's seconds. The members add up: hidden time is in none of them.
 struct PassSeconds {
   double compute = 0;
   double communication = 0;
-  double launch = 0;  ///< what launching kernels takes beyond compute and communication
+  double launch = 0;  ///< kernel launches beyond compute and communication
 
   double sum() const { return compute + communication + launch; }
   PassSeconds& operator+=(const PassSeconds& other);
   friend PassSeconds operator*(double factor, PassSeconds seconds);
 };
 
-/// One forward pass of a micro-batch through a stage on one of its ranks. A layer takes 2 FLOPs a multiplication and
-/// token and its causal scores, both over tensor x context ranks, at the part of the peak that matrix products reach;
-/// tensor parallelism two all-reduces of the hidden states (or all-gathers and reduce-scatters of the same volume, with
-/// sequence parallelism); context parallelism an all-gather of keys and values; expert parallelism a dispatch and a
-/// combine (docs/facts.md#communication). Never less than launching takes; a layer with experts has a launch of its own
-/// on top, because the host waits for the counts of routed tokens before it can launch their products. Where layers
-/// were measured (ModelFacts::profiles) what was stands for their computation and launching, at the micro-batch's
-/// tokens and their mean length by tokens (squares / count).
+/// Returns the seconds of one forward pass of a micro-batch through a stage, on one of its ranks.
+///
+/// - Compute: 2 FLOPs per multiplication and token plus causal attention, both split over tensor x context ranks, at
+/// the
+///   fraction of the peak that matrix products reach.
+/// - Tensor parallelism: two all-reduces of the hidden states per layer. With sequence parallelism, all-gathers and
+///   reduce-scatters of the same volume.
+/// - Context parallelism: an all-gather of keys and values.
+/// - Expert parallelism: a dispatch and a combine (docs/facts.md#communication).
+/// - Launch: the minimum of a pass. A layer with experts adds one more launch, because the host waits for the counts of
+///   routed tokens before it can launch their products.
+///
+/// Measured layers (ModelFacts::profiles) replace compute and launch, at the micro-batch's tokens and their mean length
+/// by tokens (squares / count).
 PassSeconds forward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                          const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
-/// The backward: twice the products, two and a half times the scores (flash attention computes one of its five products
-/// again, arXiv 2205.14135), the same collectives, with sequence parallelism each gathering once more (arXiv
-/// 2205.05198, section 4.2.2); with full recomputation a forward more. Of a model with adapters the frozen weights have
-/// no gradients: once the products. Measured layers as in a forward; with recomputation both passes must have been.
+/// Returns the seconds of the backward pass, compared with the forward:
+///
+/// - Twice the products. With adapters once, because frozen weights have no gradients.
+/// - 2.5 times the attention: flash attention recomputes one of its five products (arXiv 2205.14135).
+/// - The same collectives. With sequence parallelism each gathering is repeated (arXiv 2205.05198, section 4.2.2).
+/// - With full recomputation, another forward.
+///
+/// Measured layers count as in a forward. With recomputation both passes must have been measured.
 PassSeconds backward_pass(const ModelFacts& facts, const llm::Layout& layout, const StageLayers& stage,
                           const llm::Tokens& micro_batch, const Machine& machine, const Efficiency& efficiency);
 
-/// What one pipeline of the layout takes for its micro-batches, all alike.
+/// Seconds of one pipeline for its micro-batches, all of which are alike.
 struct PipelineSeconds {
-  double seconds = 0;    ///< of all
-  double bubbles = 0;    ///< of these: the slowest stage waiting
-  double transfers = 0;  ///< of these: messages between stages on the critical path
-  PassSeconds slowest;   ///< of these: all passes of the slowest stage
+  double seconds = 0;    ///< total
+  double bubbles = 0;    ///< part in which the slowest stage waits
+  double transfers = 0;  ///< part for messages between stages on the critical path
+  PassSeconds slowest;   ///< part for all passes of the slowest stage
 };
 
-/// Micro-batches through stages that each take `stages[s]` for one (forward, or forward and backward): the slowest
-/// works all the time but while the pipeline fills and drains, m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages
-/// (1F1B, and its interleaved form, arXiv 2104.04473), and the hops between stages.
+/// Returns the seconds of `micro_batches` micro-batches through stages that take `stages[s]` for one (forward, or
+/// forward and backward). The slowest stage works all the time except while the pipeline fills and drains. The total is
+/// m max_s t_s + (sum_s t_s - max_s t_s) / virtual stages (1F1B and its interleaved form, arXiv 2104.04473), plus the
+/// hops between stages.
 PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double micro_batches, int virtual_stages,
                                  double hop_seconds, int hops);
+
+/// Both passes of a micro-batch through one chunk of layers.
+struct ChunkPasses {
+  PassSeconds forward;
+  PassSeconds backward;
+};
+
+/// Minimum number of micro-batches that training_pipeline_seconds plays: per stage, and in total.
+inline constexpr int played_each_stage = 3;
+inline constexpr int played_in_all = 32;
+
+/// Returns the seconds of one mini-batch under 1F1B, or interleaved 1F1B if there are more chunks than stages: chunk k
+/// is on stage k % stages. Stages may differ and messages take time. `hop_seconds`: a message from a chunk to the next,
+/// forward or backward. In the result, bubbles are at most the other stages' passes once, divided by v. All other
+/// waiting of the slowest stage is transfers.
+///
+/// Equal stages t = f + b without messages take (m + (p - 1) / v) t for m micro-batches, p stages and v chunks per
+/// stage (arXiv 2104.04473, section 2.2). Two effects are beyond that formula:
+///
+/// - A slow stage before the last one partly hides what the formula adds for the others.
+/// - A message of c seconds delays 1F1B in every micro-batch, not once. Stage k can start micro-batch i + n only when i
+///   has passed through the n stages from k to e and back. In the long run a micro-batch takes, with v = 1,
+///
+///     max over runs of adjacent stages k ... e, n = e - k + 1, of (sum_{k..e} t_s + 2 (n - 1) c) / n
+///
+///   which is t + 2 c (p - 1) / p if all are equal. Interleaved 1F1B allows 2 n - 1 passes meanwhile instead of n. That
+///   hides messages of up to half of a chunk's pass, but its stages wait for each other where chunks differ.
+///
+/// Therefore the first micro-batches are played. A pass starts when its stage has finished the passes that 1F1B orders
+/// before it and its input has arrived. Passes are numbered so that each depends only on lower numbers, or on earlier
+/// passes of the same number: F_i of stage s is number i + s. B_j is j + p - 1, last stage first (v = 1), or
+/// j + (v + 1) p - 2 - s (v > 1, where i and j count the passes of a stage in all chunks, in order). This gives two
+/// loops over the stages for each number. Later micro-batches follow at the formula's pace (v = 1), or at the pace of
+/// the last p.
+///
+/// REQUIRES: at least one stage and micro-batch, chunks a multiple of the stages. With several chunks per stage,
+/// micro-batches are a multiple of the stages.
+PipelineSeconds training_pipeline_seconds(const std::vector<ChunkPasses>& chunks, int stages, int micro_batches,
+                                          double hop_seconds);
 
 }  // namespace dovetail::cost

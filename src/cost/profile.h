@@ -1,7 +1,35 @@
-// Measured seconds of layers and decode steps, which stand in for the roofline where they are given.
+// Measured seconds of layers, decode steps and links, which replace the roofline where they exist.
 //
 // ReaL plans from such profiles alone (arXiv 2406.14088): each layer's passes, measured over a grid of batches and
-// lengths. Here they are tables that are read between their points, and the roofline goes on where they end.
+// lengths. Here they are tables that are interpolated between their points and extrapolated with the roofline.
+//
+// The file format is dovetail/profile@2:
+//
+//   format: dovetail/profile@2
+//   name: a100/megatron
+//   layers:
+//     - model: llama-2-7b         # as in a job: a bundled name, the path of a config.json, or a map
+//       gpu: A100-80              # a bundled GPU, or a name that a cluster file defines
+//       tensor: 2                 # degrees; default 1
+//       forward:                  # seconds of one layer without collectives
+//         - {length: 2048, tokens: [2048, 4096, 16384], seconds: [0.0011, 0.0019, 0.0073]}
+//       backward:
+//         - {length: 2048, tokens: [2048, 4096, 16384], seconds: [0.0022, 0.0038, 0.0146]}
+//       decode:                   # seconds of a step of the whole model, including collectives and sampling
+//         - {context: 1024, sequences: [1, 64, 256], seconds: [0.0121, 0.0135, 0.0198]}
+//       precision: bf16           # of the measured computation: bf16, fp16 or fp32; default: matches every job
+//       embedding: {tokens: [2048, 4096], forward: [1e-5, 2e-5], backward: [2e-5, 4e-5]}
+//       head: {tokens: [2048, 4096], forward: [0.001, 0.002], backward: [0.002, 0.004]}
+//       optimizer: 900GB/s        # its step moves 30 bytes per parameter
+//   links:                        # of a node's GPUs: work is message (the default) or all_reduce over `ranks` ranks
+//     - {work: message, bytes: [1024, 1048576], seconds: [4e-6, 1.2e-5]}
+//     - {work: all_reduce, ranks: 4, bytes: [1024, 1048576], seconds: [2e-5, 6e-5]}
+//   cluster: {nodes: 1, gpus_per_node: 8, gpu: A100-80}   # lets a job use the file as its cluster
+//
+// For a model with experts, the layers are those with experts. `experts: false` marks its dense layers, `expert: N`
+// gives the expert-parallel degree.
+//
+// dovetail/profile@1 has only the layers, with the keys up to `decode`.
 #pragma once
 
 #include <array>
@@ -13,6 +41,7 @@
 #include <vector>
 
 #include "base/enum_names.h"
+#include "base/result.h"
 #include "cluster/collective.h"
 #include "llm/layout.h"
 #include "llm/transformer.h"
@@ -27,7 +56,7 @@ struct ProfilePoint {
   friend bool operator==(const ProfilePoint&, const ProfilePoint&) = default;
 };
 
-/// Points by rising amount, all measured at one length of sequences, or with one context before each.
+/// Points in ascending order of amount, all measured at one sequence length, or with one context before each sequence.
 struct ProfileCurve {
   double length = 0;
   std::vector<ProfilePoint> points;  ///< at least one
@@ -35,11 +64,11 @@ struct ProfileCurve {
   friend bool operator==(const ProfileCurve&, const ProfileCurve&) = default;
 };
 
-/// Curves by rising length; empty where nothing was measured.
+/// Curves in ascending order of length. Empty if nothing was measured.
 using ProfileTable = std::vector<ProfileCurve>;
 
-/// Passes through the embedding or the head, whatever the length of sequences: points by rising tokens; empty where
-/// they were not measured.
+/// Passes through the embedding or the head, which do not depend on sequence length. Points in ascending order of
+/// tokens. Empty if not measured.
 struct EndProfile {
   std::vector<ProfilePoint> forward;
   std::vector<ProfilePoint> backward;
@@ -47,37 +76,37 @@ struct EndProfile {
   friend bool operator==(const EndProfile&, const EndProfile&) = default;
 };
 
-/// What a step of the optimizer moves of a parameter: gradient, two moments and the master weight in fp32, and the
-/// 16-bit weight.
+/// Bytes per parameter that an optimizer step moves: gradient, two moments and master weight in fp32, and the 16-bit
+/// weight.
 inline constexpr double bytes_an_optimizer_step = 30;
 
-/// What was measured of one model on one kind of GPU, with one tensor-parallel degree.
+/// Measurements of one model on one GPU type with one tensor-parallel degree.
 struct LayerProfile {
-  std::string gpu;  ///< its name, as clusters have it
+  std::string gpu;  ///< its name, as in a cluster
   llm::Transformer model;
-  std::optional<int> element_bytes =
-      std::nullopt;  ///< of what it computed with; nothing: of whatever a job computes with
+  std::optional<int> element_bytes = std::nullopt;  ///< of the computation; nullopt: matches every job
   int tensor = 1;
-  int expert = 1;             ///< groups of experts
-  bool with_experts = false;  ///< whether the layer is one with experts
-  ProfileTable forward;       ///< of one layer, collectives left out
-  ProfileTable backward;      ///< likewise, without recomputation
-  ProfileTable decode;        ///< of a whole step of an instance, collectives and sampling and all
-  EndProfile embedding;       ///< where it is of the same size
-  EndProfile head;            ///< with the norm before it and the log-probabilities or values behind it
-  /// Bytes a second of the optimizer's step, by bytes_an_optimizer_step.
+  int expert = 1;             ///< expert-parallel degree
+  bool with_experts = false;  ///< the layer has experts
+  ProfileTable forward;       ///< of one layer, without collectives
+  ProfileTable backward;      ///< of one layer, without collectives and recomputation
+  ProfileTable decode;        ///< of a whole step of an instance, including collectives and sampling
+  EndProfile embedding;       ///< for models with the same vocabulary
+  EndProfile head;            ///< with the norm before it and the log-probabilities or values after it
+  /// Bytes per second of the optimizer step, counting bytes_an_optimizer_step.
   std::optional<double> optimizer_bandwidth = std::nullopt;
 
   friend bool operator==(const LayerProfile&, const LayerProfile&) = default;
 };
 
-/// What ranks of a node send each other.
+/// Communication between ranks of a node.
 enum class LinkWork : std::uint8_t { message, all_reduce };
 constexpr auto names_of(LinkWork) {
   return std::array{base::EnumName{"message", LinkWork::message}, base::EnumName{"all_reduce", LinkWork::all_reduce}};
 }
 
-/// Seconds of messages, or of collectives of so many ranks, by rising bytes: of the message, or of each rank's buffer.
+/// Seconds of messages or collectives over `ranks` ranks, in ascending order of bytes: of the message, or of each
+/// rank's buffer.
 struct LinkProfile {
   LinkWork work = LinkWork::message;
   int ranks = 2;
@@ -90,38 +119,43 @@ struct Profile {
   std::vector<LinkProfile> links;  ///< inside a node
 };
 
-/// What of a profile is of this model, computed with numbers of so many bytes: layers of the same shape, whatever is
-/// around them, the embedding and the head where these are of the same size, and decode steps where the whole model is
-/// the same. Names make no difference.
+/// Returns the parts of a profile that apply to this model and precision: layers of the same shape in any model, the
+/// embedding and head if they have the same size, and decode steps if the whole model is the same. Names are ignored.
 std::vector<LayerProfile> profiles_of(const Profile& profile, const llm::Transformer& model, int element_bytes);
 
-/// What the links inside a node do, by least squares of relative errors: each work has the hops and the share of its
-/// bytes that cluster/collective.h says. Where sums were measured, of these alone: most bytes go by sums,
-/// which are slower than single messages. Nothing where no link was measured.
+/// Returns latency and bandwidth of the links inside a node, fitted by least squares of relative errors. Hops and bytes
+/// per work follow cluster/collective.h. If all-reduces were measured, only these are used: most bytes move in
+/// all-reduces, which are slower than single messages. nullopt if no link was measured.
 std::optional<cluster::Link> measured_link(const Profile& profile);
 
-/// The profile of a kind of layer on this GPU under this layout; null where there is none. Sequences that are cut
-/// (context parallelism) were not measured.
+/// Returns the profile of a kind of layer on this GPU under this layout, or null. Context parallelism was not measured.
 const LayerProfile* find_layer_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                        const llm::Layout& layout, bool with_experts);
 
-/// The decode steps of an instance; null where there are none. Those of pipelines were not measured.
+/// Returns the decode steps of an instance, or null. Pipelines were not measured.
 const ProfileTable* find_decode_profile(const std::vector<LayerProfile>& profiles, std::string_view gpu,
                                         const llm::Layout& layout);
 
-/// Seconds by a model of the same thing: (amount, length).
+/// Modeled seconds as a function of (amount, length).
 using ModelledSeconds = std::function<double(double, double)>;
 
-/// Likewise at this amount, whatever the length. REQUIRES: there are points.
+/// Returns the seconds at this amount, independent of length. Same rules as below. REQUIRES: there are points.
 double profiled_seconds(const std::vector<ProfilePoint>& points, double amount,
                         const std::function<double(double amount)>& modelled);
 
-/// The seconds at this amount and length: between points linear in the amount, between curves linear in the length.
-/// Beyond the range of either the nearest measured seconds times what `modelled` says of here over there: as the
-/// roofline goes on. REQUIRES: the table is not empty; modelled seconds are above 0.
+/// Returns the seconds at this amount and length. Linear in the amount between points, and in the length between
+/// curves. Outside the measured range: the nearest measured seconds, scaled by the ratio of `modelled` at the two
+/// points. REQUIRES: the table is not empty, and modeled seconds are above 0.
 double profiled_seconds(const ProfileTable& table, double amount, double length, const ModelledSeconds& modelled);
 
-/// Whether the table was measured on both sides of this amount and length.
+/// Returns whether the table has measurements on both sides of this amount and length.
 bool is_within(const ProfileTable& table, double amount, double length);
+
+inline constexpr std::string_view profile_format = "dovetail/profile@2";
+inline constexpr std::string_view first_profile_format = "dovetail/profile@1";  ///< also accepted
+
+/// Reads a profile from YAML or JSON text. Paths in it are relative to the directory of `path`. Errors carry line and
+/// column.
+base::Result<Profile> parse_profile(std::string_view content, const std::string& path);
 
 }  // namespace dovetail::cost

@@ -3,37 +3,39 @@
 #include <algorithm>
 #include <cmath>
 
-#include "cost/shares.h"
+#include "cost/batches.h"
 #include "llm/layout.h"
 
 namespace dovetail::cost {
 namespace {
 
-constexpr double host_memory_bandwidth = 120e9;  // of a node, that Adam reaches
+constexpr double host_memory_bandwidth = 120e9;  // bytes/s of a node that Adam reaches
 
-/// One of so many equal parts.
+/// Returns one of `parts` equal parts.
 llm::Tokens part_of(const llm::Tokens& tokens, double parts) { return {tokens.count / parts, tokens.squares / parts}; }
 
-/// What one message to the next stage takes: hidden states, cut over tensor-parallel ranks where sequences are.
+/// Returns the seconds of a message with hidden states to the next stage. Sequence parallelism splits it over
+/// tensor-parallel ranks.
 double hop_seconds(const ModelFacts& facts, const llm::Layout& layout, double tokens, const Machine& machine) {
   const double cut = static_cast<double>(layout.context) * (layout.sequence_parallel ? layout.tensor : 1);
   return next_stage_seconds(layout, machine,
                             static_cast<double>(facts.model.hidden) * tokens * facts.element_bytes / cut);
 }
 
-/// The ranks that ZeRO cuts weights over.
+/// Returns the ranks that ZeRO shards weights over.
 cluster::RankGroup shard_group(const ModelFacts& facts, const llm::Layout& layout, const Machine& machine) {
   return group_of(llm::shard_ranks(layout, facts.shard_group), layout.tensor, machine.devices_per_node);
 }
 
-/// Gathering a stage's weights (or scattering as many gradients) over the ranks that ZeRO-3 cuts them to.
+/// Returns the seconds to gather a stage's weights, or scatter as many gradients, over the ranks that ZeRO-3 shards
+/// them over.
 double gather_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
                       const Machine& machine) {
   return cluster::all_gather_seconds(machine.links, shard_group(facts, layout, machine),
                                      (parameters.shared + parameters.routed) * facts.element_bytes);
 }
 
-/// The collectives of a step that are not hidden.
+/// Returns the seconds of a step's exposed collectives.
 double gradient_seconds(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout,
                         const Stepping& stepping, const Machine& machine, const Efficiency& efficiency) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
@@ -43,7 +45,7 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
   const cluster::RankGroup group = group_of(shards, layout.tensor, machine.devices_per_node);
   double seconds = cluster::reduce_scatter_seconds(machine.links, group, shared * stepping.reduced_bytes) +
                    cluster::all_gather_seconds(machine.links, group, shared * facts.element_bytes);
-  // Groups add up what each of them has scattered.
+  // Shard groups then sum their scattered gradients.
   if (shards < ranks)
     seconds += cluster::all_reduce_seconds(machine.links,
                                            group_of(ranks / shards, layout.tensor * shards, machine.devices_per_node),
@@ -56,7 +58,7 @@ double gradient_seconds(const ModelFacts& facts, const RankParameters& parameter
   return efficiency.exposed_gradients * seconds;
 }
 
-/// Parameters that a rank steps.
+/// Returns the number of parameters that a rank updates.
 double own_parameters(const ModelFacts& facts, const RankParameters& parameters, const llm::Layout& layout) {
   const double trained = static_cast<double>(facts.parameters.trained) / static_cast<double>(facts.parameters.all);
   if (layout.zero == 0) return std::min(1.0, trained) * (parameters.shared + parameters.routed);
@@ -67,7 +69,7 @@ double own_parameters(const ModelFacts& facts, const RankParameters& parameters,
          (parameters.shared / llm::shard_ranks(layout, facts.shard_group) + parameters.routed / of_experts);
 }
 
-/// Bytes/s of a step on a device: as measured, else what software reaches of the published.
+/// Returns the bytes/s of an optimizer step on a device: measured, or the published bandwidth times its efficiency.
 double step_bandwidth(const ModelFacts& facts, const Machine& machine, const Efficiency& efficiency) {
   for (const LayerProfile& profile : facts.profiles)
     if (profile.gpu == machine.gpu.name && profile.optimizer_bandwidth) return *profile.optimizer_bandwidth;
@@ -84,10 +86,10 @@ double optimizer_seconds(const ModelFacts& facts, double own, const llm::Layout&
   return of_device + of_node * stepping.step_bytes / host_memory_bandwidth + host_seconds(machine, moved, efficiency);
 }
 
-/// What gathering weights takes beyond the computation that hides it.
+/// Returns the seconds of gathering weights beyond the computation that hides it.
 double exposed(double gathering, const PassSeconds& pass) { return std::max(0.0, gathering - pass.compute); }
 
-/// The layers of one chunk; the embedding is with the first of all, the head with the last.
+/// Returns the layers of one chunk. `first` has the embedding, `last` the head.
 StageLayers layers_of_chunk(const ModelFacts& facts, const llm::Chunk& chunk, bool first, bool last) {
   StageLayers layers;
   layers.first = first;
@@ -138,7 +140,7 @@ TrainingPasses training_passes(const ModelFacts& facts, const llm::Layout& layou
       const int index = round * layout.pipeline + stage;
       const StageLayers layers = layers_of_chunk(facts, chunks[static_cast<std::size_t>(round)], index == 0,
                                                  index == layout.pipeline * rounds - 1);
-      // Most are like the one before.
+      // Most chunks equal the previous one.
       if (index == 0 || !passes_alike(layers, before))
         passes = chunk_passes(facts, layout, layers, training.micro_batch, machine, efficiency);
       before = layers;

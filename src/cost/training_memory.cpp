@@ -14,11 +14,11 @@ namespace {
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// Parameters of a rank, by who shares them.
+/// Parameters of a rank, by the ranks that share them.
 struct Elements {
-  std::int64_t trained = 0;  // over data x context
+  std::int64_t trained = 0;  // shared over data x context
   std::int64_t frozen = 0;
-  std::int64_t trained_expert = 0;  // over the replicas of its experts
+  std::int64_t trained_expert = 0;  // shared over the replicas of its experts
   std::int64_t frozen_expert = 0;
 
   std::int64_t all() const { return trained + frozen + trained_expert + frozen_expert; }
@@ -35,26 +35,26 @@ struct Elements {
   }
 };
 
-/// What is asked for, in one piece.
+/// Inputs of the calculation.
 struct Job {
   const llm::Transformer& model;
   const llm::Layout& layout;
   const TrainingShape& shape;
   const Conventions& conventions;
 
-  /// Whether FSDP keeps a stage gathered through the step, and its gradients whole.
+  /// Returns whether FSDP keeps a stage gathered through the step, with unsharded gradients.
   bool stays_gathered() const {
     return layout.zero >= 3 && layout.pipeline > 1 && conventions.summed_gradient_bytes > 0;
   }
   bool has_fleeting_gradients() const {
     return conventions.fleeting_gradients && !(conventions.keeps_gradient_shards && layout.zero >= 3);
   }
-  /// Experts of a layer that are on one rank.
+  /// Returns the experts of a layer on one rank.
   std::int64_t local_experts() const { return model.experts ? model.experts->count / layout.expert : 1; }
 };
 
-/// Of the first rank of a stage, which has the most: units that do not divide go to the first ranks. `copies` of each
-/// expert's tensor.
+/// Returns the parameters of a stage's first rank, which has the most: units that do not divide evenly go to the first
+/// ranks. Counts each expert tensor `copies` times.
 Elements elements_of(const std::vector<llm::Tensor>& tensors, const Job& job, std::int64_t copies = 1) {
   Elements sum;
   for (const llm::Tensor& tensor : tensors) {
@@ -71,10 +71,10 @@ Elements elements_of(const std::vector<llm::Tensor>& tensors, const Job& job, st
   return sum;
 }
 
-/// Parameters of one layer with experts, or of one without.
+/// Returns the parameters of one layer with or without experts.
 Elements layer_elements(const Job& job, bool with_experts) {
   if (!job.model.experts) return elements_of(llm::layer_tensors(job.model, 0), job);
-  // One expert stands for all of the rank's; the router has a row for each.
+  // One expert represents all experts of the rank. The router has a row for each.
   llm::Transformer one = job.model;
   one.experts->count = one.experts->active = 1;
   one.experts->dense_layers = with_experts ? 0 : 1;
@@ -84,7 +84,7 @@ Elements layer_elements(const Job& job, bool with_experts) {
   return sum;
 }
 
-/// One kind of layer: its parameters, and its activations of a micro-batch.
+/// Parameters of one kind of layer, and its activations for a micro-batch.
 struct LayerKind {
   Elements elements;
   LayerMemory memory;
@@ -95,7 +95,7 @@ LayerKind layer_kind(const Job& job, bool with_experts) {
           layer_memory(job.model, job.layout, job.shape, job.conventions, with_experts)};
 }
 
-/// What the stages are made of.
+/// Kinds of layers in the model.
 struct Kinds {
   LayerKind dense;
   LayerKind experts;
@@ -107,12 +107,12 @@ Kinds kinds_of(const Job& job) {
   return kinds;
 }
 
-/// What one stage is made of.
+/// Layers and parameters of one stage.
 struct Stage {
   std::int64_t dense_layers = 0;
   std::int64_t expert_layers = 0;
-  Elements ends;     // embedding and head, as far as they are on the stage
-  Elements max_end;  // of the two
+  Elements ends;     // embedding and head, if they are on the stage
+  Elements max_end;  // the larger of the two
   Elements all;
   Elements max_layer;  // by parameters
   bool is_first = false;
@@ -144,7 +144,7 @@ Stage stage_of(const Job& job, const Kinds& kinds, int index) {
   return stage;
 }
 
-/// `each` bytes an element, shared out among those who have the same where `sharded`.
+/// Returns the bytes of elements of `each` bytes. If `sharded`, they are divided among the ranks that share them.
 std::int64_t shard_bytes(const Job& job, std::int64_t own, std::int64_t of_experts, int each, bool sharded) {
   const llm::Layout& layout = job.layout;
   if (!sharded) return (own + of_experts) * each;
@@ -155,7 +155,7 @@ std::int64_t shard_bytes(const Job& job, std::int64_t own, std::int64_t of_exper
          each;
 }
 
-/// One linear of each shape: the matrices of a layer, and of its experts those of one.
+/// Returns the bytes of one dummy gradient per shape: the matrices of a layer, with those of one expert.
 std::int64_t dummy_gradients(const Job& job, const Kinds& kinds, const Stage& stage) {
   const Elements& experts = kinds.experts.elements;
   const std::int64_t of_dense = stage.dense_layers > 0 ? kinds.dense.elements.trained : 0;
@@ -164,7 +164,7 @@ std::int64_t dummy_gradients(const Job& job, const Kinds& kinds, const Stage& st
   return job.conventions.dummy_gradient_bytes * std::max(of_dense, of_experts);
 }
 
-/// What is there through a whole step, gradients included.
+/// Returns the memory that exists through a whole step, including gradients.
 MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage) {
   const Conventions& bytes = job.conventions;
   const Elements& all = stage.all;
@@ -180,7 +180,7 @@ MemoryParts lasting_parts(const Job& job, const Kinds& kinds, const Stage& stage
   return parts;
 }
 
-/// Of all micro-batches in flight, in all layers of the stage, and at its borders.
+/// Returns the activation bytes of all micro-batches in flight, in the layers of the stage and at its boundaries.
 std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& stage, double in_flight) {
   const std::int64_t cuts = job.layout.sequence_parallel ? job.layout.tensor : 1;
   const std::int64_t border =
@@ -192,27 +192,27 @@ std::int64_t activation_bytes(const Job& job, const Kinds& kinds, const Stage& s
     const auto micro_batches = static_cast<double>(job.shape.micro_batches);
     if (!stage.is_last) received += micro_batches;
     if (!stage.is_first)
-      received += std::max(0.0, micro_batches - in_flight);  // the others are inputs that the first layer keeps
+      received += std::max(0.0, micro_batches - in_flight);  // the first layer keeps the others as its inputs
   }
   return static_cast<std::int64_t>(
       std::ceil(in_flight * static_cast<double>(each) + received * static_cast<double>(border)));
 }
 
-/// What ZeRO 3 has gathered in the backward of a layer, or at the loss.
+/// Returns the bytes that ZeRO 3 has gathered in the backward of a layer, or at the loss.
 std::int64_t gathered_bytes(const Job& job, const Stage& stage, bool in_backward) {
   const Conventions& bytes = job.conventions;
   if (job.layout.zero < 3) return 0;
   if (job.stays_gathered())
     return bytes.gathered_bytes * stage.all.all() + bytes.summed_gradient_bytes * stage.all.all_trained();
-  // Embedding and head are in the outermost unit, which stays gathered, or gathered for the loss; so is the last layer
-  // until its backward.
+  // Embedding and head are in the outermost unit. It stays gathered, or is gathered for the loss. The last layer stays
+  // gathered until its backward.
   const std::int64_t layers = in_backward ? bytes.gathered_layers : 1;
   const std::int64_t ends = !bytes.gathers_ends_apart ? stage.ends.all() : in_backward ? 0 : stage.max_end.all();
   const std::int64_t weights = bytes.gathered_bytes * (ends + layers * stage.max_layer.all());
   return weights + (in_backward ? bytes.layer_gradient_bytes * stage.max_layer.all_trained() : 0);
 }
 
-/// The logits of a step's micro-batches, where the framework hands them back at its end.
+/// Returns the logit bytes of all micro-batches, if the framework returns the logits at the end of the step.
 std::int64_t returned_logits(const Job& job) {
   if (!job.conventions.keeps_last_outputs || has_head_in_loss(job.conventions) || job.layout.pipeline == 1 ||
       job.model.head == llm::Head::scalar)
@@ -280,10 +280,10 @@ std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layou
 
 namespace {
 
-/// Layers of a stage that hold a micro-batch at most, summed over micro-batches, under interleaved 1F1B of so many
-/// passes: as many forwards as warm it up, then one and a backward in turn. Forwards go through a stage's chunks in
-/// turn, a round of `stages` passes each, backwards the other way; where chunks differ what is held repeats after two
-/// rounds of all chunks.
+/// Returns the peak number of layers with held activations on a stage, summed over micro-batches, under interleaved
+/// 1F1B of `passes` passes: `warm_up` forwards, then alternating forwards and backwards. Forwards go through the
+/// stage's chunks in turn, `stages` passes each, backwards in the opposite order. If chunks differ, the pattern repeats
+/// after two rounds of all chunks.
 std::int64_t max_layers_held(const std::vector<std::int64_t>& layers, std::int64_t stages, std::int64_t warm_up,
                              std::int64_t passes) {
   const auto chunks = static_cast<std::int64_t>(layers.size());

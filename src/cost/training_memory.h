@@ -1,76 +1,129 @@
-// The peak memory of training a model under a layout, stage by stage, in parts that add up.
+// Peak memory of training a model under a layout, stage by stage, in parts that add up.
 //
-// What is always there (weights, gradients, optimizer), what micro-batches in flight keep (training_memory_layer.h),
-// and the larger of two moments: the loss of a micro-batch on the last stage, when its logits exist, and the backward
-// of a layer, when gradients of activations and what is computed again exist. How a framework goes about it is in
-// conventions.h. How close this comes to measured runs is in docs/accuracy.md; the memory of the CUDA context and of
-// NCCL, outside the framework's allocator, is not in it.
+// A stage always holds weights, gradients and optimizer state, plus the activations of its micro-batches in flight. The
+// peak adds the larger of two moments: the loss of a micro-batch on the last stage, when its logits exist, and the
+// backward of a layer, when gradients of activations and recomputed activations exist. Framework properties are in
+// conventions.h, comparisons with measured runs in docs/accuracy.md. Memory outside the framework's allocator, such as
+// the CUDA context and NCCL, is not included.
+//
+// A layer keeps the inputs of its operators. With h hidden, q and kv the sizes of all query and key-value heads, and f
+// the width of the feed-forward network, these are, in elements of bf16 per token:
+//
+//   h      input of the first normalization
+//   h      input of the projections
+//   q      rotated queries
+//   2 kv   keys and values
+//   q      output of attention
+//   h      input of the second normalization
+//   h      input of the network
+//   f, 2f  its projections, 2f if it is gated
+//   f      their activated product
+//
+// That is 12h + 4 kv + 6f bytes with gating and q = h. arXiv 2205.05198 derives the same for GPT. Tensor parallelism
+// splits all except the four of hidden size, and sequence parallelism splits those too. Flash attention keeps no
+// scores, only the logarithm of their sum for each head in fp32.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cost/conventions.h"
-#include "cost/training_memory_layer.h"
 #include "llm/layout.h"
 #include "llm/transformer.h"
 
 namespace dovetail::cost {
 
-/// Bytes at one moment on one device, by what they are for.
+/// Work of a pipeline stage in a step.
+struct TrainingShape {
+  std::int64_t sequence_length = 0;  ///< tokens
+  std::int64_t sequences = 1;        ///< in a micro-batch
+  std::int64_t micro_batches = 1;    ///< of a data-parallel rank in a step
+  std::int64_t packed_tokens = 0;    ///< in a micro-batch of packed sequences; 0: sequence_length x sequences
+  /// Each expert processes this many times its even share of tokens, padded; 0: the tokens routed to it, assumed even.
+  double expert_capacity = 0;
+  bool all_forwards_first = false;  ///< GPipe; else 1F1B, interleaved if the layout has virtual stages
+  std::vector<double> in_flight;    ///< [stage] peak micro-batches held by a schedule; empty: the rule of 1F1B or GPipe
+};
+
+/// Returns the tokens of a micro-batch on one context-parallel rank.
+std::int64_t tokens_of_rank(const llm::Layout& layout, const TrainingShape& shape);
+
+/// Returns the tokens of a micro-batch that the experts of a rank process. A token counts once per expert it is routed
+/// to.
+std::int64_t routed_tokens(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape);
+
+/// Bytes of one micro-batch in one layer on one rank.
+struct LayerMemory {
+  std::int64_t kept = 0;       ///< from forward to backward, under the layout's recomputation
+  std::int64_t workspace = 0;  ///< extra in its backward: gradients of activations, and recomputed activations
+};
+LayerMemory layer_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                         const Conventions& conventions, bool with_experts);
+
+/// Returns the bytes of one micro-batch on the last stage at the peak of the loss: logits, and the inputs of the last
+/// normalization and the head. If full logits never exist (Conventions::logit_tokens, logit_entries), the gradient of
+/// the head is included.
+std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
+                        const Conventions& conventions);
+
+/// Returns the vocabulary size as padded by the framework.
+std::int64_t padded_vocabulary(const llm::Transformer& model, const llm::Layout& layout,
+                               const Conventions& conventions);
+
+/// Bytes at one moment on one device, by purpose.
 struct MemoryParts {
   std::int64_t weights = 0;
   std::int64_t gradients = 0;
   std::int64_t optimizer = 0;    ///< moments and master weights
   std::int64_t activations = 0;  ///< of micro-batches in flight
-  std::int64_t logits = 0;       ///< with the inputs of the head; 0 where the peak is not at the loss
-  std::int64_t gathered =
-      0;  ///< weights that ZeRO 3 has gathered for use, and their gradients before they are scattered
-  std::int64_t workspace =
-      0;  ///< of a layer's backward, with what is computed again; dummy gradients; the framework's overhead
+  std::int64_t logits = 0;       ///< with the inputs of the head; 0 if the peak is not at the loss
+  std::int64_t gathered = 0;     ///< weights gathered by ZeRO 3, and their gradients before scattering
+  std::int64_t workspace = 0;    ///< backward and recomputation of a layer, dummy gradients, framework overhead
 
   std::int64_t total() const { return weights + gradients + optimizer + activations + logits + gathered + workspace; }
 };
 
-/// What the rank with the most parameters of stage `stage` holds between steps: weights, optimizer, gradients unless
-/// they are fleeting, and as workspace dummy gradients and overhead. With nothing sharded, bytes a parameter times the
-/// sum over llm::tensors_of_rank of the padded model.
+/// Returns the memory that the largest rank of stage `stage` holds between steps: weights, optimizer and permanent
+/// gradients. The workspace is dummy gradients and overhead. Without sharding this is bytes per parameter times the sum
+/// over llm::tensors_of_rank of the padded model.
 MemoryParts static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions,
                           int stage);
 
-/// The same of the stage that holds the most.
+/// Returns static_memory of the stage that holds the most.
 MemoryParts max_static_memory(const llm::Transformer& model, const llm::Layout& layout, const Conventions& conventions);
 
-/// What ZeRO 3 has gathered at once of the stage with the most in a forward pass without a backward: 0 without it.
+/// Returns the peak bytes that ZeRO 3 has gathered on any stage in a forward pass without a backward; 0 without ZeRO 3.
 std::int64_t gathered_in_forward(const llm::Transformer& model, const llm::Layout& layout,
                                  const Conventions& conventions);
 
-/// Micro-batches whose activations stage `stage` holds at its peak. 1F1B: min(stages - stage, micro-batches).
-/// Interleaved: passes through its chunks, 2 (stages - stage - 1) + (chunks - 1) stages + 1 of them (Megatron-LM, arXiv
-/// 2104.04473), each a part of a micro-batch by the chunk's layers. GPipe: all. The shape's in_flight goes before these
-/// rules.
+/// Returns the micro-batches whose activations stage `stage` holds at its peak. TrainingShape::in_flight overrides the
+/// rules:
+///
+/// - 1F1B: min(stages - stage, micro-batches).
+/// - Interleaved: 2 (stages - stage - 1) + (chunks - 1) stages + 1 passes through its chunks (Megatron-LM, arXiv
+///   2104.04473), each a fraction of a micro-batch by the chunk's layers.
+/// - GPipe: all.
 double micro_batches_in_flight(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                int stage);
 
-/// The peak of one stage.
+/// Peak memory of one stage.
 struct StageMemory {
   MemoryParts parts;
-  std::int64_t reserved =
-      0;  ///< what the allocator holds of the device for that peak; 0 where the framework's factor is not known
+  std::int64_t reserved = 0;  ///< bytes that the allocator holds at that peak; 0 if the framework's factor is unknown
 
   std::int64_t allocated() const { return parts.total(); }
 };
 
-/// The peaks of all stages.
+/// Peak memory of all stages.
 struct TrainingMemory {
   std::vector<StageMemory> stages;
-  int worst = 0;  ///< the stage with the highest peak, the first of equals
+  int worst = 0;  ///< the first stage with the highest peak
 
   const StageMemory& peak() const { return stages[static_cast<std::size_t>(worst)]; }
 };
 
-/// REQUIRES: llm::find_fault finds nothing in model and layout; a sequence length (or packed tokens), sequences and
-/// micro-batches of at least 1; in_flight empty or a value a stage.
+/// Returns the peak memory of each stage. REQUIRES: llm::find_fault accepts model and layout. A sequence length (or
+/// packed tokens), sequences and micro-batches of at least 1. in_flight is empty or has a value per stage.
 TrainingMemory training_memory(const llm::Transformer& model, const llm::Layout& layout, const TrainingShape& shape,
                                const Conventions& conventions);
 

@@ -1,21 +1,21 @@
-#include "cost/training_memory_layer.h"
-
 #include <algorithm>
 #include <cmath>
+
+#include "cost/training_memory.h"
 
 namespace dovetail::cost {
 namespace {
 
 std::int64_t divide_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
-/// Tensor-parallel ranks that share what sequence parallelism cuts.
+/// Returns the number of ranks that sequence parallelism splits a sequence over.
 std::int64_t sequence_cuts(const llm::Layout& layout) { return layout.sequence_parallel ? layout.tensor : 1; }
 
-/// Bytes a token, by how they are cut.
+/// Bytes per token, by how they are split.
 struct PerToken {
-  std::int64_t whole = 0;     // on each tensor-parallel rank
-  std::int64_t sequence = 0;  // cut by sequence parallelism, where there is any
-  std::int64_t tensor = 0;    // of one rank: cut by tensor parallelism already
+  std::int64_t whole = 0;     // replicated on each tensor-parallel rank
+  std::int64_t sequence = 0;  // split by sequence parallelism, if enabled
+  std::int64_t tensor = 0;    // of one rank, after tensor parallelism
 
   PerToken& operator+=(const PerToken& other) {
     whole += other.whole;
@@ -29,8 +29,8 @@ std::int64_t bytes_of(const PerToken& per_token, const llm::Layout& layout, std:
   return (per_token.whole + per_token.tensor) * tokens + divide_up(per_token.sequence * tokens, sequence_cuts(layout));
 }
 
-/// A normalization of hidden size: its input, which is the stream, and its output, which the projections behind it
-/// keep.
+/// Returns the bytes kept by a normalization of hidden size: its input, which is the residual stream, and its output,
+/// which the next projections keep.
 PerToken norm_bytes(const llm::Transformer& model, const Conventions& conventions) {
   PerToken kept;
   kept.sequence = (conventions.stream_bytes + conventions.norm_copy_bytes) * model.hidden;
@@ -51,21 +51,21 @@ class LayerAccount {
     heads_ = heads_of_rank();
   }
 
-  /// All that the layer keeps where nothing is computed again.
+  /// Returns the bytes that the layer keeps without recomputation.
   std::int64_t kept_whole() const {
     PerToken kept = around_network();
     kept.tensor += network(width_, true);
-    if (routed_ > 0) kept.sequence += 8 * model_.experts->count;  // scores and probabilities of the router, in fp32
+    if (routed_ > 0) kept.sequence += 8 * model_.experts->count;  // router scores and probabilities, in fp32
     const std::int64_t of_routed = (conventions_.keeps_expert_output ? 2 : 1) * model_.hidden * element_ +
                                    network(expert_width_, conventions_.keeps_expert_product);
     return bytes_of(kept, layout_, tokens_) + of_routed * routed_;
   }
 
-  /// Where the feed-forward network is computed again from its input.
+  /// Returns the bytes kept if the feed-forward network is recomputed from its input.
   std::int64_t kept_around_network() const { return bytes_of(around_network(), layout_, tokens_); }
 
-  /// Selective recomputation per operator: the input, the output of attention, and of the matrix products (q, k, v,
-  /// output, gate, up, down) the first, the third, and so on.
+  /// Returns the bytes kept under selective recomputation per operator: the input, the output of attention, and every
+  /// second matrix product of q, k, v, output, gate, up, down, from the first on.
   std::int64_t kept_every_second_product() const {
     PerToken kept;
     kept.sequence = (conventions_.stream_bytes + element_) * model_.hidden;
@@ -73,27 +73,27 @@ class LayerAccount {
     return bytes_of(kept, layout_, tokens_);
   }
 
-  /// Full recomputation: the layer's input.
+  /// Returns the bytes kept under full recomputation: the layer's input.
   std::int64_t kept_input() const {
     const double of_hidden = conventions_.stream_bytes + conventions_.checkpoint_bytes;
     const auto input = static_cast<std::int64_t>(std::ceil(of_hidden * static_cast<double>(model_.hidden)));
     return bytes_of({0, input, 0}, layout_, tokens_);
   }
 
-  /// Gradients of activations in the backward of one half of the layer, the larger, and of the stream.
+  /// Returns the bytes of activation gradients in the backward: of the larger half of the layer, and of the stream.
   std::int64_t gradients() const {
     const std::int64_t of_hidden = model_.hidden * element_;
     std::int64_t largest = std::max(network_gradients(width_), attention_gradients()) * tokens_;
     largest = std::max(largest, (network_gradients(expert_width_) + of_hidden) * routed_);
-    // Whole sequences: a gradient before it is scattered, and the input gathered again for the gradient of its
-    // projection's weight.
+    // Unsharded sequences: a gradient before it is scattered, and the input regathered for the weight gradient of its
+    // projection.
     const int wholes = sequence_cuts(layout_) == 1 ? 0 : conventions_.keeps_gathered_inputs ? 1 : 2;
     return largest + wholes * of_hidden * tokens_ +
            bytes_of({0, conventions_.stream_bytes * model_.hidden, 0}, layout_, tokens_);
   }
 
  private:
-  /// Elements a token of the heads of one rank.
+  /// Elements per token in the heads of one rank.
   struct Heads {
     std::int64_t query = 0;
     std::int64_t key = 0;
@@ -101,7 +101,7 @@ class LayerAccount {
     std::int64_t output = 0;
   };
 
-  /// All but what is inside the feed-forward network.
+  /// Returns the bytes kept outside the feed-forward network.
   PerToken around_network() const {
     PerToken kept = norm_bytes(model_, conventions_);  // before attention
     kept += norm_bytes(model_, conventions_);          // before the feed-forward network
@@ -133,8 +133,9 @@ class LayerAccount {
     return kept;
   }
 
-  /// Each compressed form is kept before and after its normalization (the rotary key has none); opened queries, keys
-  /// and values are kept as attention takes them, the rotary part joined on.
+  /// Returns the bytes kept by latent attention. Each compressed form is kept before and after its normalization (the
+  /// rotary key has none). Expanded queries, keys and values are kept as inputs of attention, including the rotary
+  /// part.
   PerToken latent_attention(const llm::LatentAttention& latent) const {
     PerToken kept;
     kept.sequence = (2 * latent.query_rank + 2 * latent.key_value_rank + latent.rotary_size) * element_;
@@ -142,24 +143,26 @@ class LayerAccount {
     return kept;
   }
 
-  /// Bytes a token inside a network of which the rank has `width`: its projections, their gate, their product.
+  /// Returns the bytes per token inside a network of this width per rank: its projections, their gate and product.
   std::int64_t network(std::int64_t width, bool keeps_product) const {
     const bool gated = model_.feed_forward == llm::FeedForward::gated;
     return ((gated ? 2 : 1) + (gated && conventions_.keeps_gate ? 1 : 0) + (keeps_product ? 1 : 0)) * width * element_;
   }
 
-  /// Projections that have an adapter, which keeps what stands between its two matrices; experts' are left out.
+  /// Returns the number of projections with an adapter, which keeps the values between its two matrices. Experts are
+  /// not counted.
   std::int64_t adapters() const {
     const int of_network = width_ == 0 ? 0 : model_.feed_forward == llm::FeedForward::gated ? 3 : 2;
     return (model_.latent && model_.latent->query_rank > 0 ? 5 : 4) + of_network;
   }
 
-  /// Gradients a token of a network's projections and of their product.
+  /// Returns the gradient bytes per token of a network's projections and their product.
   std::int64_t network_gradients(std::int64_t width) const {
     return (model_.feed_forward == llm::FeedForward::gated ? 3 : 2) * width * element_;
   }
 
-  /// Of queries, keys, values and output; flash attention sums those of queries in fp32.
+  /// Returns the gradient bytes per token of queries, keys, values and output. Flash attention sums those of queries in
+  /// fp32.
   std::int64_t attention_gradients() const {
     return (heads_.query + heads_.key + heads_.value + heads_.output) * element_ + 4 * heads_.query;
   }
@@ -170,7 +173,7 @@ class LayerAccount {
   const std::int64_t element_;
   std::int64_t tokens_ = 0;
   std::int64_t routed_ = 0;
-  std::int64_t width_ = 0;         // of the dense network, or of the shared experts, on this rank
+  std::int64_t width_ = 0;         // of the dense network or the shared experts, on this rank
   std::int64_t expert_width_ = 0;  // of a routed expert, on this rank
   Heads heads_;
 };
@@ -220,12 +223,12 @@ std::int64_t loss_bytes(const llm::Transformer& model, const llm::Layout& layout
   if (conventions.logit_entries > 0)
     return inputs + conventions.activation_bytes * tokens * std::min(rows, conventions.logit_entries) + head_gradient;
   if (conventions.logit_tokens > 0) {
-    // Of one part after the other, and the gradient of the head's weight, summed over them.
+    // One slice at a time, and the gradient of the head's weight, summed over slices.
     const auto held = static_cast<double>(rows * std::min(tokens, conventions.logit_tokens));
     return inputs + static_cast<std::int64_t>(std::ceil(each * held)) + head_gradient;
   }
   const auto at_loss = static_cast<std::int64_t>(std::ceil(each * static_cast<double>(rows * tokens)));
-  // In the head's own backward: the gradient of the logits, and the dummy of the weight's.
+  // In the head's backward: the gradient of the logits, and the dummy gradient of the weight.
   const std::int64_t after =
       rows * (conventions.activation_bytes * tokens + conventions.dummy_gradient_bytes * model.hidden);
   return inputs + std::max(at_loss, after);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 #include "predict/closed_form/estimate.h"
 #include "predict/closed_form/software.h"
 #include "workflow/log_normal.h"

@@ -1,8 +1,11 @@
 // A task that scores samples, as simulations see it.
+//
+// Micro-batches of samples that are scored, and what they take on several replicas of a model.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "base/quantity.h"
@@ -11,6 +14,7 @@
 #include "cost/model_facts.h"
 #include "llm/layout.h"
 #include "plan/task_plan.h"
+#include "simulate/sample.h"
 
 namespace dovetail::simulate {
 
@@ -34,5 +38,32 @@ struct InferTask {
 
   int replica_devices() const { return layout.devices() / layout.data; }
 };
+
+/// What one replica takes at a time.
+struct MicroBatchLimit {
+  double sequences = 0;       ///< at most so many; 0: no limit
+  double tokens = 0;          ///< at most so many, but at least one sequence; 0: no limit
+  double worker_seconds = 0;  ///< that a sample of the mean length keeps a replica busy
+};
+
+/// Of a task that scores all these samples in its own layout: a number of micro-batches is a number of sequences for
+/// each.
+MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
+
+/// Takes from the front of `queue` a micro-batch for each replica, at most `most` samples, at least one.
+std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
+                                   double replicas, const std::vector<Sample>& samples);
+
+/// Seconds of a micro-batch on each of several replicas.
+struct BatchSeconds {
+  double next = 0;    ///< until the next one can come
+  double done = 0;    ///< until it is through all stages
+  double launch = 0;  ///< of `next`: waiting for launches
+};
+
+/// The samples' tokens are shared out evenly over the replicas, or over as many as there are samples. REQUIRES: at
+/// least one sample.
+BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas,
+                        const std::vector<Sample>& samples);
 
 }  // namespace dovetail::simulate

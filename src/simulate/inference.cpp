@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "base/assert.h"
-#include "simulate/micro_batches.h"
+#include "simulate/infer_task.h"
 #include "simulate/step_clock.h"
 
 namespace dovetail::simulate {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "simulate/micro_batches.h"
+#include "simulate/infer_task.h"
 
 namespace dovetail::simulate {
 

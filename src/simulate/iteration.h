@@ -1,5 +1,7 @@
 // A steady iteration of a plan: what every device does in it from the first to the last ns, and why it waits where it
 // does.
+//
+// What a simulation played, as a timeline.
 #pragma once
 
 #include <array>
@@ -7,12 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "cluster/mesh.h"
 #include "plan/timing.h"
 #include "simulate/engine.h"
 #include "simulate/trace.h"
+#include "timeline/timeline.h"
 
 namespace dovetail::simulate {
 
@@ -80,5 +84,11 @@ struct Iteration {
 /// activity but host transfers on. Its overhead is at its end. REQUIRES: each activity's trace has each of its devices
 /// in one lane, or has no lanes, and no fault (accounting.h); each transfer's devices are the activity's.
 Iteration play_iterations(const Workload& workload);
+
+/// A bar a span, a lane for devices that do the same, behind them the links to host memory; counters are the bytes that
+/// each device holds. Times are ns. `tasks`: [Span::task] the task's track, whose model is the role that it serves.
+/// `repeats`: the end of the iteration joins its beginning; false: iterations never became steady.
+timeline::Timeline iteration_timeline(const Trace& trace, std::vector<timeline::Track> tasks, std::string title,
+                                      bool repeats);
 
 }  // namespace dovetail::simulate

@@ -7,8 +7,8 @@
 
 #include "base/quantity.h"
 #include "parallel/cancellation.h"
+#include "simulate/inter_stage.h"
 #include "simulate/sample.h"
-#include "simulate/stages.h"
 
 namespace dovetail::simulate {
 

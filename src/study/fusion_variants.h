@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "predict/closed_form/memory.h"
 #include "predict/played/simulation.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 
 namespace dovetail::study {
 

@@ -11,7 +11,7 @@
 #include "predict/closed_form/working_memory.h"
 #include "predict/played/inter_stage.h"
 #include "predict/played/task_traces.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 
 namespace dovetail::study {
 namespace {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include "batching/assignment.h"
+#include "batching/micro_batches.h"
 
 namespace dovetail::batching::test {
 

@@ -11,6 +11,87 @@
 #include "assignments.h"
 
 namespace dovetail::batching {
+
+namespace {
+
+using test::assert_each_once;
+using test::min_largest;
+using test::random_lengths;
+using test::tokens_of;
+using testing::ElementsAre;
+
+using Ids = std::vector<std::size_t>;
+
+std::int64_t difference_of(const std::vector<std::int64_t>& tokens) {
+  return *std::max_element(tokens.begin(), tokens.end()) - *std::min_element(tokens.begin(), tokens.end());
+}
+
+TEST(Balanced, KnownParts) {
+  // Differences 8 - 7 = 1, 6 - 5 = 1, 4 - 1 = 3, 3 - 1 = 2: 16 and 14, where 15 and 15 could be.
+  EXPECT_THAT(tokens_of(balanced({4, 5, 6, 7, 8}, 2, PartSizes::any), {4, 5, 6, 7, 8}), ElementsAre(16, 14));
+  EXPECT_THAT(balanced({10, 1, 9}, 2, PartSizes::any), ElementsAre(Ids{0}, Ids{1, 2}));
+  EXPECT_THAT(balanced({3, 3}, 3, PartSizes::any), ElementsAre(Ids{0}, Ids{1}, Ids{}));
+  EXPECT_THAT(balanced({}, 2, PartSizes::equal), ElementsAre(Ids{}, Ids{}));
+}
+
+TEST(Balanced, EqualSizesAreDealtInGroupsOfTheSameLength) {
+  // 20 and 9 differ most, then 4 and 3, of which the smaller goes with the 20.
+  EXPECT_THAT(balanced({3, 20, 4, 9}, 2, PartSizes::equal), ElementsAre(Ids{0, 1}, Ids{2, 3}));
+  EXPECT_THAT(balanced({3, 20, 4, 9}, 2, PartSizes::any), ElementsAre(Ids{1}, Ids{0, 2, 3}));
+}
+
+// What verl's get_seqlen_balanced_partitions makes of these, in tokens.
+TEST(Balanced, AsVerlDoes) {
+  const std::vector<std::int64_t> lengths{913, 402, 87, 2210, 655, 1301, 45, 530, 77, 1999, 344, 718};
+  EXPECT_THAT(tokens_of(balanced(lengths, 3, PartSizes::any), lengths), ElementsAre(3101, 3096, 3084));
+  EXPECT_THAT(tokens_of(balanced(lengths, 4, PartSizes::any), lengths), ElementsAre(2358, 2343, 2293, 2287));
+  EXPECT_THAT(tokens_of(balanced(lengths, 3, PartSizes::equal), lengths), ElementsAre(3254, 3196, 2831));
+  EXPECT_THAT(tokens_of(balanced(lengths, 4, PartSizes::equal), lengths), ElementsAre(2657, 2606, 2043, 1975));
+}
+
+RC_GTEST_PROP(Balanced, IsNearTheBest, ()) {
+  const std::vector<std::int64_t> lengths = random_lengths(1, 9);
+  const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 5);
+  const Assignment dealt = balanced(lengths, parts, PartSizes::any);
+  assert_each_once(dealt, lengths.size(), parts);
+  const std::vector<std::int64_t> tokens = tokens_of(dealt, lengths);
+  RC_ASSERT(std::is_sorted(tokens.rbegin(), tokens.rend()));
+  // Michiels, Korst, Aarts and van Leeuwen, Performance Ratios for the Differencing Method Applied to the Balanced
+  // Number Partitioning Problem, 2003; 7/6 of two parts: Fischetti and Martello, Worst-Case Analysis of the
+  // Differencing Method for the Partition Problem, 1987.
+  const auto count = static_cast<std::int64_t>(parts);
+  const std::int64_t best = min_largest(lengths, parts);
+  RC_ASSERT(3 * count * tokens.front() <= (4 * count - 1) * best);
+  if (parts == 2) RC_ASSERT(6 * tokens.front() <= 7 * best);
+}
+
+RC_GTEST_PROP(Balanced, PartsDifferByNoMoreThanTheirSequences, ()) {
+  const std::vector<std::int64_t> lengths = random_lengths(1, 80);
+  const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 12);
+  const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
+  RC_ASSERT(difference_of(tokens_of(balanced(lengths, parts, PartSizes::any), lengths)) <= *longest);
+  const Assignment equal = balanced(lengths, parts, PartSizes::equal);
+  assert_each_once(equal, lengths.size(), parts);
+  const bool goes_round = lengths.size() % parts == 0;
+  RC_ASSERT(difference_of(tokens_of(equal, lengths)) <= *longest - (goes_round ? *shortest : 0));
+  for (const Ids& part : equal) {
+    RC_ASSERT(part.size() >= lengths.size() / parts);
+    RC_ASSERT(part.size() <= lengths.size() / parts + (goes_round ? 0 : 1));
+    RC_ASSERT(std::is_sorted(part.begin(), part.end()));
+  }
+}
+
+RC_GTEST_PROP(Balanced, TokensDoNotDependOnTheOrder, ()) {
+  const std::vector<std::int64_t> lengths = random_lengths(1, 60);
+  const std::vector<std::int64_t> shuffled = test::shuffled(lengths);
+  const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 12);
+  for (const PartSizes sizes : {PartSizes::any, PartSizes::equal})
+    RC_ASSERT(tokens_of(balanced(lengths, parts, sizes), lengths) ==
+              tokens_of(balanced(shuffled, parts, sizes), shuffled));
+}
+
+}  // namespace
+
 namespace {
 
 using testing::ElementsAre;
@@ -63,4 +144,5 @@ RC_GTEST_PROP(DealToInstances, GroupsStayTogether, ()) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::batching

@@ -5,8 +5,7 @@
 
 #include <cmath>
 
-#include "cost/bundled_efficiencies.h"
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 
 namespace dovetail::cost {
 namespace {
@@ -14,7 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A row of `work` FLOPs and `slots` passes, as if each FLOP/s counted.
+/// A row of `work` FLOPs and `slots` passes.
 CalibrationRow row_of(const char* group, double work, double slots, const Candidate& truth, double noise = 1) {
   const auto predicted = [work, slots](const Candidate& candidate) {
     return std::vector<double>{work / candidate.efficiency.matrix_products + slots * candidate.efficiency.slot,
@@ -38,16 +37,16 @@ std::vector<CalibrationRow> rows() {
 
 std::vector<Unknown> unknowns() { return {efficiency_unknown("matrix_products"), efficiency_unknown("slot")}; }
 
-TEST(Calibration, FindsWhatTheRowsWereMadeOf) {
+TEST(Calibration, RecoversTheConstantsBehindTheRows) {
   const Fit found = fit(rows(), unknowns(), {}, {.prior = 1e-6});
   EXPECT_NEAR(found.candidate.efficiency.matrix_products, 0.6, 0.006);
   EXPECT_NEAR(found.candidate.efficiency.slot, 4e-3, 8e-5);
   EXPECT_LT(found.error, 0.01);
   const Fit again = fit(rows(), unknowns(), {}, {.prior = 1e-6});
-  EXPECT_EQ(again.candidate.efficiency.slot, found.candidate.efficiency.slot) << "the same, to the last bit";
+  EXPECT_EQ(again.candidate.efficiency.slot, found.candidate.efficiency.slot) << "identical to the last bit";
 }
 
-TEST(Calibration, WhatRowsDoNotDetermineStays) {
+TEST(Calibration, UndeterminedConstantsStayAtTheStart) {
   std::vector<Unknown> more = unknowns();
   more.push_back(efficiency_unknown("decode_layer"));
   const Candidate start;
@@ -55,18 +54,18 @@ TEST(Calibration, WhatRowsDoNotDetermineStays) {
   EXPECT_NEAR(found.candidate.efficiency.decode_layer / start.efficiency.decode_layer, 1, 0.02);
 }
 
-TEST(Calibration, AFitThatIsStoppedGivesTheBestSoFar) {
+TEST(Calibration, AStoppedFitReturnsTheBestSoFar) {
   int evaluations = 0;
   FitOptions options;
   options.prior = 1e-6;
   options.go_on = [&](int more) { return (evaluations += more) < 60; };
   const Fit stopped = fit(rows(), unknowns(), {}, options);
-  EXPECT_LT(evaluations, 80) << "the restarts end at once, too";
+  EXPECT_LT(evaluations, 80) << "restarts end immediately too";
   EXPECT_LT(stopped.error, mean_error(rows(), {}));
   EXPECT_GT(stopped.error, fit(rows(), unknowns(), {}, {.prior = 1e-6}).error);
 }
 
-TEST(Calibration, AFactOfTheWorkloadIsFittedToo) {
+TEST(Calibration, FitsWorkloadProperties) {
   Candidate start;
   start.workload = {1.0};
   const CalibrationRow row{
@@ -82,24 +81,24 @@ TEST(Calibration, BoundsHold) {
   EXPECT_NEAR(found.candidate.efficiency.matrix_products, 0.85, 1e-9);
 }
 
-TEST(Calibration, OneRowThatMissesDoesNotPullTheOthers) {
+TEST(Calibration, AnOutlierDoesNotDominate) {
   std::vector<CalibrationRow> with_outlier = rows();
   with_outlier.push_back(row_of("d", 1, 50, truth(), 3));
   const Fit found = fit(with_outlier, unknowns(), {}, {.prior = 1e-6});
   EXPECT_NEAR(found.candidate.efficiency.matrix_products, 0.6, 0.03);
 }
 
-TEST(Calibration, AGroupIsPredictedByTheOthers) {
+TEST(Calibration, LeaveOneOutPredictsAGroupFromTheOthers) {
   std::vector<CalibrationRow> with_outlier = rows();
   with_outlier.push_back(row_of("d", 1, 50, truth(), 3));
   const std::vector<LeftOut> left_out = leave_one_out(with_outlier, unknowns(), {}, {.prior = 1e-6});
   ASSERT_EQ(left_out.size(), 4U);
   EXPECT_EQ(left_out[3].group, "d");
-  EXPECT_LT(left_out[3].fit.error, 0.01) << "the outlier is not among its rows";
+  EXPECT_LT(left_out[3].fit.error, 0.01) << "its rows exclude the outlier";
   EXPECT_NEAR(left_out[3].fit.candidate.efficiency.slot, 4e-3, 1e-4);
 }
 
-TEST(Calibration, ErrorsAreLogarithmsByWeight) {
+TEST(Calibration, ErrorsAreWeightedLogarithms) {
   Candidate slow = truth();
   std::vector<CalibrationRow> two = {row_of("a", 1, 0, slow, 2), row_of("b", 1, 0, slow)};
   EXPECT_NEAR(mean_error(two, slow), std::log(2) / 2, 1e-12);
@@ -114,7 +113,7 @@ TEST(BundledEfficiencies, AreFoundByName) {
   EXPECT_THAT(find_efficiency("h100/megatron-vlm").error().message, HasSubstr("did you mean 'h100/megatron-vllm'?"));
 }
 
-TEST(BundledEfficiencies, AreWithinTheBoundsOfAFit) {
+TEST(BundledEfficiencies, AreWithinTheBounds) {
   for (const std::string_view name : efficiency_names()) {
     Efficiency efficiency = find_efficiency(name).value();
     for (const EfficiencyConstant& constant : efficiency_constants()) {

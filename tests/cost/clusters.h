@@ -1,4 +1,4 @@
-// Clusters and batches that the tests of times share.
+// Clusters and batches shared by the tests of times.
 #pragma once
 
 #include "cluster/cluster.h"

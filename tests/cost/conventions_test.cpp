@@ -1,13 +1,16 @@
-// Conventions of frameworks by their names.
+// Conventions of frameworks and limits of their trainers.
 #include "cost/conventions.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace dovetail::cost {
+
 namespace {
 
-TEST(Conventions, AreFoundByTheirNames) {
+TEST(Conventions, FindsThemByName) {
   EXPECT_THAT(conventions_names(),
               testing::IsSupersetOf({"megatron", "megatron-bridge", "nanotron", "fsdp1", "deepspeed-3d", "fsdp2"}));
   for (const std::string_view name : conventions_names()) {
@@ -18,17 +21,17 @@ TEST(Conventions, AreFoundByTheirNames) {
   }
 }
 
-TEST(Conventions, OfRollHoldLogitsInPlace) {
+TEST(Conventions, RollComputesLogitsInPlace) {
   const Conventions roll = find_conventions("roll-megatron").value();
   const Conventions policy = find_conventions("megatron-policy").value();
-  // bf16 logits, an fp32 copy that becomes the gradient, and that gradient in bf16; without it in a pass.
+  // bf16 logits, an fp32 copy that becomes the gradient, and the gradient in bf16. A forward pass has no gradient.
   EXPECT_EQ(roll.logit_bytes, 8);
   EXPECT_EQ(roll.inference_logit_bytes, 6);
   EXPECT_EQ(roll.gradient_bytes, policy.gradient_bytes);
   EXPECT_EQ(roll.moment_bytes, policy.moment_bytes);
 }
 
-TEST(Conventions, AnUnknownNameIsAnsweredWithTheNearest) {
+TEST(Conventions, AnUnknownNameSuggestsTheNearest) {
   const auto found = find_conventions("megatorn");
   ASSERT_FALSE(found.ok());
   EXPECT_THAT(found.error().message, testing::HasSubstr("`megatorn`"));
@@ -44,11 +47,40 @@ TEST(Conventions, MixedPrecisionWithAdamTakes18BytesAParameter) {
   EXPECT_EQ(fsdp.element_bytes, 2);
 }
 
-TEST(Conventions, InFullPrecisionWithAdamItIs16AndFrozenWeightsTake4) {
+TEST(Conventions, FullPrecisionWithAdamTakes16AndFrozenWeights4) {
   const Conventions dovetail = find_conventions("dovetail").value();
   EXPECT_EQ(dovetail.weight_bytes + dovetail.gradient_bytes + dovetail.moment_bytes + dovetail.master_bytes, 16);
   EXPECT_EQ(dovetail.element_bytes, 4);
 }
 
 }  // namespace
+
+namespace {
+
+TEST(TrainerLimits, ExistForEachConventions) {
+  for (const std::string_view name : conventions_names()) {
+    const TrainerLimits& limits = trainer_limits(find_conventions(name).value().name);
+    EXPECT_NE(&limits, &trainer_limits("none of the table")) << name;
+    EXPECT_NE(std::find(limits.zero.begin(), limits.zero.end(), limits.searched_zero), limits.zero.end()) << name;
+  }
+}
+
+TEST(TrainerLimits, OnlyMegatronRecomputesExperts) {
+  for (const std::string_view name : conventions_names())
+    EXPECT_EQ(trainer_limits(name).experts_again, name.find("megatron") != std::string_view::npos) << name;
+}
+
+TEST(TrainerLimits, FullyShardedTrainersHaveNoTensorOrPipelineParallelism) {
+  for (const std::string_view name : {"fsdp1", "verl-fsdp"}) {
+    EXPECT_EQ(trainer_limits(name).tensor, Ability::absent);
+    EXPECT_EQ(trainer_limits(name).pipeline, Ability::absent);
+    EXPECT_EQ(trainer_limits(name).zero, std::vector<int>{3});
+    EXPECT_TRUE(trainer_limits(name).one_layout);
+  }
+  EXPECT_EQ(trainer_limits("deepspeed-zero").tensor, Ability::pinned);
+  EXPECT_EQ(trainer_limits("deepspeed-zero").pipeline, Ability::absent);
+}
+
+}  // namespace
+
 }  // namespace dovetail::cost

@@ -21,7 +21,7 @@ TEST(Machine, GroupsOnNodesOfEight) {
   expect_group(group_of(4, 32, 8), 4, 1);
 }
 
-TEST(Machine, GroupsOfALayoutCountTensorFirst) {
+TEST(Machine, GroupsNumberTensorRanksFirst) {
   llm::Layout layout = test::layout_of(4, 2, 2);
   layout.context = 2;
   layout.expert = 8;
@@ -40,7 +40,7 @@ TEST(Machine, StagesThatFillANodeSendOverTheNetwork) {
             cluster::send_seconds(machine.links.inside, 1e6));
 }
 
-TEST(Machine, UnequalNodesAreAsSlowAsTheWorstOfEach) {
+TEST(Machine, UnequalNodesHaveTheSlowestFigures) {
   cluster::Cluster cluster = test::h100_nodes(1);
   cluster.groups.push_back({1, 8, cluster::find_gpu("A100-40").value(), 0});
   cluster.groups.push_back({1, 8, cluster::find_gpu("H20").value(), 0});
@@ -51,7 +51,7 @@ TEST(Machine, UnequalNodesAreAsSlowAsTheWorstOfEach) {
   EXPECT_EQ(machine.gpu.usable_memory, cluster::find_gpu("A100-40").value().usable_memory);
 }
 
-TEST(Machine, TheHostIsReachedAtItsPartOfTheLink) {
+TEST(Machine, HostTransfersReachTheirFractionOfTheLink) {
   Efficiency efficiency;
   efficiency.host_bandwidth = 0.5;
   EXPECT_DOUBLE_EQ(host_seconds(test::h100_machine(1), 64e9, efficiency), 2.0);

@@ -10,7 +10,7 @@
 namespace dovetail::cost {
 namespace {
 
-RC_GTEST_PROP(ModelFacts, AgreeWithTheClosedFormsAndTheTensors, ()) {
+RC_GTEST_PROP(ModelFacts, AgreeWithClosedFormsAndTensors, ()) {
   const llm::Transformer model = *llm::test::random_transformer();
   const ModelFacts facts = facts_of(model);
   const double flops = 2 * facts.all * 30 + static_cast<double>(model.layers) * facts.scores * 500;
@@ -18,12 +18,12 @@ RC_GTEST_PROP(ModelFacts, AgreeWithTheClosedFormsAndTheTensors, ()) {
   RC_ASSERT(facts.tensors == static_cast<double>(llm::tensors_of(model).size()));
 }
 
-TEST(ModelFacts, ATokenIsScoredAgainstAllBeforeIt) {
+TEST(ModelFacts, ADecodedTokenAttendsToAllBeforeIt) {
   const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
   // Two products of 32 heads of size 128, 2 FLOPs each, with 1000 tokens in 32 layers.
   EXPECT_DOUBLE_EQ(decode_flops(facts, 3, 1000) - decode_flops(facts, 3, 0), 3.0 * 32 * (2 * 2 * 32 * 128) * 1000);
   const ModelFacts latent = test::facts_of_bundled("deepseek-v3");
-  // Absorbed: 128 heads against 512 + 64 and 512 numbers, in 61 layers.
+  // Absorbed form: 128 heads with 512 + 64 and 512 numbers, in 61 layers.
   EXPECT_DOUBLE_EQ(decode_flops(latent, 1, 1000) - decode_flops(latent, 1, 0), 61.0 * 2 * 128 * (576 + 512) * 1000);
 }
 
@@ -53,7 +53,7 @@ TEST(ModelFacts, RanksOfAllStagesHoldTheModel) {
   }
 }
 
-TEST(ModelFacts, AStageKnowsItsLayersAndItsEnds) {
+TEST(ModelFacts, AStageHasItsLayersEmbeddingAndHead) {
   const ModelFacts facts = test::facts_of_bundled("deepseek-v3");
   llm::Layout layout = test::layout_of(1, 1, 16);
   layout.stage_layers = {3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 2};

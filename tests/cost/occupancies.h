@@ -1,11 +1,11 @@
-// What the tests of an engine's occupancy share.
+// Helpers shared by the tests of an engine's occupancy.
 #pragma once
 
 #include "cost/occupancy.h"
 
 namespace dovetail::cost::test {
 
-/// Of all of an occupancy's parts.
+/// Total over an occupancy's parts.
 inline double all_tokens(const Occupancy& occupancy) {
   double tokens = 0;
   for (const Occupancy::Part& part : occupancy.parts) tokens += part.steps * part.sequences;

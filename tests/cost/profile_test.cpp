@@ -1,4 +1,4 @@
-// Measured layers in place of the roofline.
+// Measured layers that replace the roofline.
 #include "cost/profile.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,6 @@
 #include "cost/clusters.h"
 #include "cost/generation.h"
 #include "cost/passes.h"
-#include "cost/profile_file.h"
 #include "cost/training.h"
 #include "llm/bundled_models.h"
 
@@ -30,7 +29,7 @@ const ModelFacts& bare_facts() {
 
 constexpr StageLayers one_layer{1, 0, false, false};
 
-/// One layer's computation by the roofline.
+/// Returns one layer's computation by the roofline.
 double roofline_layer(bool backward, double tokens, double length, int tensor) {
   llm::Layout layout;
   layout.tensor = tensor;
@@ -39,7 +38,7 @@ double roofline_layer(bool backward, double tokens, double length, int tensor) {
   return pass(bare_facts(), layout, one_layer, micro_batch, test_machine(), {}).compute;
 }
 
-/// A profile that was taken from the roofline, `factor` times as slow.
+/// Returns a profile generated from the roofline, `factor` times as slow.
 ModelFacts profiled_facts(double factor, int tensor) {
   LayerProfile layer;
   layer.gpu = "H100-80";
@@ -69,7 +68,7 @@ ModelFacts profiled_facts(double factor, int tensor) {
   return facts;
 }
 
-RC_GTEST_PROP(Profile, OfTheRooflineIsTheRoofline, ()) {
+RC_GTEST_PROP(Profile, AProfileOfTheRooflineGivesTheRoofline, ()) {
   const int tensor = *rc::gen::element(1, 2, 8);
   const double tokens = *rc::gen::inRange(1, 200'000);
   const double length = *rc::gen::inRange(1, 20'000);
@@ -87,7 +86,7 @@ RC_GTEST_PROP(Profile, OfTheRooflineIsTheRoofline, ()) {
   RC_ASSERT(std::abs(backward.sum() - expected_backward) <= 1e-9 * expected_backward);
 }
 
-TEST(Profile, TwiceAsSlowTakesTwiceTheComputation) {
+TEST(Profile, TwiceAsSlowDoublesTheComputation) {
   llm::Layout layout;
   layout.tensor = 2;
   const StageLayers stage{16, 0, false, false};
@@ -106,7 +105,7 @@ TEST(Profile, TwiceAsSlowTakesTwiceTheComputation) {
     }
 }
 
-TEST(Profile, IsUsedWhereGpuDegreeAndShapeAreItsOwn) {
+TEST(Profile, AppliesOnlyToItsGpuDegreeAndShape) {
   const ModelFacts facts = profiled_facts(3, 2);
   const llm::Tokens micro_batch{4096, 4096.0 * 1024};
   const auto forward = [&](const ModelFacts& of, const llm::Layout& layout, const Machine& machine) {
@@ -126,11 +125,11 @@ TEST(Profile, IsUsedWhereGpuDegreeAndShapeAreItsOwn) {
   const llm::Transformer critic = llm::with_scalar_head(bare_facts().model);
   const std::vector<LayerProfile> of_critic = profiles_of({"", facts.profiles, {}}, critic, 2);
   ASSERT_EQ(of_critic.size(), 1U);
-  EXPECT_TRUE(of_critic[0].decode.empty()) << "a whole model with another head is another model";
+  EXPECT_TRUE(of_critic[0].decode.empty()) << "a different head makes a different model";
   EXPECT_TRUE(profiles_of({"", facts.profiles, {}}, llm::find_bundled_model("llama-2-13b").value(), 2).empty());
 }
 
-TEST(Profile, IsReadBetweenItsPoints) {
+TEST(Profile, InterpolatesBetweenPoints) {
   const ProfileTable table{{100, {{10, 1}, {20, 3}}}, {300, {{10, 5}, {20, 7}, {40, 11}}}};
   const auto never = [](double, double) -> double { return 0; };
   EXPECT_EQ(profiled_seconds(table, 10, 100, never), 1);
@@ -160,7 +159,7 @@ layers:
     decode: [{context: 512, sequences: [1, 64], seconds: [0.01, 0.012]}]
 )";
 
-TEST(ProfileFile, IsRead) {
+TEST(ProfileFile, ParsesAllKeys) {
   const Profile profile = parse_profile(file, "profile.yaml").value();
   EXPECT_EQ(profile.name, "mine");
   ASSERT_EQ(profile.layers.size(), 1U);
@@ -173,7 +172,7 @@ TEST(ProfileFile, IsRead) {
   EXPECT_EQ(profile.layers[0].decode, (ProfileTable{{512, {{1, 0.01}, {64, 0.012}}}}));
 }
 
-/// The error of the file with `from` replaced by `to`.
+/// Returns the error of the file with `from` replaced by `to`.
 std::string error_with(const std::string& from, const std::string& to) {
   std::string text = file;
   const std::size_t place = text.find(from);
@@ -182,18 +181,18 @@ std::string error_with(const std::string& from, const std::string& to) {
   return read.ok() ? "" : base::to_text(read.error());
 }
 
-TEST(ProfileFile, MistakesHaveTheirPlace) {
+TEST(ProfileFile, ErrorsHaveLineAndColumn) {
   EXPECT_THAT(error_with("profile@1", "profile@3"), HasSubstr("profile.yaml:1:9: `format` is"));
   EXPECT_THAT(error_with("    tensor: 2\n", "    optimizer: 1GB/s\n"), HasSubstr("unknown key `optimizer`"))
-      << "the first version has none";
+      << "not in the first version";
   EXPECT_THAT(error_with("tensor: 2", "tensors: 2"), HasSubstr("profile.yaml:6:5: unknown key `tensors`"));
   EXPECT_THAT(error_with("tensor: 2", "tensor: 0"), HasSubstr("profile.yaml:6:13: `tensor`"));
   EXPECT_THAT(error_with("llama-2-7b", "llama-2-7c"), HasSubstr("profile.yaml:4:12: "));
   EXPECT_THAT(error_with("[2048, 4096]", "[4096, 2048]"),
-              HasSubstr("profile.yaml:8:39: `tokens` come in no rising order"));
+              HasSubstr("profile.yaml:8:39: `tokens` must be in ascending order"));
   EXPECT_THAT(error_with("[2048, 4096]", "[2048]"), HasSubstr("there are 1 tokens and 2 seconds"));
   EXPECT_THAT(error_with("0.001,", "-1,"), HasSubstr("`seconds` must be a number"));
-  EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 stands twice"));
+  EXPECT_THAT(error_with("length: 1024", "length: 2048"), HasSubstr("profile.yaml:9:9: length 2048 appears twice"));
   EXPECT_THAT(error_with("    tensor: 2\n", "    experts: true\n"),
               HasSubstr("profile.yaml:6:14: the model has no experts"));
   EXPECT_THAT(error_with("layers:", "layers: []\nlayer:"), HasSubstr("unknown key `layer`"));
@@ -224,7 +223,7 @@ std::string second_error_with(const std::string& from, const std::string& to) {
   return read.ok() ? "" : base::to_text(read.error());
 }
 
-TEST(ProfileFile, OfTheSecondVersionHasWhatIsAroundLayers) {
+TEST(ProfileFile, SecondVersionHasEndsOptimizerAndLinks) {
   const Profile profile = parse_profile(second_file, "profile.yaml").value();
   const LayerProfile& layer = profile.layers.at(0);
   EXPECT_EQ(layer.element_bytes, 4);
@@ -236,25 +235,25 @@ TEST(ProfileFile, OfTheSecondVersionHasWhatIsAroundLayers) {
   EXPECT_EQ(profile.links[1].ranks, 4);
 }
 
-TEST(ProfileFile, MistakesOfTheSecondVersionHaveTheirPlace) {
+TEST(ProfileFile, ErrorsOfTheSecondVersionHaveLineAndColumn) {
   EXPECT_THAT(second_error_with("fp32", "fp8"), HasSubstr("profile.yaml:6:16: `precision` is"));
   EXPECT_THAT(second_error_with("60GB/s", "60GB"), HasSubstr("profile.yaml:11:16: `optimizer`"));
-  EXPECT_THAT(second_error_with("[1024, 2048]", "[2048, 1024]"), HasSubstr("no rising order"));
+  EXPECT_THAT(second_error_with("[1024, 2048]", "[2048, 1024]"), HasSubstr("ascending order"));
   EXPECT_THAT(second_error_with("[0.01, 0.03]", "[0.01]"), HasSubstr("there are 2 tokens and 1 forward"));
   EXPECT_THAT(second_error_with(", forward: [0.0001], backward: [0.0002]", ""),
-              HasSubstr("`embedding` has no seconds"));
+              HasSubstr("`embedding` has no measurements"));
   EXPECT_THAT(second_error_with("work: all_reduce", "work: gossip"), HasSubstr("profile.yaml:14:12: `work`"));
   EXPECT_THAT(second_error_with("ranks: 4", "ranks: 1"), HasSubstr("`ranks`"));
   EXPECT_THAT(second_error_with("work: all_reduce, ranks: 4", "ranks: 3"), HasSubstr("accepted: 2"));
-  EXPECT_EQ(second_error_with("1000000]", "1073741824]"), "") << "links take larger messages than there are tokens";
+  EXPECT_EQ(second_error_with("1000000]", "1073741824]"), "") << "link messages may be larger than any token count";
   EXPECT_THAT(second_error_with("nodes: 1", "nodes: 0"), HasSubstr("profile.yaml:15:18: "));
 }
 
-TEST(Profile, IsOfThePrecisionThatAJobComputesWith) {
+TEST(Profile, AppliesOnlyToItsPrecision) {
   const Profile profile = parse_profile(second_file, "profile.yaml").value();
   EXPECT_EQ(profiles_of(profile, bare_facts().model, 4).size(), 1U);
   EXPECT_TRUE(profiles_of(profile, bare_facts().model, 2).empty());
-  // An item that names it comes before one that is for all.
+  // An item with a precision precedes one without.
   Profile both = profile;
   both.layers.insert(both.layers.begin(), profile.layers[0]);
   both.layers[0].element_bytes.reset();
@@ -264,7 +263,7 @@ TEST(Profile, IsOfThePrecisionThatAJobComputesWith) {
   EXPECT_EQ(profiles_of(both, bare_facts().model, 2).size(), 1U);
 }
 
-TEST(Profile, HasTheEndsOfStagesWithLayersAlike) {
+TEST(Profile, IncludesEmbeddingAndHead) {
   const Profile profile = parse_profile(second_file, "profile.yaml").value();
   ModelFacts facts = bare_facts();
   facts.profiles = profiles_of(profile, facts.model, 4);
@@ -277,9 +276,9 @@ TEST(Profile, HasTheEndsOfStagesWithLayersAlike) {
   EXPECT_DOUBLE_EQ(seconds(facts, false, false, false, 1024), 0.002);
   EXPECT_DOUBLE_EQ(seconds(facts, false, true, true, 1024), 0.0121);
   EXPECT_DOUBLE_EQ(seconds(facts, true, true, true, 1024), 0.0242);
-  // Beyond its points a head goes on with the tokens.
+  // Beyond its points the head scales with the tokens.
   EXPECT_DOUBLE_EQ(seconds(facts, false, false, true, 4096) - seconds(facts, false, false, false, 4096), 0.06);
-  // A critic has another head, and the same embedding.
+  // A critic has a different head and the same embedding.
   const llm::Transformer critic = llm::with_scalar_head(facts.model);
   ModelFacts of_critic = facts_of(critic);
   of_critic.profiles = profiles_of(profile, critic, 4);
@@ -288,7 +287,7 @@ TEST(Profile, HasTheEndsOfStagesWithLayersAlike) {
   EXPECT_NEAR(seconds(of_critic, false, true, true, 1024), 0.0021, 1e-6);
 }
 
-TEST(Profile, StepsAsFastAsMeasured) {
+TEST(Profile, UsesTheMeasuredOptimizerBandwidth) {
   ModelFacts facts = bare_facts();
   llm::Layout layout;
   const auto optimizer = [&] {
@@ -302,7 +301,7 @@ TEST(Profile, StepsAsFastAsMeasured) {
   EXPECT_GT(optimizer(), roofline);
 }
 
-TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
+TEST(MeasuredLink, RecoversLatencyAndBandwidth) {
   EXPECT_FALSE(measured_link({"none", {}, {}}));
   const double latency = 3e-5;
   const double bandwidth = 2e9;
@@ -317,12 +316,12 @@ TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
   ASSERT_TRUE(link);
   EXPECT_NEAR(link->latency, latency, 1e-3 * latency);
   EXPECT_NEAR(link->bandwidth, bandwidth, 1e-3 * bandwidth);
-  // Sums count where there are any, whatever messages took.
+  // All-reduces replace messages if any were measured.
   for (ProfilePoint& point : messages.points) point.seconds /= 10;
   const auto of_sums = measured_link({"", {}, {messages, sums}});
   ASSERT_TRUE(of_sums);
   EXPECT_NEAR(of_sums->bandwidth, bandwidth, 1e-3 * bandwidth);
-  // Messages of one size tell the bandwidth alone.
+  // Messages of one size determine only the bandwidth.
   const auto one = measured_link({"", {}, {{LinkWork::message, 2, {{1e6, 1e-3}}}}});
   ASSERT_TRUE(one);
   EXPECT_NEAR(one->bandwidth, 1e9, 1e3);
@@ -332,7 +331,7 @@ TEST(MeasuredLink, IsWhatTheTimesWereMadeOf) {
     ASSERT_TRUE(alone);
     EXPECT_NEAR(alone->bandwidth, 1e6 / seconds, 1e-6 * alone->bandwidth);
   }
-  // Noise: a large message that took no longer than a small one, and a small one in no time.
+  // Noise: a large message no slower than a small one, and a small one that took almost no time.
   const auto flat = measured_link({"", {}, {{LinkWork::message, 2, {{1e3, 1e-3}, {1e6, 0.9e-3}}}}});
   ASSERT_TRUE(flat);
   EXPECT_NEAR(flat->latency, 1e-3, 1e-4);

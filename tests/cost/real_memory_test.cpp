@@ -1,5 +1,5 @@
-// The memory formula of ReaL's planner (arXiv 2406.14088, its estimator's code), as a compatibility check: the golden
-// values were computed from its rules, apart from this code.
+// Compatibility check with the memory formula of ReaL's planner (arXiv 2406.14088, estimator code). The golden values
+// were computed from its rules, independently of this code.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace dovetail::cost {
 namespace {
 
-/// A task under a layout, as ReaL names its degrees; the batch is that of all ranks together.
+/// A task under a layout, in ReaL's terms. The batch covers all ranks together.
 struct RealTask {
   std::int64_t pipeline = 1;
   std::int64_t model = 1;

@@ -1,11 +1,10 @@
-// What a layer keeps of a micro-batch: known answers by hand.
-#include "cost/training_memory_layer.h"
-
+// Memory of a layer for one micro-batch: answers computed by hand.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <string_view>
 
+#include "cost/training_memory.h"
 #include "llm/bundled_models.h"
 
 namespace dovetail::cost {
@@ -45,7 +44,7 @@ TEST(TrainingMemoryLayer, PlainNetworkWithDropoutAndNoSequenceParallelism) {
   llm::Transformer model = bundled("opt-6.7b");
   Conventions made = conventions("megatron");
   made.dropout_masks = 2;
-  // Four tensors of hidden size and two masks on each rank; queries, keys, values, output and 4f are cut.
+  // Four tensors of hidden size and two masks on each rank. Queries, keys, values, output and 4f are split.
   const std::int64_t each = 10 * 4096 + (4 * 4096 + 4 * 4096 + 4 * 16384 + 4 * 32) / 4;
   EXPECT_EQ(kept(model, tensor_parallel(4, false), made), tokens * each);
 }
@@ -53,12 +52,12 @@ TEST(TrainingMemoryLayer, PlainNetworkWithDropoutAndNoSequenceParallelism) {
 TEST(TrainingMemoryLayer, NanotronKeepsTwoGatheredInputs) {
   llm::Transformer model = bundled("llama-2-7b");
   model.width = 2 * model.hidden;
-  // 34h cut and 4h whole: section 7 of the measured rows.
+  // 34h split and 4h replicated: section 7 of the measured rows.
   EXPECT_EQ(kept(model, tensor_parallel(4, true), conventions("nanotron")),
             tokens * ((34 * 4096 + 4 * 32) / 4 + 4 * 4096));
 }
 
-TEST(TrainingMemoryLayer, FewerKeyValueHeadsThanRanksAreThereSeveralTimes) {
+TEST(TrainingMemoryLayer, KeyValueHeadsAreReplicatedIfFewerThanRanks) {
   const std::int64_t eight = kept(bundled("llama-3-8b"), tensor_parallel(8, true), conventions("megatron"));
   const std::int64_t sixteen = kept(bundled("llama-3-8b"), tensor_parallel(16, true), conventions("megatron"));
   EXPECT_EQ(sixteen - eight / 2, tokens * 2 * 128 * 2 / 2);  // half of a rank's keys and values
@@ -68,7 +67,7 @@ TEST(TrainingMemoryLayer, LatentAttention) {
   const llm::Transformer model = bundled("deepseek-v3");
   const std::int64_t attention = 8 * 7168 + 2 * (2 * 1536 + 2 * 512 + 64) + 2 * 128 * (192 + 192 + 128 + 128) + 4 * 128;
   EXPECT_EQ(kept(model, tensor_parallel(1, false), conventions("megatron")), tokens * (attention + 6 * 18432));
-  // Eight of 256 experts, a shared one, scores and probabilities.
+  // Eight of 256 experts, a shared expert, scores and probabilities.
   const std::int64_t network = 8 * (2 * 7168 + 6 * 2048) + 6 * 2048 + 8 * 256;
   EXPECT_EQ(kept(model, tensor_parallel(1, false), conventions("megatron"), true), tokens * (attention + network));
 }
@@ -85,15 +84,15 @@ TEST(TrainingMemoryLayer, ExpertsTakeTheirShareOfTokens) {
   llm::Layout layout = tensor_parallel(2, true);
   TrainingShape shape = one_sequence();
   EXPECT_EQ(routed_tokens(model, layout, shape), tokens / 2 * 2);
-  layout.expert_tensor = 2;  // who share an expert see the tokens of both
+  layout.expert_tensor = 2;  // ranks that share an expert process the tokens of both
   EXPECT_EQ(routed_tokens(model, layout, shape), tokens * 2);
   shape.expert_capacity = 1.5;
   EXPECT_EQ(routed_tokens(model, layout, shape), tokens * 3);
-  shape.sequence_length = 10;  // 5 tokens of a rank to 2 experts each: 1.875 an expert, rounded up
+  shape.sequence_length = 10;  // 5 tokens of a rank, each to 2 experts: 1.875 per expert, rounded up
   EXPECT_EQ(routed_tokens(model, layout, shape), 2 * 8 * 2);
 }
 
-TEST(TrainingMemoryLayer, ContextParallelRanksHaveTheirPartOfASequence) {
+TEST(TrainingMemoryLayer, ContextParallelRanksSplitASequence) {
   llm::Layout layout;
   layout.context = 8;
   TrainingShape shape = one_sequence();
@@ -113,13 +112,13 @@ TEST(TrainingMemoryLayer, FullRecomputationKeepsTheInput) {
   EXPECT_EQ(full.workspace - none.workspace, none.kept - full.kept);
 }
 
-TEST(TrainingMemoryLayer, ExpertsAreComputedAgainFromTheirInput) {
+TEST(TrainingMemoryLayer, ExpertsAreRecomputedFromTheirInput) {
   const llm::Transformer model = bundled("qwen3-30b-a3b");
   llm::Layout layout;
   const LayerMemory none = layer_memory(model, layout, one_sequence(), conventions("megatron"), true);
   layout.recomputation = llm::Recomputation::experts;
   const LayerMemory experts = layer_memory(model, layout, one_sequence(), conventions("megatron"), true);
-  // The router's scores and probabilities, and of 8 experts a token's input, gate, up and product.
+  // Router scores and probabilities, and a token's input, gate, up and product in 8 experts.
   EXPECT_EQ(none.kept - experts.kept, tokens * (8 * 128 + 8 * (2 * 2048 + 3 * 2 * 768)));
   EXPECT_EQ(experts.workspace - none.workspace, none.kept - experts.kept);
   layout.recomputation = llm::Recomputation::full;

@@ -1,4 +1,4 @@
-// Peak memory of training: known answers by hand, and what holds for all models and layouts.
+// Peak memory of training: answers computed by hand, and properties of all models and layouts.
 #include "cost/training_memory.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(TrainingMemory, MicroBatchesInFlight) {
   layout.virtual_stages = 8;
   EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 3), (7 * 4 + 1) / 8.0);
   EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 0), (7 * 4 + 1 + 6) / 8.0);
-  // Chunks of three and two layers on the first stage. Its 24th forward is of the first chunk, when a backward of the
+  // Chunks of three and two layers on the first stage. Its 24th forward is in the first chunk, after a backward of the
   // second has ended.
   model.layers = 36;
   layout.pipeline = 8;
@@ -86,7 +86,7 @@ TEST(TrainingMemory, MicroBatchesInFlight) {
   EXPECT_EQ(micro_batches_in_flight(model, layout, shape, 1), 2.5);
 }
 
-TEST(TrainingMemory, ASchedulesPeaksGoBeforeTheRule) {
+TEST(TrainingMemory, PeaksOfAScheduleOverrideTheRule) {
   const llm::Transformer model = bundled("llama-2-7b");
   TrainingShape shape = shape_of(2048, 1, 8);
   const std::int64_t rule =
@@ -96,7 +96,7 @@ TEST(TrainingMemory, ASchedulesPeaksGoBeforeTheRule) {
   EXPECT_EQ(memory.stages[0].parts.activations * 4, rule * 6);
 }
 
-TEST(TrainingMemory, ZeroSharesOutOneMoreAtEachStage) {
+TEST(TrainingMemory, EachZeroStageShardsOneMore) {
   const llm::Transformer model = bundled("llama-2-7b");
   const std::int64_t all = llm::count_parameters(model).all;
   const Conventions megatron = conventions("megatron");
@@ -122,7 +122,8 @@ TEST(TrainingMemory, ExpertsAreSharedByTheirOwnReplicas) {
   layout.expert = 8;
   layout.sequence_parallel = true;
   const MemoryParts parts = static_memory(model, layout, conventions("megatron"), 1);
-  // Eight layers: attention cut in two, norms and router whole, one expert of 16 ranks / 8 groups = 2 replicas.
+  // Eight layers: attention split in two, norms and router replicated, one expert with 16 ranks / 8 groups = 2
+  // replicas.
   const std::int64_t own = 8 * ((2 * 4096 * 4096 + 2 * 4096 * 1024) / 2 + 2 * 4096 + 8 * 4096);
   const std::int64_t experts = std::int64_t{8} * 3 * 4096 * 14336;
   EXPECT_EQ(parts.weights, 2 * (own + experts));
@@ -139,7 +140,7 @@ TEST(TrainingMemory, AFrozenBaseHasNoGradientsAndNoOptimizer) {
   EXPECT_EQ(parts.optimizer, 12 * counts.adapters);
 }
 
-TEST(TrainingMemory, ATiedHeadIsThereAgainOnTheLastStage) {
+TEST(TrainingMemory, ATiedHeadIsCopiedToTheLastStage) {
   const llm::Transformer model = bundled("qwen3-0.6b");
   const Conventions nanotron = conventions("nanotron");
   EXPECT_EQ(static_memory(model, layout_of(1, 1, 1, 0), nanotron, 0).weights, 2 * llm::count_parameters(model).all);
@@ -148,21 +149,21 @@ TEST(TrainingMemory, ATiedHeadIsThereAgainOnTheLastStage) {
   EXPECT_EQ(both, 2 * (llm::count_parameters(model).all + model.vocabulary * model.hidden));
 }
 
-TEST(TrainingMemory, Fsdp2GathersLayerByLayerAndUnderAPipelineForGood) {
+TEST(TrainingMemory, Fsdp2GathersLayerByLayerOrWholeStagesInAPipeline) {
   const llm::Transformer model = bundled("llama-3-8b");
   const Conventions fsdp = conventions("fsdp2");
   const std::int64_t layer = llm::count_parameters(model).dense_layer;
   const std::int64_t ends = 2 * 128'256 * 4096 + 4096;
   const MemoryParts alone = training_memory(model, layout_of(8, 1, 1, 3), shape_of(8192, 1, 1), fsdp).peak().parts;
   EXPECT_EQ(alone.gathered, 2 * (ends + layer));  // at the loss
-  EXPECT_EQ(alone.gradients, 0);                  // which no backward has made yet
+  EXPECT_EQ(alone.gradients, 0);                  // no backward has created them yet
   EXPECT_GT(training_memory(model, layout_of(8, 1, 1, 3), shape_of(8192, 1, 2), fsdp).peak().parts.gradients, 0);
   const MemoryParts piped = training_memory(model, layout_of(8, 1, 4, 3), shape_of(8192, 1, 8), fsdp).stages[1].parts;
   EXPECT_EQ(piped.gathered, (2 + 4) * 8 * layer);
   EXPECT_EQ(piped.gradients, 0);
 }
 
-TEST(TrainingMemory, DeepSpeedGathersEmbeddingAndHeadOnlyForTheirUse) {
+TEST(TrainingMemory, DeepSpeedGathersEmbeddingAndHeadOnlyForUse) {
   const llm::Transformer model = bundled("llama-3-8b");
   const llm::Layout layout = layout_of(8, 1, 1, 3);
   const std::int64_t layer = 2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336 + 2 * 4096;
@@ -173,7 +174,7 @@ TEST(TrainingMemory, DeepSpeedGathersEmbeddingAndHeadOnlyForTheirUse) {
   EXPECT_EQ(gathered_in_forward(model, layout_of(8, 1, 1, 2), conventions("verl-fsdp")), 0);
 }
 
-TEST(TrainingMemory, DeepSpeedsGradientsLastUnderZero3AndItsBucketNeedsSomebodyToReduceWith) {
+TEST(TrainingMemory, DeepSpeedKeepsZero3GradientsAndItsBucketNeedsSeveralRanks) {
   const llm::Transformer model = bundled("llama-3-8b");
   const Conventions deepspeed = conventions("deepspeed-zero");
   const std::int64_t parameters = 8'030'261'248;
@@ -183,7 +184,7 @@ TEST(TrainingMemory, DeepSpeedsGradientsLastUnderZero3AndItsBucketNeedsSomebodyT
   EXPECT_EQ(static_memory(model, layout_of(8, 1, 1, 2), deepspeed, 0).workspace, deepspeed.overhead + deepspeed.bucket);
 }
 
-TEST(TrainingMemory, UnevenStagesCountTheirOwnLayers) {
+TEST(TrainingMemory, UnevenStagesHaveTheirOwnLayers) {
   llm::Layout layout = layout_of(1, 1, 2, 0);
   layout.stage_layers = {20, 12};
   const llm::Transformer model = bundled("llama-2-7b");
@@ -191,7 +192,7 @@ TEST(TrainingMemory, UnevenStagesCountTheirOwnLayers) {
   EXPECT_EQ(memory.stages[0].parts.activations * 12, memory.stages[1].parts.activations * 20);
 }
 
-/// A sound layout of `model` without sequence parallelism, on at most 64 devices.
+/// Returns a valid layout of `model` without sequence parallelism, on at most 64 devices.
 llm::Layout random_layout(const llm::Transformer& model) {
   llm::Layout layout = layout_of(*rc::gen::element(1, 2, 4), *rc::gen::element(1, 2, 4), *rc::gen::inRange(1, 4),
                                  *rc::gen::inRange(0, 4));
@@ -215,7 +216,7 @@ Conventions random_conventions() {
   return conventions(names[*rc::gen::inRange<std::size_t>(0, names.size())]);
 }
 
-/// Bytes that llm::tensors_of_rank adds up to on the first rank of a stage.
+/// Returns the total bytes of llm::tensors_of_rank on the first rank of a stage.
 std::int64_t elements_held(const llm::Transformer& model, const llm::Layout& layout, int stage, bool trained_only) {
   std::int64_t sum = 0;
   for (const llm::HeldTensor& held : llm::tensors_of_rank(layout, model, llm::rank_of(layout, {stage, 0, 0, 0})))
@@ -223,7 +224,7 @@ std::int64_t elements_held(const llm::Transformer& model, const llm::Layout& lay
   return sum;
 }
 
-RC_GTEST_PROP(TrainingMemoryProperty, WhatIsAlwaysThereIsWhatARankHolds, ()) {
+RC_GTEST_PROP(TrainingMemoryProperty, StaticMemoryIsTheTensorsOfARank, ()) {
   llm::Transformer model = *llm::test::random_transformer();
   llm::Layout layout = random_layout(model);
   layout.zero = 0;
@@ -298,7 +299,7 @@ RC_GTEST_PROP(TrainingMemoryProperty, RecomputationAndZeroNeverTakeMore, ()) {
   other.recomputation = *rc::gen::element(llm::Recomputation::selective, llm::Recomputation::full);
   RC_ASSERT(training_memory(model, other, shape, made).peak().allocated() <= before);
   other = layout;
-  other.zero = *rc::gen::element(1, 2);  // what ZeRO 3 gathers may be more than what it shares out
+  other.zero = *rc::gen::element(1, 2);  // ZeRO 3 may gather more than it shards
   RC_ASSERT(training_memory(model, other, shape, made).peak().allocated() <= before);
 }
 

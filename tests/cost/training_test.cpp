@@ -40,7 +40,7 @@ TEST(Training, KnownAnswerOfOneDevice) {
               1e-9);
 }
 
-TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
+TEST(Training, HostAdamSharesTheNodesMemoryBandwidth) {
   const ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
   const Efficiency efficiency;
   const auto lengths = LengthDistribution::fixed(1024);
@@ -52,15 +52,14 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   const auto seconds = [&] {
     return training_seconds(facts, layout, batch_of(64, lengths), stepping, machine, efficiency);
   };
-  // All of the model's parameters are stepped in one node; each of 8 devices has an eighth of the transfers, there and
-  // back.
+  // One node steps all parameters of the model. Each of 8 devices has an eighth of the transfers in both directions.
   const double adam = 8'030'261'248.0 * 30 / 120e9;
   const double moved = 8'030'261'248.0 / 8 * 2;
   const double link = efficiency.host_bandwidth * machine.gpu.host_bandwidth;
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + 2 * moved / link), 1e-6);
   stepping.gradients_follow = true;
   EXPECT_NEAR(seconds().optimizer, 4 * (adam + moved / link), 1e-6);
-  // A quarter of it: the device steps the rest before.
+  // A quarter on the host: the device steps the rest first.
   const double on_host = seconds().optimizer;
   stepping.host_share = 0;
   const double on_device = seconds().optimizer;
@@ -68,7 +67,7 @@ TEST(Training, AdamOnTheHostSharesTheNodesMemory) {
   EXPECT_NEAR(seconds().optimizer, on_host / 4 + on_device * 3 / 4, 1e-6);
 }
 
-TEST(Training, NumbersOfFourBytesTakeTwiceTheLinks) {
+TEST(Training, FourByteNumbersTakeTwiceTheLinkTime) {
   ModelFacts facts = test::facts_of_bundled("llama-3.1-8b");
   const Efficiency efficiency;
   const Machine machine = machine_of(test::h100_nodes(1), {0, 8}, efficiency);
@@ -105,12 +104,12 @@ TEST(Training, ShardGroupsGatherWithinANode) {
   facts.shard_group = 8;
   const TrainingSeconds groups = seconds();
   const double each = 8'030'261'248.0;
-  // Scattered and gathered by the eight of a node, and each eighth added up by the two nodes.
+  // The eight devices of a node scatter and gather. The two nodes sum each eighth.
   const double sent = cluster::reduce_scatter_seconds(machine.links, {8, 8}, 4 * each) +
                       cluster::all_gather_seconds(machine.links, {8, 8}, 2 * each) +
                       cluster::all_reduce_seconds(machine.links, {2, 1}, 4 * each / 8);
   EXPECT_NEAR(groups.gradients, efficiency.exposed_gradients * sent, 1e-6 * sent);
-  EXPECT_NEAR(groups.optimizer, 2 * all.optimizer, 1e-9) << "each rank steps an eighth";
+  EXPECT_NEAR(groups.optimizer, 2 * all.optimizer, 1e-9) << "each rank updates an eighth";
   EXPECT_LE(groups.pipeline.seconds, all.pipeline.seconds);
   EXPECT_EQ(weight_bytes(facts, layout), static_cast<std::int64_t>(2 * each / 8));
   facts.shard_group = 0;
@@ -126,7 +125,7 @@ TEST(Training, TheSlowestRankDecides) {
   const Stepping stepping{4, {.sequences = 1}};
   const double balanced = training_seconds(facts, layout, batch, stepping, machine, {}).pipeline.seconds;
   batch.balanced = false;
-  // Of 8 ranks with two sequences each, one hardly ever has less than two long ones: 3600 tokens in place of 2000.
+  // With 8 ranks of two sequences each, one rank almost always has two long ones: 3600 tokens instead of 2000.
   const double uneven = training_seconds(facts, layout, batch, stepping, machine, {}).pipeline.seconds;
   EXPECT_NEAR(uneven / balanced, 1.8, 0.15);
   const double scored = inference_seconds(facts, layout, batch, {.sequences = 1}, machine, {}).seconds;
@@ -141,7 +140,7 @@ RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
   const int length = *rc::gen::inRange(10, 4000);
   const auto shorter = LengthDistribution::fixed(length);
   const auto longer = LengthDistribution::fixed(length + *rc::gen::inRange(1, 96));
-  // Longer sequences pack worse, and more micro-batches fill a pipeline better: the numbers stay.
+  // Longer sequences pack worse, and more micro-batches fill a pipeline better, so the counts stay fixed.
   const MicroBatching one_each{.sequences = 1};
   const double few = training_seconds(facts, layout, batch_of(256, shorter), {2, one_each}, machine, {}).sum();
   RC_ASSERT(training_seconds(facts, layout, batch_of(256, longer), {2, one_each}, machine, {}).sum() >=
@@ -151,7 +150,7 @@ RC_GTEST_PROP(Training, MoreTokensAreNeverFaster, ()) {
   RC_ASSERT(inference_seconds(facts, layout, batch_of(256, shorter), one_each, machine, {}).seconds <= few);
 }
 
-RC_GTEST_PROP(Training, CuttingWeightsIsNeverFaster, ()) {
+RC_GTEST_PROP(Training, ShardingWeightsIsNeverFaster, ()) {
   const ModelFacts facts = test::facts_of_bundled(random_model());
   llm::Layout layout = random_layout();
   const Machine machine = test::h100_machine(4);

@@ -1,5 +1,5 @@
 // Reads a set of efficiencies; what is read is within its bounds, and is written and read back to the same.
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 #include "fuzz.h"
 
 namespace cost = dovetail::cost;

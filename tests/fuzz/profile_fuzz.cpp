@@ -1,5 +1,5 @@
 // Reads profiles of layers; what is read gives seconds above 0 everywhere.
-#include "cost/profile_file.h"
+#include "cost/profile.h"
 #include "fuzz.h"
 
 namespace cost = dovetail::cost;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
-#include "cost/bundled_efficiencies.h"
+#include "cost/efficiency.h"
 #include "measure/measured_comparison.h"
 #include "measure/measured_file.h"
 #include "measure/measurement_file.h"

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "generations.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "step_by_step.h"
 #include "workflow/log_normal.h"
 

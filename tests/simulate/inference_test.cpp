@@ -7,10 +7,10 @@
 #include <numeric>
 
 #include "cost/training.h"
-#include "simulate/accounting.h"
+#include "simulate/infer_task.h"
 #include "simulate/inference_split.h"
-#include "simulate/micro_batches.h"
 #include "simulate/step_clock.h"
+#include "simulate/trace.h"
 #include "stage_tasks.h"
 
 namespace dovetail::simulate {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "cost/training.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "stage_tasks.h"
 
 namespace dovetail::simulate {

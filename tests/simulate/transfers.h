@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "simulate/fair_shares.h"
+#include "simulate/traffic.h"
 
 namespace dovetail::simulate::test {
 

@@ -6,7 +6,7 @@
 
 #include "answer/words/figures.h"
 #include "base/file.h"
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 #include "measure/measurement_file.h"
 
 namespace dovetail::answer {

@@ -5,7 +5,7 @@
 #include "answer/question/json.h"
 #include "answer/runs/activity_lines.h"
 #include "answer/runs/simulation_figures.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "timeline/lane_names.h"
 
 namespace dovetail::answer {

@@ -14,7 +14,7 @@
 #include "answer/words/text.h"
 #include "cluster/cluster.h"
 #include "planner/advice/changes.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "timeline/lane_names.h"
 
 namespace dovetail::answer {

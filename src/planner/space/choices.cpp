@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "cost/conventions.h"
-#include "cost/trainer_limits.h"
 #include "plan/framework.h"
 #include "plan/iteration_graph.h"
 #include "plan/pin.h"

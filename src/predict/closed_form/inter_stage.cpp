@@ -10,7 +10,7 @@
 #include "cost/machine.h"
 #include "cost/training.h"
 #include "predict/closed_form/activity_seconds.h"
-#include "simulate/stages.h"
+#include "simulate/inter_stage.h"
 #include "simulate/threshold.h"
 
 namespace dovetail::predict {

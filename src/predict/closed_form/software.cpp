@@ -10,9 +10,8 @@
 
 #include "base/assert.h"
 #include "base/file.h"
-#include "cost/bundled_efficiencies.h"
-#include "cost/efficiency_file.h"
-#include "cost/profile_file.h"
+#include "cost/efficiency.h"
+#include "cost/profile.h"
 #include "plan/framework.h"
 #include "predict/closed_form/trainer_rules.h"
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "cost/trainer_limits.h"
+#include "cost/conventions.h"
 #include "plan/iteration_graph.h"
 
 namespace dovetail::predict {

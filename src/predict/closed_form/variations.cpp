@@ -4,7 +4,7 @@
 #include <cmath>
 #include <utility>
 
-#include "cost/trainer_limits.h"
+#include "cost/conventions.h"
 #include "plan/framework.h"
 #include "plan/pin.h"
 

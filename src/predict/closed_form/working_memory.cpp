@@ -10,8 +10,8 @@
 
 #include "base/assert.h"
 #include "cost/batches.h"
-#include "cost/cache_occupancy.h"
 #include "cost/generation.h"
+#include "cost/occupancy.h"
 #include "cost/training_memory.h"
 #include "predict/closed_form/scenario.h"
 #include "predict/closed_form/training_phase.h"

@@ -11,7 +11,7 @@
 
 #include "batching/dealing.h"
 #include "batching/micro_batches.h"
-#include "cost/shares.h"
+#include "cost/batches.h"
 
 namespace dovetail::predict {
 namespace {

@@ -16,7 +16,7 @@
 #include "answer/words/text.h"
 #include "report/page/inks.h"
 #include "report/page/legend.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "timeline/lane_names.h"
 #include "timeline/thinned.h"
 

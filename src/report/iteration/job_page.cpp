@@ -12,8 +12,8 @@
 #include "report/iteration/iteration_sections.h"
 #include "report/iteration/job_sections.h"
 #include "report/page/summary.h"
-#include "simulate/accounting.h"
-#include "simulate/iteration_timeline.h"
+#include "simulate/iteration.h"
+#include "simulate/trace.h"
 
 namespace dovetail::report {
 namespace {

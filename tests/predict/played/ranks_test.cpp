@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "predict/played/task_traces.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "support/jobs.h"
 #include "workflow/workflow.h"
 

@@ -11,7 +11,7 @@
 #include "fuse/solve.h"
 #include "predict/closed_form/intra_stage.h"
 #include "predict/closed_form/working_memory.h"
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 #include "support/jobs.h"
 #include "support/spaces.h"
 #include "workflow/workflow.h"

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "simulate/iteration_timeline.h"
+#include "simulate/iteration.h"
 
 namespace dovetail::report {
 namespace {

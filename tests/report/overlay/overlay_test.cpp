@@ -11,7 +11,7 @@
 
 #include "report/overlay/pairs.h"
 #include "report/page/legend.h"
-#include "simulate/iteration_timeline.h"
+#include "simulate/iteration.h"
 #include "support/example_timelines.h"
 #include "timeline/chrome_trace_file.h"
 

@@ -1,9 +1,10 @@
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace dovetail::simulate {
+
 namespace {
 
 using base::Ticks;
@@ -78,4 +79,5 @@ TEST(FindFault, SaysWhatIsWrong) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::simulate

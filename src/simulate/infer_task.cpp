@@ -1,4 +1,4 @@
-#include "simulate/micro_batches.h"
+#include "simulate/infer_task.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,7 @@
 #include "cost/training.h"
 
 namespace dovetail::simulate {
+
 namespace {
 
 std::int64_t tokens_of(const Sample& sample) { return sample.prompt + sample.response; }

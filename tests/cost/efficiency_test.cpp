@@ -1,11 +1,10 @@
-#include "cost/efficiency_file.h"
+#include "cost/efficiency.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cost/bundled_efficiencies.h"
-
 namespace dovetail::cost {
+
 namespace {
 
 using testing::HasSubstr;
@@ -15,7 +14,7 @@ std::string error_of(const std::string& content) {
   return read.ok() ? "" : base::to_text(read.error());
 }
 
-TEST(EfficiencyFile, WritesWhatItReads) {
+TEST(EfficiencyFile, RoundTrips) {
   for (const std::string_view name : efficiency_names()) {
     Efficiency written = find_efficiency(name).value();
     written.links.inside.half_size = 1.25e6;
@@ -29,7 +28,7 @@ TEST(EfficiencyFile, WritesWhatItReads) {
   }
 }
 
-TEST(EfficiencyFile, WhatItDoesNotSayIsAssumed) {
+TEST(EfficiencyFile, MissingConstantsKeepTheirDefaults) {
   const Efficiency read =
       parse_efficiency("{format: dovetail/efficiency@1, name: x, constants: {slot: 0.002, task: 0}}", "set.yaml")
           .value();
@@ -40,7 +39,7 @@ TEST(EfficiencyFile, WhatItDoesNotSayIsAssumed) {
   EXPECT_EQ(read.matrix_products, Efficiency{}.matrix_products);
 }
 
-TEST(EfficiencyFile, MistakesHaveTheirPlace) {
+TEST(EfficiencyFile, ErrorsHaveLineAndColumn) {
   const std::string begin = "format: dovetail/efficiency@1\nname: x\n";
   EXPECT_THAT(error_of(begin + "constants: {slott: 1}"),
               HasSubstr("set.json:3:13: unknown key `slott` in `constants`; did you mean `slot`?"));
@@ -55,4 +54,5 @@ TEST(EfficiencyFile, MistakesHaveTheirPlace) {
 }
 
 }  // namespace
+
 }  // namespace dovetail::cost

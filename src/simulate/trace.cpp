@@ -1,4 +1,4 @@
-#include "simulate/accounting.h"
+#include "simulate/trace.h"
 
 #include <fmt/format.h>
 
@@ -9,6 +9,7 @@
 #include <set>
 
 namespace dovetail::simulate {
+
 namespace {
 
 using base::Ticks;
