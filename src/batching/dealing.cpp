@@ -11,28 +11,28 @@ namespace dovetail::batching {
 
 namespace {
 
-constexpr std::size_t nobody = static_cast<std::size_t>(-1);
+constexpr std::size_t no_rank = static_cast<std::size_t>(-1);
 
-/// The sequences of one part in one draft: a chain through `next` of the ranks by length.
-struct Part {
+/// Sequences of one part in one draft, as a chain of ranks by length through `next_`.
+struct DraftPart {
   std::int64_t tokens = 0;
-  std::size_t min_rank = nobody;  // of the longest
-  std::size_t first = nobody;     // of the chain
-  std::size_t last = nobody;
+  std::size_t min_rank = no_rank;  // rank of the longest sequence
+  std::size_t first = no_rank;     // start of the chain
+  std::size_t last = no_rank;
 };
 
-bool is_larger(const Part& a, const Part& b) {
+bool is_larger(const DraftPart& a, const DraftPart& b) {
   return a.tokens != b.tokens ? a.tokens > b.tokens : a.min_rank < b.min_rank;
 }
 
-/// Parts with sequences, the largest first; the others are empty.
+/// A draft's nonempty parts, largest first.
 struct Draft {
-  std::vector<Part> parts;
+  std::vector<DraftPart> parts;
   std::int64_t difference = 0;
-  std::size_t min_rank = nobody;
+  std::size_t min_rank = no_rank;
 };
 
-/// Whether b is to be merged before a.
+/// Returns whether b is merged before a.
 bool comes_later(const Draft& a, const Draft& b) {
   if (a.difference != b.difference) return a.difference < b.difference;
   const std::int64_t max_a = a.parts.front().tokens;
@@ -43,7 +43,7 @@ bool comes_later(const Draft& a, const Draft& b) {
 class Differencing {
  public:
   Differencing(const std::vector<std::int64_t>& lengths, std::size_t parts)
-      : lengths_(lengths), ids_(by_decreasing_length(lengths)), next_(lengths.size(), nobody), parts_(parts) {}
+      : lengths_(lengths), ids_(by_decreasing_length(lengths)), next_(lengths.size(), no_rank), parts_(parts) {}
 
   Assignment deal(PartSizes sizes) {
     const std::size_t each = sizes == PartSizes::equal ? parts_ : 1;
@@ -59,7 +59,7 @@ class Differencing {
   }
 
  private:
-  /// One to a part.
+  /// Returns a draft with one sequence per part.
   Draft draft_of(std::size_t begin, std::size_t end) const {
     Draft draft;
     for (std::size_t rank = begin; rank < end; ++rank) draft.parts.push_back({lengths_[ids_[rank]], rank, rank, rank});
@@ -70,8 +70,8 @@ class Differencing {
     std::sort(draft.parts.begin(), draft.parts.end(), is_larger);
     const std::int64_t smallest = draft.parts.size() < parts_ ? 0 : draft.parts.back().tokens;
     draft.difference = draft.parts.front().tokens - smallest;
-    draft.min_rank = nobody;
-    for (const Part& part : draft.parts) draft.min_rank = std::min(draft.min_rank, part.min_rank);
+    draft.min_rank = no_rank;
+    for (const DraftPart& part : draft.parts) draft.min_rank = std::min(draft.min_rank, part.min_rank);
     drafts_.push_back(std::move(draft));
     std::push_heap(drafts_.begin(), drafts_.end(), comes_later);
   }
@@ -83,7 +83,7 @@ class Differencing {
     return first;
   }
 
-  /// The largest part of each with the smallest of the other, which may be an empty one.
+  /// Merges two drafts: the largest part of one with the smallest of the other, which may be empty.
   Draft merged(Draft one, const Draft& other) {
     const std::size_t filled = one.parts.size();
     for (std::size_t index = 0; index < other.parts.size(); ++index) {
@@ -96,7 +96,7 @@ class Differencing {
     return one;
   }
 
-  void join(Part& part, const Part& other) {
+  void join(DraftPart& part, const DraftPart& other) {
     part.tokens += other.tokens;
     part.min_rank = std::min(part.min_rank, other.min_rank);
     next_[part.last] = other.first;
@@ -105,15 +105,15 @@ class Differencing {
 
   void fill(const Draft& draft, Assignment& dealt) const {
     for (std::size_t index = 0; index < draft.parts.size(); ++index) {
-      for (std::size_t rank = draft.parts[index].first; rank != nobody; rank = next_[rank])
+      for (std::size_t rank = draft.parts[index].first; rank != no_rank; rank = next_[rank])
         dealt[index].push_back(ids_[rank]);
       std::sort(dealt[index].begin(), dealt[index].end());
     }
   }
 
   const std::vector<std::int64_t>& lengths_;
-  std::vector<std::size_t> ids_;   // [rank] by length
-  std::vector<std::size_t> next_;  // [rank] of the chains
+  std::vector<std::size_t> ids_;   // [rank by length]
+  std::vector<std::size_t> next_;  // [rank] next rank in its chain
   std::size_t parts_;
   std::vector<Draft> drafts_;  // a heap
 };
@@ -137,7 +137,8 @@ Assignment runs_of(std::size_t count, std::size_t parts) {
   return dealt;
 }
 
-/// Samples that stay together: those of a group, or where these are fewer than the instances, each by itself.
+/// Returns the samples that stay together: those of a group, or single samples if there are fewer groups than
+/// instances.
 Assignment bundles_of(const std::vector<std::int64_t>& groups, std::size_t instances) {
   Assignment bundles;
   std::unordered_map<std::int64_t, std::size_t> bundle_of;

@@ -1,6 +1,4 @@
-// Sequences shared out so that all parts have about the same tokens.
-//
-// Samples dealt to data-parallel ranks and to instances of the generation engine.
+// Deals sequences to data-parallel ranks and samples to instances of the generation engine.
 #pragma once
 
 #include <cstddef>
@@ -13,42 +11,42 @@ namespace dovetail::batching {
 
 enum class PartSizes {
   any,    ///< only tokens count: micro-batches
-  equal,  ///< all parts have the same number of sequences, or some one more than others: data-parallel ranks
+  equal,  ///< numbers of sequences differ by at most one: data-parallel ranks
 };
 
-/// The largest differencing method (Karmarkar and Karp, The Differencing Method of Set Partitioning, UCB/CSD 82/113,
-/// 1982), as verl
-/// (`get_seqlen_balanced_partitions`, with `equal_size`) and OpenRLHF, which has it from there, balance ranks and
-/// micro-batches:
+/// Splits sequences into parts with about the same tokens by the largest differencing method (Karmarkar and Karp, The
+/// Differencing Method of Set Partitioning, UCB/CSD 82/113, 1982). verl (`get_seqlen_balanced_partitions` with
+/// `equal_size`) and OpenRLHF, which copied it, balance ranks and micro-batches this way.
 ///
-/// A draft deals some sequences to all parts. At first each sequence has a draft of its own, or with equal sizes each
-/// `parts` sequences that follow each other by length, from the longest on. Again and again the two drafts with the
-/// largest difference between their largest and their smallest part become one, in which the largest part of the one
-/// goes with the smallest of the other, and so on.
+/// A draft assigns some sequences to all parts. Initially each sequence has its own draft. With equal sizes, each
+/// `parts` consecutive sequences in descending order of length form a draft. Repeatedly, the two drafts with the
+/// largest difference between their largest and smallest part are merged: the largest part of one joins the smallest of
+/// the other, and so on.
 ///
-/// Ties: of drafts of one difference the one with the larger largest part comes first, then the one with the longest
-/// sequence; of parts of equal tokens the one with the longest sequence. Of sequences of one length that with the
-/// smaller id counts as longer. So the tokens of the parts do not depend on the order of the sequences.
+/// Ties between drafts of equal difference go to the one with the larger largest part, then to the one with the longest
+/// sequence. Ties between parts of equal tokens go to the one with the longest sequence. Among sequences of equal
+/// length, the smaller id counts as longer. The tokens of the parts therefore do not depend on the order of the
+/// sequences.
 ///
-/// Parts from that with the most tokens on, the ids in each ascending. With fewer sequences than parts the last ones
-/// are empty; else none is. REQUIRES: parts >= 1; lengths of at least 1.
+/// Returns the parts in descending order of tokens, each with ascending ids. If there are fewer sequences than parts,
+/// the last parts are empty, and only then. REQUIRES: parts >= 1; lengths of at least 1.
 Assignment balanced(const std::vector<std::int64_t>& lengths, std::size_t parts, PartSizes sizes);
 
 enum class Dealing {
-  as_they_come,  ///< in runs of equal length; where they do not go round, the first ranks have one more
-  balanced,      ///< balanced with PartSizes::equal: about the same tokens
+  as_they_come,  ///< in contiguous runs; if they do not divide evenly, the first ranks have one more
+  balanced,      ///< balanced() with PartSizes::equal: about the same tokens
 };
 
-/// The samples of each of `ranks` (at least 1) data-parallel ranks. Lengths are at least 1.
+/// Returns the samples of each of `ranks` data-parallel ranks. REQUIRES: ranks and lengths of at least 1.
 Assignment deal_to_ranks(const std::vector<std::int64_t>& lengths, std::size_t ranks, Dealing dealing);
 
-/// What comes goes to one part after the other: i to i modulo `parts` (at least 1).
+/// Deals `count` items in turn: item i to part i modulo `parts`. REQUIRES: parts >= 1.
 Assignment deal_in_turn(std::size_t count, std::size_t parts);
 
-/// The samples of each instance, in the order in which they come. Groups (`groups`: [sample]) stay together and are
-/// dealt in the order of their first samples; where there are fewer groups than instances, samples are by themselves.
-/// In turn, or where `loads` is not empty
-/// ([sample], as tokens) to the instance with the least so far, of several the first. REQUIRES: instances >= 1.
+/// Returns the samples of each instance, in arrival order. Groups (`groups`: [sample]) stay together and are dealt in
+/// the order of their first samples. If there are fewer groups than instances, samples are dealt individually. Dealing
+/// is in turn. If `loads` ([sample] tokens) is not empty, the next goes to the first instance with the smallest load
+/// instead. REQUIRES: instances >= 1.
 Assignment deal_to_instances(const std::vector<std::int64_t>& groups, const std::vector<std::int64_t>& loads,
                              std::size_t instances);
 

@@ -31,7 +31,7 @@ const EngineStep& EngineScheduler::next() {
     if (running_[place].to_compute == 0) step_.decoding.push_back(place);
   plan_chunks(blocks);
   if (step_.chunks.empty()) {
-    // Whoever entered did so with its keys and values.
+    // The admitted sequences entered with their keys and values.
     for (std::size_t place = running_.size() - step_.admitted; place < running_.size(); ++place)
       step_.decoding.push_back(place);
   } else if (!limits_.chunked_prefill) {
@@ -42,7 +42,7 @@ const EngineStep& EngineScheduler::next() {
   return step_;
 }
 
-/// Preempts until the next token of all that run has a block. The blocks with these tokens.
+/// Preempts until the next tokens of all running sequences have blocks. Returns the blocks including these tokens.
 std::int64_t EngineScheduler::make_room() {
   std::int64_t blocks = blocks_after(1);
   while (running_.size() > 1 && blocks > limits_.blocks) {
@@ -64,8 +64,8 @@ void EngineScheduler::preempt_last() {
   step_.preempted.push_back(last.id);
 }
 
-/// Who is computed: those that have entered and are not complete, then those that enter. `blocks`: with the next token
-/// of all that run.
+/// Plans the tokens to compute: first of running sequences, then of sequences that enter. `blocks` includes the next
+/// token of all running sequences.
 void EngineScheduler::plan_chunks(std::int64_t blocks) {
   std::int64_t budget = limits_.batched_tokens;
   if (limits_.chunked_prefill)
@@ -78,7 +78,7 @@ void EngineScheduler::plan_chunks(std::int64_t blocks) {
   }
 }
 
-/// Adds what the budget allows of a sequence; without chunked prefill all of it. How many tokens that is.
+/// Adds the tokens of a sequence that the budget allows, without chunked prefill all of them. Returns their number.
 std::int64_t EngineScheduler::plan_chunk(std::size_t place, std::int64_t budget) {
   const std::int64_t to_compute = running_[place].to_compute;
   const std::int64_t tokens = limits_.chunked_prefill ? std::min(budget, to_compute) : to_compute;
@@ -86,8 +86,8 @@ std::int64_t EngineScheduler::plan_chunk(std::size_t place, std::int64_t budget)
   return tokens;
 }
 
-/// Lets the first that waits in, where it has a place and blocks, and no more tokens than that are to be computed; adds
-/// to `blocks`.
+/// Admits the first waiting sequence if it has a slot, blocks and at most `max_to_compute` tokens to compute. Adds its
+/// blocks to `blocks`.
 bool EngineScheduler::admit_next(std::int64_t max_to_compute, std::int64_t& blocks) {
   if (waiting_.empty() || static_cast<std::int64_t>(running_.size()) >= limits_.sequences) return false;
   Sequence next = waiting_.front();
@@ -113,7 +113,7 @@ std::int64_t EngineScheduler::steps_unchanged(std::int64_t max) const {
   DOVETAIL_ASSERT(planned_ && max >= 1);
   if (!step_.chunks.empty()) return 1;
   if (running_.size() == 1) return max;
-  // One that decodes takes a block at least every block_tokens steps.
+  // A decoding sequence takes a block at least every block_tokens steps.
   const std::int64_t bound = limits_.blocks * limits_.block_tokens + 1;
   std::int64_t too_many = std::min(max, bound);
   if (blocks_after(too_many) <= limits_.blocks) return too_many;
@@ -153,7 +153,7 @@ std::vector<Sequence> EngineScheduler::leave() {
   std::vector<Sequence> left = running_;
   for (Sequence& sequence : left) {
     sequence.cached = sequence.to_compute == 0;
-    // What was computed of it in part is lost.
+    // A partial computation is lost.
     sequence.again = !sequence.cached && (sequence.again || sequence.done > 0 || sequence.to_compute < sequence.prompt);
   }
   left.insert(left.end(), waiting_.begin(), waiting_.end());
@@ -177,7 +177,7 @@ void EngineScheduler::release(const Sequence& sequence) {
   prompts_.erase(held);
 }
 
-/// Whose prompt it shares: that of its group, or nobody's.
+/// Returns the key of its prompt: its group, or its id without sharing.
 std::int64_t EngineScheduler::prompt_of(const Sequence& sequence) const {
   return limits_.prefix_sharing ? sequence.group : static_cast<std::int64_t>(sequence.id);
 }

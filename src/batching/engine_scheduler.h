@@ -1,25 +1,24 @@
-// The rules by which a generation engine batches sequences continuously over a paged cache of keys and values. No
-// clock, no log, and no lengths of responses: the caller says which sequences have ended. The simulator and the runtime
-// run this code.
+// Rules of continuous batching in a generation engine with a paged KV cache. They involve no clock, no log and no
+// response lengths: the caller reports which sequences have ended. The simulator and the runtime both run
+// this code.
 //
-// The rules are vLLM's (V1 scheduler) but for what they say themselves:
-// - Sequences wait by priority, and of one priority in the order in which they arrived. The first of them enters when a
-// place is free and
-//   its prompt, what it decoded before and one token more have blocks; nobody passes it.
-// - A decode step reads the last token of a sequence and makes the next one. A step decodes a token of each running
-// sequence and computes,
-//   with chunked prefill, up to batched_tokens, less these, of sequences that have entered, in that order. Without it
-//   decoding pauses while whole prompts are computed, as many as batched_tokens allows and at least one. A sequence
-//   decodes from the step after its last token was computed; one that enters with all of its keys and values decodes at
-//   once in a step that computes nothing.
-// - Sequences of one group share their prompt: it is computed by the first that enters, and its blocks are held once,
-// for as long as any of
-//   them runs. Nobody enters before the prompts of all that run are computed, or will be by the same step.
-// - When running sequences lack blocks for their next token, the one that entered last is preempted: its blocks are
-// free, it waits in front
-//   of all others, and all its tokens are computed again. In that step nobody enters: there is no room for it, and
-//   nobody passes it. The last sequence that runs is never preempted: one that is longer than the cache runs alone,
-//   beyond it.
+// The rules follow vLLM's V1 scheduler:
+//
+// - Sequences wait by priority, then in order of arrival. The first one enters when a slot is free and there are blocks
+//   for its prompt, its decoded tokens and one more token. No other sequence overtakes it.
+// - A decode step reads the last token of a sequence and produces the next one. A step decodes one token of each
+//   running sequence. With chunked prefill it also computes tokens of sequences that have entered, in order of entry,
+//   up to batched_tokens minus the decoded ones. Without chunked prefill, decoding pauses while whole prompts are
+//   computed: as many as batched_tokens allows, at least one.
+// - A sequence decodes from the step after its last token was computed. A sequence that enters with its whole KV cache
+//   decodes at once, in a step that computes nothing.
+// - Sequences of a group share their prompt. The first one that enters computes it, and its blocks are held once, as
+//   long as any of them runs. No sequence enters until all running sequences have their prompts computed, or will have
+//   after the same step.
+// - If running sequences lack blocks for their next token, the one that entered last is preempted. Its blocks are
+//   freed, it waits ahead of all others, and all its tokens are recomputed. No sequence enters in that step: the
+//   preempted one does not fit, and no other overtakes it.
+// - The last running sequence is never preempted. A sequence longer than the cache runs alone and exceeds it.
 #pragma once
 
 #include <cstddef>
@@ -31,81 +30,86 @@
 
 namespace dovetail::batching {
 
-/// Tokens of a block of the cache of keys and values (vLLM's default).
+/// Tokens in a block of the KV cache (vLLM's default).
 inline constexpr std::int64_t cache_block = 16;
 
 struct EngineLimits {
   std::int64_t sequences = 256;        ///< decoded together
-  std::int64_t batched_tokens = 8192;  ///< of a step: those that are decoded, and those that are computed
+  std::int64_t batched_tokens = 8192;  ///< decoded and computed tokens of a step
   bool chunked_prefill = true;
   bool prefix_sharing = true;
-  std::int64_t block_tokens = cache_block;  ///< of a block of the cache
-  std::int64_t blocks = 0;                  ///< of the cache
+  std::int64_t block_tokens = cache_block;
+  std::int64_t blocks = 0;  ///< in the KV cache
 };
 
-/// What an engine knows of a sequence. Its prompt has whole blocks, and what it decodes begins with a block of its own.
+/// A sequence as the engine sees it. Its prompt occupies whole blocks, and its decoded tokens start in a separate
+/// block.
 struct Sequence {
-  std::size_t id = 0;  ///< the caller's name for it; no two in an engine have the same
+  std::size_t id = 0;  ///< chosen by the caller, unique in the engine
   std::int64_t prompt = 0;
-  std::int64_t group = 0;       ///< who else has this prompt
-  std::int64_t priority = 0;    ///< those with more wait in front
+  std::int64_t group = 0;       ///< sequences of one group have the same prompt
+  std::int64_t priority = 0;    ///< higher values wait ahead
   std::int64_t done = 0;        ///< tokens decoded
-  std::int64_t to_compute = 0;  ///< of a running one: tokens whose keys and values are still to be computed
-  bool cached = false;          ///< its keys and values come with it
-  bool again = false;           ///< what is computed has been there before
+  std::int64_t to_compute = 0;  ///< while running: tokens whose keys and values are not computed yet
+  bool cached = false;          ///< it enters with its keys and values
+  bool again = false;           ///< its computation repeats an earlier one
 
   std::int64_t tokens() const { return prompt + done; }
 };
 
-/// Tokens of a running sequence that a step computes keys and values of: the first of its `to_compute`.
+/// Tokens of a running sequence whose keys and values a step computes: the first of its `to_compute`.
 struct Chunk {
-  std::size_t place = 0;  ///< of EngineScheduler::running
+  std::size_t place = 0;  ///< index in EngineScheduler::running
   std::int64_t tokens = 0;
 
   friend bool operator==(const Chunk&, const Chunk&) = default;
 };
 
-/// What one step does.
+/// One step of the engine.
 struct EngineStep {
-  std::vector<std::size_t> preempted;  ///< before it; ids, in that order
-  std::size_t admitted = 0;            ///< before it: so many that run, the last ones
-  std::vector<Chunk> chunks;           ///< by place
-  std::vector<std::size_t> decoding;   ///< places of those of which a token is decoded, ascending
+  std::vector<std::size_t> preempted;  ///< ids preempted before the step, in order
+  std::size_t admitted = 0;            ///< sequences admitted before the step: the last ones in running()
+  std::vector<Chunk> chunks;           ///< by index
+  std::vector<std::size_t> decoding;   ///< indices of sequences that decode a token, ascending
 };
 
-/// One engine's sequences, step by step: next, advance, finish, and again. A value: a copy goes on by itself.
+/// Schedules one engine's sequences step by step: next, advance, finish, and again. A value: copies continue
+/// independently.
 ///
-/// Between calls: no more sequences run than have places; the blocks of all that run, with a token more for each, are
-/// within the cache once `next` has planned the step, unless a single one runs; a prompt is held by those that run, and
-/// by nobody else. While any sequence is unfinished a step decodes or computes at least one token.
+/// Invariants between calls:
+/// - The running sequences fit in the slots.
+/// - Once `next` has planned a step, the blocks of the running sequences, with one more token each, fit in the cache,
+///   unless only one sequence runs.
+/// - Prompts are held only by running sequences.
+/// - While any sequence is unfinished, a step decodes or computes at least one token.
 class EngineScheduler {
  public:
   /// REQUIRES: limits of at least 1, blocks of at least 0, a cache of at most 10^15 tokens.
   explicit EngineScheduler(const EngineLimits& limits);
 
-  /// The sequence waits from now on. REQUIRES: a prompt of at least 1 token.
+  /// Adds a waiting sequence. REQUIRES: a prompt of at least 1 token.
   void arrive(const Sequence& sequence);
-  /// Preempts and admits, and says what the step then does. It stays the next one until advance or finish: arrivals
-  /// change only those behind it. REQUIRES: something is unfinished.
+  /// Preempts and admits sequences and returns the next step. It remains the next step until advance or finish:
+  /// arrivals affect only later steps. REQUIRES: some sequence is unfinished.
   const EngineStep& next();
-  /// How many steps, at most `max`, are like the one that `next` planned for as long as nothing arrives or ends: 1
-  /// where it computes, else as many as have blocks for all. REQUIRES: next; max >= 1.
+  /// Returns how many steps, at most `max`, equal the one that `next` planned, as long as nothing arrives or ends: 1 if
+  /// it computes tokens, otherwise as many as there are blocks for. REQUIRES: next was called; max >= 1.
   std::int64_t steps_unchanged(std::int64_t max = std::numeric_limits<std::int64_t>::max()) const;
-  /// The step that `next` planned was done so many times. REQUIRES: next; 1 <= steps <= steps_unchanged().
+  /// Executes the step that `next` planned `steps` times. REQUIRES: next was called; 1 <= steps <= steps_unchanged().
   void advance(std::int64_t steps);
-  /// Those in these places of running() have ended and hold nothing more. A step that is planned is no longer, but whom
-  /// it preempted and admitted stays so. REQUIRES: ascending.
+  /// Ends the sequences at these indices of running() and frees their blocks. A planned step is discarded, but its
+  /// preemptions and admissions remain. REQUIRES: ascending indices.
   void finish(const std::vector<std::size_t>& places);
-  /// Takes all sequences away: those that run first, in the order of their entry. Their `cached` says whether keys and
-  /// values of all their tokens are there.
+  /// Removes and returns all sequences: running ones first, in order of entry. `cached` is set if the KV cache has all
+  /// their tokens.
   std::vector<Sequence> leave();
 
-  /// In the order of their entry.
+  /// Returns the running sequences in order of entry.
   const std::vector<Sequence>& running() const { return running_; }
   const std::deque<Sequence>& waiting() const { return waiting_; }
   std::size_t unfinished() const { return waiting_.size() + running_.size(); }
-  /// Blocks that are held when so many more steps have been decoded; from 1 on with a token for each sequence that does
-  /// not decode yet.
+  /// Returns the blocks held after `steps` more decode steps. If steps >= 1, sequences that do not decode yet count one
+  /// token.
   std::int64_t blocks_after(std::int64_t steps) const;
 
  private:
@@ -127,12 +131,13 @@ class EngineScheduler {
 
   EngineLimits limits_;
   std::deque<Sequence> waiting_;
-  std::ptrdiff_t preempted_ = 0;            // the first of those that wait: whom no arrival passes
-  std::vector<Sequence> running_;           // in the order of their entry
+  std::ptrdiff_t preempted_ =
+      0;  // number of preempted sequences at the front of waiting_, which arrivals do not overtake
+  std::vector<Sequence> running_;           // in order of entry
   std::map<std::int64_t, Prompt> prompts_;  // held by running sequences
-  std::int64_t prompt_blocks_ = 0;          // of all of them
+  std::int64_t prompt_blocks_ = 0;          // total of prompts_
   EngineStep step_;
-  bool planned_ = false;  // step_ is the next one
+  bool planned_ = false;  // step_ is valid
 };
 
 }  // namespace dovetail::batching

@@ -37,45 +37,44 @@ std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& l
 
 namespace {
 
-/// What is left in each of so many micro-batches; which is the first with enough takes the logarithm of their number.
-class Rooms {
+/// Free capacity of each of `count` micro-batches. Finding the first with enough takes logarithmic time.
+class FreeTokens {
  public:
-  Rooms(std::size_t count, std::int64_t capacity) {
+  FreeTokens(std::size_t count, std::int64_t capacity) {
     while (leaves_ < count) leaves_ *= 2;
-    max_room_.assign(2 * leaves_, capacity);
+    max_free_.assign(2 * leaves_, capacity);
   }
 
-  /// REQUIRES: some micro-batch has it.
-  std::size_t first_with(std::int64_t room) const {
+  /// Returns the first micro-batch with at least `tokens` free tokens. REQUIRES: there is one.
+  std::size_t first_with(std::int64_t tokens) const {
     std::size_t node = 1;
-    while (node < leaves_) node = max_room_[2 * node] >= room ? 2 * node : 2 * node + 1;
+    while (node < leaves_) node = max_free_[2 * node] >= tokens ? 2 * node : 2 * node + 1;
     return node - leaves_;
   }
 
   void take(std::size_t place, std::int64_t tokens) {
     std::size_t node = leaves_ + place;
-    max_room_[node] -= tokens;
+    max_free_[node] -= tokens;
     while (node > 1) {
       node /= 2;
-      max_room_[node] = std::max(max_room_[2 * node], max_room_[2 * node + 1]);
+      max_free_[node] = std::max(max_free_[2 * node], max_free_[2 * node + 1]);
     }
   }
 
  private:
   std::size_t leaves_ = 1;
-  std::vector<std::int64_t> max_room_;  // a tree: of the node's own micro-batches; the leaves are these
+  std::vector<std::int64_t> max_free_;  // binary tree of maxima over the micro-batches, which are the leaves
 };
 
-/// First-fit decreasing of `count` sequences, `length_of(0)` being the longest: tells `put` the micro-batch of each in
-/// turn.
+/// First-fit decreasing of `count` sequences, longest first. Calls `put` with the index and micro-batch of each.
 template <class LengthOf, class Put>
 void first_fit(std::size_t count, std::int64_t capacity, LengthOf length_of, Put put) {
-  Rooms rooms(count, capacity);
+  FreeTokens free_tokens(count, capacity);
   for (std::size_t index = 0; index < count; ++index) {
     const std::int64_t tokens = length_of(index);
-    // Micro-batches that nobody has begun have all of the capacity.
-    const std::size_t place = rooms.first_with(std::min(tokens, capacity));
-    rooms.take(place, tokens);
+    // Unused micro-batches have the full capacity.
+    const std::size_t place = free_tokens.first_with(std::min(tokens, capacity));
+    free_tokens.take(place, tokens);
     put(index, place);
   }
 }

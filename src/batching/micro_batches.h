@@ -1,8 +1,5 @@
-// Which sequences share a micro-batch, or go to one rank: parts of a batch, each the ids of its sequences, and what
-// they add up to.
-//
-// Sequences of different lengths cut into micro-batches, by the rules that trainers use. All are deterministic; lengths
-// are in tokens, and at least 1.
+// Splits sequences of different lengths into micro-batches by the rules that trainers use. All rules are deterministic.
+// Lengths are in tokens and at least 1.
 #pragma once
 
 #include <cstddef>
@@ -11,45 +8,47 @@
 
 namespace dovetail::batching {
 
-/// [part] ids: the places of its sequences in the lengths that were dealt. Each is in exactly one part.
+/// [part] ids of the sequences that share a micro-batch or a rank. An id is an index into the lengths. Each id is in
+/// exactly one part.
 using Assignment = std::vector<std::vector<std::size_t>>;
 
-/// What the sequences of a part add up to.
+/// Totals over the sequences of a part.
 struct PartSums {
   std::int64_t tokens = 0;
-  double squares = 0;     ///< the sum of the squares of their lengths
-  std::int64_t last = 0;  ///< tokens of the last one
+  double squares = 0;     ///< sum of the squared lengths
+  std::int64_t last = 0;  ///< tokens of the last sequence
 
   friend bool operator==(const PartSums&, const PartSums&) = default;
 };
 
 PartSums sums_of(const std::vector<std::size_t>& part, const std::vector<std::int64_t>& lengths);
-/// [part]
+/// Returns the sums of each part.
 std::vector<PartSums> sums_of(const Assignment& parts, const std::vector<std::int64_t>& lengths);
 
-/// The ids of `lengths` from the longest to the shortest, those of one length in their order.
+/// Returns the ids in descending order of length. Equal lengths keep their order.
 std::vector<std::size_t> by_decreasing_length(const std::vector<std::int64_t>& lengths);
 
-/// First-fit decreasing: from the longest sequence on, each goes into the first micro-batch in which it still fits, or
-/// into a new one (Johnson, Near-Optimal Bin Packing Algorithms, 1973). One that is longer than `capacity` has a
-/// micro-batch of its own. In the order in which they were begun; each has its sequences from the longest to the
-/// shortest, of one length in the order of their ids.
+/// First-fit decreasing: in descending order of length, each sequence goes to the first micro-batch in which it fits,
+/// or to a new one (Johnson, Near-Optimal Bin Packing Algorithms, 1973). A sequence longer than `capacity` gets its own
+/// micro-batch. Returns the micro-batches in order of creation, each with its sequences in descending order of length,
+/// then by id.
 Assignment first_fit_decreasing(const std::vector<std::int64_t>& lengths, std::int64_t capacity);
-/// How many micro-batches that makes.
+/// Returns the number of micro-batches that first_fit_decreasing makes.
 std::size_t count_first_fit_decreasing(std::vector<std::int64_t> lengths, std::int64_t capacity);
 
-/// In their order, `sequences` (at least 1) to a micro-batch; the last one has what is left.
+/// Puts `sequences` consecutive sequences into each micro-batch; the last one has the rest. REQUIRES: sequences >= 1.
 Assignment by_count(std::size_t count, std::size_t sequences);
 
-/// Exactly `parts` (at least 1) micro-batches of about the same tokens: from the longest sequence on, each goes to the
-/// micro-batch with the fewest tokens, of several to the one that got its first sequence before the others (Graham,
-/// Bounds on Multiprocessing Timing Anomalies, 1969: the largest has at most 4/3 - 1 / (3 parts) times the tokens that
-/// it must). Largest first, by tokens; of equal ones that with the smaller first id. Where there are fewer sequences
-/// than micro-batches the last ones are empty.
+/// Makes exactly `parts` micro-batches with about the same tokens: in descending order of length, each sequence goes to
+/// the micro-batch with the fewest tokens (ties: the one that got its first sequence earlier). The largest has at most
+/// 4/3 - 1 / (3 parts) times the optimal tokens (Graham, Bounds on Multiprocessing Timing Anomalies, 1969).
+///
+/// Returns them in descending order of tokens (ties: the smaller first id). If there are fewer sequences than
+/// micro-batches, the last ones are empty. REQUIRES: parts >= 1.
 Assignment exactly(const std::vector<std::int64_t>& lengths, std::size_t parts);
 
-/// How many of the first of `available` sequences make one micro-batch of at most so many sequences and tokens (0: no
-/// limit), at least one where there is any. `length_of(i)`: tokens of the i-th.
+/// Returns how many of the next `available` sequences fit in one micro-batch of at most this many sequences and tokens
+/// (0: no limit). At least one if there is any. `length_of(i)`: tokens of the i-th.
 template <class LengthOf>
 std::size_t count_that_fit(std::size_t available, std::int64_t max_sequences, std::int64_t max_tokens,
                            LengthOf length_of) {

@@ -25,8 +25,7 @@ struct PassSeconds {
 /// Returns the seconds of one forward pass of a micro-batch through a stage, on one of its ranks.
 ///
 /// - Compute: 2 FLOPs per multiplication and token plus causal attention, both split over tensor x context ranks, at
-/// the
-///   fraction of the peak that matrix products reach.
+///   the fraction of the peak that matrix products reach.
 /// - Tensor parallelism: two all-reduces of the hidden states per layer. With sequence parallelism, all-gathers and
 ///   reduce-scatters of the same volume.
 /// - Context parallelism: an all-gather of keys and values.

@@ -14,25 +14,25 @@ using base::Ticks;
 
 enum class State : std::uint8_t { waiting, preparing, sending, ended };
 
-/// One activity of one iteration, on its way.
+/// State of one activity of one iteration.
 struct Node {
   State state = State::waiting;
   std::size_t waits_for = 0;  ///< predecessors that have not ended
   std::size_t arriving = 0;   ///< transfers that have not arrived
-  Ticks prepared;             ///< when its duration is over
+  Ticks prepared;             ///< end of its duration
 };
 
-/// What an early edge waits for, on its way.
+/// A pending result that an early edge waits for.
 struct Early {
-  Ticks time;  ///< when it is there
+  Ticks time;  ///< at which it is available
   std::size_t node = 0;
   plan::ActivityEdge edge;
 };
 
-/// What decides how things go on once an iteration has ended.
+/// State at the end of an iteration that determines everything after it.
 struct Moment {
   Ticks time;
-  /// Of the iterations behind it: state, how long ago begun, arriving.
+  /// Of later iterations: state, time since its beginning, arriving transfers.
   std::vector<std::tuple<State, Ticks, std::size_t>> under_way;
 
   bool like(const Moment& other) const { return under_way == other.under_way; }
@@ -60,7 +60,7 @@ class Engine {
       while (begin_one()) {
       }
       if (done()) break;
-      go_on();
+      advance();
     }
     return std::move(play_);
   }
@@ -70,7 +70,7 @@ class Engine {
   const Activities::Item& item_of(std::size_t node) const { return activities_.items[node % size()]; }
   bool done() const { return stop_ && moments_.size() > *stop_; }
 
-  /// Lets the next iteration in.
+  /// Admits the next iteration.
   void open() {
     const std::size_t first = nodes_.size();
     nodes_.resize(first + size());
@@ -84,7 +84,7 @@ class Engine {
     }
   }
 
-  /// When the node has made what the edge waits for, as far as is known.
+  /// Returns the time at which the node satisfies the edge, or nullopt if not known yet.
   std::optional<Ticks> made_at(std::size_t node, const plan::ActivityEdge& edge) const {
     if (nodes_[node].state == State::ended) return plan::let_go(edge, play_.played[node].end);
     if (nodes_[node].state == State::waiting || edge.early == Ticks(0)) return std::nullopt;
@@ -107,7 +107,7 @@ class Engine {
     return free;
   }
 
-  /// Begins with the first of those that can; false where none can.
+  /// Begins the first activity that can begin. Returns false if none can.
   bool begin_one() {
     std::size_t best = nothing;
     const auto turn_of = [this](std::size_t node) { return plan::Turn{!item_of(node).urgent, node}; };
@@ -135,7 +135,7 @@ class Engine {
     if (nodes_[node].prepared == now_ || has_early()) settle();
   }
 
-  /// What ended just now and let `node` begin.
+  /// Returns the activity that ended now and let `node` begin.
   std::size_t awaited(std::size_t node) {
     const std::size_t iteration = node / size();
     for (const plan::ActivityEdge& edge : edges_.into[node % size()]) {
@@ -153,7 +153,7 @@ class Engine {
     return last_ended_;
   }
 
-  /// Ends what is prepared and has arrived, and begins the transfers of what is prepared; in the order of nodes.
+  /// Begins the transfers of prepared activities and ends those whose transfers have arrived, in order of nodes.
   void settle() {
     std::sort(running_.begin(), running_.end());
     const std::vector<std::size_t> running = running_;
@@ -200,15 +200,15 @@ class Engine {
     return std::any_of(early_.begin(), early_.end(), [this](const Early& early) { return early.time == now_; });
   }
 
-  /// What is there at this moment of what early edges wait for.
+  /// Satisfies the early edges whose results become available now.
   void pass_on_early() {
     for (const Early& early : early_)
       if (early.time == now_) pass_on(early.node, early.edge);
     std::erase_if(early_, [this](const Early& early) { return early.time == now_; });
   }
 
-  /// On to the next moment at which something ends, arrives or is prepared.
-  void go_on() {
+  /// Advances to the next moment at which something ends, arrives or is prepared.
+  void advance() {
     std::optional<Ticks> next;
     for (const std::size_t node : running_)
       if (nodes_[node].state == State::preparing)
@@ -225,7 +225,7 @@ class Engine {
     settle();
   }
 
-  /// Whether all of the first iteration that has not ended is over; then it has ended, and another is let in.
+  /// Ends the oldest open iteration if all its activities have ended, and admits another. Returns whether it did.
   bool iteration_has_ended() {
     const std::size_t iteration = moments_.size();
     for (std::size_t node = iteration * size(); node < (iteration + 1) * size(); ++node)
@@ -240,14 +240,14 @@ class Engine {
     Moment moment{now_, {}};
     for (std::size_t node = (iteration + 1) * size(); node < nodes_.size(); ++node) {
       const State state = nodes_[node].state;
-      // What has ended counts no more, and what waits has not begun.
+      // Ended activities no longer count, and waiting ones have not begun.
       const bool begun = state == State::preparing || state == State::sending;
       moment.under_way.emplace_back(state, begun ? now_ - play_.played[node].begin : Ticks(0), nodes_[node].arriving);
     }
     return moment;
   }
 
-  /// Whether the last iterations repeat those before them, or there were enough.
+  /// Stops if the last iterations repeat those before them, or if the limit is reached.
   void find_end(std::size_t iteration) {
     for (std::size_t length = 1; length <= iteration && length <= 2 * edges_.under_way; ++length)
       if (moments_[iteration].like(moments_[iteration - length])) return stop_at(iteration, length, true);
@@ -269,17 +269,17 @@ class Engine {
   const parallel::Cancellation* cancellation_;
   plan::EdgesByActivity edges_;
   plan::Blocks blocks_;
-  std::vector<std::size_t> holder_;       // [block] the node that has it
-  std::vector<std::size_t> released_by_;  // [block] the last that had it
+  std::vector<std::size_t> holder_;       // [block] node that holds it
+  std::vector<std::size_t> released_by_;  // [block] last node that held it
   Ticks now_;
   Traffic traffic_;
-  std::vector<std::pair<std::size_t, std::size_t>> sent_;  // node and transfer of each name
+  std::vector<std::pair<std::size_t, std::size_t>> sent_;  // [name] node and transfer
   std::vector<Node> nodes_;                                // [iteration * items + item]
-  std::vector<std::size_t> ready_;                         // nodes that wait for devices alone
+  std::vector<std::size_t> ready_;                         // nodes that wait only for devices
   std::vector<std::size_t> running_;
   std::vector<Early> early_;
   std::size_t last_ended_ = nothing;
-  std::vector<Moment> moments_;  // [iteration] its end
+  std::vector<Moment> moments_;  // [iteration] state at its end
   std::optional<std::size_t> stop_;
   Play play_;
 };

@@ -27,7 +27,7 @@ InstanceLimits limits_of(const GenerationTask& task) {
   return limits;
 }
 
-/// Devices of every data-parallel replica.
+/// Returns the devices of every data-parallel replica.
 std::vector<std::vector<int>> devices_of(const llm::Layout& layout, const cluster::Mesh& mesh) {
   std::vector<std::vector<int>> devices(static_cast<std::size_t>(layout.data));
   for (int rank = 0; rank < layout.devices(); ++rank)

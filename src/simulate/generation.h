@@ -1,4 +1,4 @@
-// Generation by sample: every instance of the actor's layout plays its share (instance.h).
+// Simulation of generation sample by sample: every instance of the actor's layout plays its share (instance.h).
 #pragma once
 
 #include <cstddef>
@@ -20,68 +20,64 @@
 
 namespace dovetail::simulate {
 
-/// What an engine may be told beside plan::Engine; the defaults are vLLM's.
+/// Engine options in addition to plan::Engine. The defaults are vLLM's.
 struct EngineOptions {
   bool prefix_sharing = true;
   bool longest_first = false;  ///< lengths are predicted, and the longest responses start first
-  bool min_loaded =
-      false;  ///< groups go to the instance with the fewest tokens so far, as if lengths were known; else in turn
+  bool min_loaded = false;     ///< groups go to the instance with the fewest tokens, given exact lengths; else in turn
   std::int64_t block_tokens = batching::cache_block;
 };
 
-/// A generate task of a plan. Its references must outlive whatever is made of it.
+/// A generate task of a plan. Its references must outlive everything built from it.
 struct GenerationTask {
   const cost::ModelFacts& facts;
   const cluster::Cluster& cluster;
   cluster::Mesh mesh;
   llm::Layout layout;
   plan::Engine engine;
-  double key_value_room = 0;  ///< bytes of each device for keys and values; a cache has at least one block
+  double key_value_room = 0;  ///< bytes of each device's KV cache, which has at least one block
   cost::Efficiency efficiency;
   EngineOptions options = {};
   std::int32_t task = 0;  ///< Span::task
 };
 
-/// What instances did, all together.
+/// Totals over all instances.
 struct GenerationCounts {
-  std::int64_t decoded = 0;     ///< tokens: those of all responses
-  std::int64_t prefilled = 0;   ///< tokens of prompts, computed for the first time
-  std::int64_t recomputed = 0;  ///< tokens computed again, behind a preemption or a move
+  std::int64_t decoded = 0;     ///< tokens of all responses
+  std::int64_t prefilled = 0;   ///< prompt tokens computed for the first time
+  std::int64_t recomputed = 0;  ///< tokens recomputed after a preemption or a migration
   std::int64_t preemptions = 0;
-  std::int64_t peak = 0;  ///< bytes of keys and values on a device of the instance with the most; more than there is
-                          ///< room for only where a single sequence is
+  std::int64_t peak = 0;  ///< max KV cache bytes on a device; only a sequence that runs alone may exceed the capacity
 };
 
 struct Generation {
   base::Ticks end;
   std::vector<base::Ticks> finished;  ///< [sample]
-  /// A lane an instance, by the number of the replica. Where nothing is left for it, it idles in the tail.
-  /// Lane::memory: keys and values.
-  Trace trace;
+  Trace trace;  ///< one lane per instance, by replica number; it idles in the tail; Lane::memory is the KV cache
   GenerationCounts counts;
 };
 
-/// Plays all of generation; the same to the bit wherever cost's seconds are. Groups are dealt out to the instances in
-/// turn, as engines do, in the order of their first samples; where there are fewer groups than instances, samples are.
-/// REQUIRES: the layout has no fault, engine settings neither; prompts are at least 1 token, responses at least 0.
+/// Simulates all of generation. Bit-identical wherever the seconds of cost are. Groups are dealt to the instances in
+/// turn as engines do, in the order of their first samples. If there are fewer groups than instances, samples are
+/// dealt. REQUIRES: layout and engine settings have no fault. Prompts have at least 1 token, responses at least 0.
 Generation simulate_generation(const GenerationTask& task, const std::vector<Sample>& samples);
 
-// What simulations of more than generation are made of.
+// Building blocks of simulations that include generation.
 
 /// The instances of a task: their devices, and a clock for their steps.
 struct Fleet {
   StepClock clock;
   InstanceLimits limits;
-  std::vector<std::vector<int>> devices;         ///< [instance], of the cluster, ascending
-  std::vector<std::vector<std::size_t>> shares;  ///< [instance] samples, in the order in which they arrive
+  std::vector<std::vector<int>> devices;         ///< [instance] of the cluster, ascending
+  std::vector<std::vector<std::size_t>> shares;  ///< [instance] samples, in arrival order
 };
 
 Fleet fleet_of(const GenerationTask& task, const std::vector<Sample>& samples);
-/// Instances at time 0, with their shares waiting. They use the fleet's clock.
+/// Returns instances at time 0 whose shares wait. They use the fleet's clock.
 std::vector<Instance> instances_of(Fleet& fleet, const GenerationTask& task, const std::vector<Sample>& samples);
-/// Adds what an instance did to what others did.
+/// Adds the totals of an instance to `counts`.
 void add_counts(const InstanceLog& log, GenerationCounts& counts);
-/// Fills the gaps of `spans` from 0 to `end` with idling of this kind.
+/// Returns `spans` with the gaps from 0 to `end` filled by idling of this kind.
 std::vector<Span> without_gaps(const std::vector<Span>& spans, base::Ticks end, BarKind idle, std::int32_t task);
 
 }  // namespace dovetail::simulate

@@ -50,7 +50,7 @@ MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& sampl
 
 std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
                                    double replicas, const std::vector<Sample>& samples) {
-  // Whole ones: a limit is not there where it is 0.
+  // Returns an integer limit for all replicas; 0 means no limit.
   const auto whole = [&](double each) {
     return each > 0 ? std::max<std::int64_t>(1, cost::whole_limit(each * replicas)) : 0;
   };

@@ -1,6 +1,4 @@
-// A task that scores samples, as simulations see it.
-//
-// Micro-batches of samples that are scored, and what they take on several replicas of a model.
+// An inference task in simulations, and the micro-batches in which it scores samples.
 #pragma once
 
 #include <cstddef>
@@ -18,51 +16,49 @@
 
 namespace dovetail::simulate {
 
-/// A task that scores samples. Its facts must outlive whatever is made of it.
+/// A task that scores samples. Its facts must outlive everything built from it.
 struct InferTask {
   const cost::ModelFacts& facts;
-  /// As planned for all devices; a replica is one data-parallel rank of it, whatever their number here.
+  /// As planned for all devices. A replica is one data-parallel rank of it, however many replicas run here.
   llm::Layout layout;
   plan::MicroBatching micro_batching;
   cost::Machine machine;
   cost::Efficiency efficiency;
-  base::Ticks load;                     ///< until its devices have its weights from host memory
-  std::vector<std::size_t> after = {};  ///< tasks of the same list whose answers it reads, each before it
+  base::Ticks load;                     ///< time to load its weights from host memory
+  std::vector<std::size_t> after = {};  ///< earlier tasks of the same list whose results it reads
   std::int32_t task = 0;                ///< Span::task
-  base::Ticks alone =
-      {};  ///< inference of all samples on all devices, where nothing else is there; without load and hand-over
-  std::int64_t held = 0;  ///< bytes on each device while a worker has its model
-  base::Ticks hand_over =
-      {};  ///< until a worker that never scored for the task is told of it and can receive its samples
-  base::Ticks gathering = {};  ///< until a worker has its weights from other devices, behind `load`
+  base::Ticks alone = {};      ///< inference of all samples on all devices without other work, load and hand-over
+  std::int64_t held = 0;       ///< bytes on each device while a worker has its model
+  base::Ticks hand_over = {};  ///< time until a worker that is new to the task can receive samples
+  base::Ticks gathering = {};  ///< time to gather weights from other devices, after `load`
 
   int replica_devices() const { return layout.devices() / layout.data; }
 };
 
-/// What one replica takes at a time.
+/// Limits of a replica's micro-batch.
 struct MicroBatchLimit {
-  double sequences = 0;       ///< at most so many; 0: no limit
-  double tokens = 0;          ///< at most so many, but at least one sequence; 0: no limit
-  double worker_seconds = 0;  ///< that a sample of the mean length keeps a replica busy
+  double sequences = 0;       ///< maximum; 0: no limit
+  double tokens = 0;          ///< maximum, except for a single sequence; 0: no limit
+  double worker_seconds = 0;  ///< time that a sample of mean length occupies a replica
 };
 
-/// Of a task that scores all these samples in its own layout: a number of micro-batches is a number of sequences for
-/// each.
+/// Returns the limits if the task scores all these samples in its own layout. A number of micro-batches becomes a
+/// number of sequences in each.
 MicroBatchLimit limit_of(const InferTask& task, const std::vector<Sample>& samples);
 
-/// Takes from the front of `queue` a micro-batch for each replica, at most `most` samples, at least one.
+/// Takes a micro-batch per replica from the front of `queue`: at least one sample, at most `most`.
 std::vector<std::size_t> take_from(std::deque<std::size_t>& queue, std::size_t most, const MicroBatchLimit& limit,
                                    double replicas, const std::vector<Sample>& samples);
 
 /// Seconds of a micro-batch on each of several replicas.
 struct BatchSeconds {
-  double next = 0;    ///< until the next one can come
-  double done = 0;    ///< until it is through all stages
-  double launch = 0;  ///< of `next`: waiting for launches
+  double next = 0;    ///< until the next micro-batch can enter
+  double done = 0;    ///< until it has passed all stages
+  double launch = 0;  ///< part of `next` that waits for launches
 };
 
-/// The samples' tokens are shared out evenly over the replicas, or over as many as there are samples. REQUIRES: at
-/// least one sample.
+/// Returns the seconds of a batch whose tokens are split evenly over the replicas, or over as many replicas as there
+/// are samples. REQUIRES: at least one sample.
 BatchSeconds seconds_of(const InferTask& task, const std::vector<std::size_t>& batch, double replicas,
                         const std::vector<Sample>& samples);
 

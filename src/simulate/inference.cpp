@@ -17,7 +17,7 @@ using base::Ticks;
 
 namespace {
 
-/// All workers at work, from event to event.
+/// Simulates all workers from event to event.
 class InferenceRun {
  public:
   InferenceRun(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
@@ -80,9 +80,9 @@ class InferenceRun {
   struct State {
     bool free = false;
     std::size_t model = none;
-    Ticks available;          // when it can take the next micro-batch
-    Ticks drained;            // when its pipelines are empty
-    std::vector<bool> begun;  // [task] whether it had its model before
+    Ticks available;          // time at which it can take the next micro-batch
+    Ticks drained;            // time at which its pipelines are empty
+    std::vector<bool> begun;  // [task] whether it had the model before
   };
 
   struct Batch {
@@ -123,7 +123,7 @@ class InferenceRun {
     State& state = states_[worker];
     if (state.model == none && workers_[worker].first_task >= 0)
       load(worker, static_cast<std::size_t>(workers_[worker].first_task));
-    // Loading may take no time.
+    // Loading may be instantaneous.
     if (!state.free || (state.model != none && !queues_[state.model].empty())) return;
     const std::size_t task = max_work(worker);
     if (task != none) load(worker, task);
@@ -133,11 +133,11 @@ class InferenceRun {
     return state.begun[task] ? Ticks(0) : tasks_[task].hand_over;
   }
   Ticks loading(std::size_t task) const { return tasks_[task].load + tasks_[task].gathering; }
-  /// Until it has what it needs for the task.
+  /// Returns the time until the worker is ready for the task.
   Ticks set_up(const State& state, std::size_t task) const { return hand_over(state, task) + loading(task); }
 
-  /// The task that this worker helps most; none where it helps none, or too little to change models as long as more
-  /// samples come.
+  /// Returns the task that this worker helps most, or `none` if it helps no task, or too little to change models while
+  /// more samples will come.
   std::size_t max_work(std::size_t worker) {
     const State& helper = states_[worker];
     std::size_t best = none;
@@ -158,12 +158,12 @@ class InferenceRun {
     return best;
   }
 
-  /// Those that have a task's model: their replicas, and the ns that these are busy with what they have begun.
+  /// Workers that have a task's model.
   struct Holders {
     double replicas = 0;
-    double busy = 0;
+    double busy = 0;  // replica-ns of work in progress
   };
-  /// They are counted when somebody asks, and again once models or the time have changed.
+  /// Returns the holders of a task, counted on demand and again after models or time have changed.
   const Holders& holders_of(std::size_t task) {
     if (holders_.empty()) {
       holders_.resize(tasks_.size());
@@ -223,7 +223,7 @@ class InferenceRun {
     batches_.push_back(std::move(batch));
   }
 
-  /// What comes ends a pipeline's draining.
+  /// Logs a span. It ends the pipeline's draining.
   void show(std::size_t worker, const Span& span) {
     std::vector<Span>& spans = inference_.spans[worker];
     if (!spans.empty() && spans.back().end > span.begin) spans.back().end = span.begin;
@@ -237,10 +237,10 @@ class InferenceRun {
   std::vector<MicroBatchLimit> limits_;            // [task]
   std::vector<std::vector<double>> replicas_;      // [task][worker]
   std::vector<State> states_;                      // [worker]
-  std::vector<Holders> holders_;                   // [task]; empty: to be counted
+  std::vector<Holders> holders_;                   // [task]; empty: not counted
   std::vector<std::deque<std::size_t>> queues_;    // [task] ready samples
-  std::size_t to_come_;                            // samples that are not generated yet
-  std::vector<std::vector<std::size_t>> lacking_;  // [task][sample] what is not there yet
+  std::size_t to_come_;                            // samples not generated yet
+  std::vector<std::vector<std::size_t>> lacking_;  // [task][sample] missing inputs
   std::vector<Batch> batches_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   Ticks now_;

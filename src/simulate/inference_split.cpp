@@ -15,11 +15,11 @@ using base::Ticks;
 
 namespace {
 
-/// All numbers of replicas are tried where they are no more than so many.
+/// Maximum number of replica counts to try exhaustively.
 constexpr std::size_t max_tried = 64;
 constexpr int no_task = -1;
 
-/// So many replicas of each task.
+/// [task] number of replicas.
 using Shares = std::vector<std::size_t>;
 
 std::size_t size_of(const InferTask& task) { return static_cast<std::size_t>(task.replica_devices()); }
@@ -30,7 +30,7 @@ std::size_t devices_of(const std::vector<InferTask>& tasks, const Shares& shares
   return devices;
 }
 
-/// The tasks from that with the largest replica to that with the smallest.
+/// Returns the tasks in descending order of replica size.
 std::vector<std::size_t> by_size(const std::vector<InferTask>& tasks) {
   std::vector<std::size_t> order(tasks.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -39,7 +39,7 @@ std::vector<std::size_t> by_size(const std::vector<InferTask>& tasks) {
   return order;
 }
 
-/// The next `size` of them.
+/// Returns a worker of `size` devices from index `begin`.
 Worker worker_of(const std::vector<FreeDevice>& devices, std::size_t begin, std::size_t size, int first_task) {
   Worker worker;
   worker.first_task = first_task;
@@ -50,15 +50,15 @@ Worker worker_of(const std::vector<FreeDevice>& devices, std::size_t begin, std:
   return worker;
 }
 
-/// The best beginning so far.
-class Beginnings {
+/// Tries starts and keeps the best.
+class Starts {
  public:
-  /// Devices in their order.
-  Beginnings(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
-             const std::vector<FreeDevice>& freed, const std::vector<FreeDevice>& later)
+  /// REQUIRES: sorted devices.
+  Starts(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, const std::vector<Ticks>& ready,
+         const std::vector<FreeDevice>& freed, const std::vector<FreeDevice>& later)
       : tasks_(tasks), samples_(samples), ready_(ready), freed_(freed), later_(later), order_(by_size(tasks)) {}
 
-  /// Whether it is better than all before. What has no task to begin with begins with `first_task`, where that fits.
+  /// Tries a start. Returns whether it is the best so far. Workers without a task start with `first_task` if it fits.
   bool try_out(const Shares& shares, int first_task = no_task) {
     std::vector<Worker> workers = workers_for(shares, first_task);
     const auto is_served = [&](const InferTask& task) {
@@ -104,12 +104,12 @@ class Beginnings {
   const std::vector<Ticks>& ready_;
   const std::vector<FreeDevice>& freed_;
   const std::vector<FreeDevice>& later_;
-  std::vector<std::size_t> order_;  // of tasks, by_size
+  std::vector<std::size_t> order_;  // tasks by_size
   std::optional<SplitInference> best_;
 };
 
-/// One replica after the other goes to the task with the most work for each that it has, of those that still fit; first
-/// one to each, the largest first.
+/// Assigns one replica to each task that fits, largest first. Then each further replica goes to the task with the most
+/// work per replica that still fits.
 Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sample>& samples, std::size_t devices) {
   std::vector<double> work;
   for (const InferTask& task : tasks) work.push_back(limit_of(task, samples).worker_seconds);
@@ -124,7 +124,7 @@ Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sam
     std::optional<std::size_t> neediest;
     for (std::size_t task = 0; task < tasks.size(); ++task) {
       if (size_of(tasks[task]) > left || shares[task] == 0) continue;
-      // work / share of the one is more than that of the other.
+      // Compares work / share of both tasks.
       if (!neediest ||
           work[task] * static_cast<double>(shares[*neediest]) > work[*neediest] * static_cast<double>(shares[task]))
         neediest = task;
@@ -135,8 +135,8 @@ Shares shares_by_work(const std::vector<InferTask>& tasks, const std::vector<Sam
   }
 }
 
-/// All numbers of replicas on `left` devices, of the tasks from `task` on, of which the last has as many as fit; a few
-/// more than max_tried are enough.
+/// Adds all numbers of replicas of the tasks from `task` on for `left` devices. The last task gets as many as fit.
+/// Stops soon after max_tried.
 void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size_t left, Shares& shares,
                 std::vector<Shares>& all) {
   if (all.size() > max_tried) return;
@@ -152,7 +152,7 @@ void add_shares(const std::vector<InferTask>& tasks, std::size_t task, std::size
   }
 }
 
-/// With a worker's devices moved from one task to another; nothing where the one has not as many.
+/// Returns the shares after moving a worker's devices from one task to another. nullopt if `from` has too few.
 std::optional<Shares> moved(const std::vector<InferTask>& tasks, Shares shares, std::size_t devices, std::size_t from,
                             std::size_t to) {
   const std::size_t free = devices - devices_of(tasks, shares);
@@ -164,8 +164,8 @@ std::optional<Shares> moved(const std::vector<InferTask>& tasks, Shares shares, 
   return shares;
 }
 
-/// Moves one worker's devices at a time, while that gains.
-void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares shares, Beginnings& beginnings) {
+/// Moves one worker's devices at a time while that helps.
+void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares shares, Starts& starts) {
   for (bool gained = true; gained;) {
     gained = false;
     Shares best = shares;
@@ -173,7 +173,7 @@ void improve(const std::vector<InferTask>& tasks, std::size_t devices, Shares sh
       for (std::size_t to = 0; to < shares.size(); ++to) {
         if (from == to) continue;
         const std::optional<Shares> other = moved(tasks, shares, devices, from, to);
-        if (!other || !beginnings.try_out(*other)) continue;
+        if (!other || !starts.try_out(*other)) continue;
         best = *other;
         gained = true;
       }
@@ -206,22 +206,22 @@ SplitInference infer_best(const std::vector<InferTask>& tasks, const std::vector
   DOVETAIL_ASSERT(can_split(tasks, freed.size(), later.size()));
   std::sort(freed.begin(), freed.end());
   std::sort(later.begin(), later.end());
-  Beginnings beginnings(tasks, samples, ready, freed, later);
+  Starts starts(tasks, samples, ready, freed, later);
   const Shares none(tasks.size(), 0);
-  beginnings.try_out(none);
-  if (tasks.size() < 2) return beginnings.best();
-  for (std::size_t task = 0; task < tasks.size(); ++task) beginnings.try_out(none, static_cast<int>(task));
+  starts.try_out(none);
+  if (tasks.size() < 2) return starts.best();
+  for (std::size_t task = 0; task < tasks.size(); ++task) starts.try_out(none, static_cast<int>(task));
   std::vector<Shares> all;
   Shares some = none;
   add_shares(tasks, 0, freed.size(), some, all);
   if (all.size() <= max_tried) {
-    for (const Shares& shares : all) beginnings.try_out(shares);
-    return beginnings.best();
+    for (const Shares& shares : all) starts.try_out(shares);
+    return starts.best();
   }
   const Shares shares = shares_by_work(tasks, samples, freed.size());
-  beginnings.try_out(shares);
-  improve(tasks, freed.size(), shares, beginnings);
-  return beginnings.best();
+  starts.try_out(shares);
+  improve(tasks, freed.size(), shares, starts);
+  return starts.best();
 }
 
 }  // namespace dovetail::simulate

@@ -57,14 +57,14 @@ void Instance::step(Ticks time) {
     show_memory(now_, engine_.blocks_after(1));
     play_chunks(step);
   } else {
-    // Who has nothing to decode leaves its place to others.
+    // Sequences without tokens to decode free their slots.
     if (end_finished()) return;
     play_stretch(step, time);
   }
   end_finished();
 }
 
-/// One step in which prompts are computed.
+/// Plays one step that computes prompts.
 void Instance::play_chunks(const batching::EngineStep& step) {
   const Batch decoding = batch_of(step);
   const Prefill prefill = prefill_of(step);
@@ -78,7 +78,7 @@ void Instance::play_chunks(const batching::EngineStep& step) {
   engine_.advance(1);
 }
 
-/// What decoding takes alone, then what prompts add to it: first what is computed again.
+/// Logs the decoding time, then the extra time for prompts: first recomputation.
 void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, const Prefill& prefill,
                            std::size_t sequences, Ticks end) {
   const Ticks decoded = std::min(end, now_ + base::ticks_of_seconds(seconds.decode.all));
@@ -92,7 +92,7 @@ void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, c
   if (prefill.first > 0) show_span(end, BarKind::prefill, computed, Ticks(0));
 }
 
-/// All decode steps up to the next event.
+/// Plays all decode steps up to the next event.
 void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
   const Batch decoding = batch_of(step);
   std::int64_t steps = INT64_MAX;
@@ -114,7 +114,7 @@ void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
   engine_.advance(steps);
 }
 
-/// The fewest steps that end at `time` or later; `most` where none do.
+/// Returns the fewest steps that end at `time` or later, or `most` if none do.
 std::int64_t Instance::steps_until(Ticks time, const Batch& decoding, std::int64_t most) const {
   const auto end_of = [&](std::int64_t steps) {
     return now_ + base::ticks_of_seconds(clock_->decode(decoding.sequences, decoding.context, steps).all);
@@ -128,7 +128,7 @@ std::int64_t Instance::steps_until(Ticks time, const Batch& decoding, std::int64
   return most;
 }
 
-/// Whether any has.
+/// Ends finished sequences. Returns whether there were any.
 bool Instance::end_finished() {
   std::vector<std::size_t> finished;
   for (std::size_t place = 0; place < engine_.running().size(); ++place) {
@@ -175,7 +175,7 @@ void Instance::show_memory(Ticks time, std::int64_t blocks) {
     log_.memory.emplace_back(time, bytes);
 }
 
-/// From the end of the last one, or from now where nothing ran before.
+/// Logs a span from the end of the last one, or from now if nothing ran before.
 void Instance::show_span(Ticks end, BarKind bar_kind, std::int64_t amount, Ticks launch) {
   const Ticks begin = std::max(now_, shown_until_);
   shown_until_ = std::max(begin, end);

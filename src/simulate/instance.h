@@ -1,14 +1,13 @@
-// One instance of a generation engine, from event to event: continuous batching over a paged cache of keys and values.
+// One instance of a generation engine, simulated from event to event: continuous batching over a paged KV cache.
 //
-// An instance is one data-parallel replica of the actor's generate layout. batching/engine_scheduler.h has the rules of
-// its batches; here are the clock, the ends of sequences, and the log:
-// - A sequence of prompt p and response r decodes r steps; the first has p tokens before it (as in cost/generation.h).
-// One of r = 0 ends
-//   with its prefill.
-// - Where lengths are predicted, whoever has the longest response enters first.
-// - Between two events (a sequence ends, enters, is preempted or arrives) all decode steps are one stretch of time,
-// whose seconds are a sum
-//   over StepClock's pieces.
+// An instance is one data-parallel replica of the actor's generate layout. batching/engine_scheduler.h has the batching
+// rules. This file adds the clock, the ends of sequences, and the log:
+//
+// - A sequence of prompt p and response r decodes r steps. The first has p tokens before it (as in cost/generation.h).
+//   A sequence with r = 0 ends with its prefill.
+// - If lengths are predicted, the sequence with the longest response enters first.
+// - Between two events (a sequence ends, enters, is preempted or arrives), all decode steps form one stretch of time,
+//   whose seconds StepClock computes at once.
 #pragma once
 
 #include <cstddef>
@@ -27,22 +26,21 @@ namespace dovetail::simulate {
 
 struct InstanceLimits : batching::EngineLimits {
   bool longest_first = false;
-  double token_bytes = 0;  ///< keys and values of a token, on each device
+  double token_bytes = 0;  ///< KV cache of a token on each device
 };
 
-/// A sample on an instance: what the engine knows of it, and what only the simulator does. An instance names it (`id`)
-/// itself.
+/// A sample on an instance: the engine's view, and the fields that only the simulator knows. The instance assigns `id`.
 struct Sequence : batching::Sequence {
   std::size_t sample = 0;
   std::int64_t response = 0;
 };
 
-/// What an instance did.
+/// History of an instance.
 struct InstanceLog {
-  std::vector<std::pair<std::size_t, base::Ticks>> finished;  ///< sample and time, in order of time
-  std::vector<Span> spans;                                    ///< in order; gaps where nothing ran
-  /// Keys and values on each device from that time on. Within a stretch they grow step by step: at most 16 steps are
-  /// shown, each as high as its end.
+  std::vector<std::pair<std::size_t, base::Ticks>> finished;  ///< sample and time, by time
+  std::vector<Span> spans;                                    ///< in order; gaps while nothing ran
+  /// KV cache bytes on each device, from each time on. Within a stretch they grow step by step. At most 16 steps are
+  /// recorded, each with the value at its end.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
   std::int64_t peak = 0;        ///< bytes
   std::int64_t decoded = 0;     ///< tokens
@@ -51,42 +49,42 @@ struct InstanceLog {
   std::int64_t preemptions = 0;
 };
 
-/// A value: a copy goes on by itself. The clock must outlive it, and is shared by copies.
+/// An instance as a value: copies continue independently. They share the clock, which must outlive them.
 class Instance {
  public:
   Instance(const InstanceLimits& limits, StepClock& clock, std::int32_t task)
       : limits_(limits), clock_(&clock), task_(task), engine_(limits) {}
 
-  /// A sequence that is there from `time` on. REQUIRES: not before that of an earlier call.
+  /// Adds a sequence that arrives at `time`. REQUIRES: times do not decrease from call to call.
   void arrive(base::Ticks time, const Sequence& sequence);
-  /// Goes on until the first end of a step that is not before `time`, or until nothing is left.
+  /// Runs until the first step that does not end before `time`, or until no sequence is left.
   void run_until(base::Ticks time);
-  /// The end of the last step.
+  /// Returns the end of the last step.
   base::Ticks now() const { return now_; }
-  /// How many sequences have arrived, or will, and have not ended.
+  /// Returns the number of sequences that have not ended, including those yet to arrive.
   std::size_t unfinished() const { return arrivals_.size() + engine_.unfinished(); }
-  /// Takes all of them away: those that run first, in the order of their entry. Their `cached` says whether keys and
-  /// values of all their tokens are there.
+  /// Removes and returns all unfinished sequences: running ones first, in order of entry. `cached` is set if the KV
+  /// cache has all their tokens.
   std::vector<Sequence> leave();
 
   const InstanceLog& log() const { return log_; }
 
  private:
-  /// A sequence that has arrived: [its id].
+  /// A sequence that has arrived, indexed by its id.
   struct Member {
     std::size_t sample = 0;
     std::int64_t response = 0;
   };
-  /// What a step computes of prompts.
+  /// Prompt tokens that a step computes.
   struct Prefill {
     llm::Tokens tokens;      // all of them
-    std::int64_t first = 0;  // of these: computed for the first time
-    std::int64_t again = 0;
+    std::int64_t first = 0;  // tokens computed for the first time
+    std::int64_t again = 0;  // recomputed tokens
   };
-  /// Running sequences that decode, and the tokens before each on average.
+  /// Running sequences that decode.
   struct Batch {
     std::int64_t sequences = 0;
-    double context = 0;
+    double context = 0;  // mean tokens before each
   };
 
   void receive();

@@ -15,7 +15,7 @@ using base::Ticks;
 
 namespace {
 
-/// Adds the devices of an instance, which it leaves at this time.
+/// Adds the devices of an instance, free from this time on.
 void add_devices(const Fleet& fleet, std::size_t instance, Ticks from, std::vector<FreeDevice>& devices) {
   for (const int device : fleet.devices[instance]) devices.push_back({device, from});
 }
@@ -40,7 +40,7 @@ Stages::Stages(const InterStageTask& task, const std::vector<Sample>& samples)
 
 std::optional<PlayedStages> Stages::with_threshold(double threshold) {
   const auto count = static_cast<double>(samples_.size());
-  // 0.29 of 100 samples are 29, whatever the product rounds to.
+  // 0.29 of 100 samples must be 29, whatever the product rounds to.
   const auto left =
       std::clamp<std::size_t>(static_cast<std::size_t>(std::floor(threshold * count + 1e-6)), 1, samples_.size());
   if (left == samples_.size()) return std::nullopt;
@@ -69,7 +69,7 @@ Ticks Stages::side_by_side() const {
   return infer_best(task_.infer, rows_, ready, std::move(all), {}).inference.end;
 }
 
-/// When no more than so many samples are unfinished.
+/// Returns the time from which at most `left` samples are unfinished.
 Ticks Stages::time_of(std::size_t left) const {
   std::vector<Ticks> finished = plain_.finished;
   const auto place = finished.begin() + static_cast<std::ptrdiff_t>(finished.size() - left - 1);
@@ -108,7 +108,7 @@ void Stages::play_plain() {
   for (const InferTask& infer : task_.infer) infer_alone(infer);
 }
 
-/// Behind what plain_ has.
+/// Appends an inference task on all devices to plain_.
 void Stages::infer_alone(const InferTask& infer) {
   plain_.inference.memory.front().emplace_back(plain_.end, infer.held);
   for (const auto& [length, bar_kind] : {std::pair(infer.hand_over, BarKind::hand_over),
@@ -180,14 +180,14 @@ using base::Ticks;
 
 namespace {
 
-constexpr int nobody = -1;
+constexpr int no_worker = -1;
 
-/// Puts spans behind each other, and idling where there are none.
+/// Appends spans and fills gaps with idle time.
 class LaneSpans {
  public:
   LaneSpans(const PlayedStages& played, std::int32_t task) : played_(played), task_(task) {}
 
-  /// What goes on beyond the end, such as weights for which nothing is left to do, is cut.
+  /// Cuts spans at the end, such as loading weights that are no longer needed.
   void add(Span span, BarKind idle) {
     span.end = std::min(span.end, played_.end);
     if (span.end <= span.begin) return;
@@ -196,7 +196,7 @@ class LaneSpans {
     at_ = span.end;
   }
 
-  /// Up to the end of generation it is the tail.
+  /// Idle time before the end of generation counts as tail.
   void idle_until(Ticks time, BarKind idle) {
     const Ticks in_tail = std::min(time, played_.generation_end);
     if (in_tail > at_) put(in_tail, BarKind::tail);
@@ -229,14 +229,14 @@ Lane lane_of(const InterStageTask& stages, const PlayedStages& played, std::size
   Lane lane;
   lane.memory = log.memory;
   for (auto& [time, bytes] : lane.memory) bytes += stages.held;
-  if (worker != nobody) {
+  if (worker != no_worker) {
     const auto index = static_cast<std::size_t>(worker);
     const std::vector<Span>& scored = played.inference.spans[index];
     if (!scored.empty()) spans.add({left, left + stages.drop, BarKind::loading, task}, BarKind::dependency);
     for (const Span& span : scored) spans.add(span, BarKind::dependency);
     for (const auto& step : played.inference.memory[index]) {
       if (step.first > played.end) break;
-      // What comes at the same moment takes the place of what was there.
+      // An entry at the same time replaces the previous one.
       if (!lane.memory.empty() && lane.memory.back().first == step.first) lane.memory.pop_back();
       lane.memory.push_back(step);
     }
@@ -258,7 +258,7 @@ Trace trace_of(const InterStageTask& task, const Fleet& fleet, const PlayedStage
     std::map<int, std::vector<int>> parts;  // by worker
     for (const int device : fleet.devices[instance]) {
       const auto found = worker_of.find(device);
-      parts[found == worker_of.end() ? nobody : found->second].push_back(device);
+      parts[found == worker_of.end() ? no_worker : found->second].push_back(device);
     }
     for (auto& [worker, devices] : parts) {
       Lane lane = lane_of(task, played, instance, worker);

@@ -19,13 +19,13 @@ namespace {
 using base::Ticks;
 
 constexpr int links_of_a_device = 4;
-constexpr Ticks min_difference(1000);  // ns between arrivals that are shown as two
+constexpr Ticks min_difference(1000);  // ns; arrivals closer than this are shown as one
 
-Transfer transfer_of(const DeviceTransfer& way) {
-  Transfer transfer{{}, way.alone, way.bytes};
-  const int level = way.between ? 2 : 0;
-  if (way.from != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * way.from + level);
-  if (way.to != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * way.to + level + 1);
+Transfer transfer_of(const DeviceTransfer& sent) {
+  Transfer transfer{{}, sent.alone, sent.bytes};
+  const int level = sent.between ? 2 : 0;
+  if (sent.from != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * sent.from + level);
+  if (sent.to != DeviceTransfer::nobody) transfer.links.push_back(links_of_a_device * sent.to + level + 1);
   return transfer;
 }
 
@@ -36,13 +36,13 @@ Activities bar_kinds_of(const Workload& workload) {
   for (const Activity& activity : workload.activities) {
     Activities::Item item;
     item.devices = activity.devices;
-    // A device's link to host memory has the device's number behind all devices.
+    // A device's host link is numbered after all devices, in device order.
     if (activity.host)
       item.devices[0] = {workload.devices + activity.host->devices.first, activity.host->devices.count};
     item.duration = activity.trace.end;
-    // Generation on other devices waits for new weights.
+    // Generation on other devices waits for the new weights.
     item.urgent = plan::is_urgent(activity.reallocation, activity.devices[1].count > 0);
-    for (const DeviceTransfer& way : activity.transfers) item.transfers.push_back(transfer_of(way));
+    for (const DeviceTransfer& sent : activity.transfers) item.transfers.push_back(transfer_of(sent));
     bar_kinds.items.push_back(std::move(item));
   }
   return bar_kinds;
@@ -51,13 +51,13 @@ Activities bar_kinds_of(const Workload& workload) {
 bool has_ended(const Played& played) { return played.end >= played.begin; }
 bool has_begun(const Played& played) { return has_ended(played) || played.begin > Ticks(0); }
 
-/// Why who waits for the activity idles.
+/// Returns the idle kind of activities that wait for this one.
 BarKind cause_of(const Activity& activity) {
   if (activity.host) return BarKind::transfer;
   return activity.reallocation ? BarKind::awaiting : BarKind::dependency;
 }
 
-/// `time` x `part` / `whole`, to a ns: a product of whole numbers could be too large.
+/// Returns `time` x `part` / `whole`, rounded to ns. An integer product could overflow.
 Ticks part_of(Ticks time, Ticks part, Ticks whole) {
   const double fraction = static_cast<double>(part.count()) / static_cast<double>(whole.count());
   return Ticks(std::llround(static_cast<double>(time.count()) * fraction));
@@ -65,10 +65,10 @@ Ticks part_of(Ticks time, Ticks part, Ticks whole) {
 
 bool is_on(const cluster::Mesh& mesh, int device) { return device >= mesh.first && device < mesh.first + mesh.count; }
 
-/// Where the activities' traces have each device.
-class Places {
+/// Lanes of each device in the activities' traces.
+class DeviceLanes {
  public:
-  explicit Places(const Workload& workload)
+  explicit DeviceLanes(const Workload& workload)
       : workload_(workload), lane_of_(static_cast<std::size_t>(workload.devices)) {
     for (std::vector<int>& lanes : lane_of_) lanes.assign(workload.activities.size(), absent);
     for (std::size_t activity = 0; activity < workload.activities.size(); ++activity) place(activity);
@@ -79,7 +79,7 @@ class Places {
 
   int lane(int device, std::size_t activity) const { return lane_of_[static_cast<std::size_t>(device)][activity]; }
 
-  /// In which lanes the device is, and what it holds in each activity: equal where two devices do the same, but for
+  /// Returns the lanes of the device and its memory in each activity. Equal for devices that do the same, apart from
   /// transfers.
   std::vector<std::int64_t> key(int device) const {
     const std::vector<int>& lanes = lane_of_[static_cast<std::size_t>(device)];
@@ -108,18 +108,18 @@ class Places {
   std::vector<std::vector<int>> lane_of_;  // [device][activity]
 };
 
-/// What is cut out.
+/// The part of the simulation that becomes the trace.
 struct Stretch {
   Ticks begin;
   Ticks end;
-  std::size_t iteration = 0;  ///< the first that begins in it, with it
+  std::size_t iteration = 0;  ///< first iteration that begins in it, at its start
 };
 
-/// Makes the lanes of the stretch.
+/// Builds the lanes of the stretch.
 class Cutter {
  public:
   Cutter(const Workload& workload, const Play& play, const Stretch& stretch)
-      : workload_(workload), play_(play), stretch_(stretch), places_(workload) {
+      : workload_(workload), play_(play), stretch_(stretch), device_lanes_(workload) {
     for (std::size_t node = 0; node < play.played.size(); ++node)
       if (play.played[node].end > stretch.begin && !activity_of(node).transfers.empty())
         own_arrivals_[node] = arrivals_of(node);
@@ -139,7 +139,7 @@ class Cutter {
   }
 
  private:
-  /// A lane for each mesh that something is moved for.
+  /// Returns a lane for each mesh with host transfers.
   std::vector<Lane> host_links() const {
     std::map<std::pair<int, int>, Lane> lanes;
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
@@ -159,8 +159,8 @@ class Cutter {
     return made;
   }
 
-  /// [device] when the last of what it sends or receives has arrived. Those that differ by no more than a microsecond
-  /// are taken for one, the last of them: they are then of devices that do the same.
+  /// Returns for each device the time at which its last transfer has arrived. Arrivals at most a microsecond apart
+  /// count as the latest of them, so that their devices share a lane.
   std::vector<Ticks> arrivals_of(std::size_t node) const {
     const Played& played = play_.played[node];
     const Activity& activity = activity_of(node);
@@ -183,11 +183,11 @@ class Cutter {
     return arrivals;
   }
 
-  /// Devices that do the same and hold the same all the time, by their first.
+  /// Returns groups of devices that do and hold the same all the time, ordered by their first device.
   std::vector<std::vector<int>> classes() const {
     std::map<std::vector<std::int64_t>, std::vector<int>> alike;
     for (int device = 0; device < workload_.devices; ++device) {
-      std::vector<std::int64_t> key = places_.key(device);
+      std::vector<std::int64_t> key = device_lanes_.key(device);
       for (const auto& [node, arrivals] : own_arrivals_)
         key.push_back(arrivals[static_cast<std::size_t>(device)].count());
       alike[key].push_back(device);
@@ -202,13 +202,13 @@ class Cutter {
   std::size_t activities() const { return workload_.activities.size(); }
   const Activity& activity_of(std::size_t node) const { return workload_.activities[node % activities()]; }
 
-  /// The nodes that have `device` for some time within the stretch, and the first behind it, in order.
+  /// Returns the nodes that occupy `device` during the stretch, and the first one after it, in order.
   std::vector<std::size_t> nodes_on(int device) const {
     std::vector<std::size_t> nodes;
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
       const Played& played = play_.played[node];
       if (played.end <= played.begin || played.end <= stretch_.begin) continue;
-      if (places_.lane(device, node % activities()) != Places::absent) nodes.push_back(node);
+      if (device_lanes_.lane(device, node % activities()) != DeviceLanes::absent) nodes.push_back(node);
     }
     const auto begin = [this](std::size_t node) { return std::pair(play_.played[node].begin, node); };
     std::sort(nodes.begin(), nodes.end(), [&](std::size_t a, std::size_t b) { return begin(a) < begin(b); });
@@ -247,7 +247,7 @@ class Cutter {
     return workload_.resident ? workload_.resident(device, activity) : 0;
   }
 
-  /// `span` from `begin` to `end`, as far as it is in the stretch; of the launches in it the same part.
+  /// Adds the part of `span` from `begin` to `end` that is in the stretch, with the same part of its launch time.
   void add(Lane& lane, Ticks begin, Ticks end, Span span) const {
     const Ticks from = std::max(begin, stretch_.begin);
     const Ticks to = std::min(end, stretch_.end);
@@ -256,15 +256,15 @@ class Cutter {
     span.launch = launched(to) - launched(from);
     span.begin = from - stretch_.begin;
     span.end = to - stretch_.begin;
-    const bool goes_on = !lane.spans.empty() && is_idle(span.bar_kind) && lane.spans.back().bar_kind == span.bar_kind &&
-                         lane.spans.back().task == span.task;
-    if (goes_on)
+    const bool continues = !lane.spans.empty() && is_idle(span.bar_kind) &&
+                           lane.spans.back().bar_kind == span.bar_kind && lane.spans.back().task == span.task;
+    if (continues)
       lane.spans.back().end = span.end;
     else
       lane.spans.push_back(span);
   }
 
-  /// What host transfers have on the device beside the activities.
+  /// Adds the memory that host transfers hold on the device.
   void add_held(Lane& lane, int device, Ticks end) const {
     for (std::size_t node = 0; node < play_.played.size(); ++node) {
       const std::optional<HostTransfer>& host = activity_of(node).host;
@@ -276,7 +276,7 @@ class Cutter {
       const bool is_over = host->back ? has_ended(moved) : has_begun(served);
       const Ticks until = host->back ? moved.end : served.begin;
       if (from >= stretch_.end || (is_over && until <= stretch_.begin)) continue;
-      // What is loaded for an activity that begins with the next stretch is there until then.
+      // Data loaded for an activity that begins with the next stretch is held until then.
       const bool stays = !is_over || until > stretch_.end || (until == stretch_.end && !host->back);
       add_memory(lane.memory, std::max(from, stretch_.begin) - stretch_.begin, stays ? end : until - stretch_.begin,
                  host->bytes);
@@ -291,7 +291,8 @@ class Cutter {
       lane.memory.emplace_back(at, bytes);
   }
 
-  /// Idle from `from` to `to`, when `behind` ended: by what was waited for, and what that had waited for before.
+  /// Adds idle time from `from` to `to`, at which `critical_predecessor` ended. Earlier parts have the causes that it
+  /// waited for.
   void wait(Lane& lane, Ticks from, Ticks to, std::size_t critical_predecessor) const {
     std::vector<Span> causes;
     Ticks until = to;
@@ -315,7 +316,7 @@ class Cutter {
     const Activity& activity = activity_of(node);
     const std::int64_t base = resident(device, node % activities());
     hold(lane, played.begin, base);
-    const int own = places_.lane(device, node % activities());
+    const int own = device_lanes_.lane(device, node % activities());
     Ticks now = played.begin;
     if (own >= 0) {
       const Lane& trace = activity.trace.lanes[static_cast<std::size_t>(own)];
@@ -325,7 +326,7 @@ class Cutter {
       now += activity.trace.end;
     }
     if (activity.transfers.empty()) return;
-    // What it sends and receives itself, then what others do.
+    // Its own transfers, then those of others.
     const Ticks arrived = own_arrivals_.at(node)[static_cast<std::size_t>(device)];
     add(lane, now, arrived, {{}, {}, BarKind::reallocation, activity.task, 0, {}});
     add(lane, arrived, played.end, {{}, {}, BarKind::awaiting, activity.task, 0, {}});
@@ -334,11 +335,11 @@ class Cutter {
   const Workload& workload_;
   const Play& play_;
   const Stretch& stretch_;
-  Places places_;
-  std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // of nodes with transfers
+  DeviceLanes device_lanes_;
+  std::map<std::size_t, std::vector<Ticks>> own_arrivals_;  // [node with transfers][device]
 };
 
-/// When the first activity of the iteration begins, but host transfers.
+/// Returns the time at which the first activity of the iteration begins, other than host transfers.
 Ticks beginning_of(const Play& play, const std::vector<Activity>& activities, std::size_t iteration) {
   std::optional<Ticks> first;
   for (std::size_t activity = 0; activity < activities.size(); ++activity)
@@ -347,7 +348,7 @@ Ticks beginning_of(const Play& play, const std::vector<Activity>& activities, st
   return first.value_or(Ticks(0));
 }
 
-/// As long as what repeats, from where the first iteration in that begins.
+/// Returns a stretch as long as the period, from the start of the first iteration in it.
 Stretch stretch_of(const Play& play, const std::vector<Activity>& activities) {
   std::size_t iteration = play.last + 1 - play.iterations;
   while (beginning_of(play, activities, iteration) < play.begin) ++iteration;
@@ -388,7 +389,7 @@ namespace {
 using timeline::Bar;
 using timeline::Timeline;
 
-/// What `amount` of a span counts.
+/// Return whether `amount` of a span counts sequences, or numbers a batch.
 bool counts_sequences(BarKind bar_kind) { return bar_kind == BarKind::decode || bar_kind == BarKind::infer; }
 bool counts_batches(BarKind bar_kind) {
   return bar_kind == BarKind::forward || bar_kind == BarKind::backward || bar_kind == BarKind::optimizer;

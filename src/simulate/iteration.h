@@ -1,7 +1,4 @@
-// A steady iteration of a plan: what every device does in it from the first to the last ns, and why it waits where it
-// does.
-//
-// What a simulation played, as a timeline.
+// A steady iteration of a plan: the activity of every device from the first to the last ns, and the cause of each wait.
 #pragma once
 
 #include <array>
@@ -20,74 +17,77 @@
 
 namespace dovetail::simulate {
 
-/// What one device sends another. A device has four links: to and from the devices of its node, to and from other
-/// nodes.
+/// A transfer from one device to another. A device has four links: to and from the devices of its node, and to and from
+/// other nodes.
 struct DeviceTransfer {
   int from = nobody;
   int to = nobody;
-  bool between = false;  ///< nodes
-  base::Ticks alone;     ///< ns that it takes where nothing else is on its links
+  bool between = false;  ///< crosses nodes
+  base::Ticks alone;     ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
-  static constexpr int nobody = -1;  ///< whose link does not count
+  static constexpr int nobody = -1;  ///< no device: its link does not count
 };
 
-/// What an activity moves between devices and host memory, on their links alone: what its devices do meanwhile are
-/// other activities.
+/// A transfer between devices and host memory. It occupies only their host links. Other activities use the devices
+/// meanwhile.
 struct HostTransfer {
-  cluster::Mesh devices;     ///< whose links to host memory the activity has for itself
-  std::size_t activity = 0;  ///< that it moves something for, of the same iteration
-  bool back = false;         ///< to host memory, behind that activity; else from there, before it
-  std::int64_t bytes = 0;  ///< that each device holds for it: from its beginning until that activity begins; from that
-                           ///< one's end until its end
+  cluster::Mesh devices;     ///< devices whose links to host memory it occupies
+  std::size_t activity = 0;  ///< activity of the same iteration that it serves
+  bool back = false;         ///< to host memory, after that activity; else from host memory, before it
+  /// Bytes that each device holds for it: from its beginning until that activity begins, or (`back`) from that
+  /// activity's end until its own end.
+  std::int64_t bytes = 0;
 };
 
-/// An activity of an iteration: a task, several tasks that run as one, a reallocation, or a host transfer.
+/// An activity of an iteration: a task, several fused tasks, a reallocation, or a host transfer.
 struct Activity {
-  std::int32_t task = -1;     ///< of the workflow: its first task; of a reallocation the one that gets the weights
-  bool reallocation = false;  ///< else whoever waits for it waits for a task
-  std::array<cluster::Mesh, 2> devices = {};  ///< that it has for itself
-  Trace trace;  ///< of what it does before its transfers; lanes for all of its devices, or none
+  std::int32_t task = -1;     ///< of the workflow: the first of several; for a reallocation the receiver of the weights
+  bool reallocation = false;  ///< decides the idle kind of activities that wait for it
+  std::array<cluster::Mesh, 2> devices = {};  ///< occupied exclusively
+  Trace trace;                                ///< work before its transfers; lanes for all of its devices, or no lanes
   std::vector<DeviceTransfer> transfers = {};
-  std::optional<HostTransfer> host = std::nullopt;  ///< it has no devices then, and lasts as long as its trace
+  std::optional<HostTransfer> host = std::nullopt;  ///< if set, it has no devices and lasts as long as its trace
 };
 
-/// What an iteration is played from.
+/// Input of a simulated iteration.
 struct Workload {
   int devices = 0;  ///< of the cluster
   std::vector<Activity> activities;
   std::vector<plan::ActivityEdge> edges;
-  base::Ticks overhead;  ///< of each iteration, on all devices, in no activity
-  /// Bytes that a device holds whatever an activity's own trace says: in activity `activity`, or between activities
-  /// (nothing).
+  base::Ticks overhead;  ///< of each iteration, on all devices, outside all activities
+  /// Bytes that a device holds in addition to an activity's own trace, during `activity` or (nullopt) between
+  /// activities.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
-  std::size_t max_iterations = 64;                       ///< to wait for a steady state
-  Courses* courses = nullptr;                            ///< what is known of transfers, and learns (play)
-  const parallel::Cancellation* cancellation = nullptr;  ///< ends the wait for a steady state
+  std::size_t max_iterations = 64;                       ///< played to reach a steady state
+  Courses* courses = nullptr;                            ///< cache of transfers (play)
+  const parallel::Cancellation* cancellation = nullptr;  ///< stops waiting for a steady state
 };
 
-/// What repeats once iterations are steady.
+/// The part that repeats once iterations are steady.
 struct Iteration {
-  /// Of all devices, each in one lane. Waiting has its cause: `dependency` on the task whose end let the next activity
-  /// begin, `awaiting` where that was a reallocation, `transfer` where it was a host transfer, and before it likewise
-  /// what that had waited for. Devices that no activity uses wait for task -1.
+  /// All devices, each in one lane. Idle spans have a cause: `dependency` on the task whose end let the next activity
+  /// begin, `awaiting` for a reallocation, `transfer` for a host transfer. Earlier idle time has the cause that this
+  /// activity itself waited for. Devices that no activity uses wait for task -1.
   Trace trace;
-  std::size_t iterations = 1;  ///< that the trace is of: more than one where iterations alternate
-  std::size_t played = 1;      ///< until they repeated
-  bool steady = false;         ///< false: they did not, and the trace is of the later half of those that were played
-  base::Ticks stretch;         ///< that repeats: the trace without overhead
-  base::Ticks period;          ///< of an iteration without its overhead
-  std::vector<plan::ActivityTime> activities;  ///< [activity] of the iteration that the trace begins with, from there
+  std::size_t iterations = 1;  ///< in the trace; more than one if iterations alternate
+  std::size_t played = 1;      ///< iterations until they repeated
+  bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations played
+  base::Ticks stretch;  ///< length of the trace without overhead
+  base::Ticks period;   ///< time of an iteration without overhead
+  std::vector<plan::ActivityTime>
+      activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Plays the iterations until they are steady, and cuts one period out, from the beginning of an iteration's first
-/// activity but host transfers on. Its overhead is at its end. REQUIRES: each activity's trace has each of its devices
-/// in one lane, or has no lanes, and no fault (accounting.h); each transfer's devices are the activity's.
+/// Plays iterations until they are steady and returns one period. It starts with the first activity of an iteration
+/// other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault and has
+/// each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
 Iteration play_iterations(const Workload& workload);
 
-/// A bar a span, a lane for devices that do the same, behind them the links to host memory; counters are the bytes that
-/// each device holds. Times are ns. `tasks`: [Span::task] the task's track, whose model is the role that it serves.
-/// `repeats`: the end of the iteration joins its beginning; false: iterations never became steady.
+/// Converts a trace to a timeline: one bar per span, one lane per group of devices that do the same, then the links to
+/// host memory. Counters show the bytes that each device holds. Times are ns. `tasks`: [Span::task] the task's track,
+/// whose model is the role that it serves. `repeats`: the end of the iteration joins its beginning; false if iterations
+/// never became steady.
 timeline::Timeline iteration_timeline(const Trace& trace, std::vector<timeline::Track> tasks, std::string title,
                                       bool repeats);
 

@@ -16,19 +16,19 @@ using base::Ticks;
 
 namespace {
 
-/// A sample on its way.
+/// A sample that changes its instance.
 struct Move {
   std::size_t from = 0;
   std::size_t to = 0;
   Sequence sequence;
-  std::int64_t tokens = 0;  // whose keys and values go with it: no prompt that went before it on the same way
-  bool between = false;     // nodes
+  std::int64_t tokens = 0;  // whose keys and values are sent: without a prompt already sent on the same route
+  bool between = false;     // crosses nodes
   Transfer transfer = {};
   Ticks arrival = {};
 };
 
-/// The first `count` instances by their unfinished samples, in order of their numbers.
-std::vector<std::size_t> fullest(const std::vector<Instance>& instances, std::size_t count) {
+/// Returns the `count` instances with the most unfinished samples, ascending.
+std::vector<std::size_t> most_unfinished(const std::vector<Instance>& instances, std::size_t count) {
   std::vector<std::size_t> order(instances.size());
   std::iota(order.begin(), order.end(), 0U);
   std::stable_sort(order.begin(), order.end(),
@@ -44,11 +44,11 @@ bool in_one_node(const cluster::Cluster& cluster, const std::vector<int>& a, con
   return cluster::meeting_level(cluster, base::DeviceId(first), base::DeviceId(last)) == 0;
 }
 
-/// Whether samples of a group have been somewhere. Where nobody shares a prompt each is a group of its own.
+/// Tracks which prompts were sent on each route. Without prefix sharing every prompt is new.
 class Prompts {
  public:
   explicit Prompts(const Fleet& fleet) : shared_(fleet.limits.prefix_sharing) {}
-  /// Whether the sequence's prompt was not there yet; it is from now on.
+  /// Returns whether the sequence's prompt is new on this route, and records it.
   bool is_new(std::size_t from, std::size_t to, const Sequence& sequence) {
     return !shared_ || seen_.insert({from, to, sequence.group}).second;
   }
@@ -77,12 +77,13 @@ std::vector<Move> moves_to(const Fleet& fleet, const std::vector<std::size_t>& d
   return moves;
 }
 
-/// Links of an instance: from it and to it, within its node and between nodes.
+/// Returns a link of an instance: sending or receiving, within its node or between nodes.
 int link_of(std::size_t instance, bool sends, bool between) {
   return static_cast<int>(4 * instance) + (between ? 2 : 0) + (sends ? 0 : 1);
 }
 
-/// When each has arrived, if keys and values go with it; `starts`: [instance] when it may begin to send.
+/// Sets the arrival of each sample if its keys and values are sent. `starts`: [instance] time at which it starts
+/// sending.
 void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Ticks>& starts, std::vector<Move>& moves) {
   const cluster::Links links = cost::machine_of(task.cluster, task.mesh, task.efficiency).links;
   for (Move& move : moves) {
@@ -94,7 +95,7 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
         Ticks(1), base::ticks_of_seconds(cluster::send_seconds(move.between ? links.between : links.inside, bytes)));
   }
   Traffic traffic(static_cast<int>(4 * starts.size()));
-  // Each instance's next one; the moves of an instance stand together.
+  // Each instance's next move. The moves of an instance are consecutive.
   std::vector<std::pair<Ticks, std::size_t>> waiting;
   for (std::size_t index = 0; index < moves.size(); ++index)
     if (index == 0 || moves[index].from != moves[index - 1].from)
@@ -114,7 +115,7 @@ void send(const GenerationTask& task, const Fleet& fleet, const std::vector<Tick
   }
 }
 
-/// Seconds until the busiest destination has computed what its samples had.
+/// Returns the seconds until the busiest destination has recomputed its samples.
 double seconds_to_compute(const GenerationTask& task, const Fleet& fleet, const std::vector<Move>& moves) {
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
   Prompts prompts(fleet);
@@ -133,7 +134,7 @@ double seconds_to_compute(const GenerationTask& task, const Fleet& fleet, const 
   return most;
 }
 
-/// Leaves keys and values behind: what goes is there at once.
+/// Drops keys and values: samples arrive at once.
 void forget(const std::vector<Ticks>& starts, std::vector<Move>& moves) {
   for (Move& move : moves) {
     move.arrival = starts[move.from];
@@ -156,7 +157,7 @@ std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, co
     responses += response;
     squares += response * response;
   }
-  // A sequence met at a random moment has half of the responses' squares over their sum.
+  // At a random moment a sequence has generated half of the responses' sum of squares over their sum.
   const double context = prompts + (responses > 0 ? squares / (2 * responses) : 0);
   const cost::Machine machine = cost::machine_of(task.cluster, task.mesh, task.efficiency);
   const double flat = std::min(static_cast<double>(fleet.limits.sequences),
@@ -172,7 +173,7 @@ Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance
   Migration migration;
   migration.at = at;
   for (const Instance& instance : instances) migration.unfinished += instance.unfinished();
-  migration.destinations = fullest(instances, destinations);
+  migration.destinations = most_unfinished(instances, destinations);
   std::vector<Ticks> starts;
   for (const Instance& instance : instances) starts.push_back(std::max(at, instance.now()));
   std::vector<Move> moves = moves_to(fleet, migration.destinations, instances);

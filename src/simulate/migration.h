@@ -1,4 +1,4 @@
-// Moving what is still being generated to a few instances (RLHFuse, NSDI 2025, section 4).
+// Migration of unfinished samples to a few instances (RLHFuse, NSDI 2025, section 4).
 #pragma once
 
 #include <cstddef>
@@ -12,34 +12,37 @@ namespace dovetail::simulate {
 
 /// A migration that took place.
 struct Migration {
-  base::Ticks at;                         ///< when so few samples were unfinished
-  std::size_t unfinished = 0;             ///< at the ends of the steps that were under way
+  base::Ticks at;                         ///< time at which the threshold was reached
+  std::size_t unfinished = 0;             ///< samples at the ends of the steps then in progress
   std::vector<std::size_t> destinations;  ///< instances, ascending
   std::size_t moved = 0;                  ///< samples that changed their instance
-  std::int64_t bytes = 0;                 ///< keys and values that were sent, from all devices
-  bool computed_again = false;            ///< they were left behind, and are computed again where the samples went
-  base::Ticks end;                        ///< when the last sample arrived
+  std::int64_t bytes = 0;                 ///< KV cache sent from all devices
+  bool computed_again = false;            ///< the KV cache was dropped and is recomputed at the destinations
+  base::Ticks end;                        ///< arrival of the last sample
 };
 
-/// How many instances take the unfinished samples: max(ceil(R / BSmax), ceil(R M / C)) of R samples, with BSmax the
-/// batch up to which a decode step is flat (cost::flat_batch at the samples' mean context) and no more than
-/// max_num_seqs, M the tokens of the longest sequence there can be, and C the tokens that an instance has room for.
+/// Returns the number of instances that take the unfinished samples: max(ceil(R / BSmax), ceil(R M / C)), where
+/// - R is the number of samples
+/// - BSmax is the largest batch with a flat decode step (cost::flat_batch at the samples' mean context), at most
+///   max_num_seqs
+/// - M is the tokens of the longest possible sequence
+/// - C is the tokens that an instance's KV cache holds
 std::size_t destination_count(const GenerationTask& task, const Fleet& fleet, const std::vector<Sample>& samples,
                               std::size_t unfinished, std::int64_t max_sequence);
 
-/// Moves what `instances` have left to `destinations` of them. All have been stopped at the end of the first step that
-/// is not before `at`.
-/// - The instances with the most unfinished samples keep theirs (ties: the lower number).
-/// - Each other sample, by instance and there in order of entry, goes to the destination with the fewest unfinished
-/// samples so far (ties:
-///   the lower number).
-/// - Keys and values go from each device to the one of the same rank: over the links inside a node where both instances
-/// lie in it, else
-///   over those between nodes. The prompt of samples of a group that go the same way goes once. An instance sends one
-///   sample after the other, and shares its links fairly with what else is on them (traffic.h). A sample decodes on as
-///   soon as it has arrived. Nothing that is decoded meanwhile is slower.
-/// - Or they are left behind, and computed again at the destination; whichever has all samples decoding again sooner,
-/// taken for all alike. `freed`: [instance] when it has sent everything; of a destination, 0. REQUIRES: destinations in
+/// Moves the unfinished samples of `instances` to `destinations` of them. All instances have stopped at the end of the
+/// first step that does not end before `at`.
+/// - The instances with the most unfinished samples are the destinations (ties: the lower number).
+/// - The other samples move in order of instance and entry, each to the destination with the fewest unfinished samples
+///   so far (ties: the lower number).
+/// - The KV cache moves from each device to the one of the same rank: over links inside a node if both instances are in
+///   it, otherwise between nodes. Samples of a group that take the same route send their prompt once. An instance sends
+///   one sample after the other and shares links fairly with other transfers (traffic.h). A sample resumes decoding on
+///   arrival. Transfers do not slow decoding down.
+/// - Alternatively the KV cache is dropped and recomputed at the destination. The choice is the same for all samples:
+///   whichever has all of them decoding again sooner.
+///
+/// `freed`: [instance] time at which it has sent everything; 0 for destinations. REQUIRES: destinations in
 /// [1, number of instances).
 Migration migrate(const GenerationTask& task, Fleet& fleet, std::vector<Instance>& instances, base::Ticks at,
                   std::size_t destinations, std::vector<base::Ticks>& freed);

@@ -11,25 +11,25 @@ namespace {
 
 using base::Ticks;
 
-/// Tokens of a response that one iteration decoded.
-struct Part {
+/// Tokens of a response that were decoded in one iteration.
+struct DecodedTokens {
   std::size_t iteration = 0;
   std::int64_t tokens = 0;
 };
 
 struct Begun {
-  std::size_t group = 0;  // of Rollout::groups_
+  std::size_t group = 0;  // index in Rollout::groups_
   std::int64_t response = 0;
   std::int64_t decoded = 0;
-  std::vector<Part> parts = {};
+  std::vector<DecodedTokens> parts = {};
 };
 
 struct Group {
-  std::vector<std::size_t> samples;  // of Rollout::samples_
+  std::vector<std::size_t> samples;  // indices in Rollout::samples_
   std::size_t left = 0;
 };
 
-/// When a sample ended.
+/// A sample, and the time at which it ended.
 using Finished = std::pair<std::size_t, Ticks>;
 
 class Rollout {
@@ -63,7 +63,7 @@ class Rollout {
   }
 
  private:
-  /// Takes the next prompt of those that are drawn.
+  /// Begins the next drawn prompt.
   void begin_group() {
     if (next_ == drawn_.size()) {
       drawn_ = samples_of_(draws_++);
@@ -74,7 +74,7 @@ class Rollout {
     Group& group = groups_.emplace_back();
     std::size_t instance = emptiest();
     for (; next_ < drawn_.size() && drawn_[next_].group == drawn_group; ++next_) {
-      // With fewer prompts than instances a prompt's samples are spread.
+      // With fewer prompts than instances, a prompt's samples are spread over instances.
       if (options_.under_way < waiting_.size()) instance = emptiest();
       Sequence sequence;
       sequence.sample = samples_.size();
@@ -104,7 +104,7 @@ class Rollout {
     return instances;
   }
 
-  /// When as many groups are complete as are to be trained on, were all played to their end. Copies are played.
+  /// Returns the time at which enough groups to train on are complete if all instances run on. Plays copies.
   Ticks time_of_enough(std::vector<Instance> instances) const {
     std::vector<std::size_t> left;
     for (const Group& group : groups_) left.push_back(group.left);
@@ -121,7 +121,7 @@ class Rollout {
     DOVETAIL_ASSERT(false);
   }
 
-  /// Takes down what the instances finished.
+  /// Records the finished samples of the instances.
   void finish(const std::vector<Instance>& instances, PartialRollout& played) {
     std::vector<Finished> finished;
     for (const Instance& instance : instances) {
@@ -140,7 +140,7 @@ class Rollout {
     }
   }
 
-  /// The sample has so many tokens by now.
+  /// Records that the sample has `decoded` tokens now.
   void note(std::size_t sample, std::int64_t decoded) {
     Begun& begun = samples_[sample];
     if (decoded > begun.decoded) begun.parts.push_back({iteration_, decoded - begun.decoded});
@@ -155,14 +155,14 @@ class Rollout {
     }
   }
 
-  /// On the first that were complete.
+  /// Trains on the groups that were complete first.
   void train(PartialRollout& played) {
     DOVETAIL_ASSERT(complete_.size() >= options_.trained);
     for (std::size_t index = 0; index < options_.trained; ++index) {
       Group& group = groups_[complete_[index]];
       for (const std::size_t sample : group.samples) {
         ++played.samples;
-        for (const Part& part : std::exchange(samples_[sample].parts, {})) {
+        for (const DecodedTokens& part : std::exchange(samples_[sample].parts, {})) {
           const std::size_t age = iteration_ - part.iteration;
           if (played.by_age.size() <= age) played.by_age.resize(age + 1);
           played.by_age[age] += part.tokens;
@@ -180,12 +180,12 @@ class Rollout {
   const PartialRolloutOptions options_;
   std::vector<std::vector<Sequence>> waiting_;  // [instance]
   std::vector<Sample> drawn_;
-  std::size_t next_ = 0;  // of drawn_
+  std::size_t next_ = 0;  // index in drawn_
   std::uint64_t draws_ = 0;
   std::vector<Begun> samples_;
   std::vector<Group> groups_;
-  std::vector<std::size_t> complete_;  // groups, in the order in which they were
-  std::size_t under_way_ = 0;          // groups that were begun and not trained on
+  std::vector<std::size_t> complete_;  // groups, in order of completion
+  std::size_t under_way_ = 0;          // groups begun but not trained on
   std::size_t iteration_ = 0;
   std::int64_t held_ = 0;
 };

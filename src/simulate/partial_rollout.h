@@ -1,19 +1,17 @@
-// Partial rollout: generation ends before the last samples do, and these go on in the next iteration with the newer
+// Partial rollout: generation ends before the last samples finish. These resume in the next iteration with newer
 // weights.
 //
-// - A fixed number of prompts is under way: at the beginning of each iteration new ones fill up what was trained.
-// Generation ends as soon
-//   as so many prompts as an iteration trains on have all of their responses (a group is never cut: GRPO compares
-//   within it); each instance ends its step. The rest stays on its instance with the tokens that it has.
-// - Keys and values of the old weights are worth nothing under the new ones: what goes on is computed again first
-// (AReaL, arXiv
-//   2505.24298, section 4.1), before new prompts enter.
-// - New prompts go to the instance with the fewest sequences; those that are complete beyond what is trained wait for
-// the next iteration,
+// - A fixed number of prompts is in progress. At the beginning of each iteration new prompts replace the trained ones.
+//   Generation ends as soon as as many prompts as an iteration trains on have all of their responses. A group is never
+//   split, because GRPO compares within it. Each instance ends its step. Unfinished samples stay on their instance with
+//   their tokens.
+// - Keys and values of the old weights are invalid under the new ones. Resumed samples are recomputed first (AReaL,
+//   arXiv 2505.24298, section 4.1), before new prompts enter.
+// - New prompts go to the instance with the fewest sequences. Complete prompts in excess wait for the next iteration,
 //   which trains on the first that were complete.
 //
-// Ending once enough samples have finished, with more under way than are needed, is APRIL's rule (arXiv 2509.18521);
-// going on with what is left is that of Kimi k1.5, too (arXiv 2501.12599, section 2.6.2).
+// Ending once enough samples have finished, with more in progress than needed, is APRIL's rule (arXiv 2509.18521). Kimi
+// k1.5 also resumes unfinished samples (arXiv 2501.12599, section 2.6.2).
 #pragma once
 
 #include <cstddef>
@@ -28,10 +26,9 @@
 namespace dovetail::simulate {
 
 struct PartialRolloutOptions {
-  std::size_t trained = 1;  ///< prompts that an iteration trains on
-  std::size_t under_way =
-      1;  ///< prompts that have been begun and not been trained on, at the beginning of each iteration; >= trained
-  std::size_t warm_up = 4;  ///< iterations that are played before those of the answer
+  std::size_t trained = 1;    ///< prompts that an iteration trains on
+  std::size_t under_way = 1;  ///< prompts started but not trained on, at the start of each iteration; >= trained
+  std::size_t warm_up = 4;    ///< iterations played before those that are returned
   std::size_t iterations = 8;
 };
 
@@ -39,17 +36,18 @@ struct PartialRolloutOptions {
 struct PartialRollout {
   base::Ticks end;
   std::int64_t decoded = 0;     ///< tokens of responses
-  std::int64_t recomputed = 0;  ///< tokens computed again, because they go on or were preempted
+  std::int64_t recomputed = 0;  ///< tokens recomputed after resumption or preemption
   std::int64_t trained = 0;     ///< tokens of the responses that it trains on
-  std::int64_t samples = 0;     ///< that it trains on
-  std::int64_t held = 0;        ///< tokens of responses that have been decoded and not been trained on, at its end
-  /// [age] of the trained tokens those that were decoded so many iterations before; they add up to `trained`.
+  std::int64_t samples = 0;     ///< samples that it trains on
+  std::int64_t held = 0;        ///< response tokens at its end that are decoded but not trained on
+  /// [age] trained tokens that were decoded `age` iterations before; they add up to `trained`.
   std::vector<std::int64_t> by_age;
 };
 
-/// The iterations behind the warm-up, in order. `samples_of(n)` are those of the n-th iteration's prompts, group by
-/// group; each call gives at least one group, whose samples have one `group` that is no other's in that call. REQUIRES:
-/// as simulate_generation; no response is longer than `longest` less its prompt; options as said there.
+/// Returns the iterations after the warm-up, in order. `samples_of(n)` returns the samples of the n-th iteration's
+/// prompts, group by group. Each call returns at least one group. All samples of a group have the same `group`, which
+/// is unique within the call. REQUIRES: as simulate_generation; no response is longer than `longest` minus its prompt;
+/// options within their ranges.
 std::vector<PartialRollout> simulate_partial_rollout(
     const GenerationTask& task, std::int64_t longest,
     const std::function<std::vector<Sample>(std::uint64_t)>& samples_of, const PartialRolloutOptions& options);

@@ -1,4 +1,4 @@
-// Samples of an iteration: how long each prompt and each response is, as drawn.
+// Samples of an iteration, with the drawn lengths of prompts and responses.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,9 @@ struct Sample {
   friend bool operator==(const Sample&, const Sample&) = default;
 };
 
-/// The samples that a generate task with these sequences has in an iteration, group by group: group g is prompt g. Draw
-/// number `draw` of a seed is the same on every machine, and independent of the others. Prompts and responses come from
-/// streams of their own: more samples of a prompt change no prompt.
+/// Draws the samples of an iteration for a generate task with these sequences, group by group: group g is prompt g.
+/// Draw number `draw` of a seed is the same on every machine and independent of other draws. Prompts and responses have
+/// separate random streams, so more samples per prompt leave the prompts unchanged.
 std::vector<Sample> draw_samples(const workflow::Workload& workload, const workflow::SequenceCount& sequences,
                                  std::uint64_t seed, std::uint64_t draw);
 

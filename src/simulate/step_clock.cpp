@@ -21,30 +21,30 @@ double StepClock::step(double sequences, double context, const cost::Efficiency&
   return cost::decode_step_seconds(facts_, layout_, sequences, context, machine_, efficiency);
 }
 
-StepClock::Pieces StepClock::pieces_of(double sequences, const cost::Efficiency& efficiency) const {
-  struct Part {
+StepClock::Segments StepClock::segments_of(double sequences, const cost::Efficiency& efficiency) const {
+  struct Interval {
     double begin, end, at_begin, at_end;
   };
   const auto seconds = [&](double context) { return step(sequences, context, efficiency); };
   const double at_end = seconds(longest_);
   const double tolerance = 1e-12 * at_end;
-  std::vector<Part> open{{0, longest_, seconds(0), at_end}};
-  Pieces pieces;
+  std::vector<Interval> open{{0, longest_, seconds(0), at_end}};
+  Segments segments;
   while (!open.empty()) {
-    const Part part = open.back();
+    const Interval interval = open.back();
     open.pop_back();
-    const double length = part.end - part.begin;
-    const double middle = part.begin + length / 2;
+    const double length = interval.end - interval.begin;
+    const double middle = interval.begin + length / 2;
     const double at_middle = seconds(middle);
-    if (length < 1 || std::abs(at_middle - (part.at_begin + part.at_end) / 2) <= tolerance) {
-      const double slope = (part.at_end - part.at_begin) / length;
-      pieces.push_back({part.begin, part.at_begin, slope});
+    if (length < 1 || std::abs(at_middle - (interval.at_begin + interval.at_end) / 2) <= tolerance) {
+      const double slope = (interval.at_end - interval.at_begin) / length;
+      segments.push_back({interval.begin, interval.at_begin, slope});
     } else {
-      open.push_back({middle, part.end, at_middle, part.at_end});
-      open.push_back({part.begin, middle, part.at_begin, at_middle});
+      open.push_back({middle, interval.end, at_middle, interval.at_end});
+      open.push_back({interval.begin, middle, interval.at_begin, at_middle});
     }
   }
-  return pieces;
+  return segments;
 }
 
 const StepClock::Batch& StepClock::batch_of(std::int64_t sequences) {
@@ -52,22 +52,22 @@ const StepClock::Batch& StepClock::batch_of(std::int64_t sequences) {
   if (batches_.size() <= index) batches_.resize(index + 1);
   Batch& batch = batches_[index];
   if (batch.all.empty())
-    batch = {pieces_of(static_cast<double>(sequences), efficiency_),
-             pieces_of(static_cast<double>(sequences), no_launch_)};
+    batch = {segments_of(static_cast<double>(sequences), efficiency_),
+             segments_of(static_cast<double>(sequences), no_launch_)};
   return batch;
 }
 
 ActivitySeconds StepClock::decode(std::int64_t sequences, double context, std::int64_t steps) {
   DOVETAIL_ASSERT(sequences >= 1);
-  const auto sum_of = [&](const Pieces& pieces) {
+  const auto sum_of = [&](const Segments& segments) {
     double sum = 0;
     double at = context;
     auto left = static_cast<double>(steps);
-    for (std::size_t index = 0; index < pieces.size() && left > 0; ++index) {
-      const Piece& piece = pieces[index];
+    for (std::size_t index = 0; index < segments.size() && left > 0; ++index) {
+      const Segment& segment = segments[index];
       double count = left;
-      if (index + 1 < pieces.size()) count = std::clamp(std::ceil(pieces[index + 1].from - at), 0.0, left);
-      sum += count * (piece.seconds + piece.slope * (at - piece.from)) + piece.slope * count * (count - 1) / 2;
+      if (index + 1 < segments.size()) count = std::clamp(std::ceil(segments[index + 1].from - at), 0.0, left);
+      sum += count * (segment.seconds + segment.slope * (at - segment.from)) + segment.slope * count * (count - 1) / 2;
       at += count;
       left -= count;
     }

@@ -1,4 +1,4 @@
-// How long the steps of one generation engine take: what cost says of a step, for many steps at once.
+// Seconds of the steps of a generation engine: the cost model of a step, evaluated for many steps at once.
 #pragma once
 
 #include <cstdint>
@@ -13,60 +13,60 @@
 
 namespace dovetail::simulate {
 
-/// Seconds of steps, and what of them the device waits for launches and other work of the host.
+/// Seconds of steps.
 struct ActivitySeconds {
   double all = 0;
-  double launch = 0;
+  double launch = 0;  ///< part in which the device waits for launches and other host work
 };
 
-/// Of a step that decodes and prefills: what decoding takes alone, and what prefilling adds to it.
+/// Seconds of a step that decodes and prefills.
 struct MixedSeconds {
-  ActivitySeconds decode;
-  double prefill = 0;
+  ActivitySeconds decode;  ///< without the prefill
+  double prefill = 0;      ///< extra time for the prefill
 };
 
-/// The seconds of an instance's steps. For a given batch cost::decode_step_seconds is linear in the context in pieces:
-/// these are found once, by bisection to less than a token, and the seconds of many steps are then a sum over pieces.
-/// It is the sum of the single steps but for rounding (1e-9 of it) and one step a kink, which is taken for at most a
-/// token's worth of slope off. Not safe for several threads at once.
+/// Seconds of an instance's steps. For a given batch, cost::decode_step_seconds is piecewise linear in the context. The
+/// segments are found once, by bisection to less than a token, and the seconds of many steps are then a sum over
+/// segments. The result equals the sum of single steps except for rounding (relative error 1e-9) and one step per kink,
+/// which is off by at most one token's worth of slope. Not thread-safe.
 class StepClock {
  public:
-  /// `longest`: tokens of the longest sequence. `facts` must outlive it.
+  /// `longest`: tokens of the longest sequence. `facts` must outlive the clock.
   StepClock(const cost::ModelFacts& facts, const llm::Layout& layout, const cost::Machine& machine,
             const cost::Efficiency& efficiency, std::int64_t longest);
 
-  /// `steps` decode steps of `sequences`, the first with `context` tokens before each on average, each next with one
-  /// more. REQUIRES: sequences >= 1.
+  /// Returns the seconds of `steps` decode steps of `sequences`. In the first, sequences have `context` tokens before
+  /// them on average, in each later step one more. REQUIRES: sequences >= 1.
   ActivitySeconds decode(std::int64_t sequences, double context, std::int64_t steps);
 
-  /// One step that decodes a token of `sequences` (0: none) and computes keys and values of `prefilled`:
+  /// Returns the seconds of one step that decodes a token of each of `sequences` (may be 0) and prefills `prefilled`:
   /// cost::mixed_step_seconds.
   MixedSeconds mixed(std::int64_t sequences, double context, const llm::Tokens& prefilled);
 
  private:
-  /// Seconds of a step from this context on, up to that of the next piece.
-  struct Piece {
+  /// Seconds of a step from this context up to the next segment.
+  struct Segment {
     double from = 0;
     double seconds = 0;  // at `from`
-    double slope = 0;    // seconds a token
+    double slope = 0;    // seconds per token
   };
-  using Pieces = std::vector<Piece>;
+  using Segments = std::vector<Segment>;
   struct Batch {
-    Pieces all;
-    Pieces working;  // without what the host takes
+    Segments all;
+    Segments working;  // without host overhead
   };
 
   double step(double sequences, double context, const cost::Efficiency& efficiency) const;
-  Pieces pieces_of(double sequences, const cost::Efficiency& efficiency) const;
+  Segments segments_of(double sequences, const cost::Efficiency& efficiency) const;
   const Batch& batch_of(std::int64_t sequences);
 
   const cost::ModelFacts& facts_;
   llm::Layout layout_;
   cost::Machine machine_;
   cost::Efficiency efficiency_;
-  cost::Efficiency no_launch_;  // the same, with a host that takes no time
+  cost::Efficiency no_launch_;  // without host overhead
   double longest_;
-  std::vector<Batch> batches_;  // [sequences]; empty where nobody has asked yet
+  std::vector<Batch> batches_;  // [sequences]; empty until requested
 };
 
 }  // namespace dovetail::simulate

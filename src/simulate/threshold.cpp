@@ -13,7 +13,7 @@ using base::Ticks;
 
 namespace {
 
-/// The mean, rounded down, or a quantile.
+/// Returns the mean, rounded down, or a quantile.
 Ticks value_of(std::vector<Ticks> ends, std::optional<double> quantile) {
   const auto count = static_cast<std::int64_t>(ends.size());
   if (!quantile) {
@@ -41,8 +41,9 @@ std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
   ThresholdChoice choice;
   choice.points.emplace_back();
   for (const double threshold : options.thresholds) choice.points.push_back({threshold, {}, {}, 0});
-  std::vector<std::vector<std::pair<Ticks, bool>>> ends(draws.size());  // [draw][point] and whether anything migrated
-  std::vector<Ticks> side_by_side(draws.size());                        // [draw]
+  std::vector<std::vector<std::pair<Ticks, bool>>> ends(
+      draws.size());                              // [draw][point] end, and whether anything migrated
+  std::vector<Ticks> side_by_side(draws.size());  // [draw]
   parallel::for_each_index(static_cast<int>(draws.size()), options.threads, [&](int index) {
     const auto draw = static_cast<std::size_t>(index);
     Stages stages(task, draws[draw]);

@@ -1,4 +1,4 @@
-// The threshold of inter-stage fusion, chosen by simulation over several draws of samples.
+// Chooses the threshold of inter-stage fusion by simulating several draws of samples.
 #pragma once
 
 #include <cstddef>
@@ -14,31 +14,30 @@ namespace dovetail::simulate {
 
 /// One threshold over several draws of samples.
 struct ThresholdPoint {
-  std::optional<double> threshold;  ///< nothing: do not migrate
+  std::optional<double> threshold;  ///< nullopt: no migration
   std::vector<base::Ticks> ends;    ///< [draw]
-  base::Ticks value;                ///< what is compared: their mean, or a quantile
-  std::size_t migrated = 0;         ///< draws in which anything did
+  base::Ticks value;                ///< mean or quantile of the ends; the smallest value wins
+  std::size_t migrated = 0;         ///< draws with a migration
 };
 
-/// 1%, 2%, 3% (of thousands of samples a few per cent are a tail), then 5%, 10%, ... 95%.
+/// Returns 1%, 2%, 3% (a few percent of thousands of samples are a tail), then 5%, 10%, ... 95%.
 std::vector<double> usual_thresholds();
 
 struct ThresholdOptions {
-  std::vector<double> thresholds = usual_thresholds();  ///< rising, in (0, 1)
-  std::optional<double> quantile;  ///< in [0, 1], of the draws' ends: the least that at least this fraction does not
-                                   ///< exceed; else the mean
-  int threads = 1;                 ///< that draws are shared out over; they do not change the answer
+  std::vector<double> thresholds = usual_thresholds();  ///< ascending, in (0, 1)
+  /// In [0, 1]: compares the smallest end that at least this fraction of the draws does not exceed; nullopt: the mean.
+  std::optional<double> quantile;
+  int threads = 1;  ///< draws run in parallel; the result does not depend on it
   const parallel::Cancellation* cancellation = nullptr;
 };
 
 struct ThresholdChoice {
-  std::vector<ThresholdPoint> points;  ///< without migration, then by rising threshold
-  std::size_t best = 0;                ///< index of the first with the least value
-  base::Ticks side_by_side;            ///< mean or quantile, as a point's value: Stages::side_by_side
+  std::vector<ThresholdPoint> points;  ///< without migration, then by ascending threshold
+  std::size_t best = 0;                ///< index of the first point with the smallest value
+  base::Ticks side_by_side;            ///< mean or quantile of Stages::side_by_side
 };
 
-/// Plays every threshold on every draw; nothing where that is cancelled. REQUIRES: at least one draw; as
-/// simulate_inter_stage.
+/// Simulates every threshold on every draw. nullopt if canceled. REQUIRES: at least one draw; as simulate_inter_stage.
 std::optional<ThresholdChoice> choose_threshold(const InterStageTask& task,
                                                 const std::vector<std::vector<Sample>>& draws,
                                                 const ThresholdOptions& options = {});

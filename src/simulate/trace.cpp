@@ -14,7 +14,7 @@ namespace {
 
 using base::Ticks;
 
-/// Times by task and bar kind.
+/// Sums of time by task and bar kind.
 class Sums {
  public:
   void add(const Lane& lane, std::int64_t devices) {
@@ -49,7 +49,7 @@ std::optional<std::string> fault_of_spans(const Lane& lane, Ticks end) {
     if (span.begin != now) return fmt::format("a span begins at {}, not at {}", span.begin.count(), now.count());
     if (span.end <= span.begin) return fmt::format("the span at {} takes no time", now.count());
     if (span.launch < Ticks(0) || span.launch > span.end - span.begin)
-      return fmt::format("the span at {} has launches of {}", now.count(), span.launch.count());
+      return fmt::format("the span at {} has a launch time of {}", now.count(), span.launch.count());
     now = span.end;
   }
   if (now != end) return fmt::format("spans end at {}, not at {}", now.count(), end.count());
@@ -59,12 +59,12 @@ std::optional<std::string> fault_of_spans(const Lane& lane, Ticks end) {
 std::optional<std::string> fault_of_memory(const Lane& lane, Ticks end) {
   Ticks last;
   for (const auto& [time, bytes] : lane.memory) {
-    // Of several at one time the last one counts.
-    if (time < last) return fmt::format("memory at {} comes behind that at {}", time.count(), last.count());
+    // Of several entries at one time, the last one counts.
+    if (time < last) return fmt::format("memory at {} comes after that at {}", time.count(), last.count());
     if (bytes < 0) return fmt::format("memory at {} is {}", time.count(), bytes);
     last = time;
   }
-  if (last > end) return fmt::format("memory at {} comes behind the end at {}", last.count(), end.count());
+  if (last > end) return fmt::format("memory at {} is after the end at {}", last.count(), end.count());
   return std::nullopt;
 }
 
@@ -94,7 +94,7 @@ Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind) {
 
 void add_memory(std::vector<std::pair<Ticks, std::int64_t>>& memory, Ticks begin, Ticks end, std::int64_t bytes) {
   if (begin >= end || bytes == 0) return;
-  // Of several entries at one time the last one counts.
+  // Of several entries at one time, the last one counts.
   const auto split = [&memory](Ticks time) {
     const auto after =
         std::find_if(memory.begin(), memory.end(), [time](const auto& activity) { return activity.first > time; });

@@ -1,6 +1,4 @@
-// What devices do, moment by moment: what every simulation of this folder answers with.
-//
-// Where the time of devices goes: sums of traces, and what no trace may break.
+// Activity of devices over time, which is the result of every simulation in this directory, and sums over it.
 #pragma once
 
 #include <cstdint>
@@ -19,61 +17,63 @@ using timeline::BarKind;
 using timeline::is_idle;
 using timeline::name_of;
 
-/// A stretch of time.
+/// An interval of one kind of work or idling.
 struct Span {
   base::Ticks begin;
   base::Ticks end;
   BarKind bar_kind = BarKind::dependency;
-  std::int32_t task = -1;  ///< of the workflow: whose work it is, or what is waited for; -1: nobody's
-  std::int64_t amount =
-      0;  ///< sequences decoded or scored, the number of a micro-batch or mini-batch; 0 where that says nothing
-  base::Ticks launch = {};  ///< of work: the part in which the device waits for launches
+  std::int32_t task = -1;   ///< task of the workflow that works or is waited for; -1: none
+  std::int64_t amount = 0;  ///< sequences decoded or scored, or the number of a micro-batch or mini-batch; 0: none
+  base::Ticks launch = {};  ///< part of the work in which the device waits for kernel launches
 };
 
 /// Devices that do the same at the same time.
 struct Lane {
   std::vector<int> devices;  ///< of the cluster, ascending
   std::vector<Span> spans;   ///< in order, without gaps from 0 to Trace::end
-  /// Bytes that the work itself holds on each device, from that time on.
+  /// Bytes that the work itself holds on each device, from each time on.
   std::vector<std::pair<base::Ticks, std::int64_t>> memory;
 };
 
 struct Trace {
   base::Ticks end;
-  std::vector<Lane> lanes;  ///< no device in two of them
-  /// What goes over the links of these devices to host memory beside what they do: `loading`, with gaps, and no memory.
+  std::vector<Lane> lanes;  ///< each device is in at most one
+  /// Transfers over the devices' links to host memory, concurrent with their work: `loading`, with gaps, without
+  /// memory.
   std::vector<Lane> host_links = {};
 };
 
-/// Time of devices that is used alike: for a task, or waiting for it.
+/// Device time of one kind for one task.
 struct Use {
   BarKind bar_kind = BarKind::dependency;
-  std::int32_t task = -1;  ///< -1: nobody's
-  base::Ticks time;        ///< of all devices together
+  std::int32_t task = -1;  ///< -1: no task
+  base::Ticks time;        ///< summed over devices
 };
 
-/// Uses by (task, bar kind), none of no time. What work waits for launches is a use of its own, BarKind::launch. All
-/// together are the trace's end times its devices.
+/// Returns the uses by (task, bar kind) with a time above 0. Work that waits for launches counts as BarKind::launch.
+/// The sum is the trace's end times its devices.
 std::vector<Use> uses_of(const Trace& trace);
-/// Of one of the lane's devices: all together are the lane's end.
+/// Returns the uses of one device of the lane. The sum is the lane's end.
 std::vector<Use> uses_of(const Lane& lane);
 
-/// The time of uses that are work, or idle.
+/// Return the time of uses that are work, or idle.
 base::Ticks busy_time(const std::vector<Use>& uses);
 base::Ticks idle_time(const std::vector<Use>& uses);
-/// The time of one bar kind, of all tasks.
+/// Returns the time of one bar kind over all tasks.
 base::Ticks time_of(const std::vector<Use>& uses, BarKind bar_kind);
 
-/// Holds `bytes` more from `begin` on, before `end`. REQUIRES: `memory` as Lane::memory has it, from time 0 on.
+/// Adds `bytes` to the memory from `begin` to `end`. REQUIRES: `memory` has the form of Lane::memory, from time 0 on.
 void add_memory(std::vector<std::pair<base::Ticks, std::int64_t>>& memory, base::Ticks begin, base::Ticks end,
                 std::int64_t bytes);
 
-/// The most bytes that a lane holds, and when it first does.
+/// Returns the lane's peak memory in bytes, and the time at which it is first reached.
 std::pair<base::Ticks, std::int64_t> peak_of(const Lane& lane);
 
-/// What is wrong with a trace: a lane without devices, a device in two, spans that are not in order, leave a gap or
-/// overlap, do not begin at 0 or end at its end, or are longer in launches than in all; memory that is not in order, or
-/// negative. Nothing where it is sound.
+/// Returns a description of the first fault of a trace, or nullopt if it is valid. Faults are:
+/// - a lane without devices, or a device in two lanes
+/// - spans that are out of order, leave a gap, overlap, or do not cover 0 to the end
+/// - a span with more launch time than its length
+/// - memory that is out of order or negative
 std::optional<std::string> find_fault(const Trace& trace);
 
 }  // namespace dovetail::simulate

@@ -12,8 +12,8 @@ namespace dovetail::simulate {
 
 namespace {
 
-/// Shares out one link after the other, the most crowded first, until every transfer has its part. Links are numbered
-/// anew, in their order.
+/// Fills links one after the other, the most crowded first, until every transfer has its share. Links in use are
+/// renumbered in order.
 class Filling {
  public:
   explicit Filling(const std::vector<const Transfer*>& transfers) : shares_(transfers.size(), -1) {
@@ -44,7 +44,7 @@ class Filling {
       const auto [share, link] = queue_.top();
       queue_.pop();
       if (open_[link] == 0) continue;
-      // Others have been served since: the part has grown.
+      // Other links were filled since then, so the share has grown.
       if (share != part_of(link))
         push(link);
       else
@@ -54,7 +54,7 @@ class Filling {
   }
 
  private:
-  /// Puts transfers in the order of their links.
+  /// Lists the transfers by link.
   void list_transfers() {
     first_transfer_.assign(left_.size() + 1, 0);
     for (std::size_t link = 0; link < left_.size(); ++link)
@@ -85,14 +85,14 @@ class Filling {
   }
 
   using Entry = std::pair<double, std::size_t>;
-  std::vector<double> shares_;               // [transfer]; below 0: not yet known
-  std::vector<std::size_t> number_of_;       // [link], of those that there are
-  std::vector<std::size_t> first_link_;      // [transfer] where its links begin in link_of_
-  std::vector<std::size_t> link_of_;         // numbers of links
-  std::vector<std::size_t> first_transfer_;  // [number of a link] where its transfers begin in transfer_on_
+  std::vector<double> shares_;               // [transfer]; below 0: not known yet
+  std::vector<std::size_t> number_of_;       // [link] its number among links in use
+  std::vector<std::size_t> first_link_;      // [transfer] start of its links in link_of_
+  std::vector<std::size_t> link_of_;         // link numbers
+  std::vector<std::size_t> first_transfer_;  // [link number] start of its transfers in transfer_on_
   std::vector<std::size_t> transfer_on_;
-  std::vector<double> left_;       // [number of a link]
-  std::vector<std::size_t> open_;  // [number of a link] transfers without a share
+  std::vector<double> left_;       // [link number] unassigned fraction
+  std::vector<std::size_t> open_;  // [link number] transfers without a share
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue_;
 };
 
@@ -135,31 +135,31 @@ void Courses::add(const std::vector<const Transfer*>& transfers, std::vector<Arr
 
 void Traffic::begin(const Transfer& transfer, std::size_t name) {
   DOVETAIL_ASSERT(transfer.alone > base::Ticks(0) && !transfer.links.empty());
-  if (under_way_ == 0) {
-    ways_.clear();
+  if (active_count_ == 0) {
+    active_.clear();
     later_.clear();
     started_ = now_;
     gathering_ = true;
   }
   if (course_ != nullptr) leave_course();
-  ways_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
-  ++under_way_;
+  active_.push_back({&transfer, name, static_cast<double>(transfer.alone.count()), now_, 0, base::Ticks(0)});
+  ++active_count_;
   if (gathering_) return;
   kept_ = false;
-  join(ways_.size() - 1);
+  join(active_.size() - 1);
 }
 
 std::vector<const Transfer*> Traffic::transfers() const {
   std::vector<const Transfer*> transfers;
-  transfers.reserve(ways_.size());
-  for (const Way& way : ways_) transfers.push_back(way.transfer);
+  transfers.reserve(active_.size());
+  for (const ActiveTransfer& active : active_) transfers.push_back(active.transfer);
   return transfers;
 }
 
-/// Time begins to pass for those that have begun together.
+/// Starts time for transfers that began together: on a known course, or by shares.
 void Traffic::set_out() {
   gathering_ = false;
-  kept_ = courses_ != nullptr && ways_.size() > exact_count;
+  kept_ = courses_ != nullptr && active_.size() > exact_count;
   arrivals_.clear();
   if (kept_) course_ = courses_->find(transfers());
   if (course_ == nullptr) return join_all();
@@ -167,11 +167,11 @@ void Traffic::set_out() {
   next_ = 0;
 }
 
-/// Another joins those that are on a known course: they are played from their beginning to now.
+/// Leaves a known course because another transfer joins: replays its transfers from their beginning to now.
 void Traffic::leave_course() {
   const base::Ticks now = std::exchange(now_, started_);
   course_ = nullptr;
-  under_way_ = ways_.size();
+  active_count_ = active_.size();
   join_all();
   do {
     advance(std::min(next_arrival(), now));
@@ -179,73 +179,73 @@ void Traffic::leave_course() {
 }
 
 void Traffic::join_all() {
-  for (std::size_t way = 0; way < ways_.size(); ++way) join(way);
+  for (std::size_t index = 0; index < active_.size(); ++index) join(index);
 }
 
 void Traffic::join(std::size_t index) {
-  const std::vector<int>& links = ways_[index].transfer->links;
+  const std::vector<int>& links = active_[index].transfer->links;
   for (const int link : links) on_[static_cast<std::size_t>(link)].push_back(index);
   changed_.insert(changed_.end(), links.begin(), links.end());
   begun_ = true;
 }
 
-/// The ways that share a link with one that has changed, or with one of these, and so on; ascending.
+/// Returns the transfers connected to changed links, directly or through other transfers, ascending.
 std::vector<std::size_t> Traffic::connected() {
   std::vector<char> seen_link(on_.size());
-  std::vector<char> seen_way(ways_.size());
+  std::vector<char> seen(active_.size());
   while (!changed_.empty()) {
     const auto link = static_cast<std::size_t>(changed_.back());
     changed_.pop_back();
     if (std::exchange(seen_link[link], 1) != 0) continue;
-    for (const std::size_t way : on_[link]) {
-      if (std::exchange(seen_way[way], 1) != 0) continue;
-      const std::vector<int>& links = ways_[way].transfer->links;
+    for (const std::size_t index : on_[link]) {
+      if (std::exchange(seen[index], 1) != 0) continue;
+      const std::vector<int>& links = active_[index].transfer->links;
       changed_.insert(changed_.end(), links.begin(), links.end());
     }
   }
   std::vector<std::size_t> found;
-  for (std::size_t way = 0; way < seen_way.size(); ++way)
-    if (seen_way[way] != 0) found.push_back(way);
+  for (std::size_t index = 0; index < seen.size(); ++index)
+    if (seen[index] != 0) found.push_back(index);
   return found;
 }
 
 void Traffic::give(std::size_t index, double share) {
   DOVETAIL_ASSERT(share > 0);
-  Way& way = ways_[index];
-  if (way.share == share) return;
-  way.left = std::max(0.0, way.left - way.share * static_cast<double>((now_ - way.since).count()));
-  way.since = now_;
-  way.share = share;
-  way.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(way.left / way.share)));
-  later_.push_back({way.arrival, index});
+  ActiveTransfer& active = active_[index];
+  if (active.share == share) return;
+  active.left = std::max(0.0, active.left - active.share * static_cast<double>((now_ - active.since).count()));
+  active.since = now_;
+  active.share = share;
+  active.arrival = now_ + base::Ticks(static_cast<std::int64_t>(std::ceil(active.left / active.share)));
+  later_.push_back({active.arrival, index});
   std::push_heap(later_.begin(), later_.end(), std::greater<>());
 }
 
-/// When what was left has lain idle for long enough.
+/// Returns the time by which freed bandwidth must be redistributed.
 base::Ticks Traffic::due() const {
   return first_left_ + base::Ticks((first_left_ - started_).count() / static_cast<std::int64_t>(exact_count));
 }
 
 bool Traffic::must_share() const {
-  return begun_ || under_way_ <= exact_count || left_ * exact_count >= under_way_ || now_ >= due();
+  return begun_ || active_count_ <= exact_count || left_ * exact_count >= active_count_ || now_ >= due();
 }
 
 void Traffic::share_out() {
   if (changed_.empty() || !must_share()) return;
   begun_ = false;
   left_ = 0;
-  const std::vector<std::size_t> ways = connected();
+  const std::vector<std::size_t> indices = connected();
   std::vector<const Transfer*> transfers;
-  transfers.reserve(ways.size());
-  for (const std::size_t way : ways) transfers.push_back(ways_[way].transfer);
+  transfers.reserve(indices.size());
+  for (const std::size_t index : indices) transfers.push_back(active_[index].transfer);
   const std::vector<double> shares = fair_shares(transfers);
-  for (std::size_t index = 0; index < ways.size(); ++index) give(ways[index], shares[index]);
-  if (later_.size() <= 4 * under_way_) return;
+  for (std::size_t index = 0; index < indices.size(); ++index) give(indices[index], shares[index]);
+  if (later_.size() <= 4 * active_count_) return;
   std::erase_if(later_, [this](const Due& noted) { return is_outdated(noted); });
   std::make_heap(later_.begin(), later_.end(), std::greater<>());
 }
 
-/// The arrival that comes first; null: none has a share.
+/// Returns the first arrival, or null if no transfer has a share.
 const Traffic::Due* Traffic::first_due() {
   while (!later_.empty() && is_outdated(later_.front())) {
     std::pop_heap(later_.begin(), later_.end(), std::greater<>());
@@ -264,41 +264,41 @@ base::Ticks Traffic::next_arrival() {
 }
 
 void Traffic::arrive(std::size_t index) {
-  Way& way = ways_[index];
-  way.arrival = base::Ticks(-1);
-  for (const int link : way.transfer->links) std::erase(on_[static_cast<std::size_t>(link)], index);
-  changed_.insert(changed_.end(), way.transfer->links.begin(), way.transfer->links.end());
+  ActiveTransfer& active = active_[index];
+  active.arrival = base::Ticks(-1);
+  for (const int link : active.transfer->links) std::erase(on_[static_cast<std::size_t>(link)], index);
+  changed_.insert(changed_.end(), active.transfer->links.begin(), active.transfer->links.end());
   if (left_++ == 0) first_left_ = now_;
   if (kept_) arrivals_.push_back({now_ - started_, index});
 }
 
-/// The ways that arrive by now, on the course or by their shares.
+/// Returns the transfers that arrive by now, on the course or by their shares.
 std::vector<std::size_t> Traffic::arrived() {
-  std::vector<std::size_t> ways;
+  std::vector<std::size_t> indices;
   if (course_ != nullptr) {
     for (; next_ < course_->arrivals.size() && started_ + course_->arrivals[next_].after <= now_; ++next_)
-      ways.push_back(course_->arrivals[next_].transfer);
+      indices.push_back(course_->arrivals[next_].transfer);
   } else {
     for (const Due* due = first_due(); due != nullptr && due->time <= now_; due = first_due()) {
-      ways.push_back(due->way);
-      arrive(due->way);
+      indices.push_back(due->index);
+      arrive(due->index);
     }
   }
-  std::sort(ways.begin(), ways.end());
-  return ways;
+  std::sort(indices.begin(), indices.end());
+  return indices;
 }
 
 std::vector<std::size_t> Traffic::advance(base::Ticks time) {
   DOVETAIL_ASSERT(time >= now_ && (empty() || time <= next_arrival()));
   now_ = time;
-  std::vector<std::size_t> ways = arrived();
-  under_way_ -= ways.size();
+  std::vector<std::size_t> indices = arrived();
+  active_count_ -= indices.size();
   if (empty()) {
     course_ = nullptr;
     if (std::exchange(kept_, false)) courses_->add(transfers(), std::exchange(arrivals_, {}));
   }
-  for (std::size_t& way : ways) way = ways_[way].name;
-  return ways;
+  for (std::size_t& index : indices) index = active_[index].name;
+  return indices;
 }
 
 }  // namespace dovetail::simulate

@@ -1,6 +1,4 @@
-// What part of their links several transfers have, each its fair share.
-//
-// Transfers on their way, each with its fair share of its links, as time goes by.
+// Transfers in progress over shared links, each at its max-min fair share, as time advances.
 #pragma once
 
 #include <cstddef>
@@ -13,81 +11,82 @@
 
 namespace dovetail::simulate {
 
-/// Bytes on their way over some links, all of them at once.
+/// Bytes that move over several links at once.
 struct Transfer {
-  std::vector<int> links;  ///< at least one, none twice
-  base::Ticks alone;       ///< ns that it takes where nothing else is on its links
+  std::vector<int> links;  ///< at least one, without duplicates
+  base::Ticks alone;       ///< duration in ns without other transfers on its links
   std::int64_t bytes = 0;
 
   bool operator==(const Transfer&) const = default;
 };
 
-/// [transfer] what part of the speed it has alone, for all of `transfers` at once: max-min fair (Bertsekas and
-/// Gallager, Data Networks, section 6.5.2). A link's transfers have equal parts of it, but for those that another link
-/// holds back to less; what these leave is the others'. So no transfer could have more without one that has no more
-/// than it having less. Links of equal parts go in the order of their numbers.
+/// Returns for each transfer the fraction of its stand-alone speed if all of `transfers` run at once: max-min fair
+/// (Bertsekas and Gallager, Data Networks, section 6.5.2). The transfers of a link get equal parts of it, except those
+/// that another link limits to less. The others share the rest. Ties between links go to the lower number.
 std::vector<double> fair_shares(const std::vector<const Transfer*>& transfers);
 
-/// How transfers that began together went, where no other joined them. The weights of a plan go the same way in every
-/// iteration, draw and at every threshold: it is worked out once.
+/// Cache of transfers that began together and that no other transfer joined. The weights of a plan move the same way in
+/// every iteration, in every draw and at every threshold, so their arrivals are computed once.
 class Courses {
  public:
   struct Arrival {
-    base::Ticks after;  ///< the beginning
+    base::Ticks after;  ///< since the beginning
     std::size_t transfer = 0;
   };
   struct Course {
     std::vector<Transfer> transfers;
-    std::vector<Arrival> arrivals;  ///< in their order
+    std::vector<Arrival> arrivals;  ///< in order
   };
 
-  /// That of the same transfers in the same order; null where none is known. It stays where it is.
+  /// Returns the course of the same transfers in the same order, or null. The pointer stays valid.
   const Course* find(const std::vector<const Transfer*>& transfers) const;
-  /// REQUIRES: none of the same transfers is known.
+  /// REQUIRES: find() returns null for these transfers.
   void add(const std::vector<const Transfer*>& transfers, std::vector<Arrival> arrivals);
 
  private:
   std::unordered_multimap<std::size_t, Course> known_;  // by a hash of the transfers
 };
 
-/// Transfers that are under way, as time goes by. When one begins or arrives, shares are made anew for those alone that
-/// it is connected with, link by link: nobody else's change. Of more than `exact_count` transfers, what one leaves when
-/// it arrives lies idle until a part of 1 / `exact_count` of them has arrived, or the time since the first of them
-/// began has grown by that part, whichever comes first: thousands of transfers that all differ by a little would else
-/// be shared out thousands of times. It makes them later, by about that part.
+/// Transfers in progress as time advances. When one begins or arrives, shares are recomputed only for transfers that
+/// are connected with it through common links.
+///
+/// With more than `exact_count` transfers, recomputation after an arrival is delayed, and the freed bandwidth stays
+/// idle meanwhile. It happens once 1 / `exact_count` of the transfers have arrived, or once the time since the first of
+/// them began has grown by that fraction, whichever comes first. Otherwise thousands of slightly different transfers
+/// would cause thousands of recomputations. The delay makes arrivals later by about that fraction.
 class Traffic {
  public:
   static constexpr std::size_t exact_count = 50;
 
-  /// Transfers have links below `links`. `courses` has what is known of more than `exact_count` of them, and gets what
-  /// is found out; null: nothing is known. It changes no arrival.
+  /// All links of transfers are below `links`. `courses` caches the arrivals of more than `exact_count` transfers and
+  /// is extended; null: no cache. It does not change any arrival.
   explicit Traffic(int links, Courses* courses = nullptr) : courses_(courses), on_(static_cast<std::size_t>(links)) {}
 
-  /// `transfer` begins now; it must outlive its way. `name` says which has arrived. REQUIRES: it takes time.
+  /// Begins `transfer` now. It must live until it arrives. `name` identifies it in advance(). REQUIRES: alone > 0.
   void begin(const Transfer& transfer, std::size_t name);
-  bool empty() const { return under_way_ == 0; }
-  /// When the next of them arrives, in whole ns, rounded up; or before that, when shares are made anew. REQUIRES: not
-  /// empty.
+  bool empty() const { return active_count_ == 0; }
+  /// Returns the time of the next arrival, rounded up to ns, or of the next recomputation if that is earlier. REQUIRES:
+  /// not empty.
   base::Ticks next_arrival();
-  /// Goes on to `time`, which is not past next_arrival(): the names of those that have arrived, in the order of their
-  /// beginning.
+  /// Advances to `time`, which is at most next_arrival(). Returns the names of the transfers that arrived, in the order
+  /// in which they began.
   std::vector<std::size_t> advance(base::Ticks time);
 
  private:
-  struct Way {
+  struct ActiveTransfer {
     const Transfer* transfer = nullptr;
     std::size_t name = 0;
-    double left = 0;  // ns alone, at `since`
+    double left = 0;  // stand-alone ns, at `since`
     base::Ticks since;
     double share = 0;
     base::Ticks arrival;
   };
-  /// When a way arrives by the share that it had when this was noted.
+  /// Arrival of a transfer at the share that it had when this entry was made.
   struct Due {
     base::Ticks time;
-    std::size_t way = 0;
+    std::size_t index = 0;
 
-    bool operator>(const Due& other) const { return time != other.time ? time > other.time : way > other.way; }
+    bool operator>(const Due& other) const { return time != other.time ? time > other.time : index > other.index; }
   };
 
   std::vector<const Transfer*> transfers() const;
@@ -100,29 +99,29 @@ class Traffic {
   void share_out();
   std::vector<std::size_t> connected();
   void give(std::size_t index, double share);
-  bool is_outdated(const Due& due) const { return ways_[due.way].arrival != due.time; }
+  bool is_outdated(const Due& due) const { return active_[due.index].arrival != due.time; }
   const Due* first_due();
   void arrive(std::size_t index);
   std::vector<std::size_t> arrived();
 
   base::Ticks now_;
-  base::Ticks started_;    // when the first of `ways_` began
-  std::vector<Way> ways_;  // by their beginning, with those that have arrived until none is under way
-  std::size_t under_way_ = 0;
+  base::Ticks started_;                 // beginning of the first of `active_`
+  std::vector<ActiveTransfer> active_;  // by beginning, including arrived ones until none is in progress
+  std::size_t active_count_ = 0;        // without arrived ones
 
   Courses* courses_;
-  bool gathering_ = false;                   // all of `ways_` began just now
-  const Courses::Course* course_ = nullptr;  // that `ways_` take; what is below then knows nothing of them
-  std::size_t next_ = 0;                     // of its arrivals
-  bool kept_ = false;                        // whether `ways_` are to be a course
-  std::vector<Courses::Arrival> arrivals_;   // of that
+  bool gathering_ = false;                   // all of `active_` began at the current time
+  const Courses::Course* course_ = nullptr;  // cached course of `active_`; the members below are unused then
+  std::size_t next_ = 0;                     // index of the next arrival of the course
+  bool kept_ = false;                        // `active_` is recorded as a new course
+  std::vector<Courses::Arrival> arrivals_;   // of the course that is recorded
 
-  bool begun_ = false;                        // whether any has no share yet
-  std::size_t left_ = 0;                      // how many have arrived since shares were made
-  base::Ticks first_left_;                    // when the first of them did
-  std::vector<std::vector<std::size_t>> on_;  // [link] ways that are under way
-  std::vector<int> changed_;                  // links whose ways are others than those that have shares
-  std::vector<Due> later_;                    // heap, the earliest first; with outdated ones
+  bool begun_ = false;                        // some transfer has no share yet
+  std::size_t left_ = 0;                      // arrivals since shares were computed
+  base::Ticks first_left_;                    // time of the first of them
+  std::vector<std::vector<std::size_t>> on_;  // [link] transfers in progress
+  std::vector<int> changed_;                  // links whose transfers changed since shares were computed
+  std::vector<Due> later_;                    // min-heap of arrivals, including outdated ones
 };
 
 }  // namespace dovetail::simulate

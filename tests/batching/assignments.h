@@ -1,4 +1,4 @@
-// Lengths, and what assignments of them have in common.
+// Random lengths, and checks common to all assignments.
 #pragma once
 
 #include <rapidcheck.h>
@@ -35,7 +35,7 @@ inline std::vector<std::int64_t> tokens_of(const Assignment& parts, const std::v
   return tokens;
 }
 
-/// So many parts, each id once, and as few of them empty as can be.
+/// Checks that there are `parts` parts with each id once, and that as few of them as possible are empty.
 inline void assert_each_once(const Assignment& dealt, std::size_t count, std::size_t parts) {
   RC_ASSERT(dealt.size() == parts);
   std::vector<int> seen(count, 0);
@@ -48,8 +48,7 @@ inline void assert_each_once(const Assignment& dealt, std::size_t count, std::si
   RC_ASSERT(filled == std::min(count, parts));
 }
 
-/// The tokens that the largest of so many parts has at least, by trying all assignments of the sequences from `next`
-/// on.
+/// Returns the minimum tokens of the largest part, by trying all assignments of the sequences from `next` on.
 inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::vector<std::int64_t>& sums,
                                 std::size_t next) {
   if (next == lengths.size()) return *std::max_element(sums.begin(), sums.end());
@@ -58,7 +57,7 @@ inline std::int64_t min_largest(const std::vector<std::int64_t>& lengths, std::v
     sum += lengths[next];
     best = std::min(best, min_largest(lengths, sums, next + 1));
     sum -= lengths[next];
-    if (sum == 0) break;  // other empty parts are no different
+    if (sum == 0) break;  // all empty parts are equivalent
   }
   return best;
 }

@@ -27,21 +27,21 @@ std::int64_t difference_of(const std::vector<std::int64_t>& tokens) {
 }
 
 TEST(Balanced, KnownParts) {
-  // Differences 8 - 7 = 1, 6 - 5 = 1, 4 - 1 = 3, 3 - 1 = 2: 16 and 14, where 15 and 15 could be.
+  // Differences 8 - 7 = 1, 6 - 5 = 1, 4 - 1 = 3, 3 - 1 = 2: 16 and 14, although 15 and 15 is possible.
   EXPECT_THAT(tokens_of(balanced({4, 5, 6, 7, 8}, 2, PartSizes::any), {4, 5, 6, 7, 8}), ElementsAre(16, 14));
   EXPECT_THAT(balanced({10, 1, 9}, 2, PartSizes::any), ElementsAre(Ids{0}, Ids{1, 2}));
   EXPECT_THAT(balanced({3, 3}, 3, PartSizes::any), ElementsAre(Ids{0}, Ids{1}, Ids{}));
   EXPECT_THAT(balanced({}, 2, PartSizes::equal), ElementsAre(Ids{}, Ids{}));
 }
 
-TEST(Balanced, EqualSizesAreDealtInGroupsOfTheSameLength) {
-  // 20 and 9 differ most, then 4 and 3, of which the smaller goes with the 20.
+TEST(Balanced, EqualSizesAreDealtInGroupsByLength) {
+  // 20 and 9 differ most, then 4 and 3. The smaller of these joins the 20.
   EXPECT_THAT(balanced({3, 20, 4, 9}, 2, PartSizes::equal), ElementsAre(Ids{0, 1}, Ids{2, 3}));
   EXPECT_THAT(balanced({3, 20, 4, 9}, 2, PartSizes::any), ElementsAre(Ids{1}, Ids{0, 2, 3}));
 }
 
-// What verl's get_seqlen_balanced_partitions makes of these, in tokens.
-TEST(Balanced, AsVerlDoes) {
+// Tokens of the parts that verl's get_seqlen_balanced_partitions makes.
+TEST(Balanced, MatchesVerl) {
   const std::vector<std::int64_t> lengths{913, 402, 87, 2210, 655, 1301, 45, 530, 77, 1999, 344, 718};
   EXPECT_THAT(tokens_of(balanced(lengths, 3, PartSizes::any), lengths), ElementsAre(3101, 3096, 3084));
   EXPECT_THAT(tokens_of(balanced(lengths, 4, PartSizes::any), lengths), ElementsAre(2358, 2343, 2293, 2287));
@@ -49,7 +49,7 @@ TEST(Balanced, AsVerlDoes) {
   EXPECT_THAT(tokens_of(balanced(lengths, 4, PartSizes::equal), lengths), ElementsAre(2657, 2606, 2043, 1975));
 }
 
-RC_GTEST_PROP(Balanced, IsNearTheBest, ()) {
+RC_GTEST_PROP(Balanced, IsNearOptimal, ()) {
   const std::vector<std::int64_t> lengths = random_lengths(1, 9);
   const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 5);
   const Assignment dealt = balanced(lengths, parts, PartSizes::any);
@@ -65,7 +65,7 @@ RC_GTEST_PROP(Balanced, IsNearTheBest, ()) {
   if (parts == 2) RC_ASSERT(6 * tokens.front() <= 7 * best);
 }
 
-RC_GTEST_PROP(Balanced, PartsDifferByNoMoreThanTheirSequences, ()) {
+RC_GTEST_PROP(Balanced, PartsDifferByAtMostASequence, ()) {
   const std::vector<std::int64_t> lengths = random_lengths(1, 80);
   const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 12);
   const auto [shortest, longest] = std::minmax_element(lengths.begin(), lengths.end());
@@ -98,7 +98,7 @@ using testing::ElementsAre;
 
 using Ids = std::vector<std::size_t>;
 
-TEST(DealToRanks, AsTheyComeInRuns) {
+TEST(DealToRanks, AsTheyComeDealsRuns) {
   EXPECT_THAT(deal_to_ranks({9, 1, 1, 9, 1}, 2, Dealing::as_they_come), ElementsAre(Ids{0, 1, 2}, Ids{3, 4}));
   EXPECT_THAT(deal_to_ranks({9}, 2, Dealing::as_they_come), ElementsAre(Ids{0}, Ids{}));
 }
@@ -107,7 +107,7 @@ TEST(DealToRanks, BalancedByTokens) {
   EXPECT_THAT(deal_to_ranks({9, 9, 1, 1}, 2, Dealing::balanced), ElementsAre(Ids{0, 3}, Ids{1, 2}));
 }
 
-RC_GTEST_PROP(DealToRanks, EachOnceAndAboutAsMany, ()) {
+RC_GTEST_PROP(DealToRanks, DealsEachOnceAndEvenly, ()) {
   const std::vector<std::int64_t> lengths = test::random_lengths(0, 50);
   const std::size_t ranks = *rc::gen::inRange<std::size_t>(1, 9);
   for (const Dealing dealing : {Dealing::as_they_come, Dealing::balanced}) {

@@ -35,7 +35,7 @@ StepRecord record_of(const EngineStep& step, const EngineScheduler& engine) {
   return record;
 }
 
-/// Places of those that run and are complete with as many tokens as they are to have.
+/// Returns the indices of running sequences that have all of their tokens.
 std::vector<std::size_t> ended(const EngineScheduler& engine, const std::vector<std::int64_t>& responses) {
   std::vector<std::size_t> places;
   for (std::size_t place = 0; place < engine.running().size(); ++place) {
@@ -56,7 +56,7 @@ EngineLimits random_limits() {
   return limits;
 }
 
-/// Sequences, when each arrives, and how many tokens it is to have.
+/// Sequences with their arrivals and target tokens.
 struct Load {
   std::vector<Sequence> sequences;
   std::vector<std::int64_t> arrivals;  // steps, ascending
@@ -84,7 +84,7 @@ Load random_load() {
   return load;
 }
 
-TEST(EngineScheduler, LongPromptsAreComputedInChunksBesideDecoding) {
+TEST(EngineScheduler, LongPromptsAreComputedInChunksDuringDecoding) {
   EngineScheduler engine({.batched_tokens = 10, .blocks = 100});
   engine.arrive(sequence_of(0, 6, 0));
   engine.arrive(sequence_of(1, 13, 1));
@@ -107,7 +107,7 @@ TEST(EngineScheduler, WholePromptsPauseDecoding) {
   engine.arrive(sequence_of(1, 13, 1));
   EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{0, 6}));
   engine.advance(1);
-  EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{1, 13})) << "longer than a step: alone";
+  EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{1, 13})) << "longer than a step: runs alone";
   EXPECT_THAT(engine.next().decoding, IsEmpty());
   engine.advance(1);
   EXPECT_THAT(engine.next().decoding, ElementsAre(0U, 1U));
@@ -129,7 +129,7 @@ TEST(EngineScheduler, AGroupsPromptIsComputedAndHeldOnce) {
   EXPECT_EQ(engine.blocks_after(0), 0);
 }
 
-TEST(EngineScheduler, TheLastToEnterIsPreemptedAndNobodyPassesIt) {
+TEST(EngineScheduler, TheLastToEnterIsPreemptedAndNotOvertaken) {
   EngineScheduler engine({.block_tokens = 1, .blocks = 10});
   engine.arrive(sequence_of(0, 3, 0));
   engine.arrive(sequence_of(1, 3, 1));
@@ -149,7 +149,7 @@ TEST(EngineScheduler, TheLastToEnterIsPreemptedAndNobodyPassesIt) {
   EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{0, 5}, Chunk{1, 3}));
 }
 
-TEST(EngineScheduler, ThoseOfMorePriorityWaitInFront) {
+TEST(EngineScheduler, HigherPrioritiesWaitAhead) {
   EngineScheduler engine({.sequences = 1, .blocks = 100});
   for (const std::size_t id : {0U, 1U, 2U, 3U}) {
     Sequence sequence = sequence_of(id, 3, static_cast<std::int64_t>(id));
@@ -164,7 +164,7 @@ TEST(EngineScheduler, ThoseOfMorePriorityWaitInFront) {
   EXPECT_THAT(order, ElementsAre(1U, 3U, 0U, 2U));
 }
 
-TEST(EngineScheduler, OneLongerThanTheCacheRunsAlone) {
+TEST(EngineScheduler, ASequenceLongerThanTheCacheRunsAlone) {
   EngineScheduler engine({.block_tokens = 1, .blocks = 5});
   engine.arrive(sequence_of(0, 20, 0));
   engine.arrive(sequence_of(1, 1, 1));
@@ -175,18 +175,18 @@ TEST(EngineScheduler, OneLongerThanTheCacheRunsAlone) {
   EXPECT_EQ(engine.steps_unchanged(1000), 1000);
 }
 
-TEST(EngineScheduler, WhoWaitsForTheBudgetDoesNotGrow) {
+TEST(EngineScheduler, ASequenceWithoutBudgetDoesNotGrow) {
   EngineScheduler engine({.batched_tokens = 2, .block_tokens = 1, .blocks = 13});
   for (const std::size_t id : {0U, 1U, 2U}) engine.arrive(sequence_of(id, 1, 0));
   engine.arrive(sequence_of(3, 2, 1));
   EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{0, 1}, Chunk{3, 1}));
   engine.advance(1);
-  EXPECT_THAT(engine.next().chunks, IsEmpty()) << "three tokens are decoded where two may be computed";
+  EXPECT_THAT(engine.next().chunks, IsEmpty()) << "three tokens are decoded and only two may be computed";
   EXPECT_THAT(engine.next().decoding, ElementsAre(0U, 1U, 2U));
-  EXPECT_EQ(engine.steps_unchanged(), 3) << "1 + 2 blocks of prompts, 1 for who waits, 3 a step";
+  EXPECT_EQ(engine.steps_unchanged(), 3) << "1 + 2 blocks of prompts, 1 for the waiting sequence, 3 per step";
 }
 
-TEST(EngineScheduler, WhoLeavesSaysWhatIsThere) {
+TEST(EngineScheduler, LeavingSequencesReportTheirCache) {
   EngineScheduler engine({.batched_tokens = 10, .blocks = 100});
   engine.arrive(sequence_of(0, 6, 0));
   engine.arrive(sequence_of(1, 13, 1));
@@ -205,7 +205,7 @@ TEST(EngineScheduler, WhoLeavesSaysWhatIsThere) {
   EXPECT_THAT(engine.next().chunks, ElementsAre(Chunk{1, 10})) << "the first has its keys and values";
 }
 
-RC_GTEST_PROP(EngineScheduler, IsTheRuleTokenByToken, ()) {
+RC_GTEST_PROP(EngineScheduler, MatchesTheOracle, ()) {
   const EngineLimits limits = random_limits();
   const Load load = random_load();
   EngineScheduler engine(limits);
@@ -227,7 +227,7 @@ RC_GTEST_PROP(EngineScheduler, IsTheRuleTokenByToken, ()) {
   }
 }
 
-RC_GTEST_PROP(EngineScheduler, BlocksAndPlacesHoldAndNothingIsLost, ()) {
+RC_GTEST_PROP(EngineScheduler, StaysWithinLimitsAndLosesNothing, ()) {
   const EngineLimits limits = random_limits();
   const Load load = random_load();
   EngineScheduler engine(limits);
@@ -252,13 +252,13 @@ RC_GTEST_PROP(EngineScheduler, BlocksAndPlacesHoldAndNothingIsLost, ()) {
   std::sort(finished.begin(), finished.end());
   RC_ASSERT(finished.size() == load.sequences.size());
   for (std::size_t id = 0; id < finished.size(); ++id) RC_ASSERT(finished[id] == id);
-  // One that asks for nothing has a token, if it enters where nothing is computed.
+  // A sequence with 0 target tokens decodes one if it enters in a step that computes nothing.
   std::int64_t responses = 0;
   for (std::size_t id = 0; id < finished.size(); ++id) responses += load.responses[id] - load.sequences[id].done;
   RC_ASSERT(decoded >= responses && decoded <= responses + std::ssize(finished));
 }
 
-/// Ids and steps of all ends, with stretches of at most so many steps.
+/// Returns ids and steps of all ends, with stretches of at most this many steps.
 std::vector<std::pair<std::size_t, std::int64_t>> ends_of(const EngineLimits& limits, const Load& load,
                                                           std::int64_t max_steps) {
   EngineScheduler engine(limits);
@@ -287,7 +287,7 @@ std::vector<std::pair<std::size_t, std::int64_t>> ends_of(const EngineLimits& li
   return ends;
 }
 
-RC_GTEST_PROP(EngineScheduler, StretchesOfAnyLengthAreTheSameRun, ()) {
+RC_GTEST_PROP(EngineScheduler, StretchLengthDoesNotChangeTheRun, ()) {
   const EngineLimits limits = random_limits();
   const Load load = random_load();
   const auto one_by_one = ends_of(limits, load, 1);
@@ -295,7 +295,7 @@ RC_GTEST_PROP(EngineScheduler, StretchesOfAnyLengthAreTheSameRun, ()) {
   RC_ASSERT(ends_of(limits, load, 1'000'000) == one_by_one);
 }
 
-RC_GTEST_PROP(EngineScheduler, AStretchEndsWhereBlocksDo, ()) {
+RC_GTEST_PROP(EngineScheduler, AStretchEndsWhenBlocksRunOut, ()) {
   const EngineLimits limits = random_limits();
   const Load load = random_load();
   EngineScheduler engine(limits);

@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 using Ids = std::vector<std::size_t>;
 
-/// The rule word by word.
+/// A direct implementation of the rule.
 Assignment packed_slowly(const std::vector<std::int64_t>& lengths, std::int64_t capacity) {
   Ids ids(lengths.size());
   for (std::size_t id = 0; id < ids.size(); ++id) ids[id] = id;
@@ -40,12 +40,12 @@ TEST(FirstFitDecreasing, KnownParts) {
   EXPECT_THAT(first_fit_decreasing({}, 10), IsEmpty());
 }
 
-TEST(FirstFitDecreasing, WhatIsTooLongIsAlone) {
+TEST(FirstFitDecreasing, TooLongSequencesAreAlone) {
   EXPECT_THAT(first_fit_decreasing({1, 12, 11}, 10), ElementsAre(Ids{1}, Ids{2}, Ids{0}));
   EXPECT_THAT(first_fit_decreasing({1, 2}, 0), ElementsAre(Ids{1}, Ids{0}));
 }
 
-RC_GTEST_PROP(FirstFitDecreasing, IsTheRule, ()) {
+RC_GTEST_PROP(FirstFitDecreasing, MatchesTheRule, ()) {
   const std::vector<std::int64_t> lengths = random_lengths(0, 60);
   const std::int64_t capacity = *rc::gen::inRange(1, 100);
   const Assignment parts = first_fit_decreasing(lengths, capacity);
@@ -53,7 +53,7 @@ RC_GTEST_PROP(FirstFitDecreasing, IsTheRule, ()) {
   RC_ASSERT(count_first_fit_decreasing(lengths, capacity) == parts.size());
 }
 
-TEST(Sums, AreThoseOfTheParts) {
+TEST(Sums, AddUpEachPart) {
   const std::vector<std::int64_t> lengths{2, 3, 4, 5, 6};
   EXPECT_THAT(sums_of(Assignment{{4, 2}, {3, 1, 0}, {}}, lengths),
               ElementsAre(PartSums{10, 52, 4}, PartSums{10, 38, 2}, PartSums{}));
@@ -70,7 +70,7 @@ TEST(Exactly, KnownParts) {
   EXPECT_THAT(exactly({5, 5, 5}, 3), ElementsAre(Ids{0}, Ids{1}, Ids{2}));
 }
 
-RC_GTEST_PROP(Exactly, IsNearTheBestAndLargestFirst, ()) {
+RC_GTEST_PROP(Exactly, IsNearOptimalAndLargestFirst, ()) {
   const std::vector<std::int64_t> lengths = random_lengths(1, 9);
   const std::size_t parts = *rc::gen::inRange<std::size_t>(1, 5);
   const Assignment dealt = exactly(lengths, parts);

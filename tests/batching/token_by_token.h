@@ -1,5 +1,4 @@
-// The oracle of the engine's rules: one token after the other, each block a number in a table, all counted anew in
-// every step.
+// Oracle of the engine's rules: token by token, with a table of blocks, and everything recounted in every step.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +13,7 @@
 
 namespace dovetail::batching::test {
 
-/// What a step does, by ids.
+/// A step, by ids.
 struct StepRecord {
   std::vector<std::size_t> preempted;
   std::vector<std::size_t> admitted;
@@ -57,7 +56,7 @@ class TokenByToken {
     return record;
   }
 
-  /// Ends those of which that is so.
+  /// Ends the sequences that satisfy the condition.
   template <class Ended>
   void finish_if(Ended ended) {
     running_.remove_if([&](const State& state) { return state.lacking == 0 && ended(state.sequence); });
@@ -66,10 +65,10 @@ class TokenByToken {
   bool empty() const { return waiting_.empty() && running_.empty(); }
   std::size_t running() const { return running_.size(); }
 
-  /// With a token more for each of those that run.
+  /// Returns the blocks held, with one more token for each running sequence.
   std::int64_t blocks() const {
-    std::set<std::pair<std::int64_t, std::int64_t>> of_prompts;   // whose, and which of them
-    std::set<std::pair<std::size_t, std::int64_t>> of_responses;  // the same
+    std::set<std::pair<std::int64_t, std::int64_t>> of_prompts;   // owner and block
+    std::set<std::pair<std::size_t, std::int64_t>> of_responses;  // owner and block
     for (const State& state : running_) {
       for (std::int64_t token = 0; token < state.sequence.prompt; ++token)
         of_prompts.emplace(prompt_of(state.sequence), token / limits_.block_tokens);

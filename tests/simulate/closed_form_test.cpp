@@ -1,4 +1,4 @@
-// cost's closed form of generation beside the simulation, where prompts are computed in parts and sequences preempted.
+// Compares the closed form of generation with the simulation, with chunked prefill and preemption.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,7 @@ struct Both {
   double recomputed = 0;  // tokens
 };
 
-/// 512 samples of two instances, four of each prompt, in room for so many tokens on each.
+/// 512 samples on two instances, four per prompt, with a KV cache of this many tokens on each.
 Both both(Scenario& scenario, double tokens, std::int64_t prompt, double sigma) {
   constexpr int draws = 4;
   workflow::Workload workload{workflow::LengthDistribution::fixed(prompt),
@@ -45,14 +45,14 @@ Both both(Scenario& scenario, double tokens, std::int64_t prompt, double sigma) 
   return both;
 }
 
-TEST(ClosedForm, WhatIsComputedAgainIsThatOfTheSimulation) {
+TEST(ClosedForm, RecomputationMatchesTheSimulation) {
   double errors = 0;
   int cases = 0;
   for (const double sigma : {0.3, 0.6, 1.0})
     for (const double tokens : {20e3, 40e3, 60e3}) {
       Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
       const Both of = both(scenario, tokens, 200, sigma);
-      // Of all tokens that are decoded.
+      // As fractions of all decoded tokens.
       const double decoded = 512 * 600.0;
       EXPECT_NEAR(2 * of.closed.recomputed / decoded, of.recomputed / decoded, 0.12) << sigma << " " << tokens;
       EXPECT_GT(of.recomputed, 0.1 * decoded) << sigma << " " << tokens;
@@ -63,7 +63,7 @@ TEST(ClosedForm, WhatIsComputedAgainIsThatOfTheSimulation) {
   EXPECT_LT(errors / cases, 0.03);
 }
 
-TEST(ClosedForm, NothingIsComputedAgainWhereThereIsRoom) {
+TEST(ClosedForm, NothingIsRecomputedWithALargeCache) {
   Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
   const Both of = both(scenario, 1e6, 200, 0.6);
   EXPECT_EQ(of.closed.recomputed, 0);
@@ -71,7 +71,7 @@ TEST(ClosedForm, NothingIsComputedAgainWhereThereIsRoom) {
   EXPECT_EQ(of.recomputed, 0);
 }
 
-TEST(ClosedForm, OfEqualLengthsIsTheSimulation) {
+TEST(ClosedForm, EqualLengthsMatchTheSimulation) {
   for (const bool chunked : {false, true})
     for (const int places : {16, 64, 256})
       for (const std::int64_t prompt : {100, 1000}) {
@@ -84,7 +84,7 @@ TEST(ClosedForm, OfEqualLengthsIsTheSimulation) {
       }
 }
 
-TEST(ClosedForm, PromptsTakeWhatTheyTakeInTheSimulation) {
+TEST(ClosedForm, PrefillMatchesTheSimulation) {
   for (const bool chunked : {false, true})
     for (const std::int64_t prompt : {500, 4000})
       for (const std::int64_t budget : {2048, 16'384}) {

@@ -18,10 +18,10 @@ using cluster::Mesh;
 
 Activities::Item item(Mesh devices, std::int64_t duration) { return {{devices, Mesh{}}, Ticks(duration), {}, false}; }
 
-/// The first iteration.
+/// Returns an activity of the first iteration.
 Played first(const Play& play, std::size_t item) { return play.played[item]; }
 
-TEST(Engine, SerialisesWhatSharesADevice) {
+TEST(Engine, SerializesActivitiesThatShareADevice) {
   const Play played = play({{item({0, 4}, 10), item({3, 1}, 5)}, {}, 0}, 10);
   EXPECT_EQ(first(played, 0).begin, Ticks(0));
   EXPECT_EQ(first(played, 1).begin, Ticks(10));
@@ -29,28 +29,28 @@ TEST(Engine, SerialisesWhatSharesADevice) {
   EXPECT_TRUE(played.steady);
 }
 
-TEST(Engine, OverlapsWhatSharesNone) {
+TEST(Engine, OverlapsActivitiesThatShareNoDevice) {
   const Play played = play({{item({0, 3}, 10), item({3, 1}, 5)}, {{0, 0, 1}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}}, 0}, 10);
   EXPECT_EQ(first(played, 1).begin, Ticks(0));
   EXPECT_EQ(played.period(), Ticks(10));
 }
 
-TEST(Engine, OfThoseThatCanBeginTheUrgentGoesFirst) {
+TEST(Engine, UrgentActivitiesBeginFirst) {
   Activities activities{{item({0, 1}, 10), item({0, 1}, 5)}, {{0, 1, 1}, {1, 0, 1}}, 0};
   EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(0));
   activities.items[1].urgent = true;
   EXPECT_EQ(first(play(activities, 10), 0).begin, Ticks(5));
 }
 
-TEST(Engine, SaysWhatWasWaitedFor) {
+TEST(Engine, ReportsCriticalPredecessors) {
   const Play played = play({{item({0, 1}, 10), item({1, 1}, 4), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
   EXPECT_EQ(first(played, 0).critical_predecessor, nothing);
-  EXPECT_EQ(first(played, 2).critical_predecessor, 0U) << "its devices were free last";
+  EXPECT_EQ(first(played, 2).critical_predecessor, 0U) << "its devices became free last";
   const Play data = play({{item({0, 1}, 10), item({1, 1}, 40), item({0, 2}, 3)}, {{1, 2, 0}}, 0}, 10);
-  EXPECT_EQ(first(data, 2).critical_predecessor, 1U) << "its data came last";
+  EXPECT_EQ(first(data, 2).critical_predecessor, 1U) << "its data arrived last";
 }
 
-TEST(Engine, TransfersBeginBehindTheDurationAndShareLinks) {
+TEST(Engine, TransfersBeginAfterTheDurationAndShareLinks) {
   Activities activities{{item({0, 1}, 10), item({1, 1}, 10)}, {{0, 0, 1}, {1, 1, 1}}, 1};
   for (Activities::Item& of : activities.items) of.transfers = {{{0}, Ticks(20), 1000}};
   const Play played = play(activities, 10);
@@ -61,13 +61,13 @@ TEST(Engine, TransfersBeginBehindTheDurationAndShareLinks) {
   EXPECT_EQ(first(play(activities, 10), 0).end, Ticks(30));
 }
 
-TEST(Engine, WhatIsThereEarlyIsNotWaitedForLonger) {
+TEST(Engine, EarlyEdgesLetSuccessorsBeginEarly) {
   Activities activities{
       {item({0, 1}, 10), item({1, 1}, 4), item({0, 1}, 3)}, {{0, 1, 0, Ticks(6)}, {0, 2, 0, Ticks(6)}}, 0};
   const Play played = play(activities, 10);
   EXPECT_EQ(first(played, 1).begin, Ticks(4));
   EXPECT_EQ(first(played, 1).critical_predecessor, 0U);
-  EXPECT_EQ(first(played, 2).begin, Ticks(10)) << "its device is not free before";
+  EXPECT_EQ(first(played, 2).begin, Ticks(10)) << "its device was not free earlier";
 }
 
 TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
@@ -76,8 +76,7 @@ TEST(Engine, IterationsThatNeverRepeatAreCutOff) {
   EXPECT_EQ(played.last, 1U);
 }
 
-/// Any job's graph with any plan, some loads as steps of their own, and durations of some digits so that ties are
-/// common.
+/// Random graphs and plans, some with loads as separate activities. Durations have few digits so that ties are common.
 struct Drawn {
   plan::Job job;
   plan::Plan plan;
@@ -123,7 +122,7 @@ Activities activities_of(const Drawn& drawn) {
   return activities;
 }
 
-RC_GTEST_PROP(Engine, WithoutTransfersIsTheTimerOfPlans, ()) {
+RC_GTEST_PROP(Engine, MatchesTheTimerOfPlansWithoutTransfers, ()) {
   const Drawn of = drawn();
   const plan::Timing timing = plan::time_iterations(of.graph, of.job, of.plan, of.durations);
   const Play played = play(activities_of(of), 200);
@@ -139,12 +138,12 @@ bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
 
 bool has_played(const Played& played) { return played.end >= played.begin; }
 
-/// When it ends, also where the play was over before: what is there early may be used up before all of it has come.
+/// Returns its end, even if the play was over before. An early result may be used before all of it has arrived.
 Ticks end_of(const Activities& activities, const Played& played, std::size_t item) {
   return has_played(played) ? played.end : played.begin + activities.items[item].duration;
 }
 
-/// Whether what the node says it waited for was there when it began.
+/// Returns whether the node's critical predecessor was available when the node began.
 bool was_behind(const Activities& activities, const Play& play, std::size_t node) {
   const std::size_t after = play.played[node].critical_predecessor;
   if (after == nothing) return false;
@@ -156,7 +155,7 @@ bool was_behind(const Activities& activities, const Play& play, std::size_t node
          });
 }
 
-RC_GTEST_PROP(Engine, NothingIsOutOfOrder, ()) {
+RC_GTEST_PROP(Engine, RespectsEdgesAndDevices, ()) {
   const Drawn of = drawn();
   Activities activities = activities_of(of);
   activities.links = 3;

@@ -21,7 +21,7 @@ using test::layout_of;
 using test::random_samples;
 using test::Scenario;
 
-/// The seconds of decoding one step after the other.
+/// Returns the seconds of decoding step by step.
 double decoding(const Scenario& scenario, double sequences, double context, int steps) {
   double seconds = 0;
   for (int step = 0; step < steps; ++step)
@@ -35,7 +35,7 @@ void randomize(Scenario& scenario) {
   scenario.task.engine.chunked_prefill = *rc::gen::arbitrary<bool>();
   scenario.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);
   scenario.task.engine.max_num_batched_tokens = *rc::gen::inRange(1, 400);
-  // From too little for the longest to enough for all.
+  // From too small for the longest sequence to enough for all.
   scenario.task.key_value_room = scenario.token_bytes() * *rc::gen::inRange(1, 4000);
 }
 
@@ -44,13 +44,13 @@ std::int64_t blocks_of(const Scenario& scenario) {
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(scenario.task.key_value_room / bytes));
 }
 
-TEST(SimulatedGeneration, EqualLengthsAreWavesOfTheClosedForm) {
+TEST(SimulatedGeneration, EqualLengthsFormWavesOfTheClosedForm) {
   for (const int pipeline : {1, 2}) {
     Scenario scenario("llama-3.1-8b", layout_of(2, 2, pipeline));
     scenario.task.engine.max_num_seqs = 16;
     const std::vector<Sample> samples = equal_samples(2 * 3 * 16, 100, 300);
     const Generation generation = simulate_generation(scenario.task, samples);
-    // Each wave: the prompts of 16 sequences in one step, then 300 steps of all of them.
+    // Each wave: the prompts of 16 sequences in one step, then 300 steps of all 16.
     cost::Efficiency bare = scenario.task.efficiency;
     bare.layer_launch = bare.expert_launch = bare.slot = 0;
     cost::Machine fast = scenario.machine();
@@ -67,11 +67,11 @@ TEST(SimulatedGeneration, EqualLengthsAreWavesOfTheClosedForm) {
   }
 }
 
-TEST(SimulatedGeneration, LongPromptsArePrefilledInChunksBesideDecoding) {
+TEST(SimulatedGeneration, LongPromptsArePrefilledInChunksDuringDecoding) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.engine.max_num_batched_tokens = 1000;
   const Generation generation = simulate_generation(scenario.task, {{600, 50, 0}, {3000, 50, 1}});
-  // 600 and 400 tokens in the first step, then 999 beside the first sequence's decoding twice, then 602.
+  // 600 and 400 tokens in the first step, then twice 999 while the first sequence decodes, then 602.
   const std::vector<Span>& spans = generation.trace.lanes[0].spans;
   ASSERT_GE(spans.size(), 8U);
   EXPECT_EQ(spans[0].bar_kind, BarKind::prefill);
@@ -88,7 +88,7 @@ TEST(SimulatedGeneration, LongPromptsArePrefilledInChunksBesideDecoding) {
   scenario.task.engine.chunked_prefill = false;
   const Generation whole = simulate_generation(scenario.task, {{600, 50, 0}, {3000, 50, 1}});
   ASSERT_EQ(whole.trace.lanes[0].spans.size(), 2U);
-  EXPECT_EQ(whole.trace.lanes[0].spans[0].amount, 1) << "a prompt that is longer than a step has one of its own";
+  EXPECT_EQ(whole.trace.lanes[0].spans[0].amount, 1) << "a prompt longer than a step gets its own step";
   EXPECT_EQ(whole.trace.lanes[0].spans[1].amount, 2);
 }
 
@@ -106,19 +106,19 @@ TEST(SimulatedGeneration, AGroupsPromptIsPrefilledOnceAndHeldOnce) {
   EXPECT_GT(apart.end, shared.end);
 }
 
-TEST(SimulatedGeneration, TheLastToEnterIsPreemptedAndComputedAgain) {
+TEST(SimulatedGeneration, TheLastToEnterIsPreemptedAndRecomputed) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.options.block_tokens = 1;
   scenario.task.key_value_room = 400.5 * scenario.token_bytes();
   const Generation generation = simulate_generation(scenario.task, {{100, 200, 0}, {100, 200, 1}});
-  // Both have 200 tokens when 100 are decoded each: the next two have no room.
+  // Both have 200 tokens after decoding 100 each. The next two do not fit.
   EXPECT_EQ(generation.counts.preemptions, 1);
   EXPECT_EQ(generation.counts.recomputed, 200);
   EXPECT_EQ(generation.counts.peak, static_cast<std::int64_t>(400 * scenario.token_bytes()));
   EXPECT_LT(generation.finished[0], generation.finished[1]);
 }
 
-TEST(SimulatedGeneration, TheLongestFirstShortensTheTail) {
+TEST(SimulatedGeneration, LongestFirstShortensTheTail) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.engine.max_num_seqs = 4;
   std::vector<Sample> samples = equal_samples(12, 50, 100);
@@ -130,13 +130,13 @@ TEST(SimulatedGeneration, TheLongestFirstShortensTheTail) {
   EXPECT_LT(longest_first.finished[0], in_turn.finished[12]);
 }
 
-TEST(SimulatedGeneration, GroupsAreDealtOutInTurnOrByLoad) {
+TEST(SimulatedGeneration, GroupsAreDealtInTurnOrByLoad) {
   Scenario scenario("llama-3.1-8b", layout_of(2, 1, 1));
   const std::vector<Sample> samples{{10, 900, 7}, {10, 10, 7}, {10, 100, 3}, {10, 100, 4}, {10, 100, 5}};
   EXPECT_EQ(fleet_of(scenario.task, samples).shares, (std::vector<std::vector<std::size_t>>{{0, 1, 3}, {2, 4}}));
   scenario.task.options.min_loaded = true;
   EXPECT_EQ(fleet_of(scenario.task, samples).shares, (std::vector<std::vector<std::size_t>>{{0, 1}, {2, 3, 4}}));
-  // Fewer groups than instances: by sample.
+  // Fewer groups than instances: dealt by sample.
   const std::vector<Sample> one_group{{10, 50, 0}, {10, 50, 0}, {10, 50, 0}, {10, 50, 0}};
   scenario.task.options.min_loaded = false;
   EXPECT_EQ(fleet_of(scenario.task, one_group).shares, (std::vector<std::vector<std::size_t>>{{0, 2}, {1, 3}}));
@@ -150,7 +150,7 @@ TEST(SimulatedGeneration, InstancesHaveTheDevicesOfTheirRanks) {
   EXPECT_EQ(generation.trace.lanes[1].devices, (std::vector<int>{2, 3, 6, 7}));
 }
 
-TEST(SimulatedGeneration, AResponseOfNothingEndsWithItsPrefill) {
+TEST(SimulatedGeneration, AnEmptyResponseEndsWithItsPrefill) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   const Generation generation = simulate_generation(scenario.task, {{100, 0, 0}, {100, 0, 0}});
   EXPECT_EQ(generation.finished[0], generation.end);
@@ -172,7 +172,7 @@ RC_GTEST_PROP(SimulatedGeneration, AgreesWithPlayingStepByStep, ()) {
   RC_ASSERT(generation.counts.prefilled == oracle.prefilled);
   const double block = scenario.token_bytes() * static_cast<double>(scenario.task.options.block_tokens);
   RC_ASSERT(std::abs(static_cast<double>(generation.counts.peak) - static_cast<double>(oracle.max_blocks) * block) < 1);
-  // A ns of rounding for each stretch, which sequences or preemptions begin and end, and each step that prefills; and
+  // Rounding: a ns for each stretch, which sequences or preemptions begin and end, and each step that prefills, plus
   // 1e-9.
   const auto rounded =
       static_cast<double>(oracle.prefill_steps + 3 * oracle.preemptions) + 3 * static_cast<double>(samples.size());
@@ -182,7 +182,7 @@ RC_GTEST_PROP(SimulatedGeneration, AgreesWithPlayingStepByStep, ()) {
   }
 }
 
-RC_GTEST_PROP(SimulatedGeneration, NothingIsLostAndMemoryHolds, ()) {
+RC_GTEST_PROP(SimulatedGeneration, KeepsAllTokensAndStaysWithinMemory, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(*rc::gen::inRange(1, 5), 1, 1));
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(*rc::gen::inRange(1, 40), 4, 300, 400);
@@ -206,13 +206,13 @@ RC_GTEST_PROP(SimulatedGeneration, NothingIsLostAndMemoryHolds, ()) {
   if (!scenario.task.options.prefix_sharing && generation.counts.preemptions == 0)
     RC_ASSERT(generation.counts.prefilled == prompts);
   RC_ASSERT(!find_fault(generation.trace));
-  // A sequence alone may be longer than its cache, by what its blocks round up.
+  // A sequence that runs alone may exceed the cache, rounded up to blocks.
   const double alone = scenario.token_bytes() * static_cast<double>(longest + 2 * scenario.task.options.block_tokens);
   RC_ASSERT(static_cast<double>(generation.counts.peak) <= std::max(scenario.task.key_value_room, alone) + 1);
   for (const Lane& lane : generation.trace.lanes) RC_ASSERT(peak_of(lane).second <= generation.counts.peak);
 }
 
-RC_GTEST_PROP(SimulatedGeneration, StoppingOnTheWayChangesNothingButRounding, ()) {
+RC_GTEST_PROP(SimulatedGeneration, StoppingEarlyChangesOnlyRounding, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(*rc::gen::inRange(1, 20), 3, 100, 200);
@@ -232,7 +232,7 @@ RC_GTEST_PROP(SimulatedGeneration, StoppingOnTheWayChangesNothingButRounding, ()
   RC_ASSERT(std::abs((instance.now() - whole.end).count()) <= 2 * stops);
 }
 
-RC_GTEST_PROP(SimulatedGeneration, FreshRunsAreEqual, ()) {
+RC_GTEST_PROP(SimulatedGeneration, IsDeterministic, ()) {
   Scenario scenario("qwen3-30b-a3b", layout_of(3, 2, 1));
   randomize(scenario);
   const std::vector<Sample> samples = random_samples(12, 4, 200, 300);
@@ -240,9 +240,9 @@ RC_GTEST_PROP(SimulatedGeneration, FreshRunsAreEqual, ()) {
             simulate_generation(scenario.task, samples).finished);
 }
 
-/// Continuous batching is a greedy list schedule: more room may delay a sequence, as more machines may (Graham 1966),
-/// but not by much.
-RC_GTEST_PROP(SimulatedGeneration, MoreRoomIsHardlyEverSlower, ()) {
+/// Continuous batching is a greedy list schedule: a larger cache may delay a sequence, as more machines may (Graham
+/// 1966), but not by much.
+RC_GTEST_PROP(SimulatedGeneration, ALargerCacheIsHardlyEverSlower, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(1, 1, 1));
   scenario.task.engine.max_num_seqs = 64;
   const std::vector<Sample> samples = random_samples(64, 1, 200, 400);
@@ -274,7 +274,7 @@ TEST(SimulatedGeneration, AgreesWithTheClosedFormOfExpectedLengths) {
         simulated +=
             1e-9 / draws *
             static_cast<double>(simulate_generation(scenario.task, draw_samples(workload, {}, 1, draw)).end.count());
-      EXPECT_NEAR(closed / simulated, 1, 0.06) << "sigma " << sigma << ", " << places << " places";
+      EXPECT_NEAR(closed / simulated, 1, 0.06) << "sigma " << sigma << ", " << places << " slots";
       sum += std::abs(closed / simulated - 1);
       ++cases;
     }

@@ -1,4 +1,4 @@
-// Generate tasks and samples that the tests of generation share.
+// Generate tasks and samples shared by the tests of generation.
 #pragma once
 
 #include <rapidcheck.h>
@@ -28,7 +28,7 @@ inline llm::Layout layout_of(int data, int tensor, int pipeline) {
   return layout;
 }
 
-/// A task with all that its references need. Not to be copied.
+/// A task with the objects that its references need. Must not be copied.
 struct Scenario {
   cost::ModelFacts facts;
   cluster::Cluster cluster;
@@ -45,14 +45,14 @@ struct Scenario {
   cost::Machine machine() const { return cost::machine_of(cluster, task.mesh, task.efficiency); }
 };
 
-/// `count` samples of the same lengths, each with a prompt of its own.
+/// Returns `count` samples of the same lengths, each with its own prompt.
 inline std::vector<Sample> equal_samples(int count, std::int64_t prompt, std::int64_t response) {
   std::vector<Sample> samples;
   for (int index = 0; index < count; ++index) samples.push_back({prompt, response, index});
   return samples;
 }
 
-/// Prompts with up to `max_of_group` samples each.
+/// Returns prompts with up to `max_of_group` samples each.
 inline std::vector<Sample> random_samples(int prompts, int max_of_group, int max_prompt, int max_response) {
   std::vector<Sample> samples;
   for (int group = 0; group < prompts; ++group) {

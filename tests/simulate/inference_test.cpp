@@ -37,7 +37,7 @@ std::vector<FreeDevice> free_devices(int first, int count, Ticks from) {
   return devices;
 }
 
-TEST(Inference, AWorkerOfSeveralReplicasIsAsFastAsThey) {
+TEST(Inference, AWorkerIsAsFastAsItsReplicas) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   const InferTask& infer = scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   const std::vector<Sample> samples = equal_samples(64, 100, 200);
@@ -52,7 +52,7 @@ TEST(Inference, AWorkerOfSeveralReplicasIsAsFastAsThey) {
   EXPECT_NEAR(static_cast<double>(apart.end.count()), 1e9 * seconds, 2);
 }
 
-TEST(Inference, WorkersShareWhatIsReadyEvenly) {
+TEST(Inference, WorkersShareReadySamplesEvenly) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   const Inference inference = infer(scenario.task.infer, equal_samples(10, 100, 100), std::vector<Ticks>(10, Ticks(5)),
@@ -66,7 +66,7 @@ TEST(Inference, WorkersShareWhatIsReadyEvenly) {
   EXPECT_EQ(amounts, (std::vector<std::int64_t>{3, 3, 2, 2}));
 }
 
-TEST(Inference, ASecondWorkerLoadsOnlyWhereThatHelps) {
+TEST(Inference, ASecondWorkerLoadsOnlyIfThatHelps) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 1, 0);
   const std::vector<Sample> samples = equal_samples(20, 100, 100);
@@ -74,17 +74,17 @@ TEST(Inference, ASecondWorkerLoadsOnlyWhereThatHelps) {
   const std::vector<Ticks> ready(20, Ticks(0));
   const Ticks shared = infer(scenario.task.infer, samples, ready, workers).end;
   scenario.task.infer[0].load = Ticks(shared.count() * 3);
-  // At once: both load.
+  // All at once: both workers load.
   EXPECT_NEAR(static_cast<double>(infer(scenario.task.infer, samples, ready, workers).end.count()),
               4.0 * static_cast<double>(shared.count()), 2);
-  // The second comes when the first has loaded, and what is left takes that one less than loading.
+  // The second worker arrives when the first has loaded, and the rest takes the first less time than loading.
   workers[1].from = scenario.task.infer[0].load;
   const Inference alone = infer(scenario.task.infer, samples, ready, workers);
   EXPECT_TRUE(alone.spans[1].empty());
   EXPECT_NEAR(static_cast<double>(alone.end.count()), 5.0 * static_cast<double>(shared.count()), 30);
 }
 
-TEST(Inference, WorkersOfSeveralSizesShareByTheirReplicas) {
+TEST(Inference, WorkersOfDifferentSizesShareByReplicas) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 64, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
@@ -98,7 +98,7 @@ TEST(Inference, WorkersOfSeveralSizesShareByTheirReplicas) {
   EXPECT_EQ(inference.spans[0][0].end, inference.spans[1][0].end);
 }
 
-TEST(Inference, AWorkerThatIsTooSmallLeavesAModelToOthers) {
+TEST(Inference, ASmallWorkerLeavesALargeModelToOthers) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   std::vector<Worker> workers = workers_of(2, 1, Ticks(0));
@@ -109,7 +109,7 @@ TEST(Inference, AWorkerThatIsTooSmallLeavesAModelToOthers) {
   EXPECT_FALSE(inference.spans[1].empty());
 }
 
-TEST(Inference, ALoneWorkerHasPaidAllHandOversBeforeTheTailEnds) {
+TEST(Inference, ASingleWorkerPaysAllHandOversBeforeTheTailEnds) {
   StageContext scenario("llama-3.1-8b", layout_of(1, 1, 1));
   for (int task = 0; task < 3; ++task) scenario.add("llama-3.1-8b", 1, 1, 4, 0).hand_over = base::ticks_of_seconds(1);
   const std::vector<Sample> samples = equal_samples(2, 100, 100);
@@ -135,7 +135,7 @@ TEST(Inference, HandsOverBeforeItLoads) {
   EXPECT_EQ(spans[2].bar_kind, BarKind::infer);
 }
 
-TEST(Inference, AnswersThatAreReadComeFirst) {
+TEST(Inference, TasksWhoseResultsAreReadRunFirst) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0);
   scenario.add("llama-3.1-8b", 1, 1, 4, 0).after = {0};
@@ -180,7 +180,7 @@ RC_GTEST_PROP(Inference, EachSampleIsScoredOnceByEachTask, ()) {
     for (std::size_t sample = 0; sample < samples.size(); ++sample) RC_ASSERT(times[sample] > ready[sample]);
 }
 
-/// All ways to share the workers out, one after the other.
+/// Returns all numbers of replicas.
 Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>& samples,
                          const std::vector<Ticks>& ready, std::vector<Worker> workers) {
   Ticks best = Ticks::max();
@@ -194,7 +194,7 @@ Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>
   return best;
 }
 
-RC_GTEST_PROP(Inference, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
+RC_GTEST_PROP(Inference, FindsTheBestSplitIfThereAreFew, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   for (int task = 0; task < 3; ++task)
     scenario.add(*rc::gen::element("llama-3.1-8b", "qwen2.5-1.5b"), 1, 1, *rc::gen::inRange(1, 6),
@@ -207,7 +207,7 @@ RC_GTEST_PROP(Inference, TheSplitThatIsFoundIsTheBestOfAllWhereTheyAreFew, ()) {
   RC_ASSERT(found.inference.end <= best_of_all_shares(scenario, samples, ready, workers_of(devices, 1, Ticks(0))));
 }
 
-TEST(InferenceSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
+TEST(InferenceSplit, LeftoverDevicesServeSmallerReplicas) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   scenario.add("llama-3.1-8b", 8, 3, 4, 0);
@@ -224,18 +224,18 @@ TEST(InferenceSplit, DevicesThatAreTooFewForTheLargestReplicaServeSmallerOnes) {
   EXPECT_FALSE(can_split(scenario.task.infer, 23, 23));
 }
 
-TEST(InferenceSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
+TEST(InferenceSplit, NoModelWaitsForAnotherIfAllFit) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 1);
   scenario.add("llama-3.1-8b", 4, 1, 4, 1);
   scenario.add("llama-3.1-8b", 8, 3, 4, 1);
   const std::vector<Sample> samples = equal_samples(32, 100, 100);
-  // All but one are there when weights are; the last one comes long after.
+  // All samples except one are ready when the weights are. The last one comes long after.
   std::vector<Ticks> ready(samples.size(), Ticks(0));
   ready.back() = base::ticks_of_seconds(5);
   const SplitInference found = infer_best(scenario.task.infer, samples, ready, free_devices(8, 40, Ticks(0)),
                                           free_devices(0, 8, base::ticks_of_seconds(5)));
-  // The last is scored by all three at once: as soon as by the slowest of them alone.
+  // All three models score the last sample at once, as soon as the slowest alone would.
   Ticks slowest;
   for (const InferTask& task : scenario.task.infer)
     slowest = std::max(slowest, base::ticks_of_seconds(seconds_of(task, {31}, 1, samples).done));
@@ -245,7 +245,7 @@ TEST(InferenceSplit, NoModelWaitsForAnotherWhereAllHaveRoom) {
   EXPECT_EQ(devices, 48U);
 }
 
-TEST(InferenceSplit, WhatFitsOnLaterDevicesAloneWaitsForThem) {
+TEST(InferenceSplit, ATaskThatFitsOnlyOnLaterDevicesWaits) {
   StageContext scenario("llama-3.1-8b", layout_of(6, 8, 1));
   scenario.add("llama-3.1-8b", 8, 1, 4, 0);
   scenario.add("llama-3.1-8b", 8, 3, 4, 0);

@@ -20,7 +20,7 @@ using test::layout_of;
 using test::long_tailed;
 using test::StageContext;
 
-TEST(InterStage, WithoutFusionInferenceFollowsWithTheSecondsOfTheClosedForm) {
+TEST(InterStage, WithoutFusionInferenceTakesTheSecondsOfTheClosedForm) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 2, 1));
   const InferTask& infer = scenario.add("llama-3.1-8b", 2, 2, 4, 1.5);
   scenario.task.drop = base::ticks_of_seconds(0.25);
@@ -62,14 +62,13 @@ TEST(InterStage, ALongTailHidesInference) {
   EXPECT_EQ(fused.migration->unfinished, 9U);
   EXPECT_GT(fused.migration->moved, 0U);
   EXPECT_GT(fused.gain(), Ticks(0));
-  // Of 247 samples everything is known before generation ends; the rest takes no longer than one load and their own
-  // passes.
+  // 247 samples are fully scored before generation ends. The rest takes at most one load and its own passes.
   std::size_t early = 0;
   for (const Ticks scored : fused.scored[0]) early += scored < fused.generation_end ? 1U : 0U;
   EXPECT_GE(early, 247U);
 }
 
-TEST(InterStage, TheLastHundredthOfGenerationIsNoTail) {
+TEST(InterStage, TheLastPercentOfGenerationIsNotATail) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 2, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0.5);
   for (const auto& [longer, migrates] : {std::pair(1, false), {400, true}}) {
@@ -80,7 +79,7 @@ TEST(InterStage, TheLastHundredthOfGenerationIsNoTail) {
   }
 }
 
-TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
+TEST(InterStage, AWorkerWaitsForMissingWeights) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 2, 1));
   InferTask& infer = scenario.add("llama-3.1-8b", 2, 1, 4, 0);
   infer.gathering = base::ticks_of_seconds(0.25);
@@ -95,12 +94,12 @@ TEST(InterStage, AWorkerWaitsForWeightsThatItsDevicesLack) {
         EXPECT_EQ(span.end - span.begin, base::ticks_of_seconds(0.25));
         ++loading;
       }
-  EXPECT_EQ(loading, 3) << "of four instances one keeps the tail";
+  EXPECT_EQ(loading, 3) << "one of four instances keeps the tail";
   EXPECT_EQ(simulate_inter_stage(scenario.task, samples, std::nullopt).end, fused.without)
-      << "one after the other needs none";
+      << "tasks in turn need no loading";
 }
 
-TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
+TEST(InterStage, PaddedSamplesAreScoredAtTheirRowLength) {
   constexpr double row = 2500;
   StageContext scenario("llama-3.1-8b", layout_of(4, 2, 1));
   const InferTask& infer = scenario.add("llama-3.1-8b", 2, 1, 1, 0.5);
@@ -123,7 +122,7 @@ TEST(InterStage, PaddedSamplesAreScoredAsLongAsTheirRow) {
   EXPECT_EQ(scored, 256);
 }
 
-TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
+TEST(InterStage, DevicesHoldTheActorThenTheInferenceModel) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 2, 1));
   scenario.add("llama-3.1-8b", 2, 1, 4, 0.5).held = 7'000;
   scenario.task.held = 40'000;
@@ -140,13 +139,14 @@ TEST(InterStage, DevicesHoldTheActorThenWhatTheyScoreFor) {
       EXPECT_TRUE(time < leaves ? bytes >= 40'000 : bytes == 7'000) << bytes;
     if (leaves < Ticks::max()) ++scorers;
   }
-  EXPECT_EQ(scorers, 3) << "of four instances";
+  EXPECT_EQ(scorers, 3) << "three of four instances";
 }
 
-TEST(InterStage, TheFullestInstancesKeepTheirsAndOthersGoToTheLeastLoaded) {
+TEST(InterStage, TheMostLoadedInstancesKeepTheirSamplesAndOthersAreBalanced) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0.1);
-  // Instance 2 has three long ones, 0 and 3 one each; 16 sequences at a time are flat, so that one instance is enough.
+  // Instance 2 has three long responses, 0 and 3 one each. Steps are flat up to 16 sequences, so one instance is
+  // enough.
   std::vector<Sample> samples = equal_samples(32, 100, 50);
   for (const std::size_t sample : {2U, 6U, 10U, 4U, 7U}) samples[sample].response = 500;
   const InterStage fused = simulate_inter_stage(scenario.task, samples, 5.0 / 32);
@@ -164,7 +164,7 @@ TEST(InterStage, TheNumberOfDestinationsHasTwoBounds) {
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 40, 400), 3U);
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 48, 400), 3U);
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 49, 400), 4U);
-  // 40 x 400 tokens over 4000.
+  // 40 x 400 tokens in caches of 4000.
   task.key_value_room = 4000.5 * scenario.generation.token_bytes();
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, 40, 400), 4U);
   task.engine.max_num_seqs = 1 << 20;
@@ -175,7 +175,7 @@ TEST(InterStage, TheNumberOfDestinationsHasTwoBounds) {
   EXPECT_EQ(destination_count(task, fleet_of(task, samples), samples, static_cast<std::size_t>(2 * flat + 1), 400), 3U);
 }
 
-TEST(InterStage, KeysAndValuesTravelOrAreComputedAgainByCost) {
+TEST(InterStage, KeysAndValuesMoveOrAreRecomputedByCost) {
   const std::vector<Sample> samples = long_tailed(64, 50, 7, 40);
   for (const bool slow : {false, true}) {
     StageContext scenario("llama-3.1-8b", layout_of(8, 2, 1));
@@ -190,7 +190,7 @@ TEST(InterStage, KeysAndValuesTravelOrAreComputedAgainByCost) {
       EXPECT_GE(fused.counts.recomputed, static_cast<std::int64_t>(150 * fused.migration->moved));
     } else {
       EXPECT_EQ(fused.counts.recomputed, 0);
-      // All have 50 to 60 of their tokens, and 100 of the prompt, on two devices.
+      // All have decoded 50 to 60 tokens after a prompt of 100, on two devices.
       const double token = 2 * scenario.generation.token_bytes() * static_cast<double>(fused.migration->moved);
       EXPECT_GE(static_cast<double>(fused.migration->bytes), 150 * token);
       EXPECT_LE(static_cast<double>(fused.migration->bytes), 160 * token);
@@ -199,7 +199,7 @@ TEST(InterStage, KeysAndValuesTravelOrAreComputedAgainByCost) {
   }
 }
 
-TEST(InterStage, LinksWithoutLimitMakeMigrationFree) {
+TEST(InterStage, UnlimitedLinksMakeMigrationFree) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0.1);
   cluster::LinkEfficiency free{1, 0, 0};
@@ -210,10 +210,9 @@ TEST(InterStage, LinksWithoutLimitMakeMigrationFree) {
   ASSERT_TRUE(fused.migration);
   EXPECT_FALSE(fused.migration->computed_again);
   ASSERT_GT(fused.migration->moved, 0U);
-  // A sample takes one ns; an instance ends its step before it sends, which takes up to some ms.
+  // Sending a sample takes one ns. An instance first ends its step, which takes up to a few ms.
   EXPECT_LT(fused.migration->end - fused.migration->at, base::ticks_of_seconds(0.02));
-  // Fewer sequences in a batch are no slower: what is together now was apart, and one batch of eight is nearly as fast
-  // as one of one.
+  // The merged batch was separate before, and a batch of eight is nearly as fast as a batch of one.
   EXPECT_LT(static_cast<double>(fused.generation_end.count()),
             1.1 * static_cast<double>(simulate_generation(scenario.task.generation, samples).end.count()));
 }
@@ -226,13 +225,13 @@ TEST(InterStage, OneInstanceHasNowhereToMigrateTo) {
   EXPECT_EQ(fused.gain(), Ticks(0));
 }
 
-TEST(InterStage, FreedDevicesThatAreLessThanAReplicaAreNoUse) {
+TEST(InterStage, FreedDevicesWithoutSpaceForAReplicaPreventMigration) {
   StageContext scenario("llama-3.1-8b", layout_of(2, 4, 1));
   scenario.add("llama-3.1-70b", 8, 1, 4, 0.1);
   EXPECT_FALSE(simulate_inter_stage(scenario.task, long_tailed(64, 50, 16, 40), 0.1).migration);
 }
 
-/// Generation on instances of 1 or 2 devices, and up to three tasks of several sizes behind it.
+/// Generation on instances of 1 or 2 devices, followed by up to three inference tasks of different sizes.
 void randomize(StageContext& scenario) {
   GenerationTask& generation = scenario.task.generation;
   generation.options = test::random_options();
@@ -249,7 +248,7 @@ void randomize(StageContext& scenario) {
   }
 }
 
-RC_GTEST_PROP(InterStage, NothingIsLostAndEverythingHasItsTime, ()) {
+RC_GTEST_PROP(InterStage, ScoresEverySampleAndAccountsForAllTime, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(4, *rc::gen::element(1, 2), 1));
   randomize(scenario);
   const std::vector<Sample> samples = test::random_samples(*rc::gen::inRange(4, 40), 3, 200, 400);
@@ -283,7 +282,7 @@ RC_GTEST_PROP(InterStage, NothingIsLostAndEverythingHasItsTime, ()) {
   RC_ASSERT(fused.without == simulate_inter_stage(scenario.task, samples, std::nullopt).end);
 }
 
-RC_GTEST_PROP(InterStage, FreshRunsAreEqual, ()) {
+RC_GTEST_PROP(InterStage, IsDeterministic, ()) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   randomize(scenario);
   const std::vector<Sample> samples = test::random_samples(20, 3, 200, 400);

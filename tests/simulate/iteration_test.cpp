@@ -23,7 +23,7 @@ std::vector<int> devices_of(Mesh mesh) {
   return devices;
 }
 
-/// An activity whose devices all work for as long.
+/// An activity whose devices all work for this long.
 Activity activity(std::int32_t task, Mesh mesh, std::int64_t duration, BarKind bar_kind = BarKind::infer) {
   Activity activity;
   activity.task = task;
@@ -39,7 +39,7 @@ const Lane& lane_with(const Trace& trace, int device) {
   });
 }
 
-/// Time of a bar kind on a device, for one task.
+/// Returns the time of a bar kind on a device for one task.
 Ticks time_on(const Iteration& iteration, int device, BarKind bar_kind, std::int32_t task) {
   Ticks time;
   for (const Use& use : uses_of(lane_with(iteration.trace, device)))
@@ -47,7 +47,7 @@ Ticks time_on(const Iteration& iteration, int device, BarKind bar_kind, std::int
   return time;
 }
 
-TEST(PlayIterations, SaysWhoWaitsForWhom) {
+TEST(PlayIterations, IdleTimeHasItsCause) {
   Workload workload;
   workload.devices = 4;
   workload.activities = {activity(0, {0, 2}, 10, BarKind::decode), activity(1, {2, 1}, 4),
@@ -60,13 +60,13 @@ TEST(PlayIterations, SaysWhoWaitsForWhom) {
   EXPECT_EQ(iteration.trace.end, Ticks(23));
   EXPECT_EQ(time_on(iteration, 0, BarKind::decode, 0), Ticks(10));
   EXPECT_EQ(time_on(iteration, 0, BarKind::dependency, 1), Ticks(4));
-  EXPECT_EQ(time_on(iteration, 2, BarKind::dependency, 0), Ticks(10)) << "what it waits for waits for that";
+  EXPECT_EQ(time_on(iteration, 2, BarKind::dependency, 0), Ticks(10)) << "through the activity that it waits for";
   EXPECT_EQ(time_on(iteration, 2, BarKind::infer, 1), Ticks(4));
-  EXPECT_EQ(time_on(iteration, 3, BarKind::dependency, -1), Ticks(20)) << "no step is there";
+  EXPECT_EQ(time_on(iteration, 3, BarKind::dependency, -1), Ticks(20)) << "there is no activity";
   EXPECT_EQ(time_on(iteration, 3, BarKind::hand_over, -1), Ticks(3));
 }
 
-TEST(PlayIterations, WhoWaitsForWeightsAwaitsThem) {
+TEST(PlayIterations, WaitingForWeightsIsAwaiting) {
   Workload workload;
   workload.devices = 3;
   workload.activities = {activity(0, {0, 1}, 10, BarKind::decode), activity(1, {2, 1}, 5, BarKind::forward)};
@@ -85,14 +85,14 @@ TEST(PlayIterations, WhoWaitsForWeightsAwaitsThem) {
   EXPECT_EQ(time_on(iteration, 2, BarKind::dependency, 0), Ticks(10));
 }
 
-TEST(PlayIterations, DevicesWhoseTransfersEndSoonerAwaitTheOthers) {
+TEST(PlayIterations, DevicesWithEarlierArrivalsAwaitTheOthers) {
   Workload workload;
   workload.devices = 3;
   Activity weights;
   weights.task = 0;
   weights.reallocation = true;
   weights.devices[0] = {0, 3};
-  // Device 0 sends both over one link: each has a half of it until the shorter one has arrived.
+  // Device 0 sends both over one link. Each gets half of it until the shorter one has arrived.
   weights.transfers = {{0, 1, false, Ticks(10'000), 1}, {0, 2, false, Ticks(30'000), 3}};
   workload.activities = {weights};
   const Iteration iteration = play_iterations(workload);
@@ -102,7 +102,7 @@ TEST(PlayIterations, DevicesWhoseTransfersEndSoonerAwaitTheOthers) {
   EXPECT_EQ(time_on(iteration, 2, BarKind::reallocation, 0), Ticks(40'000));
 }
 
-TEST(PlayIterations, HoldsWhatIsResidentAndWhatTheActivityAdds) {
+TEST(PlayIterations, MemoryIsResidentPlusActivity) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 1}, 4)};
@@ -118,7 +118,7 @@ TEST(PlayIterations, HoldsWhatIsResidentAndWhatTheActivityAdds) {
               testing::ElementsAre(std::pair(Ticks(0), 205), std::pair(Ticks(6), 250), std::pair(Ticks(10), 207)));
 }
 
-/// Links of devices to host memory for so long, for an activity of the same iteration.
+/// A host transfer of this duration for an activity of the same iteration.
 Activity host_transfer(Mesh mesh, std::size_t for_activity, std::int64_t duration, bool back) {
   Activity activity;
   activity.task = static_cast<std::int32_t>(for_activity);
@@ -127,20 +127,20 @@ Activity host_transfer(Mesh mesh, std::size_t for_activity, std::int64_t duratio
   return activity;
 }
 
-TEST(PlayIterations, HostTransfersLeaveTheDevicesToOthers) {
+TEST(PlayIterations, HostTransfersDoNotOccupyDevices) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 2}, 4), host_transfer({0, 2}, 1, 6, false),
                          host_transfer({0, 2}, 1, 5, true)};
-  // The load of the second activity goes on beside the first, its unload beside the next iteration.
+  // The second activity loads during the first and unloads during the next iteration.
   workload.edges = {{0, 1, 0}, {1, 0, 1}, {2, 1, 0}, {3, 2, 1}, {1, 3, 0}};
   workload.resident = [](int, std::optional<std::size_t>) { return std::int64_t{7}; };
   const Iteration hidden = play_iterations(workload);
-  EXPECT_EQ(hidden.period, Ticks(15)) << "a second round begins behind both transfers";
+  EXPECT_EQ(hidden.period, Ticks(15)) << "the next iteration begins after both transfers";
   EXPECT_EQ(time_on(hidden, 0, BarKind::transfer, 1), Ticks(1));
   EXPECT_EQ(time_on(hidden, 0, BarKind::loading, 1), Ticks(0));
   EXPECT_EQ(busy_time(uses_of(hidden.trace)) + idle_time(uses_of(hidden.trace)), Ticks(2 * 15));
-  // The stretch begins as the unload ends, with the load.
+  // The stretch begins with the load, when the unload ends.
   EXPECT_THAT(hidden.activities[2].end - hidden.activities[2].begin, Ticks(6));
   EXPECT_EQ(peak_of(hidden.trace.lanes[0]).second, 1007);
   ASSERT_EQ(hidden.trace.host_links.size(), 1U);
@@ -150,17 +150,17 @@ TEST(PlayIterations, HostTransfersLeaveTheDevicesToOthers) {
   for (std::size_t index = 0; index < link.spans.size(); ++index) {
     moved += link.spans[index].end - link.spans[index].begin;
     EXPECT_EQ(link.spans[index].bar_kind, BarKind::loading);
-    EXPECT_GE(link.spans[index].begin, index == 0 ? Ticks(0) : link.spans[index - 1].end) << "one after the other";
+    EXPECT_GE(link.spans[index].begin, index == 0 ? Ticks(0) : link.spans[index - 1].end) << "in turn";
   }
-  EXPECT_EQ(moved, Ticks(6 + 5)) << "what crosses the stretch's beginning ends at its end";
+  EXPECT_EQ(moved, Ticks(6 + 5)) << "a transfer that crosses the beginning of the stretch ends at its end";
 }
 
-TEST(PlayIterations, HoldsWhatIsLoadedUntilItsActivityAndWhatLeavesUntilItIsGone) {
+TEST(PlayIterations, HostTransfersHoldMemoryUntilUsedOrUnloaded) {
   Workload workload;
   workload.devices = 2;
   workload.activities = {activity(0, {0, 2}, 10), activity(1, {0, 1}, 4), host_transfer({0, 1}, 1, 3, false),
                          host_transfer({0, 1}, 1, 2, true)};
-  // First the one, then its load, the other and its unload: all in a row.
+  // All in sequence: the first activity, the load, the second activity, its unload.
   workload.edges = {{0, 2, 0}, {2, 1, 0}, {1, 3, 0}, {3, 0, 1}};
   workload.resident = [](int, std::optional<std::size_t> in) {
     return in == std::optional<std::size_t>(1) ? std::int64_t{1500} : 7;
@@ -180,7 +180,7 @@ Mesh random_mesh(int devices) {
   return {first, *rc::gen::inRange(1, devices - first + 1)};
 }
 
-/// A reallocation that moves nothing: it is over as it begins.
+/// A reallocation that moves nothing and ends immediately.
 Activity nothing_to_move(Mesh mesh) {
   Activity activity;
   activity.reallocation = true;
@@ -188,7 +188,7 @@ Activity nothing_to_move(Mesh mesh) {
   return activity;
 }
 
-/// An activity of two lanes, one of which idles behind its work; or, but for the first, one that takes no time.
+/// An activity with two lanes, one of which idles after its work. Any except the first may be empty instead.
 Activity random_activity(std::int32_t task, int devices) {
   if (task > 0 && *rc::gen::inRange(0, 5) == 0) return nothing_to_move(random_mesh(devices));
   Activity made = activity(task, random_mesh(devices), *rc::gen::inRange(1, 50));
@@ -220,7 +220,7 @@ Workload random_workload() {
   return workload;
 }
 
-/// Devices x time of an activity's own work.
+/// Returns devices x time of an activity's own work.
 Ticks work_of(const Activity& activity) {
   Ticks work;
   for (const Lane& lane : activity.trace.lanes)
@@ -229,7 +229,7 @@ Ticks work_of(const Activity& activity) {
   return work;
 }
 
-TEST(PlayIterations, WhatTakesNoTimeIsNoWorkOfItsDevices) {
+TEST(PlayIterations, EmptyActivitiesAddNoWork) {
   Workload workload;
   workload.devices = 1;
   workload.activities = {activity(0, {0, 1}, 10), activity(1, {0, 1}, 4), nothing_to_move({0, 1})};
@@ -239,7 +239,7 @@ TEST(PlayIterations, WhatTakesNoTimeIsNoWorkOfItsDevices) {
   EXPECT_EQ(idle_time(uses_of(iteration.trace)), Ticks(0));
 }
 
-TEST(PlayIterations, ArrivalsOfLessThanAMicrosecondApartAreShownAsOne) {
+TEST(PlayIterations, ArrivalsLessThanAMicrosecondApartAreMerged) {
   for (const std::int64_t apart : {14, 2000}) {
     Workload workload;
     workload.devices = 2;
@@ -255,7 +255,7 @@ TEST(PlayIterations, ArrivalsOfLessThanAMicrosecondApartAreShownAsOne) {
   }
 }
 
-RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {
+RC_GTEST_PROP(PlayIterations, WorkAndIdleTimeAddUp, ()) {
   const Workload workload = random_workload();
   const Iteration iteration = play_iterations(workload);
   RC_ASSERT(!find_fault(iteration.trace).has_value());
@@ -267,7 +267,7 @@ RC_GTEST_PROP(PlayIterations, WorkAndWaitingAreAllTheTime, ()) {
   }
   RC_ASSERT(devices == static_cast<std::size_t>(workload.devices));
   RC_PRE(iteration.steady);
-  // Whatever of an activity reaches into a period from before, as much reaches out of it.
+  // The work that reaches into a period from before equals the work that reaches out of it.
   Ticks work;
   for (const Use& use : uses_of(iteration.trace))
     if (use.bar_kind == BarKind::infer || use.bar_kind == BarKind::decode) work += use.time;
@@ -298,7 +298,7 @@ RC_GTEST_PROP(PlayIterations, BeginsWithTheFirstActivityOfAnIteration, ()) {
   RC_ASSERT(first == Ticks(0));
 }
 
-RC_GTEST_PROP(PlayIterations, IsTheSameAgain, ()) {
+RC_GTEST_PROP(PlayIterations, IsDeterministic, ()) {
   const Workload workload = random_workload();
   const Iteration once = play_iterations(workload);
   const Iteration again = play_iterations(workload);
@@ -314,7 +314,7 @@ using base::Ticks;
 using testing::ElementsAre;
 using testing::Pair;
 
-/// Two devices decode, one decodes and trains; weights go over the link of the last.
+/// Two devices decode, one decodes and trains. Weights move over the host link of the last.
 Trace small_trace() {
   Trace trace;
   trace.end = Ticks(10);
@@ -355,7 +355,7 @@ TEST(IterationTimeline, HasLanesOfDevicesThenOfLinks) {
   std::vector<std::string> names;
   for (const timeline::Lane& lane : timeline.lanes) names.push_back(lane.name);
   EXPECT_THAT(names, ElementsAre("devices 0-1", "device 2", "host link 2"));
-  ASSERT_EQ(timeline.counters.size(), 1U) << "the second lane says nothing of memory";
+  ASSERT_EQ(timeline.counters.size(), 1U) << "the second lane has no memory";
   EXPECT_THAT(timeline.counters[0].steps, ElementsAre(Pair(Ticks(0), Memory(100)), Pair(Ticks(4), Memory(0))));
   EXPECT_EQ(timeline.counters[0].unit, "bytes");
 }

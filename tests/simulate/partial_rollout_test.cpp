@@ -22,7 +22,7 @@ std::int64_t sum(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-TEST(PartialRollout, WithNothingLeftOverIsGeneration) {
+TEST(PartialRollout, EqualsGenerationWithNothingLeftOver) {
   const Scenario scenario("llama-3.1-8b", layout_of(4, 1, 1));
   const std::vector<Sample> samples = long_tailed(64, 200, 8, 5);
   const auto rollouts = simulate_partial_rollout(scenario.task, 1100, [&](std::uint64_t) { return samples; },
@@ -56,11 +56,11 @@ TEST(PartialRollout, EndsBeforeTheTailAndTrainsOnOlderTokens) {
   }
   EXPECT_LT(all, whole * 64);
   EXPECT_GT(old, 0);
-  // What is generated is what is trained, in the long run.
+  // In the long run, all generated tokens are trained on.
   EXPECT_NEAR(static_cast<double>(decoded) / static_cast<double>(trained), 1, 0.05);
 }
 
-RC_GTEST_PROP(PartialRollout, LosesAndInventsNoToken, ()) {
+RC_GTEST_PROP(PartialRollout, ConservesTokens, ()) {
   Scenario scenario("llama-3.1-8b", layout_of(*rc::gen::inRange(1, 5), 1, 1));
   scenario.task.options = test::random_options();
   scenario.task.engine.max_num_seqs = *rc::gen::inRange(1, 20);

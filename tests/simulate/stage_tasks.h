@@ -1,4 +1,4 @@
-// Generation with inference behind it, as the tests of both share them.
+// Generation followed by inference, shared by the tests of both.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace dovetail::simulate::test {
 
-/// A generate task and infer tasks on its mesh, with all that their references need. Not to be copied.
+/// A generate task and infer tasks on its mesh, with the objects that their references need. Must not be copied.
 struct StageContext {
   Scenario generation;
   std::vector<std::unique_ptr<cost::ModelFacts>> models;
@@ -20,7 +20,7 @@ struct StageContext {
   StageContext(const char* model, const llm::Layout& layout)
       : generation(model, layout), task{generation.task, {}, base::Ticks(0)} {}
 
-  /// Adds a task; `tensor` x `pipeline` devices a replica, which divide the mesh.
+  /// Adds a task with `tensor` x `pipeline` devices per replica, which must divide the mesh.
   InferTask& add(const char* model, int tensor, int pipeline, double sequences, double load_seconds) {
     models.push_back(std::make_unique<cost::ModelFacts>(
         cost::facts_of(llm::with_scalar_head(llm::find_bundled_model(model).value()))));
@@ -37,7 +37,7 @@ struct StageContext {
     return task.infer.back();
   }
 
-  /// Has each task, alone, take for these samples what the closed form says of their mean length.
+  /// Sets each task's stand-alone time for these samples to the closed form at their mean length.
   void know(const std::vector<Sample>& samples) {
     std::int64_t tokens = 0;
     for (const Sample& sample : samples) tokens += sample.prompt + sample.response;
@@ -51,7 +51,7 @@ struct StageContext {
   }
 };
 
-/// Most responses are short, every `period`-th is `factor` times as long.
+/// Returns samples of short responses, except that every `period`-th is `factor` times as long.
 inline std::vector<Sample> long_tailed(int count, std::int64_t response, int period, int factor) {
   std::vector<Sample> samples = equal_samples(count, 100, response);
   for (std::size_t index = 0; index < samples.size(); index += static_cast<std::size_t>(period))

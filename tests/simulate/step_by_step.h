@@ -1,4 +1,4 @@
-// The oracle of generation: one instance, played one step after the other, all counted anew in every step.
+// Oracle of generation: one instance, played step by step, with everything recounted in every step.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class StepByStep {
   std::int64_t prefilled = 0;
   std::int64_t max_blocks = 0;
   std::int64_t prefill_steps = 0;
-  bool alone = false;  ///< a sequence was longer than the cache
+  bool alone = false;  ///< a sequence exceeded the cache
 
  private:
   struct State {
@@ -50,7 +50,7 @@ class StepByStep {
     return options().prefix_sharing ? a.sample.group == b.sample.group : a.index == b.index;
   }
 
-  /// With a token more for each.
+  /// Returns the tokens held, with one more for each sequence.
   std::int64_t used() const {
     std::int64_t blocks = 0;
     for (auto state = running_.begin(); state != running_.end(); ++state) {

@@ -23,7 +23,7 @@ std::vector<std::vector<Sample>> draws_of(double sigma, int prompts) {
   return draws;
 }
 
-TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
+TEST(Threshold, EveryPointEqualsASeparateSimulation) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(0.8, 128);
@@ -47,7 +47,7 @@ TEST(Threshold, EveryPointIsASimulationOfItsOwn) {
 
 TEST(Threshold, NotMigratingIsAChoice) {
   StageContext scenario("llama-3.1-8b", layout_of(8, 1, 1));
-  // A load that takes longer than there is to hide.
+  // Loading takes longer than the tail can hide.
   scenario.add("llama-3.1-8b", 1, 1, 4, 60);
   const std::vector<Sample> samples = test::equal_samples(64, 100, 200);
   scenario.know(samples);
@@ -71,7 +71,7 @@ TEST(Threshold, QuantilesAreDraws) {
   }
 }
 
-TEST(Threshold, ThreadsChangeNothing) {
+TEST(Threshold, ThreadsDoNotChangeTheResult) {
   StageContext scenario("llama-3.1-8b", layout_of(4, 1, 1));
   scenario.add("llama-3.1-8b", 1, 1, 4, 0.2);
   const std::vector<std::vector<Sample>> draws = draws_of(1.0, 64);

@@ -15,7 +15,7 @@ Span span(std::int64_t begin, std::int64_t end, BarKind bar_kind, std::int32_t t
   return {Ticks(begin), Ticks(end), bar_kind, task, 0, Ticks(launch)};
 }
 
-/// Two devices decode for ten and wait for one that scores.
+/// Two devices decode for ten and wait for one that runs inference.
 Trace sound() {
   Trace trace{Ticks(30), {}};
   trace.lanes.push_back({{0, 1},
@@ -25,7 +25,7 @@ Trace sound() {
   return trace;
 }
 
-TEST(UsesOf, AddUpToTheDevicesTime) {
+TEST(UsesOf, AddUpToDeviceTime) {
   const Trace trace = sound();
   const std::vector<Use> uses = uses_of(trace);
   EXPECT_EQ(time_of(uses, BarKind::decode), Ticks(2 * 6)) << "without launches";
@@ -37,12 +37,12 @@ TEST(UsesOf, AddUpToTheDevicesTime) {
   EXPECT_EQ(idle_time(uses_of(trace.lanes.front())), Ticks(24));
 }
 
-TEST(PeakOf, IsTheFirstTimeOfTheMost) {
+TEST(PeakOf, IsTheFirstMaximum) {
   EXPECT_EQ(peak_of(sound().lanes[0]), std::pair(Ticks(5), std::int64_t{9}));
   EXPECT_EQ(peak_of(sound().lanes[1]), std::pair(Ticks(0), std::int64_t{0}));
 }
 
-TEST(AddMemory, HoldsMoreForAWhile) {
+TEST(AddMemory, AddsBytesForAnInterval) {
   using Memory = std::vector<std::pair<Ticks, std::int64_t>>;
   Memory memory = {{Ticks(0), 5}, {Ticks(10), 50}, {Ticks(10), 60}};
   add_memory(memory, Ticks(4), Ticks(12), 100);
@@ -52,9 +52,9 @@ TEST(AddMemory, HoldsMoreForAWhile) {
   EXPECT_EQ(memory, (Memory{{Ticks(0), 5}, {Ticks(4), 105}, {Ticks(10), 50}, {Ticks(10), 60}, {Ticks(12), 60}}));
 }
 
-TEST(FindFault, OfASoundTraceIsNone) { EXPECT_EQ(find_fault(sound()), std::nullopt); }
+TEST(FindFault, AcceptsAValidTrace) { EXPECT_EQ(find_fault(sound()), std::nullopt); }
 
-TEST(FindFault, SaysWhatIsWrong) {
+TEST(FindFault, ReportsFaults) {
   const auto broken = [](auto change) {
     Trace trace = sound();
     change(trace);

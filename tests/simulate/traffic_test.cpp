@@ -24,10 +24,10 @@ std::vector<double> shares(const std::vector<Transfer>& transfers) {
   return fair_shares(pointers);
 }
 
-TEST(FairShares, OneAloneHasAllOfItsLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(5), 0}}), ElementsAre(1.0)); }
+TEST(FairShares, ASingleTransferHasItsWholeLinks) { EXPECT_THAT(shares({{{0, 1}, Ticks(5), 0}}), ElementsAre(1.0)); }
 
-TEST(FairShares, WhatAnotherLinkHoldsBackIsTheOthers) {
-  // Three share link 1; the one of them that is on link 0 as well leaves two thirds of that to its only other.
+TEST(FairShares, OthersGetTheShareThatALimitedTransferLeaves) {
+  // Three share link 1. The one that is also on link 0 leaves two thirds of it to the only other transfer there.
   const std::vector<Transfer> transfers{
       {{0}, Ticks(5), 0}, {{0, 1}, Ticks(5), 0}, {{1}, Ticks(5), 0}, {{1}, Ticks(5), 0}};
   const double third = 1.0 / 3;
@@ -35,7 +35,7 @@ TEST(FairShares, WhatAnotherLinkHoldsBackIsTheOthers) {
                                              DoubleNear(third, 1e-12), DoubleNear(third, 1e-12)));
 }
 
-RC_GTEST_PROP(FairShares, NobodyCouldHaveMoreWithoutOneThatHasNoMoreHavingLess, ()) {
+RC_GTEST_PROP(FairShares, AreMaxMinFair, ()) {
   const int links = *rc::gen::inRange(1, 6);
   const std::vector<Transfer> transfers = test::random_transfers(links, 12);
   const std::vector<double> share = shares(transfers);
@@ -47,7 +47,7 @@ RC_GTEST_PROP(FairShares, NobodyCouldHaveMoreWithoutOneThatHasNoMoreHavingLess, 
       most[static_cast<std::size_t>(link)] = std::max(most[static_cast<std::size_t>(link)], share[index]);
     }
   for (const double sum : used) RC_ASSERT(sum <= 1 + 1e-9);
-  // Each has a link that is full, and on which nobody has more.
+  // Each has a full link on which no other transfer has more.
   for (std::size_t index = 0; index < transfers.size(); ++index)
     RC_ASSERT(std::any_of(transfers[index].links.begin(), transfers[index].links.end(), [&](int link) {
       const auto at = static_cast<std::size_t>(link);
@@ -62,7 +62,7 @@ namespace {
 using base::Ticks;
 using testing::ElementsAre;
 
-/// [name] when each arrives, all having begun at 0.
+/// Returns [name] the arrival of each transfer, all beginning at 0.
 std::vector<Ticks> arrivals_of(const std::vector<Transfer>& transfers, int links) {
   Traffic traffic(links);
   for (std::size_t index = 0; index < transfers.size(); ++index) traffic.begin(transfers[index], index);
@@ -74,12 +74,12 @@ std::vector<Ticks> arrivals_of(const std::vector<Transfer>& transfers, int links
   return arrivals;
 }
 
-TEST(Traffic, WhoSharesALinkTakesLonger) {
-  // Until 20 each has a half; then the longer one has all.
+TEST(Traffic, SharingALinkTakesLonger) {
+  // Until 20 each has half of the link, then the longer one has all of it.
   EXPECT_THAT(arrivals_of({{{0}, Ticks(10), 0}, {{0}, Ticks(30), 0}}, 1), ElementsAre(Ticks(20), Ticks(40)));
 }
 
-TEST(Traffic, WhoComesLaterTakesItsPartFromThen) {
+TEST(Traffic, ALaterTransferGetsItsShareFromThenOn) {
   const Transfer first{{0}, Ticks(30), 0};
   const Transfer second{{0}, Ticks(10), 0};
   Traffic traffic(1);
@@ -120,12 +120,12 @@ RC_GTEST_PROP(Traffic, OneLinkIsNeverIdleBeforeItsLastArrival, ()) {
       std::accumulate(transfers.begin(), transfers.end(), std::int64_t{0},
                       [](std::int64_t sum, const Transfer& transfer) { return sum + transfer.alone.count(); });
   const std::int64_t last = std::max_element(arrivals.begin(), arrivals.end())->count();
-  // Each arrival is rounded up to a whole ns.
+  // Each arrival is rounded up to a ns.
   RC_ASSERT(last >= work && last <= work + static_cast<std::int64_t>(transfers.size()));
 }
 
-/// [transfer] when each that begins at `begins` arrives, to a fraction of a ns: everybody's share made anew whenever
-/// anything changes.
+/// Returns [transfer] the exact arrival of each transfer that begins at `begins`. All shares are recomputed at every
+/// change.
 std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers, const std::vector<double>& begins) {
   std::vector<double> left;
   for (const Transfer& transfer : transfers) left.push_back(static_cast<double>(transfer.alone.count()));
@@ -153,7 +153,7 @@ std::vector<double> arrivals_sharing_all(const std::vector<Transfer>& transfers,
   return arrivals;
 }
 
-RC_GTEST_PROP(Traffic, ArrivesAsWhereEverybodysShareIsMadeAnew, ()) {
+RC_GTEST_PROP(Traffic, MatchesRecomputingAllShares, ()) {
   const int links = *rc::gen::inRange(1, 8);
   const std::vector<Transfer> transfers = test::random_transfers(links, 12);
   std::vector<double> begins(transfers.size());
@@ -174,13 +174,13 @@ RC_GTEST_PROP(Traffic, ArrivesAsWhereEverybodysShareIsMadeAnew, ()) {
   }
   while (!traffic.empty()) go_to(traffic.next_arrival());
   const std::vector<double> expected = arrivals_sharing_all(transfers, begins);
-  // Each arrival is rounded up to a whole ns, until which its share is nobody else's.
+  // Each arrival is rounded up to a ns. No other transfer gets its share until then.
   for (std::size_t index = 0; index < transfers.size(); ++index)
     RC_ASSERT(std::abs(arrivals[index] - expected[index]) <= 2.0 * static_cast<double>(transfers.size()));
 }
 
-TEST(Traffic, ManyAreSharedOutInSteps) {
-  // 400 transfers over 20 links, no two alike.
+TEST(Traffic, ManyTransfersAreRecomputedInSteps) {
+  // 400 different transfers over 20 links.
   std::vector<Transfer> transfers;
   for (int index = 0; index < 400; ++index)
     transfers.push_back(
@@ -195,8 +195,8 @@ TEST(Traffic, ManyAreSharedOutInSteps) {
   EXPECT_LE(last, (1 + 2.0 / Traffic::exact_count) * least);
 }
 
-/// When each of the transfers behind the first `from` arrives that begins at one of `begins`, and time goes on to each
-/// of `stops`, too.
+/// Returns the arrivals of the transfers after the first `from`, which begin at `begins`. Time also advances to each of
+/// `stops`.
 std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& transfers,
                                const std::vector<Ticks>& begins, const std::vector<Ticks>& stops,
                                std::size_t from = 0) {
@@ -221,9 +221,9 @@ std::vector<Ticks> arrivals_by(Traffic traffic, const std::vector<Transfer>& tra
   return arrivals;
 }
 
-// The first time those are alone that begin together, which makes their course known. The others then join them on
-// their way, or come once they have arrived.
-RC_GTEST_PROP(Courses, ChangeNoArrival, ()) {
+// The first transfers begin together and arrive alone, which makes their course known. The others then join them in
+// progress, or begin after they have arrived.
+RC_GTEST_PROP(Courses, DoNotChangeArrivals, ()) {
   const int links = *rc::gen::inRange(2, 8);
   std::vector<Transfer> transfers =
       *rc::gen::arbitrary<bool>() ? test::random_transfers(links, 12) : std::vector<Transfer>();
@@ -242,7 +242,7 @@ RC_GTEST_PROP(Courses, ChangeNoArrival, ()) {
                 arrivals_by(Traffic(links), transfers, times, {}, from));
 }
 
-TEST(Courses, KnowWhatHasGoneTogether) {
+TEST(Courses, RememberTransfersThatBeganTogether) {
   Courses courses;
   const std::vector<Transfer> transfers(2 * Traffic::exact_count, {{0, 1}, Ticks(7), 0});
   std::vector<const Transfer*> asked;

@@ -1,4 +1,4 @@
-// Transfers to try.
+// Random transfers.
 #pragma once
 
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 
 namespace dovetail::simulate::test {
 
-/// Less than `most` of them, on links below `links`.
+/// Returns fewer than `most` transfers on links below `links`.
 inline std::vector<Transfer> random_transfers(int links, int most) {
   std::vector<Transfer> transfers(static_cast<std::size_t>(*rc::gen::inRange(1, most)));
   for (Transfer& transfer : transfers) {
