@@ -167,7 +167,7 @@ std::vector<double> shares_of_ranks(const Batch& batch, double steps, int ranks)
     if (!batch.balanced) parts[rank] = unbalanced_at(lengths, spread, each, quantile);
     others += parts[rank];
   }
-  // With fewer sequences than ranks, the largest share may exceed all tokens of the average step.
+  // With fewer sequences than ranks, the largest share may exceed the mean tokens of all ranks together.
   const double left = std::max(0.0, equal * ranks - most) / most / others;
   for (std::size_t rank = 1; rank < parts.size(); ++rank) parts[rank] = std::min(parts[rank - 1], parts[rank] * left);
   return parts;

@@ -55,7 +55,7 @@ class Objective {
   }
 
   /// Reports `evaluations` more evaluations. Returns whether to continue.
-  bool go_on(int evaluations) const { return !options_.go_on || options_.go_on(evaluations); }
+  bool report(int evaluations) const { return !options_.go_on || options_.go_on(evaluations); }
 
  private:
   const std::vector<CalibrationRow>& rows_;
@@ -119,15 +119,15 @@ Vertex descend(const Objective& objective, Vertex best, int evaluations) {
   for (int round = 0; round < rounds; ++round) {
     std::vector<Vertex> simplex = simplex_around(objective, best, round % 2 == 0);
     int used = static_cast<int>(simplex.size());
-    bool goes_on = objective.go_on(used);
-    while (used < evaluations / rounds && goes_on) {
+    bool continues = objective.report(used);
+    while (used < evaluations / rounds && continues) {
       std::sort(simplex.begin(), simplex.end(), is_better);
       const int taken = step(objective, simplex);
       used += taken;
-      goes_on = objective.go_on(taken);
+      continues = objective.report(taken);
     }
     best = *std::min_element(simplex.begin(), simplex.end(), is_better);
-    if (!goes_on) break;
+    if (!continues) break;
   }
   return best;
 }

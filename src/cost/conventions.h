@@ -21,11 +21,12 @@ struct Conventions {
   // Bytes of a trained parameter. A frozen parameter keeps its weight only. llm::Layout::zero decides what is sharded.
   int weight_bytes = 2;
   int gradient_bytes = 4;
-  int moment_bytes = 8;             ///< both of Adam's moments
-  int master_bytes = 4;             ///< the optimizer's copy of the weight; 0 if the weight itself is fp32
-  int element_bytes = 2;            ///< frozen weights, and the engine's weights and KV cache unless set there
-  bool fleeting_gradients = false;  ///< allocated by the first backward and freed by the step; else a permanent buffer
-  bool keeps_gradient_shards = false;    ///< the buffer is permanent under ZeRO 3 even so (DeepSpeed)
+  int moment_bytes = 8;   ///< both of Adam's moments
+  int master_bytes = 4;   ///< the optimizer's copy of the weight; 0 if the weight itself is fp32
+  int element_bytes = 2;  ///< frozen weights, and the engine's weights and KV cache unless set there
+  bool fleeting_gradients =
+      false;  ///< gradients are allocated by the first backward and freed by the step; else a permanent buffer
+  bool keeps_gradient_shards = false;    ///< under ZeRO 3 the buffer is permanent regardless (DeepSpeed)
   std::int64_t vocabulary_multiple = 1;  ///< the vocabulary is padded to a multiple of this x tensor-parallel ranks
   /// Bytes for the weight gradients of one layer, each shape once; 0: none. Transformer Engine adds to the gradient
   /// buffer itself and hands autograd a dummy instead.
@@ -101,7 +102,8 @@ struct Conventions {
   std::int64_t overhead = 0;   ///< permanent bytes: cuBLAS workspaces, buckets, the batch; fitted except for DeepSpeed
   double reserved_factor = 0;  ///< peak reserved over peak allocated in training, fitted or assumed; 0: not known
 
-  /// Maximum error as a fraction of a measured peak, or at the edge of what ran (docs/accuracy.md); 0: not measured.
+  /// Maximum relative error against a measured peak, or against the largest run that fit (docs/accuracy.md); 0: not
+  /// measured.
   double memory_error = 0;
 };
 

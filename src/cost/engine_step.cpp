@@ -68,7 +68,7 @@ class Engine {
                               machine_, efficiency_);
   }
 
-  /// Prefill of the first sequences. More of them decode as they enter, and that decoding is subtracted.
+  /// Returns the seconds of prefilling the first sequences. They decode as they enter, and that decoding is subtracted.
   double at_start() const {
     constexpr double max_played = 16;
     const double beside = prefill_.full.sequences / 2;
@@ -92,7 +92,7 @@ class Engine {
            (step(prefill_.full.sequences, chunks.tokens, prefill_.attended) - step(prefill_.full.sequences, 0, 0));
   }
 
-  /// Recomputation in steps that also prefill the average number of prompt tokens.
+  /// Returns the seconds of recomputation, in steps that also prefill the average number of prompt tokens.
   double again() const {
     const double prompts = prefill_.full_steps > 0 ? std::min(max_beside(), prefill_.later / prefill_.full_steps) : 0;
     const Chunks chunks =

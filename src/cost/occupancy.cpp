@@ -108,8 +108,8 @@ Occupancy occupancy_of(const workflow::LengthDistribution& lengths, double seque
   const Residuals residuals = residuals_of(probabilities, renewals);
   const double node_steps = static_cast<double>(lengths.longest()) / nodes;
   const double full_steps = static_cast<double>(renewals.ended.size() - 1) * node_steps + skipped * lengths.mean();
-  // A sequence of length l has 0, 1, ..., l - 1 own tokens before its steps. Full steps get what the tail leaves of
-  // this.
+  // Steps 0, 1, 2, ... of a sequence follow that many generated tokens. Full steps get what the tail leaves
+  // of the sum.
   double met = waves * (lengths.second_moment() - lengths.mean()) / 2;
   std::vector<Occupancy::Part> tail(nodes);
   double left_places = 0;

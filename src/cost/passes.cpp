@@ -238,7 +238,7 @@ PipelineSeconds pipeline_seconds(const std::vector<PassSeconds>& stages, double 
 
 namespace {
 
-/// Plays the passes of a pipeline: their seconds, and the time at which each stage finished its latest pass.
+/// Simulates the passes of a pipeline: their seconds, and the time at which each stage finished its latest pass.
 class Playing {
  public:
   Playing(const std::vector<ChunkPasses>& chunks, int stages, double hop)
@@ -269,7 +269,7 @@ class Playing {
 
   double play(int micro_batches) { return rounds_ == 1 ? play_plain(micro_batches) : play_interleaved(micro_batches); }
 
-  /// Plays 1F1B. The last pass to end is the backward of the first stage.
+  /// Simulates 1F1B. The last pass to end is the backward of the first stage.
   double play_plain(int micro_batches) {
     std::fill_n(free_, stages_, 0.0);
     for (int count = 0; count < micro_batches + stages_ - 1; ++count) {
@@ -287,8 +287,8 @@ class Playing {
     return free_[0];
   }
 
-  /// Plays interleaved 1F1B. Micro-batches go in groups, one per stage: a group passes through the first chunks of all
-  /// stages, then through the second ones, and so on.
+  /// Simulates interleaved 1F1B. Micro-batches go in groups, one per stage: a group passes through the first chunks of
+  /// all stages, then through the second ones, and so on.
   double play_interleaved(int micro_batches) {
     const int passes = micro_batches * rounds_;
     const int after = stages_ * rounds_ + stages_ - 2;  // from the first stage's first forward to its first backward
@@ -300,7 +300,8 @@ class Playing {
     return free_[0];
   }
 
-  /// Plays the forwards of number `count`: pass `count` of the first stage, the one before it of the second, and so on.
+  /// Simulates the forwards of number `count`: pass `count` of the first stage, the one before it of the second, and so
+  /// on.
   void forwards(int count, int passes) {
     const double round_the_ring = forward_end_[stages_ - 1] + hop_;
     const int turn = count / stages_;
@@ -311,8 +312,8 @@ class Playing {
     }
   }
 
-  /// Plays the backwards of a number: pass `first` of the first stage, if there is one, the one after it of the second,
-  /// and so on.
+  /// Simulates the backwards of a number: pass `first` of the first stage, if there is one, the one after it of the
+  /// second, and so on.
   void backwards(int first, int passes) {
     const double round_the_ring = backward_end_[0] + hop_;
     for (int stage = std::max(0, -first); stage < stages_ && first + stage < passes; ++stage) {
@@ -325,7 +326,7 @@ class Playing {
   }
 
   /// Returns the seconds per micro-batch in the long run. v = 1: the header's formula. Otherwise the pace of the last
-  /// ones played, or of the slowest stage if that is longer.
+  /// ones simulated, or of the slowest stage if that is longer.
   double seconds_each(int played, double begun) {
     const bool interleaved = rounds_ > 1;
     double most = interleaved ? (begun - play(played - stages_)) / stages_ : 0;

@@ -70,7 +70,7 @@ struct ChunkPasses {
   PassSeconds backward;
 };
 
-/// Minimum number of micro-batches that training_pipeline_seconds plays: per stage, and in total.
+/// Minimum number of micro-batches that training_pipeline_seconds simulates: per stage, and in total.
 inline constexpr int played_each_stage = 3;
 inline constexpr int played_in_all = 32;
 

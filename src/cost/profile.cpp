@@ -203,14 +203,13 @@ constexpr double max_link_bytes = 1e12;
 constexpr std::int64_t max_degree = 1 << 14;
 
 /// Keys of a table for its amounts and lengths, and an example for errors.
-struct TableWords {
+struct TableKeys {
   std::string_view amounts;
   std::string_view length;
   std::string_view example;
 };
-constexpr TableWords layer_words{"tokens", "length", "{length: 2048, tokens: [2048, 4096], seconds: [0.001, 0.002]}"};
-constexpr TableWords decode_words{"sequences", "context",
-                                  "{context: 1024, sequences: [1, 64], seconds: [0.012, 0.014]}"};
+constexpr TableKeys layer_keys{"tokens", "length", "{length: 2048, tokens: [2048, 4096], seconds: [0.001, 0.002]}"};
+constexpr TableKeys decode_keys{"sequences", "context", "{context: 1024, sequences: [1, 64], seconds: [0.012, 0.014]}"};
 
 Result<std::vector<double>> read_numbers(const Node& map, const std::string& what, std::string_view key, double least,
                                          double most) {
@@ -244,31 +243,31 @@ Result<std::vector<ProfilePoint>> read_points(const Node& map, const std::string
   return points;
 }
 
-Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const TableWords& words) {
-  DOVETAIL_CHECK(base::check_keys(node, what, {words.length, words.amounts, "seconds"}));
-  DOVETAIL_TRY(const Node length, base::require(node, what, words.length));
+Result<ProfileCurve> read_curve(const Node& node, const std::string& what, const TableKeys& keys) {
+  DOVETAIL_CHECK(base::check_keys(node, what, {keys.length, keys.amounts, "seconds"}));
+  DOVETAIL_TRY(const Node length, base::require(node, what, keys.length));
   ProfileCurve curve;
   DOVETAIL_TRY(curve.length,
-               base::read_number(length, quote(words.length), 1, static_cast<double>(workflow::max_length)));
-  DOVETAIL_TRY(curve.points, read_points(node, what, words.amounts, "seconds"));
+               base::read_number(length, quote(keys.length), 1, static_cast<double>(workflow::max_length)));
+  DOVETAIL_TRY(curve.points, read_points(node, what, keys.amounts, "seconds"));
   return curve;
 }
 
 /// Reads a list of curves and sorts them by length. Empty if the key is missing.
-Result<ProfileTable> read_table(const Node& layer, std::string_view key, const TableWords& words) {
+Result<ProfileTable> read_table(const Node& layer, std::string_view key, const TableKeys& keys) {
   ProfileTable table;
   const auto list = layer.find(key);
   if (!list) return table;
   if (!list->is_list() || list->size() == 0)
     return list->error(
-        fmt::format("{} is {}; accepted: a list of maps such as {}", quote(key), list->describe(), words.example));
+        fmt::format("{} is {}; accepted: a list of maps such as {}", quote(key), list->describe(), keys.example));
   for (std::size_t item = 0; item < list->size(); ++item) {
-    DOVETAIL_TRY(ProfileCurve curve, read_curve(list->item(item), fmt::format("an item of {}", quote(key)), words));
+    DOVETAIL_TRY(ProfileCurve curve, read_curve(list->item(item), fmt::format("an item of {}", quote(key)), keys));
     const auto twice = std::find_if(table.begin(), table.end(),
                                     [&](const ProfileCurve& other) { return other.length == curve.length; });
     if (twice != table.end())
       return list->item(item).error(
-          fmt::format("{} {} appears twice in {}; list each once", words.length, curve.length, quote(key)));
+          fmt::format("{} {} appears twice in {}; list each once", keys.length, curve.length, quote(key)));
     table.push_back(std::move(curve));
   }
   std::sort(table.begin(), table.end(),
@@ -399,9 +398,9 @@ Result<LayerProfile> read_layer(const Node& node, const FormatKeys& keys, const 
   DOVETAIL_TRY(layer.gpu, base::read_name(gpu, "gpu"));
   if (const auto bundled = cluster::find_gpu(layer.gpu); bundled.ok()) layer.gpu = bundled->name;
   DOVETAIL_CHECK(read_kind(node, layer));
-  DOVETAIL_TRY(layer.forward, read_table(node, "forward", layer_words));
-  DOVETAIL_TRY(layer.backward, read_table(node, "backward", layer_words));
-  DOVETAIL_TRY(layer.decode, read_table(node, "decode", decode_words));
+  DOVETAIL_TRY(layer.forward, read_table(node, "forward", layer_keys));
+  DOVETAIL_TRY(layer.backward, read_table(node, "backward", layer_keys));
+  DOVETAIL_TRY(layer.decode, read_table(node, "decode", decode_keys));
   if (layer.forward.empty() && layer.backward.empty() && layer.decode.empty())
     return node.error("the layer has no measurements; accepted: one or more of `forward`, `backward`, `decode`");
   DOVETAIL_CHECK(read_surroundings(node, layer));

@@ -68,11 +68,11 @@ struct Play {
   base::Ticks period() const;
 };
 
-/// Plays iterations until n of them, with all activities in progress at their end, equal the n before. From then on
-/// everything repeats. Plays at most `max_iterations` to get there. Then plays as many iterations as the stretch has,
-/// and each activity once more, so that the caller may let the stretch begin at any moment of it.
+/// Simulates iterations until n of them, with all activities in progress at their end, equal the n before. From then on
+/// everything repeats. Simulates at most `max_iterations` to get there. Then simulates as many iterations as the
+/// stretch has, and each activity once more, so that the caller may let the stretch begin at any moment of it.
 ///
-/// `courses` caches transfers across plays; null: no cache. A requested `cancellation` cuts the play off as
+/// `courses` caches transfers across calls; null: no cache. A requested `cancellation` stops the simulation as
 /// `max_iterations` does. REQUIRES: at least one item, at least 2 iterations, meshes within the devices from 0 on, no
 /// cycle of edges within an iteration, and links of transfers below `links`.
 Play play(const Activities& activities, std::size_t max_iterations, Courses* courses = nullptr,

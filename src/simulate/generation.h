@@ -1,4 +1,4 @@
-// Simulation of generation sample by sample: every instance of the actor's layout plays its share (instance.h).
+// Simulation of generation sample by sample: every instance of the actor's layout runs its share (instance.h).
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ void Instance::step(Ticks time) {
   end_finished();
 }
 
-/// Plays one step that computes prompts.
+/// Simulates one step that computes prompts.
 void Instance::play_chunks(const batching::EngineStep& step) {
   const Batch decoding = batch_of(step);
   const Prefill prefill = prefill_of(step);
@@ -92,7 +92,7 @@ void Instance::show_chunks(const MixedSeconds& seconds, const Batch& decoding, c
   if (prefill.first > 0) show_span(end, BarKind::prefill, computed, Ticks(0));
 }
 
-/// Plays all decode steps up to the next event.
+/// Simulates all decode steps up to the next event.
 void Instance::play_stretch(const batching::EngineStep& step, Ticks time) {
   const Batch decoding = batch_of(step);
   std::int64_t steps = INT64_MAX;

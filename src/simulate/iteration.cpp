@@ -389,7 +389,7 @@ namespace {
 using timeline::Bar;
 using timeline::Timeline;
 
-/// Return whether `amount` of a span counts sequences, or numbers a batch.
+/// Kinds of spans whose `amount` counts sequences, or is the number of a batch.
 bool counts_sequences(BarKind bar_kind) { return bar_kind == BarKind::decode || bar_kind == BarKind::infer; }
 bool counts_batches(BarKind bar_kind) {
   return bar_kind == BarKind::forward || bar_kind == BarKind::backward || bar_kind == BarKind::optimizer;

@@ -59,8 +59,8 @@ struct Workload {
   /// Bytes that a device holds in addition to an activity's own trace, during `activity` or (nullopt) between
   /// activities.
   std::function<std::int64_t(int device, std::optional<std::size_t> activity)> resident = {};
-  std::size_t max_iterations = 64;                       ///< played to reach a steady state
-  Courses* courses = nullptr;                            ///< cache of transfers (play)
+  std::size_t max_iterations = 64;                       ///< simulated to reach a steady state
+  Courses* courses = nullptr;                            ///< cache of transfers for play()
   const parallel::Cancellation* cancellation = nullptr;  ///< stops waiting for a steady state
 };
 
@@ -72,14 +72,14 @@ struct Iteration {
   Trace trace;
   std::size_t iterations = 1;  ///< in the trace; more than one if iterations alternate
   std::size_t played = 1;      ///< iterations until they repeated
-  bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations played
+  bool steady = false;  ///< false: they did not repeat, and the trace covers the later half of the iterations simulated
   base::Ticks stretch;  ///< length of the trace without overhead
   base::Ticks period;   ///< time of an iteration without overhead
   std::vector<plan::ActivityTime>
       activities;  ///< [activity] of the first iteration in the trace, relative to its start
 };
 
-/// Plays iterations until they are steady and returns one period. It starts with the first activity of an iteration
+/// Simulates iterations until they are steady and returns one period. It starts with the first activity of an iteration
 /// other than a host transfer, and ends with the overhead. REQUIRES: each activity's trace passes find_fault and has
 /// each of its devices in one lane, or no lanes. The devices of each transfer belong to the activity.
 Iteration play_iterations(const Workload& workload);

@@ -104,7 +104,7 @@ class Rollout {
     return instances;
   }
 
-  /// Returns the time at which enough groups to train on are complete if all instances run on. Plays copies.
+  /// Returns the time at which enough groups to train on are complete if all instances run on. Simulates copies.
   Ticks time_of_enough(std::vector<Instance> instances) const {
     std::vector<std::size_t> left;
     for (const Group& group : groups_) left.push_back(group.left);

@@ -229,7 +229,7 @@ RC_GTEST_PROP(TrainingPipeline, ForwardsAndBackwardsAreSymmetric, ()) {
   RC_ASSERT(std::abs(seconds(chunks, stages, micro_batches, hop) - before) < 1e-9 * before);
 }
 
-/// Extrapolation at the long-run pace hardly differs from a longer pipeline, which plays more micro-batches.
+/// Extrapolation at the long-run pace hardly differs from a longer pipeline, which simulates more micro-batches.
 RC_GTEST_PROP(TrainingPipeline, LaterMicroBatchesFollowAtTheSamePace, ()) {
   const std::vector<ChunkPasses> chunks = random_chunks(4);
   std::vector<ChunkPasses> longer = chunks;  // preceded by stages that take almost no time

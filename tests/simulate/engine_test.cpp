@@ -138,7 +138,7 @@ bool share_devices(const Activities& activities, std::size_t a, std::size_t b) {
 
 bool has_played(const Played& played) { return played.end >= played.begin; }
 
-/// Returns its end, even if the play was over before. An early result may be used before all of it has arrived.
+/// Returns its end, even if the simulation stopped before. An early result may be used before all of it has arrived.
 Ticks end_of(const Activities& activities, const Played& played, std::size_t item) {
   return has_played(played) ? played.end : played.begin + activities.items[item].duration;
 }

@@ -1,4 +1,4 @@
-// Oracle of generation: one instance, played step by step, with everything recounted in every step.
+// Oracle of generation: one instance, simulated step by step, with everything recounted in every step.
 #pragma once
 
 #include <algorithm>
