@@ -35,7 +35,7 @@ struct Goal {
   double correlation = 0;  // of the ranks of all iterations; 0: not asked for
 };
 
-/// The constants that were fitted, as lines of bundled_efficiencies.cpp, and whether they are the same there; of the
+/// The constants that were fitted, as lines of efficiency.cpp, and whether they are the same there; of the
 /// workload, the spread of lengths, whether it is nemo_rl_spread.
 bool print_values(const measure::Calibration& calibration) {
   // The last digit hangs on the machine's mathematical library.

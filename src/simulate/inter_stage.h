@@ -1,5 +1,4 @@
-// Inter-stage fusion: inference begins on devices that the long tail of generation leaves (RLHFuse, NSDI 2025, section
-// 4).
+// Inter-stage fusion: inference begins on devices that the tail of generation leaves (RLHFuse, NSDI 2025, section 4).
 //
 // - The threshold is a fraction of the samples. When at most floor(threshold x samples), at least 1, are unfinished on
 //   all instances, each instance ends its step. The unfinished samples move to the fewest instances that can take them

@@ -144,7 +144,7 @@ Ticks end_of(const Activities& activities, const Played& played, std::size_t ite
 }
 
 /// Returns whether the node's critical predecessor was available when the node began.
-bool was_behind(const Activities& activities, const Play& play, std::size_t node) {
+bool predecessor_was_available(const Activities& activities, const Play& play, std::size_t node) {
   const std::size_t after = play.played[node].critical_predecessor;
   if (after == nothing) return false;
   const std::size_t size = activities.items.size();
@@ -183,7 +183,7 @@ RC_GTEST_PROP(Engine, RespectsEdgesAndDevices, ()) {
       if (const Played& there = played.played[other];
           has_played(there) && share_devices(activities, node % size, other % size))
         RC_ASSERT(there.end <= here.begin || here.end <= there.begin);
-    RC_ASSERT(here.begin == Ticks(0) || was_behind(activities, played, node));
+    RC_ASSERT(here.begin == Ticks(0) || predecessor_was_available(activities, played, node));
     RC_ASSERT(here.end - here.begin >= activities.items[node % size].duration);
   }
 }

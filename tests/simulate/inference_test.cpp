@@ -180,7 +180,7 @@ RC_GTEST_PROP(Inference, EachSampleIsScoredOnceByEachTask, ()) {
     for (std::size_t sample = 0; sample < samples.size(); ++sample) RC_ASSERT(times[sample] > ready[sample]);
 }
 
-/// Returns all numbers of replicas.
+/// Returns the earliest end over all splits of the workers among three tasks.
 Ticks best_of_all_shares(const StageContext& scenario, const std::vector<Sample>& samples,
                          const std::vector<Ticks>& ready, std::vector<Worker> workers) {
   Ticks best = Ticks::max();

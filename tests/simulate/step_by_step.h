@@ -50,7 +50,7 @@ class StepByStep {
     return options().prefix_sharing ? a.sample.group == b.sample.group : a.index == b.index;
   }
 
-  /// Returns the tokens held, with one more for each sequence.
+  /// Returns the blocks held, with one more token for each sequence.
   std::int64_t used() const {
     std::int64_t blocks = 0;
     for (auto state = running_.begin(); state != running_.end(); ++state) {
