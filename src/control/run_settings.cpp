@@ -13,7 +13,7 @@
 #include "base/json_object.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "plan/job_folder.h"
+#include "plan/job_text.h"
 
 namespace dovetail::control {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/assert.h"
 #include "base/file.h"
-#include "llm/config_text.h"
+#include "llm/computation.h"
 
 namespace dovetail::runtime {
 namespace {

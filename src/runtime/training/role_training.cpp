@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "batching/assignment.h"
 #include "batching/micro_batches.h"
 #include "llm/tensors.h"
 
