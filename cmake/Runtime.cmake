@@ -1,6 +1,5 @@
 # src/runtime, a leaf, and dovetail-train, the only program that links libtorch. All else builds without.
 option(DOVETAIL_RUNTIME "Build dovetail-train where libtorch is found" ON)
-set(DOVETAIL_TORCH_VERSION "")
 if(DOVETAIL_RUNTIME)
   find_package(Libtorch)
 endif()
@@ -23,7 +22,6 @@ endif()
 
 if(DOVETAIL_TORCH_COMPILES)
   find_package(OneDNN)
-  set(DOVETAIL_TORCH_VERSION ${Libtorch_VERSION})
   dovetail_library(runtime USES dovetail::cli dovetail::records dovetail::batching dovetail::kernels dovetail::execute Libtorch::Libtorch
     PRIVATE $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> fmt::fmt ${CMAKE_DL_LIBS})
   target_compile_definitions(dovetail_runtime PUBLIC AT_PER_OPERATOR_HEADERS)
@@ -38,4 +36,5 @@ if(DOVETAIL_TORCH_COMPILES)
   add_executable(dovetail_train ${CMAKE_CURRENT_SOURCE_DIR}/runtime/main.cpp)
   set_target_properties(dovetail_train PROPERTIES OUTPUT_NAME dovetail-train)
   target_link_libraries(dovetail_train PRIVATE dovetail_settings dovetail::runtime fmt::fmt)
+  target_compile_definitions(dovetail_train PRIVATE DOVETAIL_TORCH_VERSION="${Libtorch_VERSION}")
 endif()

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <CLI/Version.hpp>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/runtime_program.h"
 #include "parallel/exchange.h"
 
 namespace dovetail::cli {
@@ -27,12 +29,25 @@ std::string mpi() {
   return "no: libopenmpi-dev was missing, or not wanted, when this was built";
 }
 
+/// The first line that `program --version` prints, empty if it cannot run.
+std::string version_of(const std::string& program) {
+  std::string quoted = "'";
+  for (const char each : program) quoted += each == '\'' ? std::string("'\\''") : std::string(1, each);
+  FILE* const pipe = popen((quoted + "' --version 2>/dev/null").c_str(), "r");
+  if (pipe == nullptr) return {};
+  char line[200] = {};
+  const bool read = std::fgets(line, sizeof line, pipe) != nullptr;
+  const bool done = pclose(pipe) == 0;
+  const std::string text = read && done ? line : "";
+  return text.substr(0, text.find('\n'));
+}
+
+/// dovetail-train is built separately, so only it knows its libtorch.
 std::string libtorch() {
-#ifdef DOVETAIL_TORCH_VERSION
-  return "of dovetail-train: " DOVETAIL_TORCH_VERSION;
-#else
-  return fmt::format("none: install {} and build again", runtime_packages);
-#endif
+  const auto program = find_runtime();
+  if (!program.ok()) return fmt::format("none: install {} and build dovetail-train", runtime_packages);
+  const std::string version = version_of(*program);
+  return version.empty() ? fmt::format("unknown: {} --version failed", *program) : version;
 }
 
 }  // namespace

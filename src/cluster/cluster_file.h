@@ -47,7 +47,7 @@ namespace dovetail::cluster {
 /// Reads the cluster that `node`, the value of `cluster:`, describes. Every mistake is an Error at its line and column.
 base::Result<Cluster> read_cluster(const base::Node& node);
 
-/// Reads the value of `cluster` in a YAML or JSON file: a job, a profile of the machine (cost/profile_file.h), or a
+/// Reads the value of `cluster` in a YAML or JSON file: a job, a profile of the machine (cost/profile.h), or a
 /// file with nothing else. Includes errors of reading the file.
 base::Result<Cluster> read_cluster_file(const std::string& path);
 

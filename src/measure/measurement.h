@@ -71,7 +71,7 @@ struct Measurements {
   std::string name;    ///< of the set
   std::string source;  ///< who measured
   cost::Efficiency start;
-  /// Names of constants (cost/efficiency_file.h); empty: all that the rows say anything of.
+  /// Names of constants (cost/efficiency.h); empty: all that the rows say anything of.
   std::vector<std::string> fitted;
   Spread spread;
   std::vector<Measurement> rows;

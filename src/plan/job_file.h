@@ -18,7 +18,7 @@
 //   train: {...}                       # optional: settings of runs (control/run_file.h), ignored by planning
 //
 // `software` has the members of Software (job.h). `efficiency` is the name of a bundled set, or the path of a .json or
-// .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile_file.h). With
+// .yaml file. With `profile: FILE`, measured layers replace the roofline model (cost/profile.h). With
 // `prefetch: true`, host transfers may overlap other tasks (host_transfers.h). With `framework: NAME`, plans are
 // limited to those that it can run (framework.h).
 //

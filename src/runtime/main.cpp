@@ -182,6 +182,7 @@ std::vector<std::string> take_command_of_ranks(std::vector<std::string>& words) 
 std::optional<int> read_command(std::vector<std::string> words, Command& asked) {
   CLI::App program("Runs a plan on this machine. `dovetail train` checks and plans a job, then starts this program.");
   program.name("dovetail-train");
+  program.set_version_flag("--version", DOVETAIL_TORCH_VERSION, "print the version of libtorch");
   program.require_subcommand(1);
   add_run(program, asked);
   add_stub(program, asked);

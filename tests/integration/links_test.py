@@ -2,7 +2,7 @@
 """Every path and anchor that comments and pages name is there.
 
 Followed are the links of Markdown pages, and in pages and comments alike each name of a source, header, page or script
-(`cost/shares.h`, `docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that
+(`cost/batches.h`, `docs/facts.md#lengths`), as seen from the file itself, from the root or from src. Names of files that
 a user would write (plan.json, run.log) are left alone unless they begin with a folder of the repository.
 
 usage: links_test.py SOURCE_DIR

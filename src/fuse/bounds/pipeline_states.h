@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "fuse/bounds/pipeline_states.h"
 #include "fuse/bounds/position_network.h"
 #include "fuse/bounds/windows.h"
 

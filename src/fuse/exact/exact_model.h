@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "fuse/exact/exact_model.h"
 #include "pipeline/problem/problem.h"
 #include "pipeline/schedule/op_graph.h"
 

@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "fuse/annealing/cooling.h"
 #include "fuse/search/swap_walk.h"
-#include "fuse/search/walk_phases.h"
 #include "parallel/cancellation.h"
 #include "pipeline/schedule/op_graph.h"
 #include "pipeline/schedule/schedule.h"

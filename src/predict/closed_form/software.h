@@ -33,7 +33,7 @@ struct EfficiencyChoice {
 };
 
 /// Returns the efficiencies that the job's `software` names, otherwise those fitted to its training or GPUs
-/// (cost/bundled_efficiencies.h), otherwise "assumed".
+/// (cost/efficiency.h), otherwise "assumed".
 EfficiencyChoice choose_efficiency(const plan::Job& job, std::string_view conventions);
 
 struct Software {

@@ -1,4 +1,4 @@
-// Fixed or planned settings that a job's trainer does not support (cost/trainer_limits.h).
+// Fixed or planned settings that a job's trainer does not support (cost/conventions.h).
 #pragma once
 
 #include <cstddef>
